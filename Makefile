@@ -1,0 +1,55 @@
+# The few commands that one needs; CMakePresets.json has the builds themselves.
+PRESET ?= release
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CALDER := build/$(PRESET)/bin/calder
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format format-check tidy sanitize same-bits peers build clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
+
+demo: ## install what is missing, build, and simulate the default mobile for 10 s
+	@scripts/setup build
+	@$(MAKE) --no-print-directory build
+	@mkdir -p out
+	$(CALDER) sim mobile --time 10 --out out/demo.csv --plot out/demo.svg
+	@echo "The motion is in out/demo.csv, its energy is drawn in out/demo.svg."
+
+test: ## install what is missing, build, and run all tests
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory build
+	ctest --preset $(PRESET) -j $(JOBS)
+
+check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
+	@scripts/setup build test check
+	@$(MAKE) --no-print-directory format-check tidy sanitize same-bits
+
+format: ## put all sources into the house's format
+	scripts/sources | xargs clang-format -i
+
+format-check: # fails when clang-format would change a file
+	scripts/sources | xargs clang-format --dry-run --Werror
+
+tidy: # clang-tidy on all of our own C code
+	cmake --preset $(PRESET) > /dev/null
+	scripts/sources src cli | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) 2> /dev/null
+
+sanitize: # the tests under the address and undefined-behaviour sanitizers
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+
+same-bits: # one state hash from gcc and clang, -O2 and -O3, every width of lanes
+	scripts/same-bits
+
+peers: ## install the other engines, where there are packages, and build the comparisons with them
+	@scripts/setup build peers
+	@$(MAKE) --no-print-directory build
+
+build: ## configure and build
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS)
+
+clean: ## remove everything that was built
+	rm -rf build out

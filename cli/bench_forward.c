@@ -1,0 +1,307 @@
+// `calder bench forward`: how long forward dynamics takes through the public interface, from the user's numbers to the
+// user's numbers, with a fresh random state each call.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "options.h"
+#include "peers.h"
+#include "progress.h"
+
+#define STATE_COUNT 64
+#define STATE_NUMBERS (INT64_C(1) << 23) // of all prepared states together, at most, unless one alone is larger
+#define REPETITION_SECONDS 2e-3
+#define MOST_REPETITIONS 400
+#define WARM_UP_SHARE 0.15
+#define MOST_ROWS 256
+
+typedef struct row {
+    char engine[64];
+    const char* model;
+    int joints;
+    int64_t batch;
+    int lanes;
+    double us_per_call, us_quietest, ns_per_joint;
+} row;
+
+typedef struct table {
+    row rows[MOST_ROWS];
+    int count;
+    const char* lanes;
+    double time_limit;
+} table;
+
+// What one timed call needs: a plan for a single state, an ensemble for a batch.
+typedef struct subject {
+    const cal_model* model;
+    int64_t batch; // instances; 0: a single state through a plan
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_state* state;
+    cal_ensemble* ensemble;
+    double *q, *v, *tau, *qdd; // states rows of each but qdd
+    size_t states, q_size, v_size;
+} subject;
+
+static void destroy_subject(subject* s) {
+    cal_ensemble_destroy(s->ensemble);
+    cal_state_destroy(s->state);
+    cal_plan_destroy(s->plan);
+    cal_machine_destroy(s->machine);
+    free(s->q);
+    free(s->v);
+    free(s->tau);
+    free(s->qdd);
+}
+
+static cal_status create_states(subject* s) {
+    size_t instances = s->batch > 0 ? (size_t)s->batch : 1;
+    size_t q_count = (size_t)cal_model_q_count(s->model), v_count = (size_t)cal_model_v_count(s->model);
+    s->q_size = instances * q_count;
+    s->v_size = instances * v_count;
+    int64_t fit = STATE_NUMBERS / (int64_t)(s->q_size + 2 * s->v_size + 1);
+    s->states = fit < 2 ? 2 : fit > STATE_COUNT ? STATE_COUNT : (size_t)fit;
+    s->q = calloc(s->states * s->q_size + 1, sizeof(double));
+    s->v = calloc(s->states * s->v_size + 1, sizeof(double));
+    s->tau = calloc(s->states * s->v_size + 1, sizeof(double));
+    s->qdd = calloc(s->v_size + 1, sizeof(double));
+    if (!s->q || !s->v || !s->tau || !s->qdd) return CAL_NO_MEMORY;
+    uint64_t seed = 1;
+    for (size_t i = 0; i < s->states * instances; i++) {
+        cal_model_initial(s->model, s->q + i * q_count, s->v + i * v_count, NULL);
+        cal_scatter(s->model, &seed, 1.0, s->q + i * q_count, s->v + i * v_count);
+    }
+    for (size_t i = 0; i < s->states * s->v_size; i++) s->tau[i] = cal_random(&seed);
+    return CAL_OK;
+}
+
+static cal_status create_subject(subject* s, const cal_model* model, int64_t batch, int lanes, cal_error* error) {
+    *s = (subject){.model = model, .batch = batch};
+    cal_status status;
+    if (batch > 0) {
+        status = cal_ensemble_create(model, (int)batch, lanes, &s->ensemble, error);
+    } else {
+        status = cal_machine_serial(lanes, &s->machine, error);
+        if (status == CAL_OK) status = cal_plan_create(model, "aba", s->machine, &s->plan, error);
+        if (status == CAL_OK) status = cal_state_create(s->plan, &s->state);
+    }
+    return status == CAL_OK ? create_states(s) : status;
+}
+
+static cal_status call_once(subject* s, size_t which, cal_error* error) {
+    const double *q = s->q + which * s->q_size, *v = s->v + which * s->v_size, *tau = s->tau + which * s->v_size;
+    if (s->ensemble) return cal_ensemble_forward(s->ensemble, q, v, tau, s->qdd);
+    cal_status status = cal_state_set(s->state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_state_set(s->state, CAL_V, v);
+    if (status == CAL_OK) status = cal_state_set(s->state, CAL_TAU, tau);
+    if (status == CAL_OK) status = cal_plan_execute(s->plan, s->state, error);
+    if (status == CAL_OK) status = cal_state_get(s->state, CAL_QDD, s->qdd);
+    return status;
+}
+
+static int compare_numbers(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+// Repetitions of a few milliseconds; each gives the mean of its calls, the row gets their median and the quietest.
+static cal_status measure(subject* s, double time_limit, row* out, cal_error* error) {
+    double samples[MOST_REPETITIONS];
+    double started = cal_wall_seconds(), now = started;
+    size_t which = 0;
+    int64_t calls = 0;
+    // At least every state once, so that the first touch of memory is over too.
+    while (calls < (int64_t)s->states || now - started < WARM_UP_SHARE * time_limit) {
+        cal_status status = call_once(s, which, error);
+        if (status != CAL_OK) return status;
+        which = (which + 1) % s->states;
+        calls++;
+        now = cal_wall_seconds();
+    }
+    double estimate = (now - started) / (double)calls;
+    int64_t per_repetition = estimate > 0 ? (int64_t)(REPETITION_SECONDS / estimate) + 1 : 1000;
+    int count = 0;
+    while (count < MOST_REPETITIONS && (count < 3 || cal_wall_seconds() - started < time_limit)) {
+        double before = cal_wall_seconds();
+        for (int64_t i = 0; i < per_repetition; i++) {
+            cal_status status = call_once(s, which, error);
+            if (status != CAL_OK) return status;
+            which = which + 1 == s->states ? 0 : which + 1;
+        }
+        samples[count++] = (cal_wall_seconds() - before) / (double)per_repetition;
+    }
+    qsort(samples, (size_t)count, sizeof *samples, compare_numbers);
+    out->us_per_call = 1e6 * samples[count / 2];
+    out->us_quietest = 1e6 * samples[0];
+    double joints = (double)out->joints * (double)(s->batch > 0 ? s->batch : 1);
+    out->ns_per_joint = joints > 0 ? 1e3 * out->us_per_call / joints : 0;
+    return CAL_OK;
+}
+
+static int add_own_row(table* t, const char* model_name, int64_t batch) {
+    cal_model* model = NULL;
+    int status = cal_model_from_argument(model_name, &model);
+    if (status != CAL_EXIT_DONE) return status;
+    subject s;
+    cal_error error = {CAL_OK, ""};
+    error.status = create_subject(&s, model, batch, atoi(t->lanes), &error);
+    if (error.status == CAL_OK) {
+        row* r = &t->rows[t->count];
+        *r = (row){.engine = "calder", .model = model_name, .joints = cal_model_joint_count(model),
+                   .batch = batch > 0 ? batch : 1,
+                   .lanes = s.ensemble ? cal_ensemble_lanes(s.ensemble) : cal_machine_lanes(s.machine)};
+        error.status = measure(&s, t->time_limit, r, &error);
+        t->count++;
+    }
+    destroy_subject(&s);
+    cal_model_destroy(model);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+static void add_peer_row(table* t, const char* model_name, const char* peer, const char* path) {
+    char reason[128];
+    cal_peer_result result;
+    if (t->count == MOST_ROWS) return;
+    if (!cal_peer_time(path, model_name, &result, reason, sizeof reason)) {
+        cal_complain(CAL_EXIT_DONE, "note: calder-peer-%s has no time for %s: %s", peer, model_name, reason);
+        return;
+    }
+    row* r = &t->rows[t->count++];
+    *r = (row){.model = model_name, .joints = result.joints, .batch = 1, .lanes = 1, .us_per_call = result.us_per_call,
+               .us_quietest = result.us_per_call, .ns_per_joint = result.ns_per_joint};
+    snprintf(r->engine, sizeof r->engine, "%s", result.engine);
+}
+
+static void add_peer_rows(table* t, const char* const* models, int model_count, cal_progress* progress) {
+    for (int p = 0; cal_peer_name(p); p++) {
+        char path[4096];
+        if (!cal_peer_find(cal_peer_name(p), path, sizeof path)) {
+            cal_complain(CAL_EXIT_DONE, "note: calder-peer-%s is not installed, so that engine is left out", cal_peer_name(p));
+            continue;
+        }
+        for (int m = 0; m < model_count; m++) {
+            bool seen = false;
+            for (int earlier = 0; earlier < m; earlier++) seen |= strcmp(models[earlier], models[m]) == 0;
+            if (!seen) add_peer_row(t, models[m], cal_peer_name(p), path);
+            cal_progress_show(progress, 0.5 + 0.5 * (p + (m + 1.0) / model_count) / 3);
+        }
+    }
+}
+
+static void read_processor_name(char* text, size_t capacity) {
+    snprintf(text, capacity, "unknown");
+    FILE* file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file)) {
+        const char* colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        snprintf(text, capacity, "%s", colon + 2);
+        text[strcspn(text, "\n")] = '\0';
+        break;
+    }
+    if (file) fclose(file);
+}
+
+static const char* compiler_name(void) {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+static double best_peer(const table* t, const char* model) {
+    double best = 0;
+    for (int i = 0; i < t->count; i++) {
+        const row* r = &t->rows[i];
+        bool peer = strcmp(r->engine, "calder") != 0 && strcmp(r->model, model) == 0;
+        if (peer && (best == 0 || r->ns_per_joint < best)) best = r->ns_per_joint;
+    }
+    return best;
+}
+
+static void print_json(const table* t, const char* processor) {
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "processor", processor);
+    cal_json_text(&json, "compiler", compiler_name());
+    cal_json_open(&json, "rows", '[');
+    for (int i = 0; i < t->count; i++) {
+        const row* r = &t->rows[i];
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "engine", r->engine);
+        cal_json_text(&json, "model", r->model);
+        cal_json_integer(&json, "joints", r->joints);
+        cal_json_integer(&json, "batch", r->batch);
+        cal_json_integer(&json, "lanes", r->lanes);
+        cal_json_number(&json, "us_per_call", r->us_per_call);
+        cal_json_number(&json, "ns_per_joint", r->ns_per_joint);
+        cal_json_number(&json, "us_per_call_quietest", r->us_quietest);
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+static void print_table(const table* t, const char* processor, bool with_peers) {
+    printf("forward dynamics on one core of %s, %s\n\n", processor, compiler_name());
+    printf("%-16s %-24s %7s %6s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "lanes", "us a call",
+           "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
+    for (int i = 0; i < t->count; i++) {
+        const row* r = &t->rows[i];
+        printf("%-16s %-24s %7d %6lld %5d %12.3f %12.3f %9.1f", r->engine, r->model, r->joints, (long long)r->batch,
+               r->lanes, r->us_per_call, r->us_quietest, r->ns_per_joint);
+        double best = best_peer(t, r->model);
+        if (strcmp(r->engine, "calder") == 0 && best > 0 && r->ns_per_joint > 0)
+            printf("  %.2f times as long", best / r->ns_per_joint);
+        printf("\n");
+    }
+}
+
+static void print_details(void) {
+    printf("\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and humanoid in a\n"
+           "batch of 1024. A call sets positions, velocities and forces of a random state, computes, and gets the\n"
+           "accelerations; with --batch it does so for all instances. Medians of many repetitions. Peers are the programs\n"
+           "calder-peer-mujoco, -bullet and -simbody beside this one; each is built where its package is installed.\n");
+}
+
+int cal_bench_forward(int argc, char** argv) {
+    static const char* const default_models[] = {"chain:n=36", "chain:n=1024", "mobile:s=3,l=5,o=9", "humanoid", "humanoid"};
+    static const int64_t default_batches[] = {0, 0, 0, 0, 1024};
+    int64_t batch = 0;
+    bool as_json = false, with_peers = false;
+    table t = {.lanes = "0", .time_limit = 1};
+    const cal_option options[] = {
+        {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
+         cal_lanes_choice},
+        {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
+        {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds a model", 0.01, 600, NULL},
+        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"bench forward", "[MODEL…]", "Times forward dynamics on one core.", print_details,
+                             "calder bench forward chain:n=36 humanoid --peers", 0, MOST_ROWS / 4};
+    int count = 0;
+    int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    const char* models[MOST_ROWS / 4];
+    bool by_default = count == 0;
+    if (by_default) count = (int)CAL_ARRAY_COUNT(default_models);
+    for (int i = 0; i < count; i++) models[i] = by_default ? default_models[i] : argv[1 + i];
+    cal_progress progress = cal_progress_start("timing");
+    status = CAL_EXIT_DONE;
+    for (int i = 0; i < count && status == CAL_EXIT_DONE; i++) {
+        status = add_own_row(&t, models[i], by_default && batch == 0 ? default_batches[i] : batch);
+        cal_progress_show(&progress, (with_peers ? 0.5 : 1) * (i + 1.0) / count);
+    }
+    if (status == CAL_EXIT_DONE && with_peers) add_peer_rows(&t, models, count, &progress);
+    cal_progress_end(&progress);
+    if (status != CAL_EXIT_DONE) return status;
+    char processor[128];
+    read_processor_name(processor, sizeof processor);
+    if (as_json) print_json(&t, processor);
+    else print_table(&t, processor, with_peers);
+    return cal_finish_output(CAL_EXIT_DONE);
+}

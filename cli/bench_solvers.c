@@ -1,0 +1,218 @@
+// `calder bench solvers`: the paper's four sessions (Jung, tables IV to VII), each cell beside the paper's number.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_solvers_run.h"
+#include "command.h"
+#include "json.h"
+#include "options.h"
+#include "plot.h"
+#include "progress.h"
+
+#define MOST_SESSIONS 4
+// Session B has two curves a solver: the variants share the case's number and differ in the word after it.
+#define MOST_PANELS (2 * MOST_SESSIONS)
+#define PANEL_SERIES (2 * BENCH_SOLVER_COUNT)
+
+typedef struct session_result {
+    char letter;
+    int case_count;
+    bench_case cases[BENCH_MAX_CASES];
+    bench_cell cells[BENCH_MAX_CASES][BENCH_SOLVER_COUNT];
+} session_result;
+
+static const char* session_choice(int index) {
+    static const char* const sessions[] = {"A", "B", "C", "D", "all", NULL};
+    return sessions[index];
+}
+
+static bool has_result(const bench_cell* cell) { return cell->available && cell->stable; }
+
+static void print_session(const session_result* s) {
+    bool with_reference = false;
+    for (int c = 0; c < s->case_count; c++)
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) with_reference |= s->cells[c][i].reference > 0;
+    printf("session %c: %s\nevaluations a second / paper%s; (highest over any frame at the best tolerance)\n\n%-11s", s->letter,
+           bench_session_title(s->letter), with_reference ? " / reference" : "", "");
+    for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", bench_solver_names[i]);
+    printf("\n");
+    for (int c = 0; c < s->case_count; c++) {
+        char upper[BENCH_SOLVER_COUNT][64], lower[BENCH_SOLVER_COUNT][64];
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
+            const bench_cell* cell = &s->cells[c][i];
+            char reference[24] = "";
+            if (cell->reference > 0) snprintf(reference, sizeof reference, "/%.4g", cell->reference);
+            lower[i][0] = '\0';
+            if (has_result(cell)) {
+                snprintf(upper[i], sizeof upper[i], "%.4g/%.4g%s", cell->evaluations_per_second, cell->paper, reference);
+                snprintf(lower[i], sizeof lower[i], "(%.4g at %.0e)", cell->maximum, cell->tolerance);
+            } else {
+                snprintf(upper[i], sizeof upper[i], "%s/%.4g%s", cell->available ? "unstable" : "-", cell->paper, reference);
+            }
+        }
+        printf("%-11s", s->cases[c].label);
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", upper[i]);
+        printf("\n%-11s", "");
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", lower[i]);
+        printf("\n");
+    }
+    printf("\n");
+}
+
+static void write_positive(cal_json* json, const char* key, double number) {
+    cal_json_number(json, key, number > 0 ? number : NAN);
+}
+
+static void print_json(const session_result* sessions, int count) {
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_open(&json, "rows", '[');
+    for (int k = 0; k < count; k++) {
+        for (int c = 0; c < sessions[k].case_count; c++) {
+            const char letter[] = {sessions[k].letter, '\0'};
+            cal_json_open(&json, NULL, '{');
+            cal_json_text(&json, "session", letter);
+            cal_json_text(&json, "case", sessions[k].cases[c].label);
+            cal_json_text(&json, "model", sessions[k].cases[c].specification);
+            cal_json_open(&json, "solvers", '{');
+            for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
+                const bench_cell* cell = &sessions[k].cells[c][i];
+                if (!cell->available) continue;
+                cal_json_open(&json, bench_solver_names[i], '{');
+                cal_json_boolean(&json, "stable", cell->stable);
+                write_positive(&json, "evaluations_per_second", cell->evaluations_per_second);
+                write_positive(&json, "maximum", cell->maximum);
+                write_positive(&json, "tol", cell->tolerance);
+                write_positive(&json, "paper", cell->paper);
+                write_positive(&json, "reference", cell->reference);
+                cal_json_close(&json, '}');
+            }
+            cal_json_close(&json, '}');
+            cal_json_close(&json, '}');
+        }
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+// The word after the number in a label, "" without one.
+static const char* variant_of(const bench_case* c) {
+    const char* space = strchr(c->label, ' ');
+    return space ? space + 1 : "";
+}
+
+// One panel's data: the cases of one variant along x, a pair of curves a solver.
+typedef struct panel_data {
+    char title[128];
+    char names[PANEL_SERIES][32];
+    double x[BENCH_MAX_CASES];
+    double y[PANEL_SERIES][BENCH_MAX_CASES];
+    cal_plot_series series[PANEL_SERIES];
+} panel_data;
+
+static cal_plot_panel fill_panel(panel_data* data, const session_result* s, const char* variant) {
+    size_t count = 0;
+    for (int c = 0; c < s->case_count; c++) {
+        if (strcmp(variant_of(&s->cases[c]), variant) != 0) continue;
+        data->x[count] = strtod(s->cases[c].label, NULL);
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
+            const bench_cell* cell = &s->cells[c][i];
+            data->y[2 * i][count] = has_result(cell) ? cell->evaluations_per_second : NAN;
+            data->y[2 * i + 1][count] = cell->paper > 0 ? cell->paper : NAN;
+        }
+        count++;
+    }
+    for (int i = 0; i < PANEL_SERIES; i++) {
+        snprintf(data->names[i], sizeof data->names[i], "%s%s", bench_solver_names[i / 2], i % 2 ? ", paper" : "");
+        data->series[i] = (cal_plot_series){data->names[i], data->x, data->y[i], count, i / 2, i % 2 == 1, true};
+    }
+    snprintf(data->title, sizeof data->title, "Session %c: %s%s%s", s->letter, bench_session_title(s->letter),
+             variant[0] ? ", plateaus: " : "", variant);
+    return (cal_plot_panel){data->title, "case", "evaluations a simulated second", true, data->series, PANEL_SERIES};
+}
+
+static int write_plot(const session_result* sessions, int count, FILE* file, const char* path) {
+    panel_data* data = calloc(MOST_PANELS, sizeof *data);
+    cal_plot_panel panels[MOST_PANELS];
+    int panel_count = 0;
+    for (int k = 0; data && k < count; k++) {
+        // Cases of one variant stand together, so a panel starts where the variant changes.
+        for (int c = 0; c < sessions[k].case_count && panel_count < MOST_PANELS; c++) {
+            const char* variant = variant_of(&sessions[k].cases[c]);
+            bool seen = false;
+            for (int earlier = 0; earlier < c; earlier++)
+                seen |= strcmp(variant_of(&sessions[k].cases[earlier]), variant) == 0;
+            if (seen) continue;
+            panels[panel_count] = fill_panel(&data[panel_count], &sessions[k], variant);
+            panel_count++;
+        }
+    }
+    errno = 0;
+    bool written = data && cal_plot_write(file, panels, panel_count);
+    free(data);
+    if (written) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno ? errno : ENOMEM));
+}
+
+static int run_session(session_result* s, double done, double share, cal_progress* progress) {
+    cal_error error = {CAL_OK, ""};
+    for (int c = 0; c < s->case_count; c++) {
+        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
+            error.status = bench_session_cell(s->letter, c, i, &s->cells[c][i], &error);
+            if (error.status != CAL_OK)
+                return cal_complain(CAL_EXIT_FAILED, "session %c, case %s, %s: %s", s->letter, s->cases[c].label,
+                                    bench_solver_names[i], error.text[0] ? error.text : cal_status_text(error.status));
+            double cells = (double)s->case_count * BENCH_SOLVER_COUNT;
+            cal_progress_show(progress, done + share * (c * BENCH_SOLVER_COUNT + i + 1) / cells);
+        }
+    }
+    return CAL_EXIT_DONE;
+}
+
+static void print_details(void) {
+    printf("\nSessions:\n");
+    for (int i = 0; i < MOST_SESSIONS; i++)
+        printf("  %s  %s\n", session_choice(i), bench_session_title(session_choice(i)[0]));
+    printf("\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run that is stable\n"
+           "counts: its energy never rises by more than half the swing's. A cell holds its evaluations of the right-hand\n"
+           "side a simulated second, the paper's number, an independent reference's where there is one, and below them the\n"
+           "highest rate over any frame, the paper's second measure of interactivity. BDF needs SUNDIALS in the build.\n");
+}
+
+int cal_bench_solvers(int argc, char** argv) {
+    const char *session = "all", *plot = NULL;
+    bool as_json = false;
+    const cal_option options[] = {
+        {"session", CAL_OPTION_CHOICE, &session, "NAME", "which session of the paper", 0, 0, session_choice},
+        {"plot", CAL_OPTION_TEXT, &plot, "FILE", "draw ours and the paper's numbers as an SVG file", 0, 0, NULL},
+        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"bench solvers", "", "Repeats the paper's comparison of six solvers on mobiles.",
+                             print_details, "calder bench solvers --session A --plot solvers.svg", 0, 0};
+    int count = 0;
+    int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    FILE* file = plot ? fopen(plot, "w") : NULL;
+    if (plot && !file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", plot, strerror(errno));
+    session_result results[MOST_SESSIONS] = {0};
+    bool all = strcmp(session, "all") == 0;
+    count = all ? MOST_SESSIONS : 1;
+    cal_progress progress = cal_progress_start("swinging");
+    status = CAL_EXIT_DONE;
+    for (int k = 0; k < count && status == CAL_EXIT_DONE; k++) {
+        results[k].letter = all ? session_choice(k)[0] : session[0];
+        results[k].case_count = bench_session_cases(results[k].letter, results[k].cases);
+        status = run_session(&results[k], (double)k / count, 1.0 / count, &progress);
+    }
+    cal_progress_end(&progress);
+    if (status == CAL_EXIT_DONE && file) status = write_plot(results, count, file, plot);
+    if (file && fclose(file) != 0 && status == CAL_EXIT_DONE)
+        status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", plot, strerror(errno));
+    if (status != CAL_EXIT_DONE) return status;
+    if (as_json) print_json(results, count);
+    for (int k = 0; k < count && !as_json; k++) print_session(&results[k]);
+    return cal_finish_output(CAL_EXIT_DONE);
+}

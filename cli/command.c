@@ -1,0 +1,131 @@
+// What every command shares.
+#define _POSIX_C_SOURCE 200809L
+#include "command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int cal_complain(int exit_status, const char* format, ...) {
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    // A complaint is one line whatever the user's text contained.
+    for (char* p = text; *p; p++) {
+        if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+    }
+    fflush(stdout);
+    // A progress bar may stand on the line.
+    if (isatty(STDERR_FILENO) == 1) fputs("\r\033[K", stderr);
+    fprintf(stderr, "calder: %s\n", text);
+    return exit_status;
+}
+
+int cal_complain_error(const cal_error* error) {
+    bool mistake = error->status == CAL_BAD_ARGUMENT || error->status == CAL_BAD_MODEL ||
+                   error->status == CAL_NOT_AVAILABLE;
+    const char* text = error->text[0] ? error->text : cal_status_text(error->status);
+    return cal_complain(mistake ? CAL_EXIT_MISTAKE : CAL_EXIT_FAILED, "%s", text);
+}
+
+static bool ends_with(const char* text, const char* end) {
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+int cal_model_from_argument(const char* argument, cal_model** out) {
+    if (ends_with(argument, ".xml") || ends_with(argument, ".urdf"))
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "'%s': this build does not read model files yet; name a generator ('calder help models')",
+                            argument);
+    cal_error error = {CAL_OK, ""};
+    cal_status status = cal_model_generate(argument, out, &error);
+    if (status == CAL_OK) return CAL_EXIT_DONE;
+    error.status = status;
+    return cal_complain_error(&error);
+}
+
+int cal_finish_output(int exit_status) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return exit_status;
+    return cal_complain(CAL_EXIT_FAILED, "cannot write to standard output: %s", strerror(errno ? errno : EIO));
+}
+
+double cal_wall_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char* cal_lanes_choice(int index) {
+    static const char* const widths[] = {"0", "1", "2", "4", "8", NULL};
+    return widths[index];
+}
+
+// Edits (insert, drop, replace, swap of neighbours) that turn one text into the other; texts over 31 bytes are far apart.
+static int edit_distance(const char* a, const char* b) {
+    enum { LONGEST = 31 };
+    int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > LONGEST || m > LONGEST) return LONGEST;
+    int table[LONGEST + 1][LONGEST + 1];
+    for (int i = 0; i <= n; i++) {
+        for (int j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                table[i][j] = i + j;
+                continue;
+            }
+            int best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (table[i - 1][j] + 1 < best) best = table[i - 1][j] + 1;
+            if (table[i][j - 1] + 1 < best) best = table[i][j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && table[i - 2][j - 2] + 1 < best) best = table[i - 2][j - 2] + 1;
+            table[i][j] = best;
+        }
+    }
+    return table[n][m];
+}
+
+const char* cal_nearest_name(const char* text, const char* const* names, int count) {
+    const char* nearest = NULL;
+    int length = (int)strlen(text);
+    int least = 1 + (length > 6 ? length / 3 : 2);
+    for (int i = 0; i < count; i++) {
+        int distance = edit_distance(text, names[i]);
+        if (distance < least && distance < length) {
+            least = distance;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}
+
+// SplitMix64 (Steele, Lea, Flood 2014), its upper 53 bits.
+double cal_random(uint64_t* seed) {
+    uint64_t z = (*seed += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return 2.0 * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53) - 1.0;
+}
+
+void cal_scatter(const cal_model* model, uint64_t* seed, double spread, double* q, double* v) {
+    for (int joint = 0; q && joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def def;
+        int first;
+        cal_model_joint(model, joint, &def, NULL, &first, NULL);
+        int count = cal_joint_q_count(def.kind);
+        for (int i = 0; i < count; i++) q[first + i] += spread * cal_random(seed);
+        if (count < 4) continue;
+        double* quaternion = q + first + count - 4;
+        double square = 0;
+        for (int i = 0; i < 4; i++) square += quaternion[i] * quaternion[i];
+        if (square == 0) quaternion[0] = square = 1;
+        for (int i = 0; i < 4; i++) quaternion[i] /= sqrt(square);
+    }
+    for (int i = 0; v && i < cal_model_v_count(model); i++) v[i] += spread * cal_random(seed);
+}

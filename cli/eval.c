@@ -1,0 +1,198 @@
+// `calder eval`: one evaluation, no time stepping.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "options.h"
+#include "state_file.h"
+
+#define NAME_CAPACITY 128
+
+// What --what computes: the algorithm, the field that holds its answer, and the answer's name.
+typedef struct question {
+    const char* what;
+    const char* algorithm;
+    cal_field field;
+    const char* key;
+} question;
+
+static const question questions[] = {
+    {"forward", "aba", CAL_QDD, "qdd"},    {"inverse", "rnea", CAL_TAU, "tau"},    {"mass", "crba", CAL_MASS, "mass"},
+    {"energy", "energy", CAL_ENERGY, NULL}, {"pose", "kinematics", CAL_POSE, "pose"},
+};
+
+static const char* what_choice(int index) {
+    return index < (int)CAL_ARRAY_COUNT(questions) ? questions[index].what : NULL;
+}
+
+static const question* find_question(const char* what) {
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(questions); i++) {
+        if (strcmp(questions[i].what, what) == 0) return &questions[i];
+    }
+    return NULL;
+}
+
+typedef struct answer {
+    const question* asked;
+    const cal_model* model;
+    cal_state_values values;
+    double* result;
+    double momentum[6];
+} answer;
+
+static cal_status set_field(cal_state* state, cal_field field, const double* values) {
+    return cal_state_size(state, field) > 0 ? cal_state_set(state, field, values) : CAL_OK;
+}
+
+static cal_status compute(answer* a, int lanes, cal_error* error) {
+    cal_machine* machine = NULL;
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    const question* asked = a->asked;
+    cal_status status = cal_machine_serial(lanes, &machine, error);
+    if (status == CAL_OK) status = cal_plan_create(a->model, asked->algorithm, machine, &plan, error);
+    if (status == CAL_OK) status = cal_state_create(plan, &state);
+    if (status == CAL_OK) {
+        cal_state_set_time(state, a->values.time);
+        status = set_field(state, CAL_Q, a->values.q);
+    }
+    if (status == CAL_OK) status = set_field(state, CAL_V, a->values.v);
+    if (status == CAL_OK && asked->field != CAL_TAU) status = set_field(state, CAL_TAU, a->values.tau);
+    if (status == CAL_OK && asked->field == CAL_TAU) status = set_field(state, CAL_QDD, a->values.qdd);
+    if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
+    if (status == CAL_OK) {
+        a->result = calloc(cal_state_size(state, asked->field) + 1, sizeof *a->result);
+        status = a->result ? cal_state_get(state, asked->field, a->result) : CAL_NO_MEMORY;
+    }
+    if (status == CAL_OK && asked->field == CAL_ENERGY) status = cal_state_get(state, CAL_MOMENTUM, a->momentum);
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
+    cal_machine_destroy(machine);
+    return status;
+}
+
+static void print_json(const answer* a, const char* argument) {
+    char name[NAME_CAPACITY];
+    size_t q_count = (size_t)cal_model_q_count(a->model), v_count = (size_t)cal_model_v_count(a->model);
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "model", argument);
+    cal_json_text(&json, "what", a->asked->what);
+    cal_json_number(&json, "time", a->values.time);
+    cal_json_numbers(&json, "q", a->values.q, q_count);
+    cal_json_numbers(&json, "v", a->values.v, v_count);
+    if (a->asked->field == CAL_TAU) cal_json_numbers(&json, "qdd", a->values.qdd, v_count);
+    else cal_json_numbers(&json, "tau", a->values.tau, v_count);
+    switch (a->asked->field) {
+    case CAL_MASS:
+        cal_json_open(&json, a->asked->key, '[');
+        for (size_t row = 0; row < v_count; row++) cal_json_numbers(&json, NULL, a->result + row * v_count, v_count);
+        cal_json_close(&json, ']');
+        break;
+    case CAL_ENERGY:
+        cal_json_number(&json, "kinetic", a->result[0]);
+        cal_json_number(&json, "potential", a->result[1]);
+        cal_json_numbers(&json, "momentum", a->momentum, 6);
+        break;
+    case CAL_POSE:
+        cal_json_open(&json, a->asked->key, '{');
+        for (int body = 0; body < cal_model_body_count(a->model); body++)
+            cal_json_numbers(&json, cal_model_body_name(a->model, body, name, sizeof name), a->result + 7 * body, 7);
+        cal_json_close(&json, '}');
+        break;
+    default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
+    }
+    cal_json_close(&json, '}');
+}
+
+static void print_row(const double* numbers, int count) {
+    for (int i = 0; i < count; i++) printf(" %12.6g", numbers[i]);
+    printf("\n");
+}
+
+// One line a degree of freedom: v, what acts or moves there, and the answer.
+static void print_degrees(const answer* a) {
+    char name[NAME_CAPACITY];
+    bool inverse = a->asked->field == CAL_TAU;
+    printf("%-20s %12s %12s %12s\n", "joint", "v", inverse ? "qdd" : "tau", a->asked->key);
+    for (int joint = 0; joint < cal_model_joint_count(a->model); joint++) {
+        cal_joint_def def;
+        int first;
+        cal_model_joint(a->model, joint, &def, NULL, NULL, &first);
+        for (int i = first; i < first + cal_joint_v_count(def.kind); i++) {
+            const double numbers[] = {a->values.v[i], inverse ? a->values.qdd[i] : a->values.tau[i], a->result[i]};
+            printf("%-20s", i == first ? cal_model_joint_name(a->model, joint, name, sizeof name) : "");
+            print_row(numbers, 3);
+        }
+    }
+}
+
+static void print_text(const answer* a) {
+    char name[NAME_CAPACITY];
+    int v_count = cal_model_v_count(a->model);
+    switch (a->asked->field) {
+    case CAL_MASS:
+        for (int row = 0; row < v_count; row++) print_row(a->result + (size_t)row * (size_t)v_count, v_count);
+        break;
+    case CAL_ENERGY:
+        printf("%-17s %.9g J\n%-17s %.9g J\n", "kinetic", a->result[0], "potential", a->result[1]);
+        printf("%-17s %.9g %.9g %.9g kg m/s\n", "linear momentum", a->momentum[0], a->momentum[1], a->momentum[2]);
+        printf("%-17s %.9g %.9g %.9g kg m²/s\n", "angular momentum", a->momentum[3], a->momentum[4], a->momentum[5]);
+        break;
+    case CAL_POSE:
+        printf("%-20s %12s %12s %12s %12s %12s %12s %12s\n", "body", "x", "y", "z", "qw", "qx", "qy", "qz");
+        for (int body = 0; body < cal_model_body_count(a->model); body++) {
+            printf("%-20s", cal_model_body_name(a->model, body, name, sizeof name));
+            print_row(a->result + 7 * (size_t)body, 7);
+        }
+        break;
+    default: print_degrees(a);
+    }
+}
+
+static void print_details(void) {
+    printf("\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the mass\n"
+           "matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum about the world's\n"
+           "origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the model's\n"
+           "start values, or zero. --json answers with the same names, and all digits.\n");
+}
+
+int cal_command_eval(int argc, char** argv) {
+    const char *what = NULL, *path = NULL, *lanes = "0";
+    bool as_json = false;
+    const cal_option table[] = {
+        {"what", CAL_OPTION_CHOICE, &what, "NAME", "what to compute", 0, 0, what_choice},
+        {"state", CAL_OPTION_TEXT, &path, "FILE", "where; without it the model's start", 0, 0, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
+         cal_lanes_choice},
+        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"eval", "MODEL", "Evaluates a model once, without stepping through time.", print_details,
+                             "calder eval chain:n=3 --what forward --json", 1, 1};
+    int count = 0;
+    int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    if (!what)
+        return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy or pose");
+    answer a = {.asked = find_question(what)};
+    cal_model* model = NULL;
+    status = cal_model_from_argument(argv[1], &model);
+    if (status != CAL_EXIT_DONE) return status;
+    a.model = model;
+    if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
+    if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
+    if (status == CAL_EXIT_DONE) {
+        cal_error error = {CAL_OK, ""};
+        error.status = compute(&a, atoi(lanes), &error);
+        if (error.status != CAL_OK) status = cal_complain_error(&error);
+        else if (as_json) print_json(&a, argv[1]);
+        else print_text(&a);
+    }
+    free(a.result);
+    cal_state_values_destroy(&a.values);
+    cal_model_destroy(model);
+    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
+}

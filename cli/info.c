@@ -1,0 +1,189 @@
+// `calder info`: what is in a model.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "json.h"
+#include "options.h"
+
+#define DRAWN_BODIES 40
+#define KIND_COUNT (CAL_FREE + 1)
+#define NAME_CAPACITY 128
+
+// The tree as lists: where each body's joints and children are. Bodies are numbered from 1; entry 0 is the ground.
+typedef struct topology {
+    const cal_model* model;
+    int* first_child;
+    int* next_sibling;
+    int* first_joint; // joints of one body follow each other through next_joint; -1: none
+    int* next_joint;
+} topology;
+
+static void destroy_topology(topology* t) {
+    free(t->first_child);
+    free(t->next_sibling);
+    free(t->first_joint);
+    free(t->next_joint);
+}
+
+static bool create_topology(const cal_model* model, topology* t) {
+    int bodies = cal_model_body_count(model), joints = cal_model_joint_count(model);
+    *t = (topology){model, calloc((size_t)bodies + 1, sizeof(int)), calloc((size_t)bodies + 1, sizeof(int)),
+                    calloc((size_t)bodies + 1, sizeof(int)), calloc((size_t)joints + 1, sizeof(int))};
+    if (!t->first_child || !t->next_sibling || !t->first_joint || !t->next_joint) return false;
+    // Going backwards keeps children and joints in the order in which they were added.
+    for (int body = bodies - 1; body >= 0; body--) {
+        cal_body_def def;
+        cal_model_body(model, body, &def);
+        t->first_joint[body] = -1;
+        t->next_sibling[body + 1] = t->first_child[def.parent + 1];
+        t->first_child[def.parent + 1] = body + 1;
+    }
+    for (int joint = joints - 1; joint >= 0; joint--) {
+        cal_joint_def def;
+        int body;
+        cal_model_joint(model, joint, &def, &body, NULL, NULL);
+        t->next_joint[joint] = t->first_joint[body];
+        t->first_joint[body] = joint;
+    }
+    return true;
+}
+
+static void print_body(const topology* t, int body) {
+    char name[NAME_CAPACITY];
+    cal_body_def def;
+    cal_model_body(t->model, body, &def);
+    printf("%s  ", cal_model_body_name(t->model, body, name, sizeof name));
+    if (t->first_joint[body] < 0) printf("fixed");
+    for (int joint = t->first_joint[body]; joint >= 0; joint = t->next_joint[joint]) {
+        cal_joint_def joint_def;
+        cal_model_joint(t->model, joint, &joint_def, NULL, NULL, NULL);
+        printf("%s%s", joint == t->first_joint[body] ? "" : " + ", cal_joint_kind_name(joint_def.kind));
+        if (joint_def.name && strcmp(joint_def.name, name) != 0) printf(" %s", joint_def.name);
+    }
+    printf(", %.4g kg\n", def.mass);
+}
+
+// Depth first and without recursion; the depth of what is drawn is bounded by the number of lines.
+static void draw_tree(const topology* t) {
+    int path[DRAWN_BODIES + 2], depth = 0, drawn = 0;
+    printf("\nground\n");
+    path[0] = t->first_child[0];
+    while (depth >= 0 && drawn < DRAWN_BODIES) {
+        int node = path[depth];
+        if (node == 0) {
+            if (--depth >= 0) path[depth] = t->next_sibling[path[depth]];
+            continue;
+        }
+        for (int i = 0; i < depth; i++) printf("%s", t->next_sibling[path[i]] ? "│  " : "   ");
+        printf("%s", t->next_sibling[node] ? "├─ " : "└─ ");
+        print_body(t, node - 1);
+        drawn++;
+        path[++depth] = t->first_child[node];
+    }
+    int left = cal_model_body_count(t->model) - drawn;
+    if (left > 0) printf("… and %d more\n", left);
+}
+
+static void count_kinds(const cal_model* model, int counts[KIND_COUNT]) {
+    memset(counts, 0, KIND_COUNT * sizeof *counts);
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def def;
+        cal_model_joint(model, joint, &def, NULL, NULL, NULL);
+        counts[def.kind]++;
+    }
+}
+
+static void print_summary(const topology* t, const char* argument) {
+    const cal_model* model = t->model;
+    int counts[KIND_COUNT];
+    count_kinds(model, counts);
+    printf("%-20s %s\n", "model", argument);
+    printf("%-20s %d\n", "bodies", cal_model_body_count(model));
+    printf("%-20s %d", "joints", cal_model_joint_count(model));
+    const char* separator = ": ";
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        if (counts[kind] == 0) continue;
+        printf("%s%d %s", separator, counts[kind], cal_joint_kind_name((cal_joint_kind)kind));
+        separator = ", ";
+    }
+    printf("\n%-20s %d\n", "degrees of freedom", cal_model_v_count(model));
+    printf("%-20s %d\n", "depth", cal_model_depth(model));
+    printf("%-20s %.6g kg\n", "moving mass", cal_model_mass(model));
+    printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
+    draw_tree(t);
+}
+
+static void print_json(const topology* t, const char* argument) {
+    const cal_model* model = t->model;
+    char name[NAME_CAPACITY];
+    int counts[KIND_COUNT];
+    count_kinds(model, counts);
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "model", argument);
+    cal_json_text(&json, "name", cal_model_name(model));
+    cal_json_integer(&json, "bodies", cal_model_body_count(model));
+    cal_json_integer(&json, "joints", cal_model_joint_count(model));
+    cal_json_open(&json, "joints_by_kind", '{');
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        cal_json_integer(&json, cal_joint_kind_name((cal_joint_kind)kind), counts[kind]);
+    cal_json_close(&json, '}');
+    cal_json_integer(&json, "dof", cal_model_v_count(model));
+    cal_json_integer(&json, "positions", cal_model_q_count(model));
+    cal_json_integer(&json, "depth", cal_model_depth(model));
+    cal_json_number(&json, "mass", cal_model_mass(model));
+    cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
+    double gravity[3];
+    cal_model_gravity(model, gravity);
+    cal_json_numbers(&json, "gravity", gravity, 3);
+    // Flat, with parents by number: a chain of a million bodies would be too deep for readers as nested objects.
+    cal_json_open(&json, "tree", '[');
+    for (int body = 0; body < cal_model_body_count(model); body++) {
+        cal_body_def def;
+        cal_model_body(model, body, &def);
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "name", cal_model_body_name(model, body, name, sizeof name));
+        cal_json_integer(&json, "parent", def.parent);
+        cal_json_number(&json, "mass", def.mass);
+        cal_json_open(&json, "joints", '[');
+        for (int joint = t->first_joint[body]; joint >= 0; joint = t->next_joint[joint]) {
+            cal_joint_def joint_def;
+            int first_q, first_v;
+            cal_model_joint(model, joint, &joint_def, NULL, &first_q, &first_v);
+            cal_json_open(&json, NULL, '{');
+            cal_json_text(&json, "name", cal_model_joint_name(model, joint, name, sizeof name));
+            cal_json_text(&json, "kind", cal_joint_kind_name(joint_def.kind));
+            cal_json_integer(&json, "first_q", first_q);
+            cal_json_integer(&json, "first_v", first_v);
+            cal_json_close(&json, '}');
+        }
+        cal_json_close(&json, ']');
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+int cal_command_info(int argc, char** argv) {
+    bool as_json = false;
+    const cal_option table[] = {
+        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object, with the whole tree", 0, 0, NULL},
+    };
+    const cal_usage usage = {"info", "MODEL", "Says what is in a model: counts, mass, and its tree drawn in characters.",
+                             NULL, "calder info humanoid", 1, 1};
+    int count = 0;
+    int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    cal_model* model = NULL;
+    status = cal_model_from_argument(argv[1], &model);
+    if (status != CAL_EXIT_DONE) return status;
+    topology t;
+    if (!create_topology(model, &t)) status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", argv[1]);
+    else if (as_json) print_json(&t, argv[1]);
+    else print_summary(&t, argv[1]);
+    destroy_topology(&t);
+    cal_model_destroy(model);
+    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
+}

@@ -1,0 +1,78 @@
+// The command `calder`: finds the command that was asked for, and answers --help and --version.
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+
+static const struct {
+    const char* name;
+    int (*run)(int argc, char** argv);
+    const char* help;
+} commands[] = {
+    {"sim", cal_command_sim, "simulate a model: summary, CSV, plot of the energy"},
+    {"info", cal_command_info, "what is in a model: counts and its tree"},
+    {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
+    {"bench", cal_command_bench, "forward: time of forward dynamics; solvers: the paper's six solvers"},
+};
+
+static void print_models(void) {
+    printf("MODEL is a generator, name or name:key=value,key=value:\n");
+    for (int i = 0; cal_generator_name(i); i++) {
+        printf("\n%s\n", cal_generator_name(i));
+        for (const char* line = cal_generator_help(i); *line;) {
+            size_t length = strcspn(line, "\n");
+            printf("    %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+    }
+    printf("\nexample:\n  calder info mobile:s=3,l=5,o=9\n");
+}
+
+static int print_help(void) {
+    printf("calder simulates articulated bodies.\n\nusage: calder COMMAND [arguments] [options]\n\ncommands:\n");
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) printf("  %-8s %s\n", commands[i].name, commands[i].help);
+    printf("  %-8s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
+    printf("\nmodels:\n ");
+    for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
+    printf("\n\nEvery command has --help, and --json for scripts. Exit status: 0 it did what was asked, 1 it failed while\n"
+           "running, 2 the call or the input is wrong.\n\nexample:\n"
+           "  calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg\n");
+    return cal_finish_output(CAL_EXIT_DONE);
+}
+
+static int run_command(int argc, char** argv) {
+    const char* names[CAL_ARRAY_COUNT(commands) + 1] = {"help"};
+    char list[128] = "help";
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) {
+        if (strcmp(argv[0], commands[i].name) == 0) return commands[i].run(argc, argv);
+        names[i + 1] = commands[i].name;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, ", %s", commands[i].name);
+    }
+    const char* nearest = cal_nearest_name(argv[0], names, (int)CAL_ARRAY_COUNT(names));
+    return cal_complain(CAL_EXIT_MISTAKE, "unknown command '%s'%s%s%s; there are %s", argv[0],
+                        nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", list);
+}
+
+static int answer_help(int argc, char** argv) {
+    if (argc < 1) return print_help();
+    if (strcmp(argv[0], "models") == 0) {
+        print_models();
+        return cal_finish_output(CAL_EXIT_DONE);
+    }
+    // "help bench forward" is "bench forward --help".
+    char help[] = "--help";
+    char* line[] = {argv[0], argc > 1 ? argv[1] : help, help};
+    return run_command(argc > 1 ? 3 : 2, line);
+}
+
+int main(int argc, char** argv) {
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("calder %s\n", cal_version());
+        return cal_finish_output(CAL_EXIT_DONE);
+    }
+    if (strcmp(argv[1], "help") == 0) return answer_help(argc - 2, argv + 2);
+    return run_command(argc - 1, argv + 1);
+}

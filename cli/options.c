@@ -1,0 +1,165 @@
+// Table-driven options: --name value, --name=value, flags, and help.
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+static void list_choices(const cal_option* option, char* text, size_t capacity, const char* separator) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; option->choice(i) && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s", i ? separator : "", option->choice(i));
+}
+
+static void print_option(const cal_option* option) {
+    char left[80], preset[64] = "", choices[256];
+    snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    switch (option->kind) {
+    case CAL_OPTION_FLAG: break;
+    case CAL_OPTION_NUMBER:
+        if (!isnan(*(double*)option->value)) snprintf(preset, sizeof preset, " [%g]", *(double*)option->value);
+        break;
+    case CAL_OPTION_COUNT:
+        snprintf(preset, sizeof preset, " [%lld]", (long long)*(int64_t*)option->value);
+        break;
+    case CAL_OPTION_TEXT:
+    case CAL_OPTION_CHOICE:
+        if (*(const char**)option->value) snprintf(preset, sizeof preset, " [%s]", *(const char**)option->value);
+        break;
+    }
+    printf("  %-18s %s%s\n", left, option->help, preset);
+    if (option->kind == CAL_OPTION_CHOICE) {
+        list_choices(option, choices, sizeof choices, " | ");
+        printf("  %-18s %s\n", "", choices);
+    }
+}
+
+static int print_help(const cal_usage* usage, const cal_option* options, size_t option_count) {
+    printf("usage: calder %s%s%s [options]\n\n%s\n\noptions, with their defaults in brackets:\n", usage->command,
+           usage->arguments[0] ? " " : "", usage->arguments, usage->summary);
+    for (size_t i = 0; i < option_count; i++) print_option(&options[i]);
+    printf("  %-18s this text\n", "--help");
+    if (usage->details) usage->details();
+    printf("\nexample:\n  %s\n", usage->example);
+    return cal_finish_output(CAL_EXIT_DONE);
+}
+
+static int reject(const cal_option* option, const char* value, const char* wrong) {
+    if (option->kind == CAL_OPTION_CHOICE) {
+        char choices[256];
+        list_choices(option, choices, sizeof choices, ", ");
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s '%s' is %s; allowed: %s", option->name, value, wrong, choices);
+    }
+    return cal_complain(CAL_EXIT_MISTAKE, "--%s '%s' is %s; allowed: a %snumber from %.10g to %.10g", option->name,
+                        value, wrong, option->kind == CAL_OPTION_COUNT ? "whole " : "", option->least, option->most);
+}
+
+static int store(const cal_option* option, const char* text) {
+    char* end = NULL;
+    errno = 0;
+    switch (option->kind) {
+    case CAL_OPTION_FLAG: *(bool*)option->value = true; break;
+    case CAL_OPTION_TEXT:
+        if (!text[0]) return cal_complain(CAL_EXIT_MISTAKE, "--%s '' is empty; give %s", option->name, option->argument);
+        *(const char**)option->value = text;
+        break;
+    case CAL_OPTION_NUMBER: {
+        double number = strtod(text, &end);
+        if (end == text || *end || isnan(number)) return reject(option, text, "not a number");
+        if (!(number >= option->least && number <= option->most)) return reject(option, text, "out of range");
+        *(double*)option->value = number;
+        break;
+    }
+    case CAL_OPTION_COUNT: {
+        long long number = strtoll(text, &end, 10);
+        if (end == text || *end) return reject(option, text, "not a whole number");
+        if (errno || (double)number < option->least || (double)number > option->most)
+            return reject(option, text, "out of range");
+        *(int64_t*)option->value = number;
+        break;
+    }
+    case CAL_OPTION_CHOICE:
+        for (int i = 0; option->choice(i); i++) {
+            if (strcmp(option->choice(i), text) != 0) continue;
+            *(const char**)option->value = option->choice(i);
+            return CAL_OPTIONS_PARSED;
+        }
+        return reject(option, text, "not known");
+    }
+    return CAL_OPTIONS_PARSED;
+}
+
+static int reject_unknown(const cal_usage* usage, const cal_option* options, size_t option_count, const char* name,
+                          size_t length) {
+    const char* names[32] = {"help"};
+    int count = 1;
+    for (size_t i = 0; i < option_count && count < (int)CAL_ARRAY_COUNT(names); i++) names[count++] = options[i].name;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)length, name);
+    const char* nearest = cal_nearest_name(text, names, count);
+    return cal_complain(CAL_EXIT_MISTAKE, "%s has no option '--%s'%s%s%s; 'calder %s --help' lists them",
+                        usage->command, text, nearest ? " (did you mean --" : "", nearest ? nearest : "",
+                        nearest ? "?)" : "", usage->command);
+}
+
+static const cal_option* find_option(const cal_option* options, size_t option_count, const char* name, size_t length) {
+    for (size_t i = 0; i < option_count; i++) {
+        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0) return &options[i];
+    }
+    return NULL;
+}
+
+int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t option_count, int argc, char** argv,
+                      int* argument_count) {
+    int plain = 0;
+    bool options_over = false;
+    // Help is answered whatever else the line contains.
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return print_help(usage, options, option_count);
+    }
+    for (int i = 1; i < argc; i++) {
+        const char* text = argv[i];
+        if (options_over || text[0] != '-') {
+            argv[1 + plain++] = argv[i];
+            continue;
+        }
+        if (strcmp(text, "--") == 0) {
+            options_over = true;
+            continue;
+        }
+        if (text[1] != '-')
+            return cal_complain(CAL_EXIT_MISTAKE, "%s has no option '%s'; 'calder %s --help' lists them",
+                                usage->command, text, usage->command);
+        const char* name = text + 2;
+        const char* equals = strchr(name, '=');
+        size_t length = equals ? (size_t)(equals - name) : strlen(name);
+        const cal_option* option = find_option(options, option_count, name, length);
+        if (!option) return reject_unknown(usage, options, option_count, name, length);
+        const char* value = equals ? equals + 1 : "";
+        if (option->kind == CAL_OPTION_FLAG && equals)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s takes no value, but got '%s'", option->name, value);
+        if (option->kind != CAL_OPTION_FLAG && !equals) {
+            if (i + 1 == argc)
+                return cal_complain(CAL_EXIT_MISTAKE, "--%s needs a value: --%s %s", option->name, option->name,
+                                    option->argument);
+            value = argv[++i];
+        }
+        int status = store(option, value);
+        if (status != CAL_OPTIONS_PARSED) return status;
+    }
+    *argument_count = plain;
+    if (plain < usage->least_arguments)
+        return cal_complain(CAL_EXIT_MISTAKE, "%s needs %s, for example: %s", usage->command, usage->arguments,
+                            usage->example);
+    if (plain > usage->most_arguments)
+        return cal_complain(CAL_EXIT_MISTAKE, "%s does not know what to do with '%s'; 'calder %s --help' says how",
+                            usage->command, argv[1 + usage->most_arguments], usage->command);
+    return CAL_OPTIONS_PARSED;
+}

@@ -1,0 +1,40 @@
+// Options of all commands from one table each: parsing, checking and help come from the same lines.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum cal_option_kind {
+    CAL_OPTION_FLAG,   // bool: no value
+    CAL_OPTION_TEXT,   // const char*
+    CAL_OPTION_NUMBER, // double, from least to most
+    CAL_OPTION_COUNT,  // int64_t, from least to most
+    CAL_OPTION_CHOICE  // const char*: one of choice(0), choice(1), … up to NULL
+} cal_option_kind;
+
+typedef struct cal_option {
+    const char* name; // without the dashes
+    cal_option_kind kind;
+    void* value;          // holds the default, which the help shows, and receives what the user gave
+    const char* argument; // what the help calls the value
+    const char* help;
+    double least, most;
+    const char* (*choice)(int index);
+} cal_option;
+
+typedef struct cal_usage {
+    const char* command;   // "sim", "bench forward"
+    const char* arguments; // "MODEL" or ""
+    const char* summary;
+    void (*details)(void); // prints more to standard output; may be NULL
+    const char* example;
+    int least_arguments, most_arguments;
+} cal_usage;
+
+#define CAL_OPTIONS_PARSED (-1)
+#define CAL_ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// Reads argv[1] and on. Returns CAL_OPTIONS_PARSED, with the plain arguments moved to argv[1] … argv[*argument_count], or
+// the status to exit with: 0 after --help was answered, 2 after a complaint.
+int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t option_count, int argc, char** argv,
+                      int* argument_count);

@@ -1,0 +1,17 @@
+// A state as a file: {"time": 0, "q": […], "v": […], "tau": […], "qdd": […]}; missing parts keep the model's defaults.
+#pragma once
+#include "command.h"
+
+typedef struct cal_state_values {
+    double time;
+    double* q;
+    double* v;
+    double* tau;
+    double* qdd;
+} cal_state_values;
+
+// The model's start values and zero forces and accelerations; false when there is no memory.
+bool cal_state_values_create(const cal_model* model, cal_state_values* values);
+void cal_state_values_destroy(cal_state_values* values);
+// Reads a file over the values; returns CAL_EXIT_DONE or complains. Without jansson in the build it always complains.
+int cal_state_values_read(cal_state_values* values, const cal_model* model, const char* path);

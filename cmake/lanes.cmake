@@ -1,0 +1,43 @@
+# The lane kernels: one source, compiled once for each width of lanes and each set of instructions.
+#
+# Each compilation sees CAL_WIDTH (1, 2, 4, 8) and CAL_KERNEL_SUFFIX (_w1, _w1_fma, _w2, _w4, _w8), which keeps their
+# symbols apart. On x86-64 all but _w1 use instructions that the processor may lack: the library asks it before it calls
+# them. On other processors everything is compiled for the plain one, there is no _w1_fma, and CAL_PORTABLE_LANES is
+# defined for the kernels and for the library.
+
+function(calder_add_lanes target)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+        set(variants w1 w1_fma w2 w4 w8)
+        set(flags_w1)
+        set(flags_w1_fma -mavx2 -mfma)
+        set(flags_w2 ${flags_w1_fma})
+        set(flags_w4 ${flags_w1_fma})
+        set(flags_w8 ${flags_w1_fma} -mavx512f -mavx512dq -mavx512vl)
+    else()
+        set(variants w1 w2 w4 w8)
+        target_compile_definitions(${target} PRIVATE CAL_PORTABLE_LANES)
+    endif()
+    if(NOT ARGN)
+        return()
+    endif()
+    get_target_property(type ${target} TYPE)
+    foreach(variant IN LISTS variants)
+        string(REGEX MATCH "[0-9]+" width ${variant})
+        set(kernels ${target}_lanes_${variant})
+        add_library(${kernels} OBJECT ${ARGN})
+        target_include_directories(${kernels} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+        target_compile_definitions(${kernels} PRIVATE
+            $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS> CAL_WIDTH=${width} CAL_KERNEL_SUFFIX=_${variant})
+        # -Wno-psabi: lanes never cross the library's border, so how wide ones would be passed is nobody's concern.
+        target_compile_options(${kernels} PRIVATE
+            $<$<NOT:$<CONFIG:Debug>>:${CALDER_LANES_OPTIMIZATION}> ${flags_${variant}} -Wno-psabi)
+        target_link_libraries(${kernels} PRIVATE calder_settings)
+        if(type STREQUAL "SHARED_LIBRARY")
+            set_target_properties(${kernels} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+        else()
+            set_target_properties(${kernels} PROPERTIES
+                POSITION_INDEPENDENT_CODE $<TARGET_PROPERTY:${target},POSITION_INDEPENDENT_CODE>)
+        endif()
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:${kernels}>)
+    endforeach()
+endfunction()

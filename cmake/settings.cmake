@@ -1,0 +1,22 @@
+# How all of Calder's own code is compiled: calder_settings carries it to the targets.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON) # vector types
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin") # the command finds the peers beside itself
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# One answer from every compiler and at every optimisation level: a fused multiply-add is where the source says so and
+# nowhere else.
+add_library(calder_settings INTERFACE)
+target_compile_options(calder_settings INTERFACE
+    -ffp-contract=off -fno-math-errno
+    -Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wconversion>
+    $<$<BOOL:${CALDER_WARNINGS_AS_ERRORS}>:-Werror>)
+
+if(CALDER_SANITIZE)
+    list(JOIN CALDER_SANITIZE "," sanitizers)
+    target_compile_options(calder_settings INTERFACE
+        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    target_link_options(calder_settings INTERFACE -fsanitize=${sanitizers})
+endif()

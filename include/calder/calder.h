@@ -1,0 +1,326 @@
+/// \file calder.h
+/// The core of Calder: models, plans, states, solvers and simulations of articulated bodies.
+///
+/// Units are SI, angles are radians, quaternions are (w, x, y, z), frames are right-handed. What callers see as q and v
+/// follows MuJoCo's order and meaning: joints in the order in which their bodies were added; a revolute or prismatic
+/// joint has one q and one v; a ball has a quaternion (child in parent) and an angular velocity in the child's axes; a
+/// free joint has a position, a quaternion, a linear velocity in the world's axes and an angular velocity in the body's.
+///
+/// Every function that can fail returns a #cal_status and, where it takes a #cal_error, writes one line that says what
+/// was wrong, where, and what to do. Nothing here prints, exits, or keeps global state.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAL_VERSION_MAJOR 0
+#define CAL_VERSION_MINOR 1
+#define CAL_VERSION_PATCH 0
+
+/// The library's version, "0.1.0".
+const char* cal_version(void);
+
+// --- Errors -------------------------------------------------------------------------------------------------------------
+
+#define CAL_STATUS_LIST(X)                                                                                             \
+    X(CAL_OK, "success")                                                                                               \
+    X(CAL_BAD_ARGUMENT, "an argument is out of range")                                                                 \
+    X(CAL_BAD_MODEL, "the model cannot be simulated")                                                                  \
+    X(CAL_NO_MEMORY, "out of memory")                                                                                  \
+    X(CAL_NOT_FINITE, "the state became infinite or not a number")                                                     \
+    X(CAL_NOT_CONVERGED, "the solver could not meet the tolerance")                                                    \
+    X(CAL_NOT_AVAILABLE, "this build does not contain the requested part")                                             \
+    X(CAL_MACHINE_FAILED, "a processor of the machine failed")
+
+#define CAL_STATUS_ENUM(name, text) name,
+/// What a function that can fail returns; #CAL_OK is zero.
+typedef enum cal_status { CAL_STATUS_LIST(CAL_STATUS_ENUM) CAL_STATUS_COUNT } cal_status;
+
+/// A short text for a status; never NULL.
+const char* cal_status_text(cal_status status);
+
+/// What went wrong, in one line. Every function that takes one accepts NULL.
+typedef struct cal_error {
+    cal_status status;
+    char text[256];
+} cal_error;
+
+// --- Models -------------------------------------------------------------------------------------------------------------
+
+/// Bodies, joints and actuators; immutable once built, shareable between threads.
+typedef struct cal_model cal_model;
+/// Collects bodies, joints and actuators, then makes a model.
+typedef struct cal_builder cal_builder;
+
+/// The parent of a body that hangs from the ground.
+#define CAL_GROUND (-1)
+/// Not a body, joint or actuator.
+#define CAL_NONE (-2)
+
+/// What a joint allows. A body without joints is fixed to its parent.
+typedef enum cal_joint_kind {
+    CAL_REVOLUTE,  ///< turns about its axis
+    CAL_PRISMATIC, ///< slides along its axis
+    CAL_BALL,      ///< turns freely about its anchor
+    CAL_FREE       ///< moves freely; only for bodies that hang from the ground
+} cal_joint_kind;
+
+/// A body: where its frame sits in its parent when all its joints are at zero, and what it weighs.
+typedef struct cal_body_def {
+    const char* name;     ///< NULL: named by its number; must be unique otherwise
+    int parent;           ///< a body's number (also one that is added later), or CAL_GROUND
+    double position[3];   ///< of the body's origin in the parent's frame, m
+    double quaternion[4]; ///< of the body's frame in the parent's; need not be normalised
+    double mass;          ///< kg
+    double center[3];     ///< centre of mass in the body's frame, m
+    double inertia[6];    ///< about the centre of mass, body's axes: xx, yy, zz, xy, xz, yz, kg m²
+    uint32_t cookie;
+} cal_body_def;
+
+/// A joint between a body and its parent. Several on one body act one after the other, the first next to the parent, and
+/// together make one joint of several degrees of freedom.
+typedef struct cal_joint_def {
+    const char* name; ///< NULL: named by its number; must be unique otherwise
+    cal_joint_kind kind;
+    double axis[3];             ///< in the body's frame; need not be normalised; revolute and prismatic only
+    double anchor[3];           ///< a point of the axis, or the ball's centre, in the body's frame; not for free joints
+    double zero;                ///< value of q in the position that the body definition describes; one-degree joints only
+    double damping;             ///< N s/m or N m s/rad, on every degree of freedom
+    double stiffness;           ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
+    double spring_reference;    ///< q at which the spring is slack; a ball's spring is slack at the identity
+    double armature;            ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
+    bool limited;               ///< whether range holds; one-degree joints only
+    double range[2];            ///< smallest and largest q
+    double limit_stiffness;     ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
+    double limit_damping;       ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
+    double initial_q[7];        ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
+                                ///< A free joint's start is composed with the body definition's own frame
+    double initial_v[6];        ///< start velocity
+    uint32_t cookie;
+} cal_joint_def;
+
+/// A motor on a degree of freedom: force = gear · clamp(gain · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v).
+/// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}.
+typedef struct cal_actuator_def {
+    const char* name;        ///< NULL: named by its number
+    int joint;               ///< a one-degree joint's number
+    double gear, gain, bias[3];
+    double control_range[2]; ///< clamps the control; equal ends: no clamp
+    double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
+    double initial_control;
+    uint32_t cookie;
+} cal_actuator_def;
+
+cal_body_def cal_default_body_def(void);         ///< a massless body at its parent's origin, on the ground
+cal_joint_def cal_default_joint_def(void);       ///< a revolute joint about z at the body's origin
+cal_actuator_def cal_default_actuator_def(void); ///< a plain motor
+
+cal_status cal_builder_create(cal_builder** out);
+void cal_builder_destroy(cal_builder* builder); ///< NULL is allowed
+/// Names the model; the text is copied. A copy that finds no memory is reported by #cal_builder_finish.
+void cal_builder_set_name(cal_builder* builder, const char* name);
+void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]); ///< m/s²; (0, 0, -9.81) unless set
+/// Adds a body, joint or actuator (definitions and names are copied) and returns its number, 0, 1, …; CAL_NONE when
+/// memory ran out or the definition did not come from a cal_default_…_def function: cal_builder_finish then says which.
+int cal_builder_add_body(cal_builder* builder, const cal_body_def* def);
+int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def);
+int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
+/// Checks everything and makes the model. The builder stays usable and must still be destroyed.
+cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error);
+
+/// Makes a model from a generator's specification, "name" or "name:key=value,key=value"; see cal_generator_help.
+cal_status cal_model_generate(const char* specification, cal_model** out, cal_error* error);
+/// One generator's name and its parameters with defaults and meanings, as text; NULL past the last one.
+const char* cal_generator_name(int index);
+const char* cal_generator_help(int index);
+
+void cal_model_destroy(cal_model* model); ///< NULL is allowed
+const char* cal_model_name(const cal_model* model);
+int cal_model_body_count(const cal_model* model);
+int cal_model_joint_count(const cal_model* model);    ///< as the user counts: a fixed body has none, a ball is one
+int cal_model_actuator_count(const cal_model* model);
+int cal_model_q_count(const cal_model* model);        ///< numbers that give the position
+int cal_model_v_count(const cal_model* model);        ///< degrees of freedom
+int cal_model_depth(const cal_model* model);          ///< joints on the longest path from the ground
+double cal_model_mass(const cal_model* model);        ///< of everything that can move, kg
+void cal_model_gravity(const cal_model* model, double gravity[3]);
+/// The start values q, v (either may be NULL) and the actuators' start controls.
+void cal_model_initial(const cal_model* model, double* q, double* v, double* control);
+/// A body as it was defined; the name points into the model, NULL when it was not named.
+void cal_model_body(const cal_model* model, int body, cal_body_def* out);
+/// A joint as it was defined; body, first_q and first_v (each may be NULL) say whose it is and where its numbers are.
+void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int* body, int* first_q, int* first_v);
+void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out);
+/// Writes a body's or joint's name, made from its number when it was not named; returns the text.
+const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
+const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
+int cal_model_find_body(const cal_model* model, const char* name);  ///< CAL_NONE when there is none
+int cal_model_find_joint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
+int cal_joint_q_count(cal_joint_kind kind); ///< 1, 1, 4, 7
+int cal_joint_v_count(cal_joint_kind kind); ///< 1, 1, 3, 6
+/// A name for a kind: "revolute", "prismatic", "ball", "free".
+const char* cal_joint_kind_name(cal_joint_kind kind);
+
+// --- Machines, plans, states --------------------------------------------------------------------------------------------
+
+/// Who does the work.
+typedef struct cal_machine cal_machine;
+/// A model, an algorithm and a machine: what is computed where. Made once, immutable, executed many times.
+typedef struct cal_plan cal_plan;
+/// Every array that a run writes, in one block. One writer at a time.
+typedef struct cal_state cal_state;
+
+/// One core. lanes is the number of bodies that one instruction works on: 1, 2, 4, 8, or 0 for what the processor has.
+cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
+void cal_machine_destroy(cal_machine* machine); ///< NULL is allowed; plans made with it must be gone
+const char* cal_machine_name(const cal_machine* machine);
+int cal_machine_lanes(const cal_machine* machine);
+/// The widest lanes that this processor runs at full speed: 1, 2, 4 or 8.
+int cal_best_lanes(void);
+
+/// The algorithms: "aba" (forward dynamics), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
+/// "kinematics" (poses), "energy" (energy and momentum). NULL past the last one.
+const char* cal_algorithm_name(int index);
+/// Plans an algorithm for a model; both and the machine must outlive the plan.
+cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
+                           cal_error* error);
+void cal_plan_destroy(cal_plan* plan); ///< NULL is allowed; states made with it must be gone
+/// Writes the plan as text (columns, lanes in use, operations and bytes a joint); returns the length it needs, as snprintf.
+int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
+/// Runs the algorithm once on a state made with this plan.
+cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error);
+
+/// What can be read from and written to a state, in the user's order.
+typedef enum cal_field {
+    CAL_Q,          ///< q_count: positions
+    CAL_V,          ///< v_count: velocities
+    CAL_TAU,        ///< v_count: joint forces. An input, but of "rnea" the result
+    CAL_QDD,        ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
+    CAL_CONTROL,    ///< actuator_count: controls
+    CAL_MASS,       ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
+    CAL_POSE,       ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_ENERGY,     ///< 2: kinetic and potential energy (gravity and springs), by "energy"
+    CAL_MOMENTUM    ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+} cal_field;
+
+/// Makes a state at the model's start values.
+cal_status cal_state_create(const cal_plan* plan, cal_state** out);
+void cal_state_destroy(cal_state* state); ///< NULL is allowed
+/// How many numbers a field has in this state; 0 where the plan's algorithm has no such field.
+size_t cal_state_size(const cal_state* state, cal_field field);
+/// Copies a field in or out. A field that the algorithm does not have is CAL_BAD_ARGUMENT; nothing is changed.
+cal_status cal_state_set(cal_state* state, cal_field field, const double* values);
+cal_status cal_state_get(const cal_state* state, cal_field field, double* values);
+double cal_state_time(const cal_state* state);
+void cal_state_set_time(cal_state* state, double time);
+/// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside.
+/// For "aba", "crba" and "rnea".
+cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3], const double point[3]);
+void cal_state_release(cal_state* state); ///< forgets all pushes
+/// 64 bits over the bits of time, q and v; equal for equal states, whatever the machine and its lanes.
+uint64_t cal_state_hash(const cal_state* state);
+
+/// Jacobian of a point of a body (body's frame): rows 0..2 give its velocity in the world, rows 3..5 the body's angular
+/// velocity; 6 × v_count, rows. state must come from a plan of "kinematics" or "energy" and have been executed.
+cal_status cal_state_jacobian(const cal_state* state, int body, const double point[3], double* jacobian);
+
+// --- Simulations --------------------------------------------------------------------------------------------------------
+
+/// A model, a plan and a solver advancing a state.
+typedef struct cal_sim cal_sim;
+
+/// What a force callback sees and may change, at one evaluation.
+typedef struct cal_force_context {
+    const cal_model* model;
+    double time;
+    const double* q;
+    const double* v;
+    double* tau;      ///< v_count, holds what the user set; add to it
+    double* control;  ///< actuator_count, holds what the user set
+    cal_state* state; ///< for cal_state_push
+} cal_force_context;
+/// A user's own forces. Called once an evaluation, on the thread that advances; must depend on nothing but its arguments
+/// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
+typedef void cal_force_callback(cal_force_context* context, void* user);
+
+/// How to simulate; from cal_default_sim_def.
+typedef struct cal_sim_def {
+    const char* solver;    ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
+    const char* algorithm; ///< "aba"
+    cal_machine* machine;  ///< NULL: one core with its best lanes, owned by the simulation
+    double relative;       ///< relative error tolerance, 1e-4
+    double absolute;       ///< absolute error tolerance; 0: the same number as relative
+    double step;           ///< step of the fixed-step solvers, s, 0.001
+    double largest_step;   ///< of the others, s; 0: no bound
+    int largest_order;     ///< of gear (1…12) and bdf (1…5); 0: their own
+    int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
+    cal_force_callback* force;
+    void* user;
+    uint32_t cookie;
+} cal_sim_def;
+cal_sim_def cal_default_sim_def(void);
+
+/// A solver's name and what it is in one line; NULL past the last one, and for those left out of this build.
+const char* cal_solver_name(int index);
+const char* cal_solver_help(const char* name);
+
+/// What happened so far.
+typedef struct cal_sim_report {
+    double time;      ///< of the last cal_sim_advance
+    double step;      ///< size of the last step, s
+    int order;        ///< of the last step
+    int64_t steps, rejected, evaluations;
+    int64_t jacobian_evaluations; ///< of evaluations, those that BDF spent on its Jacobian or its products
+} cal_sim_report;
+
+/// Makes a simulation at the model's start values and time 0. The model must outlive it.
+cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error);
+void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
+/// Advances to a time not before the last one. The solver steps as far as it likes; the state at exactly that time comes
+/// from its own polynomial, and costs no evaluation. On an error the last good state is kept.
+cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);
+double cal_sim_time(const cal_sim* sim);
+const double* cal_sim_q(const cal_sim* sim);   ///< q_count numbers at cal_sim_time; valid until the next call
+const double* cal_sim_v(const cal_sim* sim);   ///< v_count numbers at cal_sim_time
+/// Changes the state and restarts the solver there. Either array may be NULL: kept.
+cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error);
+/// Joint forces and controls from now on; restarts the solver, since both jump. Either may be NULL: kept.
+cal_status cal_sim_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error);
+/// A force on a body from now on (as cal_state_push) until cal_sim_release; restarts the solver.
+cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const double torque[3], const double point[3]);
+cal_status cal_sim_release(cal_sim* sim);
+/// Tells the solver that something jumped at the present time: it forgets its history.
+cal_status cal_sim_restart(cal_sim* sim);
+/// Kinetic and potential energy at cal_sim_time.
+cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
+/// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
+cal_status cal_sim_poses(cal_sim* sim, double* poses);
+uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
+void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
+
+// --- Many instances of one model ------------------------------------------------------------------------------------------
+
+/// Many states of one model, a lane each.
+typedef struct cal_ensemble cal_ensemble;
+
+/// count instances of a model at its start values; lanes as for cal_machine_serial.
+cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error);
+void cal_ensemble_destroy(cal_ensemble* ensemble); ///< NULL is allowed
+int cal_ensemble_lanes(const cal_ensemble* ensemble);
+/// Forward dynamics of all instances: rows of q_count, v_count, v_count numbers in (tau may be NULL: zero), rows of
+/// v_count out. q and v are kept as the instances' states.
+cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau, double* qdd);
+/// Sets and gets the state of one instance; either array may be NULL.
+cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v);
+cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v);
+/// Takes steps of a fixed size with "rk4" or "euler" on every instance. An instance that turns infinite or NaN does not
+/// disturb the others: CAL_NOT_FINITE names the first one after all have been advanced.
+cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,36 @@
+/// \file calder_record.h
+/// Recording simulations in files.
+#pragma once
+#include "calder/calder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A table of a run: one row a call, numbers as text that reads back to the same bits, columns named after the joints.
+///
+/// The first line is the header: "time", then joint by joint its positions and its velocities, then "energy_kinetic" and
+/// "energy_potential". A revolute or prismatic joint called hip has hip.q and hip.v; a ball has .qw .qx .qy .qz and
+/// .wx .wy .wz; a free joint has .x .y .z .qw .qx .qy .qz and .vx .vy .vz .wx .wy .wz. A name with a comma, a quote or a
+/// line break is quoted as RFC 4180 says.
+typedef struct cal_csv cal_csv;
+
+/// Creates or empties the file and writes the header. The model must outlive the recorder.
+/// #CAL_BAD_ARGUMENT when the file cannot be written; nothing is left to close then.
+cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error);
+/// Writes the state of a simulation of the same model at cal_sim_time as one row, and its energies.
+/// #CAL_BAD_ARGUMENT when the file no longer takes data, for instance because the disk is full.
+cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error);
+/// Writes what is still held back, closes the file and frees the recorder, also when that fails; NULL is allowed.
+/// The table is complete on the disk's side only when this returns #CAL_OK.
+cal_status cal_csv_close(cal_csv* csv, cal_error* error);
+
+/// Bytes that a number's text needs at most, its end included.
+#define CAL_NUMBER_CAPACITY 32
+/// Writes the shortest of 15, 16 or 17 significant digits that reads back to the same number, with a point in every
+/// locale; "nan", "inf" and "-inf" for the rest. Returns text.
+const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]);
+
+#ifdef __cplusplus
+}
+#endif

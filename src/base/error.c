@@ -1,0 +1,30 @@
+// Statuses and their texts, errors, the version.
+#include "base/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+#define TEXT_OF(number) #number
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char* cal_version(void) { return VERSION_TEXT(CAL_VERSION_MAJOR, CAL_VERSION_MINOR, CAL_VERSION_PATCH); }
+
+const char* cal_status_text(cal_status status) {
+#define STATUS_CASE(name, text)                                                                                        \
+    case name: return text;
+    switch (status) {
+        CAL_STATUS_LIST(STATUS_CASE)
+    case CAL_STATUS_COUNT: break;
+    }
+    return "not a status";
+}
+
+cal_status cal_fail(cal_error* error, cal_status status, const char* format, ...) {
+    if (error != NULL) {
+        error->status = status;
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}

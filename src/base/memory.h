@@ -1,0 +1,15 @@
+// All memory is taken here: 64-byte aligned, zeroed, with overflow checks, and with a way for tests to make it fail.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// count × size zeroed bytes, aligned for the widest lanes; NULL when there are none. count = 0 gives a valid pointer.
+void* cal_allocate(size_t count, size_t size);
+void cal_free(void* memory);
+// A copy of a text; NULL when there is no memory.
+char* cal_copy_text(const char* text);
+
+// Makes the allocation after the next `after` ones fail (and all later ones), for tests; a negative number: never.
+void cal_fail_allocation(int64_t after);
+// Allocations that are not freed yet, for tests.
+int64_t cal_live_allocations(void);

@@ -1,0 +1,259 @@
+// Collects definitions, and makes a model of copies of them. Everything is checked at the end, in one place, so that bodies
+// may be added in any order; what cannot wait (memory, an uninitialised definition) is remembered until then.
+#include "model/builder.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BODY_COOKIE = 0x0ca1b0d1, JOINT_COOKIE = 0x0ca101e7, ACTUATOR_COOKIE = 0x0ca1ac70 };
+// A free joint has seven numbers, and all of them are counted in int.
+enum { COUNT_LIMIT = INT_MAX / 8 };
+static const size_t no_name = SIZE_MAX;
+
+typedef struct list {
+    void* items;
+    size_t count, capacity;
+} list;
+
+// Names are offsets into the builder's text, since that moves as it grows.
+typedef struct body_entry {
+    cal_body_def def;
+    size_t name;
+} body_entry;
+typedef struct joint_entry {
+    cal_joint_def def;
+    size_t name;
+    int body;
+} joint_entry;
+typedef struct actuator_entry {
+    cal_actuator_def def;
+    size_t name;
+} actuator_entry;
+
+struct cal_builder {
+    char* name;
+    double gravity[3];
+    list bodies, joints, actuators, text;
+    cal_error failure; // the first thing that could not wait
+};
+
+cal_body_def cal_default_body_def(void) {
+    return (cal_body_def){.parent = CAL_GROUND, .quaternion = {1.0, 0.0, 0.0, 0.0}, .cookie = BODY_COOKIE};
+}
+
+cal_joint_def cal_default_joint_def(void) {
+    return (cal_joint_def){
+        .kind = CAL_REVOLUTE, .axis = {0.0, 0.0, 1.0}, .limit_damping = 0.5, .cookie = JOINT_COOKIE};
+}
+
+cal_actuator_def cal_default_actuator_def(void) {
+    return (cal_actuator_def){.joint = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
+}
+
+cal_status cal_builder_create(cal_builder** out) {
+    cal_builder* builder = cal_allocate(1, sizeof *builder);
+    if (builder == NULL) return CAL_NO_MEMORY;
+    builder->gravity[2] = -9.81;
+    *out = builder;
+    return CAL_OK;
+}
+
+void cal_builder_destroy(cal_builder* builder) {
+    if (builder == NULL) return;
+    cal_free(builder->bodies.items);
+    cal_free(builder->joints.items);
+    cal_free(builder->actuators.items);
+    cal_free(builder->text.items);
+    cal_free(builder->name);
+    cal_free(builder);
+}
+
+static int remember(cal_builder* builder, cal_status status, const char* what, size_t number, const char* why) {
+    if (builder->failure.status == CAL_OK) cal_fail(&builder->failure, status, "%s %zu: %s", what, number, why);
+    return CAL_NONE;
+}
+
+// Room for `count` more items; NULL when there is no memory. The items are not counted yet.
+static void* list_extend(list* items, size_t count, size_t item_size) {
+    if (items->capacity - items->count < count) {
+        size_t capacity = items->capacity < 16 ? 16 : 2 * items->capacity;
+        if (capacity - items->count < count) capacity = items->count + count;
+        void* grown = cal_allocate(capacity, item_size);
+        if (grown == NULL) return NULL;
+        if (items->count > 0) memcpy(grown, items->items, items->count * item_size);
+        cal_free(items->items);
+        items->items = grown;
+        items->capacity = capacity;
+    }
+    return (char*)items->items + items->count * item_size;
+}
+
+// Copies a name into the text; false when there is no memory.
+static bool keep_name(cal_builder* builder, const char* name, size_t* offset) {
+    *offset = no_name;
+    if (name == NULL) return true;
+    const size_t length = strlen(name) + 1;
+    char* room = list_extend(&builder->text, length, 1);
+    if (room == NULL) return false;
+    memcpy(room, name, length);
+    *offset = builder->text.count;
+    builder->text.count += length;
+    return true;
+}
+
+// The part that bodies, joints and actuators share: room for the entry and its name, or a failure to remember.
+static void* add_entry(cal_builder* builder, list* items, size_t item_size, const char* noun, bool cookie_fits,
+                       const char* name, size_t* name_offset) {
+    if (!cookie_fits) {
+        remember(builder, CAL_BAD_ARGUMENT, noun, items->count,
+                 "the definition is uninitialised; start from its cal_default_..._def function");
+        return NULL;
+    }
+    if (items->count >= COUNT_LIMIT) {
+        remember(builder, CAL_BAD_ARGUMENT, noun, items->count, "too many; a model holds 268 million");
+        return NULL;
+    }
+    void* entry = list_extend(items, 1, item_size);
+    if (entry == NULL || !keep_name(builder, name, name_offset)) {
+        remember(builder, CAL_NO_MEMORY, noun, items->count, "out of memory");
+        return NULL;
+    }
+    return entry;
+}
+
+int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
+    size_t name;
+    body_entry* entry = add_entry(builder, &builder->bodies, sizeof *entry, "body",
+                                  def != NULL && def->cookie == BODY_COOKIE, def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    *entry = (body_entry){*def, name};
+    return (int)builder->bodies.count++;
+}
+
+int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def) {
+    size_t name;
+    joint_entry* entry = add_entry(builder, &builder->joints, sizeof *entry, "joint",
+                                   def != NULL && def->cookie == JOINT_COOKIE, def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    *entry = (joint_entry){*def, name, body};
+    return (int)builder->joints.count++;
+}
+
+int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) {
+    size_t name;
+    actuator_entry* entry =
+        add_entry(builder, &builder->actuators, sizeof *entry, "actuator", def != NULL && def->cookie == ACTUATOR_COOKIE,
+                  def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    *entry = (actuator_entry){*def, name};
+    return (int)builder->actuators.count++;
+}
+
+void cal_builder_set_name(cal_builder* builder, const char* name) {
+    char* copy = cal_copy_text(name);
+    if (copy == NULL) {
+        if (builder->failure.status == CAL_OK)
+            cal_fail(&builder->failure, CAL_NO_MEMORY, "the model's name: out of memory");
+        return;
+    }
+    cal_free(builder->name);
+    builder->name = copy;
+}
+
+void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
+    memcpy(builder->gravity, gravity, sizeof builder->gravity);
+}
+
+const char* cal_describe(const char* noun, const char* name, int number, char* text, size_t capacity) {
+    if (name != NULL)
+        snprintf(text, capacity, "%s \"%.60s\"", noun, name);
+    else
+        snprintf(text, capacity, "%s %d", noun, number);
+    return text;
+}
+
+static const char* name_at(const cal_model* model, size_t offset) {
+    return offset == no_name ? NULL : model->names + offset;
+}
+
+static cal_status copy_definitions(const cal_builder* builder, cal_model* model) {
+    memcpy(model->gravity, builder->gravity, sizeof model->gravity);
+    model->body_count = (int)builder->bodies.count;
+    model->joint_count = (int)builder->joints.count;
+    model->actuator_count = (int)builder->actuators.count;
+    model->name = cal_copy_text(builder->name != NULL ? builder->name : "model");
+    model->names = cal_allocate(builder->text.count, 1);
+    model->bodies = cal_allocate(builder->bodies.count, sizeof *model->bodies);
+    model->joints = cal_allocate(builder->joints.count, sizeof *model->joints);
+    model->actuators = cal_allocate(builder->actuators.count, sizeof *model->actuators);
+    if (model->name == NULL || model->names == NULL || model->bodies == NULL || model->joints == NULL ||
+        model->actuators == NULL)
+        return CAL_NO_MEMORY;
+    if (builder->text.count > 0) memcpy(model->names, builder->text.items, builder->text.count);
+    const body_entry* bodies = builder->bodies.items;
+    for (int i = 0; i < model->body_count; i++) {
+        model->bodies[i].def = bodies[i].def;
+        model->bodies[i].def.name = name_at(model, bodies[i].name);
+    }
+    const joint_entry* joints = builder->joints.items;
+    for (int i = 0; i < model->joint_count; i++) {
+        model->joints[i].def = joints[i].def;
+        model->joints[i].def.name = name_at(model, joints[i].name);
+        model->joints[i].body = joints[i].body;
+    }
+    const actuator_entry* actuators = builder->actuators.items;
+    for (int i = 0; i < model->actuator_count; i++) {
+        model->actuators[i] = actuators[i].def;
+        model->actuators[i].name = name_at(model, actuators[i].name);
+    }
+    return CAL_OK;
+}
+
+static cal_status index_names(cal_model* model, cal_error* error) {
+    int named_bodies = 0, named_joints = 0;
+    for (int i = 0; i < model->body_count; i++) named_bodies += model->bodies[i].def.name != NULL;
+    for (int i = 0; i < model->joint_count; i++) named_joints += model->joints[i].def.name != NULL;
+    model->body_names = cal_names_create((size_t)named_bodies);
+    model->joint_names = cal_names_create((size_t)named_joints);
+    if (model->body_names == NULL || model->joint_names == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for the table of names");
+    for (int i = 0; i < model->body_count; i++) {
+        const char* name = model->bodies[i].def.name;
+        const int owner = name != NULL ? cal_names_add(model->body_names, name, i) : i;
+        if (owner != i)
+            return cal_fail(error, CAL_BAD_MODEL, "bodies %d and %d are both named \"%.60s\"; names must be unique", owner, i,
+                            name);
+    }
+    for (int i = 0; i < model->joint_count; i++) {
+        const char* name = model->joints[i].def.name;
+        const int owner = name != NULL ? cal_names_add(model->joint_names, name, i) : i;
+        if (owner != i)
+            return cal_fail(error, CAL_BAD_MODEL, "joints %d and %d are both named \"%.60s\"; names must be unique", owner, i,
+                            name);
+    }
+    return CAL_OK;
+}
+
+static cal_status make_model(const cal_builder* builder, cal_model* model, cal_error* error) {
+    cal_status status = copy_definitions(builder, model);
+    if (status != CAL_OK) return cal_fail(error, status, "out of memory for a model of %d bodies", (int)builder->bodies.count);
+    if ((status = cal_model_validate(model, error)) != CAL_OK) return status;
+    if ((status = index_names(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
+    return cal_model_weigh(model, error);
+}
+
+cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {
+    if (builder->failure.status != CAL_OK) return cal_fail(error, builder->failure.status, "%s", builder->failure.text);
+    cal_model* model = cal_allocate(1, sizeof *model);
+    if (model == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a model");
+    const cal_status status = make_model(builder, model, error);
+    if (status != CAL_OK) {
+        cal_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return CAL_OK;
+}

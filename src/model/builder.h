@@ -1,0 +1,16 @@
+// How a builder becomes a model, step by step; cal_builder_finish runs these in order.
+#pragma once
+#include "model/model.h"
+
+// `body "arm"`, or `body 12` when it has no name; returns text.
+const char* cal_describe(const char* noun, const char* name, int number, char* text, size_t capacity);
+
+// Euclidean length, without overflow.
+double cal_length(const double* values, int count);
+
+// Checks every definition by itself (validate.c).
+cal_status cal_model_validate(const cal_model* model, cal_error* error);
+// Makes nodes, mounts and start values from valid definitions (compile.c).
+cal_status cal_model_compile(cal_model* model, cal_error* error);
+// Checks that everything that can move has inertia along its motion, and chooses the stiffness of stops (inertia.c).
+cal_status cal_model_weigh(cal_model* model, cal_error* error);

@@ -1,0 +1,121 @@
+// What callers may ask a model.
+#include "model/model.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cal_model_destroy(cal_model* model) {
+    if (model == NULL) return;
+    cal_free(model->name);
+    cal_free(model->bodies);
+    cal_free(model->mounts);
+    cal_free(model->joints);
+    cal_free(model->actuators);
+    cal_free(model->nodes);
+    cal_free(model->initial_q);
+    cal_free(model->initial_v);
+    cal_free(model->names);
+    cal_names_destroy(model->body_names);
+    cal_names_destroy(model->joint_names);
+    cal_free(model);
+}
+
+const char* cal_model_name(const cal_model* model) { return model->name; }
+int cal_model_body_count(const cal_model* model) { return model->body_count; }
+int cal_model_joint_count(const cal_model* model) { return model->joint_count; }
+int cal_model_actuator_count(const cal_model* model) { return model->actuator_count; }
+int cal_model_q_count(const cal_model* model) { return model->q_count; }
+int cal_model_v_count(const cal_model* model) { return model->v_count; }
+int cal_model_depth(const cal_model* model) { return model->depth; }
+
+double cal_model_mass(const cal_model* model) {
+    double mass = 0.0;
+    for (int i = 0; i < model->node_count; i++) mass += model->nodes[i].mass;
+    return mass;
+}
+
+void cal_model_gravity(const cal_model* model, double gravity[3]) {
+    memcpy(gravity, model->gravity, sizeof model->gravity);
+}
+
+void cal_model_initial(const cal_model* model, double* q, double* v, double* control) {
+    if (q != NULL) memcpy(q, model->initial_q, (size_t)model->q_count * sizeof *q);
+    if (v != NULL) memcpy(v, model->initial_v, (size_t)model->v_count * sizeof *v);
+    if (control != NULL)
+        for (int i = 0; i < model->actuator_count; i++) control[i] = model->actuators[i].initial_control;
+}
+
+void cal_model_body(const cal_model* model, int body, cal_body_def* out) { *out = model->bodies[body].def; }
+
+void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int* body, int* first_q, int* first_v) {
+    const cal_joint* j = &model->joints[joint];
+    if (out != NULL) *out = j->def;
+    if (body != NULL) *body = j->body;
+    if (first_q != NULL) *first_q = j->first_q;
+    if (first_v != NULL) *first_v = j->first_v;
+}
+
+void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out) { *out = model->actuators[actuator]; }
+
+static const char* write_name(const char* noun, const char* name, int number, char* text, size_t capacity) {
+    if (name != NULL)
+        snprintf(text, capacity, "%s", name);
+    else
+        snprintf(text, capacity, "%s%d", noun, number);
+    return text;
+}
+
+const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity) {
+    return write_name("body", model->bodies[body].def.name, body, text, capacity);
+}
+
+const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity) {
+    return write_name("joint", model->joints[joint].def.name, joint, text, capacity);
+}
+
+// The number in a name that write_name made; CAL_NONE when it made no such name for 0 … count − 1.
+static int number_in_name(const char* noun, const char* name, int count) {
+    const size_t length = strlen(noun);
+    if (strncmp(name, noun, length) != 0 || name[length] < '0' || name[length] > '9') return CAL_NONE;
+    char* end;
+    const long number = strtol(name + length, &end, 10);
+    return *end == '\0' && number < count ? (int)number : CAL_NONE;
+}
+
+int cal_model_find_body(const cal_model* model, const char* name) {
+    const int found = cal_names_find(model->body_names, name);
+    if (found != CAL_NONE) return found;
+    const int number = number_in_name("body", name, model->body_count);
+    return number != CAL_NONE && model->bodies[number].def.name == NULL ? number : CAL_NONE;
+}
+
+int cal_model_find_joint(const cal_model* model, const char* name) {
+    const int found = cal_names_find(model->joint_names, name);
+    if (found != CAL_NONE) return found;
+    const int number = number_in_name("joint", name, model->joint_count);
+    return number != CAL_NONE && model->joints[number].def.name == NULL ? number : CAL_NONE;
+}
+
+int cal_joint_q_count(cal_joint_kind kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }
+int cal_joint_v_count(cal_joint_kind kind) { return kind == CAL_FREE ? 6 : kind == CAL_BALL ? 3 : 1; }
+
+const char* cal_joint_kind_name(cal_joint_kind kind) {
+    switch (kind) {
+    case CAL_REVOLUTE: return "revolute";
+    case CAL_PRISMATIC: return "prismatic";
+    case CAL_BALL: return "ball";
+    case CAL_FREE: return "free";
+    }
+    return "unknown";
+}
+
+bool cal_model_has_joint_forces(const cal_model* model) {
+    if (model->actuator_count > 0) return true;
+    for (int i = 0; i < model->node_count; i++) {
+        const cal_node* node = &model->nodes[i];
+        if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def.limited) return true;
+    }
+    return false;
+}

@@ -1,0 +1,72 @@
+// The inside of a model: what the user defined, and the kinematic tree that the passes run over.
+//
+// The user sees bodies with joints. The passes see *nodes*: one for each joint, in *walking order* (depth first, a node's
+// subtree is a contiguous range, parents before children). A body with several joints becomes a run of nodes, all but
+// the last massless: eliminating their degrees of freedom one after the other is the LDLᵀ factorisation of the joint's
+// own inertia, so nothing is lost. A fixed body becomes part of the node that carries it.
+//
+//        user:   torso ── (hip x, hip y) ── thigh ── (fixed) ── plate ── (knee) ── shank
+//        nodes:  torso ──── hip x ──── hip y = thigh + plate ──── knee = shank
+//
+// A node's frame has its origin at the joint's anchor and, for one-degree joints, its z along the joint's axis. So a
+// revolute joint is always a rotation about z, and a prismatic one a translation along z.
+//
+// The order of children fixes the order of every sum, so it must not depend on the lanes: children are ordered by the
+// kind of their joint, then by falling height of their subtree (so that lanes stay alive together), then by number.
+#pragma once
+#include "base/error.h"
+#include "calder/calder.h"
+#include "math/vector.h"
+
+// What the passes need of a node that never changes.
+typedef struct cal_node {
+    int32_t parent; // node, or -1 for the ground
+    int32_t body;   // whose joint this is
+    int32_t joint;  // the user's joint
+    int32_t first_q, first_v;
+    int32_t kind;      // cal_joint_kind
+    int32_t end;       // one past the last node of the subtree
+    int32_t depth;     // 0 for a root
+    double rotation[9]; // rows: node's axes (at q = 0) to parent node's axes
+    double offset[3];   // node's origin (at q = 0) in the parent node's frame
+    double mass;
+    double moment[3];        // ∫ x dm about the node's origin, node's axes
+    double second_moment[6]; // ∫ x xᵀ dm: xx, yy, zz, xy, xz, yz
+    double armature, damping, stiffness, spring_reference;
+} cal_node;
+
+// Where a body's frame sits in its node's frame (or in the world, for a body fixed to the ground: node = -1).
+typedef struct cal_mount {
+    int32_t node;
+    double rotation[9]; // rows: body's axes to node's axes
+    double offset[3];
+} cal_mount;
+
+typedef struct cal_body {
+    cal_body_def def; // quaternion normalised; name in the model's arena or NULL
+    int32_t first_joint, joint_count;
+} cal_body;
+
+typedef struct cal_joint {
+    cal_joint_def def; // axis normalised, limit_stiffness chosen
+    int32_t body, first_q, first_v, node;
+} cal_joint;
+
+struct cal_model {
+    char* name;
+    double gravity[3];
+    int body_count, joint_count, actuator_count, node_count, q_count, v_count, depth;
+    cal_body* bodies;
+    cal_mount* mounts; // one a body
+    cal_joint* joints;
+    cal_actuator_def* actuators;
+    cal_node* nodes;
+    double* initial_q;
+    double* initial_v;
+    char* names; // all names, one after the other
+    struct cal_name_table* body_names;
+    struct cal_name_table* joint_names;
+};
+
+// Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
+bool cal_model_has_joint_forces(const cal_model* model);

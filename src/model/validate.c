@@ -1,0 +1,163 @@
+// Checks definitions one by one; what concerns the tree as a whole is checked where it is made (compile.c, inertia.c).
+//
+// Inertia. With Σ = ∫ x xᵀ dm about the centre of mass, I = tr Σ 1 − Σ and Σ = ½ tr I 1 − I. A real mass distribution has a
+// positive semi-definite Σ, and its eigenvalues ½ (I₂ + I₃ − I₁) … are what the triangle inequality is about.
+#include "model/builder.h"
+
+enum { TEXT = 80 };
+// Files print inertias with about six digits, so that flat bodies miss the inequality by their rounding.
+static const double inertia_tolerance = 1e-6;
+
+static bool all_finite(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+// A number that may not be negative, NaN or infinite.
+static bool is_magnitude(double value) { return isfinite(value) && value >= 0.0; }
+
+double cal_length(const double* values, int count) {
+    double largest = 0.0, sum = 0.0;
+    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(values[i]));
+    if (largest == 0.0) return 0.0;
+    for (int i = 0; i < count; i++) sum += (values[i] / largest) * (values[i] / largest);
+    return largest * sqrt(sum);
+}
+
+// Eigenvalues of a symmetric matrix (xx, yy, zz, xy, xz, yz) by Jacobi's rotations.
+static void eigenvalues(const double s[6], double values[3]) {
+    double a[3][3] = {{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}};
+    for (int sweep = 0; sweep < 12 && fabs(a[0][1]) + fabs(a[0][2]) + fabs(a[1][2]) > 0.0; sweep++)
+        for (int p = 0; p < 2; p++)
+            for (int q = p + 1; q < 3; q++) {
+                if (a[p][q] == 0.0) continue;
+                const double theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
+                const double t = isfinite(theta * theta) ? copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0)) : 0.0;
+                const double c = 1.0 / sqrt(t * t + 1.0), sine = t * c, apq = a[p][q];
+                const int r = 3 - p - q;
+                const double arp = a[r][p], arq = a[r][q];
+                a[p][p] -= t * apq;
+                a[q][q] += t * apq;
+                a[p][q] = a[q][p] = 0.0;
+                a[r][p] = a[p][r] = c * arp - sine * arq;
+                a[r][q] = a[q][r] = sine * arp + c * arq;
+            }
+    for (int i = 0; i < 3; i++) values[i] = a[i][i];
+}
+
+static cal_status validate_inertia(const double inertia[6], const char* who, cal_error* error) {
+    double moments[3];
+    eigenvalues(inertia, moments);
+    const double total = moments[0] + moments[1] + moments[2];
+    const double allowed = -inertia_tolerance * (fabs(moments[0]) + fabs(moments[1]) + fabs(moments[2]));
+    for (int i = 0; i < 3; i++)
+        if (moments[i] < allowed)
+            return cal_fail(error, CAL_BAD_MODEL, "%s: the inertia has a negative principal moment, %g; check its signs", who,
+                            moments[i]);
+    for (int i = 0; i < 3; i++)
+        if (0.5 * total - moments[i] < allowed)
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%s: the inertia breaks the triangle inequality, the principal moment %g exceeds the sum of the "
+                            "others, %g",
+                            who, moments[i], total - moments[i]);
+    return CAL_OK;
+}
+
+static cal_status validate_body(const cal_model* model, int number, cal_error* error) {
+    const cal_body_def* def = &model->bodies[number].def;
+    char who[TEXT];
+    cal_describe("body", def->name, number, who, sizeof who);
+    if (def->parent != CAL_GROUND && (def->parent < 0 || def->parent >= model->body_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its parent is body %d, but there are bodies 0 to %d only", who, def->parent,
+                        model->body_count - 1);
+    if (!all_finite(def->position, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its position is not finite", who);
+    if (!all_finite(def->quaternion, 4)) return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is not finite", who);
+    if (cal_length(def->quaternion, 4) == 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is zero; no rotation is (1, 0, 0, 0)", who);
+    if (!isfinite(def->mass)) return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is not finite", who);
+    if (def->mass < 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is %g; it must not be negative", who, def->mass);
+    if (!all_finite(def->center, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its centre of mass is not finite", who);
+    if (!all_finite(def->inertia, 6)) return cal_fail(error, CAL_BAD_MODEL, "%s: its inertia is not finite", who);
+    return validate_inertia(def->inertia, who, error);
+}
+
+// What only some kinds of joint have.
+static cal_status validate_kind(const cal_joint_def* def, const char* who, cal_error* error) {
+    const char* kind = cal_joint_kind_name(def->kind);
+    if (def->kind == CAL_REVOLUTE || def->kind == CAL_PRISMATIC) {
+        if (!all_finite(def->axis, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is not finite", who);
+        if (cal_length(def->axis, 3) == 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is zero", who);
+        if (def->limited && !(all_finite(def->range, 2) && def->range[0] <= def->range[1]))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: its range is %g to %g; the smallest q comes first", who, def->range[0],
+                            def->range[1]);
+        return CAL_OK;
+    }
+    if (def->limited) return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint cannot be limited", who, kind);
+    if (def->zero != 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint has no zero; set it to 0", who, kind);
+    if (def->spring_reference != 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint has no spring_reference; set it to 0", who, kind);
+    if (def->kind == CAL_FREE && def->stiffness != 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: a free joint has no spring; set its stiffness to 0", who);
+    if (def->kind == CAL_FREE && cal_length(def->anchor, 3) != 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: a free joint has no anchor; set it to 0", who);
+    return CAL_OK;
+}
+
+static cal_status validate_joint(const cal_model* model, int number, cal_error* error) {
+    const cal_joint* joint = &model->joints[number];
+    const cal_joint_def* def = &joint->def;
+    char who[TEXT];
+    cal_describe("joint", def->name, number, who, sizeof who);
+    if (joint->body < 0 || joint->body >= model->body_count)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who, joint->body,
+                        model->body_count - 1);
+    if ((int)def->kind < CAL_REVOLUTE || (int)def->kind > CAL_FREE)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its kind is %d, which is no kind of joint", who, (int)def->kind);
+    if (!all_finite(def->anchor, 3) || !isfinite(def->zero) || !isfinite(def->spring_reference))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its anchor, zero or spring_reference is not finite", who);
+    const struct {
+        const char* name;
+        double value;
+    } magnitudes[] = {{"damping", def->damping},
+                      {"stiffness", def->stiffness},
+                      {"armature", def->armature},
+                      {"limit_stiffness", def->limit_stiffness},
+                      {"limit_damping", def->limit_damping}};
+    for (size_t i = 0; i < sizeof magnitudes / sizeof *magnitudes; i++)
+        if (!is_magnitude(magnitudes[i].value))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: its %s is %g; it must be finite and not negative", who,
+                            magnitudes[i].name, magnitudes[i].value);
+    if (!all_finite(def->initial_q, cal_joint_q_count(def->kind)) || !all_finite(def->initial_v, cal_joint_v_count(def->kind)))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its start value or start velocity is not finite", who);
+    return validate_kind(def, who, error);
+}
+
+static cal_status validate_actuator(const cal_model* model, int number, cal_error* error) {
+    const cal_actuator_def* def = &model->actuators[number];
+    char who[TEXT];
+    cal_describe("actuator", def->name, number, who, sizeof who);
+    if (def->joint < 0 || def->joint >= model->joint_count)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who, def->joint,
+                        model->joint_count - 1);
+    const cal_joint_kind kind = model->joints[def->joint].def.kind;
+    if (cal_joint_v_count(kind) != 1)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only", who,
+                        def->joint, cal_joint_kind_name(kind));
+    if (!isfinite(def->gear) || !isfinite(def->gain) || !all_finite(def->bias, 3) || !isfinite(def->initial_control))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
+    if (!(def->control_range[0] <= def->control_range[1]) || !(def->force_range[0] <= def->force_range[1]))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its control or force range is reversed; the smaller number comes first", who);
+    return CAL_OK;
+}
+
+cal_status cal_model_validate(const cal_model* model, cal_error* error) {
+    cal_status status = CAL_OK;
+    if (model->joint_count == 0)
+        return cal_fail(error, CAL_BAD_MODEL, "nothing in the model can move: it has no joint; add one to a body");
+    if (!all_finite(model->gravity, 3)) return cal_fail(error, CAL_BAD_MODEL, "gravity is not finite");
+    for (int i = 0; status == CAL_OK && i < model->body_count; i++) status = validate_body(model, i, error);
+    for (int i = 0; status == CAL_OK && i < model->joint_count; i++) status = validate_joint(model, i, error);
+    for (int i = 0; status == CAL_OK && i < model->actuator_count; i++) status = validate_actuator(model, i, error);
+    return status;
+}

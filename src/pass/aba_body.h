@@ -1,0 +1,338 @@
+// The articulated-body algorithm of one node, W nodes at a time: the mechanics, without columns or memory management.
+// Include after math/lanes.h and math/lane_algebra.h, once a width; no libc call is in it.
+//
+// Notation (Jung, Appendix I; Featherstone). All vectors have the world's axes and each body's own origin, so that moving
+// from child to parent is a translation by d (child's origin as seen from the parent's) and needs no rotation:
+//
+//   E            rotation, node's axes to the world's              z        axis of the joint, = third column of E
+//   ω, α, a      angular velocity; angular and linear acceleration of the origin *if every q̈ were zero* (a starts from −g)
+//   A            [α]× + ω ωᵀ − |ω|² 1: the acceleration of a point x of the body is a + A x
+//   m, h, Σ      mass, ∫x dm, ∫x xᵀ dm                              Θ = tr(Σ) 1 − Σ is the inertia about the origin
+//   n, f         torque about the origin, force
+//
+// With accelerations counted from those at q̈ = 0, the motion is δα, δa, and no velocity-product term is left in the
+// recursion: what (1) and (3) of Jung call c and I^A c is in α and a already. The force that the joint's parent must
+// apply to a node (and all that hangs below) to give it δα, δa is
+//
+//   n = Θ δα + H δa + n⁰,   f = Hᵀ δα + M δa + f⁰,       for a rigid body: H = [h]×, M = m 1,
+//   f⁰ = m a + A h,   n⁰ = h × a + ε:(A Σ)
+//
+// Jung's equation (2) for one node: U = I^A s, D = sᵀU + armature, I^a = I^A − U D⁻¹ Uᵀ; (3): u = τ − sᵀp, p^a = p + U D⁻¹ u;
+// (5): q̈ = D⁻¹ (u − Uᵀ [δα, δa]). Inertia and U are moved to the parent's origin before the rank-one update, so that the
+// division overlaps the move.
+#define motion LANE(cal_motion)
+#define articulated LANE(cal_articulated)
+
+// What an outbound column carries.
+typedef struct motion {
+    m3 E;
+    v3 w, al, a;
+    m3 A;
+} motion;
+
+// What an inbound column carries: articulated inertia Θ, H (columns), M and bias n, f.
+typedef struct articulated {
+    s3 T;
+    m3 H;
+    s3 M;
+    v3 n, f;
+} articulated;
+
+// Component i of a block; the lanes of a block are CAL_WIDTH doubles, of which this width reads CAL_LANES.
+#define memory LANE(cal_lane_memory)
+typedef lane memory __attribute__((may_alias));
+#define LOAD(p, i) (*(const memory*)((p) + (i) * CAL_WIDTH))
+#define STORE(p, i, value) (*(memory*)((p) + (i) * CAL_WIDTH) = (value))
+#define load3 LANE(cal_load3)
+#define store3 LANE(cal_store3)
+#define load_columns LANE(cal_load_columns)
+#define load_symmetric LANE(cal_load_symmetric)
+#define store_symmetric LANE(cal_store_symmetric)
+static inline v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
+static inline void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
+static inline m3 load_columns(const double* p, int i) {
+    return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)};
+}
+#define store_columns LANE(cal_store_columns)
+static inline void store_columns(double* p, int i, m3 m) { store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z); }
+static inline s3 load_symmetric(const double* p, int i) {
+    return (s3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2), LOAD(p, i + 3), LOAD(p, i + 4), LOAD(p, i + 5)};
+}
+static inline void store_symmetric(double* p, int i, s3 m) {
+    STORE(p, i, m.xx), STORE(p, i + 1, m.yy), STORE(p, i + 2, m.zz);
+    STORE(p, i + 3, m.xy), STORE(p, i + 4, m.xz), STORE(p, i + 5, m.yz);
+}
+
+// What a node keeps between the walks, by kind. One degree: z, d, g = D⁻¹U at the parent's origin (torque, force), k = D⁻¹u.
+// Ball: d, E, k, G = U D⁻¹ (torque columns, force columns). Free: E, δα, δa.
+enum { LANE(RECORD_Z) = 0, LANE(RECORD_D) = 3, LANE(RECORD_G) = 6, LANE(RECORD_K) = 12, LANE(RECORD_ONE) = 13 };
+enum {
+    LANE(BALL_D) = 0,
+    LANE(BALL_E) = 3,
+    LANE(BALL_K) = 12,
+    LANE(BALL_N) = 15,
+    LANE(BALL_F) = 24,
+    LANE(RECORD_BALL) = 33
+};
+enum { LANE(FREE_E) = 0, LANE(FREE_AL) = 9, LANE(FREE_A) = 12, LANE(RECORD_FREE) = 15 };
+// What it keeps from the way down to the way up: Θ, h, n⁰, f⁰.
+enum { LANE(SCRATCH_T) = 0, LANE(SCRATCH_H) = 6, LANE(SCRATCH_N) = 9, LANE(SCRATCH_F) = 12 };
+
+// Rotation constants are rows in memory.
+#define load_rotation LANE(cal_load_rotation)
+static inline m3 load_rotation(const double* p) {
+    return (m3){{LOAD(p, 0), LOAD(p, 3), LOAD(p, 6)}, {LOAD(p, 1), LOAD(p, 4), LOAD(p, 7)}, {LOAD(p, 2), LOAD(p, 5), LOAD(p, 8)}};
+}
+
+#define spin_matrix LANE(cal_spin_matrix)
+static inline m3 spin_matrix(v3 w, v3 al) {
+    const lane xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
+    return (m3){{-(yy + zz), lane_fma(w.x, w.y, al.z), lane_fms(w.x, w.z, al.y)},
+                {lane_fms(w.x, w.y, al.z), -(xx + zz), lane_fma(w.y, w.z, al.x)},
+                {lane_fma(w.x, w.z, al.y), lane_fms(w.y, w.z, al.x), -(xx + yy)}};
+}
+
+// (1): rotation of a revolute node in its parent's axes; the part that does not recur.
+#define revolute_rotation LANE(cal_revolute_rotation)
+static inline m3 revolute_rotation(const double* constants, lane q) {
+    lane s, c;
+    lane_sincos(q, &s, &c);
+    const m3 R = load_rotation(constants);
+    return (m3){v3_fma_scale(R.y, s, v3_scale(R.x, c)),
+                (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)}, R.z};
+}
+
+// f⁰, n⁰, Θ and h of a node from its motion; external: 15 components or NULL.
+#define bias LANE(cal_bias)
+static inline void bias(m3 E, m3 A, v3 a, const double* constants, const double* external, double* scratch) {
+    const v3 h = m3_times(E, load3(constants, CAL_CONSTANT_MOMENT));
+    const s3 S = s3_congruent(E, load_symmetric(constants, CAL_CONSTANT_SECOND));
+    v3 f = m3_fma_times(A, h, v3_scale(a, LOAD(constants, CAL_CONSTANT_MASS)));
+    v3 n = v3_cross(h, a);
+    // ε:(AΣ): x = (AΣ)_zy − (AΣ)_yz and so on round.
+    n.x = lane_fma(A.x.z, S.xy, lane_fma(A.y.z, S.yy, lane_fma(A.z.z, S.yz, n.x)));
+    n.x = lane_fnma(A.x.y, S.xz, lane_fnma(A.y.y, S.yz, lane_fnma(A.z.y, S.zz, n.x)));
+    n.y = lane_fma(A.x.x, S.xz, lane_fma(A.y.x, S.yz, lane_fma(A.z.x, S.zz, n.y)));
+    n.y = lane_fnma(A.x.z, S.xx, lane_fnma(A.y.z, S.xy, lane_fnma(A.z.z, S.xz, n.y)));
+    n.z = lane_fma(A.x.y, S.xx, lane_fma(A.y.y, S.xy, lane_fma(A.z.y, S.xz, n.z)));
+    n.z = lane_fnma(A.x.x, S.xy, lane_fnma(A.y.x, S.yy, lane_fnma(A.z.x, S.yz, n.z)));
+    if (external) {
+        const m3 G = {{LOAD(external, 6), LOAD(external, 9), LOAD(external, 12)},
+                      {LOAD(external, 7), LOAD(external, 10), LOAD(external, 13)},
+                      {LOAD(external, 8), LOAD(external, 11), LOAD(external, 14)}};
+        const m3 B = m3_product(E, G); // ∑ (E point) ⊗ force
+        const v3 t = load3(external, 3);
+        f = v3_sub(f, load3(external, 0));
+        n.x = n.x - (t.x + (B.z.y - B.y.z));
+        n.y = n.y - (t.y + (B.x.z - B.z.x));
+        n.z = n.z - (t.z + (B.y.x - B.x.y));
+    }
+    store_symmetric(scratch, LANE(SCRATCH_T), (s3){S.yy + S.zz, S.xx + S.zz, S.xx + S.yy, -S.xy, -S.xz, -S.yz});
+    store3(scratch, LANE(SCRATCH_H), h);
+    store3(scratch, LANE(SCRATCH_N), n);
+    store3(scratch, LANE(SCRATCH_F), f);
+}
+
+// One step outbound: from the parent's motion to the node's. q and v are the block's components in y.
+#define outbound LANE(cal_outbound)
+static inline __attribute__((always_inline)) void outbound(int kind, motion* m, const double* y, const double* constants,
+                                                           const double* external, double* record, double* scratch) {
+    const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
+    if (kind == CAL_REVOLUTE) {
+        const m3 L = revolute_rotation(constants, LOAD(y, 0));
+        const v3 d = m3_times(m->E, r);
+        m->E = m3_product(m->E, L);
+        const v3 z = m->E.z, zv = v3_scale(z, LOAD(y, 1));
+        m->a = v3_add(m->a, m3_times(m->A, d));
+        m->al = v3_add(m->al, v3_cross(m->w, zv));
+        m->w = v3_add(m->w, zv);
+        store3(record, LANE(RECORD_Z), z);
+        store3(record, LANE(RECORD_D), d);
+    } else if (kind == CAL_PRISMATIC) {
+        const v3 r0 = m3_times(m->E, r);
+        m->E = m3_product(m->E, load_rotation(constants));
+        const v3 z = m->E.z, d = v3_fma_scale(z, LOAD(y, 0), r0), zv = v3_scale(z, LOAD(y, 1) + LOAD(y, 1));
+        m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, d)));
+        store3(record, LANE(RECORD_Z), z);
+        store3(record, LANE(RECORD_D), d);
+    } else if (kind == CAL_BALL) {
+        const m3 L = m3_product(load_rotation(constants), m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+        const v3 d = m3_times(m->E, r);
+        m->E = m3_product(m->E, L);
+        const v3 relative = m3_times(m->E, load3(y, 4));
+        m->a = v3_add(m->a, m3_times(m->A, d));
+        m->al = v3_add(m->al, v3_cross(m->w, relative));
+        m->w = v3_add(m->w, relative);
+        store3(record, LANE(BALL_D), d);
+        store_columns(record, LANE(BALL_E), m->E);
+    } else {
+        // On the ground, which does not turn: the position plays no part, and α = 0, a = −g stay.
+        m->E = m3_quaternion(LOAD(y, 3), LOAD(y, 4), LOAD(y, 5), LOAD(y, 6));
+        m->w = m3_times(m->E, load3(y, 10));
+        store_columns(record, LANE(FREE_E), m->E);
+    }
+    m->A = spin_matrix(m->w, m->al);
+    bias(m->E, m->A, m->a, constants, external, scratch);
+}
+
+// The node's own inertia and bias added to what came from below.
+#define add_own LANE(cal_add_own)
+static inline __attribute__((always_inline)) void add_own(articulated* I, const double* constants, const double* scratch) {
+    const s3 T = load_symmetric(scratch, LANE(SCRATCH_T));
+    const v3 h = load3(scratch, LANE(SCRATCH_H));
+    const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
+    I->T = (s3){T.xx + I->T.xx, T.yy + I->T.yy, T.zz + I->T.zz, T.xy + I->T.xy, T.xz + I->T.xz, T.yz + I->T.yz};
+    I->H.x.y = h.z + I->H.x.y, I->H.x.z = -h.y + I->H.x.z;
+    I->H.y.x = -h.z + I->H.y.x, I->H.y.z = h.x + I->H.y.z;
+    I->H.z.x = h.y + I->H.z.x, I->H.z.y = -h.x + I->H.z.y;
+    I->M.xx = mass + I->M.xx, I->M.yy = mass + I->M.yy, I->M.zz = mass + I->M.zz;
+    I->n = v3_add(load3(scratch, LANE(SCRATCH_N)), I->n);
+    I->f = v3_add(load3(scratch, LANE(SCRATCH_F)), I->f);
+}
+
+// Moves an inertia by d: H′ = H + [d]× M, Θ′ = Θ − H [d]× + [d]× H′ᵀ, n′ = n + d × f.
+#define move LANE(cal_move)
+static inline __attribute__((always_inline)) void move(articulated* I, v3 d) {
+    const m3 H = I->H;
+    const s3 M = I->M;
+    const m3 K = {v3_fma_cross(d, (v3){M.xx, M.xy, M.xz}, H.x), v3_fma_cross(d, (v3){M.xy, M.yy, M.yz}, H.y),
+                  v3_fma_cross(d, (v3){M.xz, M.yz, M.zz}, H.z)};
+    s3* T = &I->T;
+    T->xx = lane_fma(d.y, H.z.x + K.z.x, lane_fnma(d.z, H.y.x + K.y.x, T->xx));
+    T->yy = lane_fma(d.z, H.x.y + K.x.y, lane_fnma(d.x, H.z.y + K.z.y, T->yy));
+    T->zz = lane_fma(d.x, H.y.z + K.y.z, lane_fnma(d.y, H.x.z + K.x.z, T->zz));
+    T->xy = lane_fma(d.z, H.x.x, lane_fnma(d.x, H.z.x, lane_fma(d.y, K.z.y, lane_fnma(d.z, K.y.y, T->xy))));
+    T->xz = lane_fma(d.x, H.y.x, lane_fnma(d.y, H.x.x, lane_fma(d.y, K.z.z, lane_fnma(d.z, K.y.z, T->xz))));
+    T->yz = lane_fma(d.x, H.y.y, lane_fnma(d.y, H.x.y, lane_fma(d.z, K.x.z, lane_fnma(d.x, K.z.z, T->yz))));
+    I->H = K;
+    I->n = v3_fma_cross(d, I->f, I->n);
+}
+
+// I^A − U D⁻¹ Uᵀ and p + U k, with U = (n, f) and g = D⁻¹ U; everything at one origin.
+#define eliminate LANE(cal_eliminate)
+static inline __attribute__((always_inline)) void eliminate(articulated* I, v3 un, v3 uf, v3 gn, v3 gf, lane k) {
+    I->T.xx = lane_fnma(gn.x, un.x, I->T.xx), I->T.yy = lane_fnma(gn.y, un.y, I->T.yy), I->T.zz = lane_fnma(gn.z, un.z, I->T.zz);
+    I->T.xy = lane_fnma(gn.x, un.y, I->T.xy), I->T.xz = lane_fnma(gn.x, un.z, I->T.xz), I->T.yz = lane_fnma(gn.y, un.z, I->T.yz);
+    I->H.x = (v3){lane_fnma(un.x, gf.x, I->H.x.x), lane_fnma(un.y, gf.x, I->H.x.y), lane_fnma(un.z, gf.x, I->H.x.z)};
+    I->H.y = (v3){lane_fnma(un.x, gf.y, I->H.y.x), lane_fnma(un.y, gf.y, I->H.y.y), lane_fnma(un.z, gf.y, I->H.y.z)};
+    I->H.z = (v3){lane_fnma(un.x, gf.z, I->H.z.x), lane_fnma(un.y, gf.z, I->H.z.y), lane_fnma(un.z, gf.z, I->H.z.z)};
+    I->M.xx = lane_fnma(gf.x, uf.x, I->M.xx), I->M.yy = lane_fnma(gf.y, uf.y, I->M.yy), I->M.zz = lane_fnma(gf.z, uf.z, I->M.zz);
+    I->M.xy = lane_fnma(gf.x, uf.y, I->M.xy), I->M.xz = lane_fnma(gf.x, uf.z, I->M.xz), I->M.yz = lane_fnma(gf.y, uf.z, I->M.yz);
+    I->n = v3_fma_scale(un, k, I->n);
+    I->f = v3_fma_scale(uf, k, I->f);
+}
+
+#define column_of LANE(cal_column_of)
+static inline v3 column_of(s3 m, int i) {
+    return i == 0 ? (v3){m.xx, m.xy, m.xz} : i == 1 ? (v3){m.xy, m.yy, m.yz} : (v3){m.xz, m.yz, m.zz};
+}
+
+// A ball: U = [Θ; Hᵀ], D = Θ + armature, three columns at once.
+#define inbound_ball LANE(cal_inbound_ball)
+static inline void inbound_ball(articulated* I, const double* force, const double* constants, double* record) {
+    const v3 d = load3(record, LANE(BALL_D));
+    const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
+    s3 D = I->T;
+    D.xx = D.xx + armature, D.yy = D.yy + armature, D.zz = D.zz + armature;
+    const s3 Di = s3_inverse(D);
+    const v3 u = v3_sub(m3_times(load_columns(record, LANE(BALL_E)), load3(force, 0)), I->n);
+    const v3 k = s3_times(Di, u);
+    // Row i of H is the force part of column i of U; moved to the parent's origin its torque gains d × force.
+    const m3 uf = {{I->H.x.x, I->H.y.x, I->H.z.x}, {I->H.x.y, I->H.y.y, I->H.z.y}, {I->H.x.z, I->H.y.z, I->H.z.z}};
+    const m3 un = {v3_fma_cross(d, uf.x, column_of(I->T, 0)), v3_fma_cross(d, uf.y, column_of(I->T, 1)),
+                   v3_fma_cross(d, uf.z, column_of(I->T, 2))};
+    const m3 gn = {m3_times(un, column_of(Di, 0)), m3_times(un, column_of(Di, 1)), m3_times(un, column_of(Di, 2))};
+    const m3 gf = {m3_times(uf, column_of(Di, 0)), m3_times(uf, column_of(Di, 1)), m3_times(uf, column_of(Di, 2))};
+    move(I, d);
+    eliminate(I, un.x, uf.x, gn.x, gf.x, k.x);
+    eliminate(I, un.y, uf.y, gn.y, gf.y, k.y);
+    eliminate(I, un.z, uf.z, gn.z, gf.z, k.z);
+    store3(record, LANE(BALL_K), k);
+    store_columns(record, LANE(BALL_N), gn);
+    store_columns(record, LANE(BALL_F), gf);
+}
+
+// A free body has nobody above it: solve [Θ H; Hᵀ M] [δα; δa] = [τ; force] − [n⁰; f⁰] here.
+#define inbound_free LANE(cal_inbound_free)
+static inline void inbound_free(articulated* I, const double* force, const double* constants, double* record) {
+    const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
+    s3 M = I->M, T = I->T;
+    M.xx = M.xx + armature, M.yy = M.yy + armature, M.zz = M.zz + armature;
+    T.xx = T.xx + armature, T.yy = T.yy + armature, T.zz = T.zz + armature;
+    const s3 Mi = s3_inverse(M);
+    const v3 f = v3_sub(load3(force, 0), I->f);
+    const v3 n = v3_sub(m3_times(load_columns(record, LANE(FREE_E)), load3(force, 3)), I->n);
+    const m3 Ht = {{I->H.x.x, I->H.y.x, I->H.z.x}, {I->H.x.y, I->H.y.y, I->H.z.y}, {I->H.x.z, I->H.y.z, I->H.z.z}};
+    const m3 X = {s3_times(Mi, Ht.x), s3_times(Mi, Ht.y), s3_times(Mi, Ht.z)}; // M⁻¹ Hᵀ
+    const s3 S = {T.xx - v3_dot(Ht.x, X.x), T.yy - v3_dot(Ht.y, X.y), T.zz - v3_dot(Ht.z, X.z),
+                  T.xy - v3_dot(Ht.x, X.y), T.xz - v3_dot(Ht.x, X.z), T.yz - v3_dot(Ht.y, X.z)};
+    const v3 al = s3_times(s3_inverse(S), v3_sub(n, m3_transpose_times(X, f)));
+    const v3 a = v3_sub(s3_times(Mi, f), m3_times(X, al));
+    store3(record, LANE(FREE_AL), al);
+    store3(record, LANE(FREE_A), a);
+    *I = (articulated){0};
+}
+
+// One step inbound: from the node's articulated inertia (own part included) to what its parent adds.
+#define inbound LANE(cal_inbound)
+static inline __attribute__((always_inline)) void inbound(int kind, articulated* I, const double* force, const double* constants,
+                                                          double* record) {
+    if (kind == CAL_BALL) {
+        inbound_ball(I, force, constants, record);
+    } else if (kind == CAL_FREE) {
+        inbound_free(I, force, constants, record);
+    } else {
+        const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
+        const bool turns = kind == CAL_REVOLUTE;
+        const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
+        const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
+        const lane D = v3_dot(z, turns ? n : uf) + LOAD(constants, CAL_CONSTANT_ARMATURE);
+        const lane u = LOAD(force, 0) - v3_dot(z, turns ? I->n : I->f);
+        const lane Di = lane_set(1.0) / D;
+        move(I, d);
+        const v3 un = v3_fma_cross(d, uf, n);
+        const v3 gn = v3_scale(un, Di), gf = v3_scale(uf, Di);
+        const lane k = u * Di;
+        eliminate(I, un, uf, gn, gf, k);
+        store3(record, LANE(RECORD_G), gn);
+        store3(record, LANE(RECORD_G) + 3, gf);
+        STORE(record, LANE(RECORD_K), k);
+    }
+}
+
+// (4), (5): one step outbound with the accelerations of the parent's origin; writes dy/dt.
+#define accelerate LANE(cal_accelerate)
+static inline __attribute__((always_inline)) void accelerate(int kind, v3* al, v3* a, const double* y, const double* record,
+                                                             double* ydot) {
+    if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
+        const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
+        const lane turn = v3_dot(load3(record, LANE(RECORD_G)), *al), slide = v3_dot(load3(record, LANE(RECORD_G) + 3), *a);
+        const lane qdd = LOAD(record, LANE(RECORD_K)) - (turn + slide);
+        *a = v3_fma_cross(*al, d, *a);
+        if (kind == CAL_REVOLUTE) *al = v3_fma_scale(z, qdd, *al);
+        else *a = v3_fma_scale(z, qdd, *a);
+        STORE(ydot, 0, LOAD(y, 1));
+        STORE(ydot, 1, qdd);
+        return;
+    }
+    const lane half = lane_set(0.5);
+    const int q = kind == CAL_BALL ? 0 : 3, v = kind == CAL_BALL ? 4 : 10;
+    if (kind == CAL_BALL) {
+        const v3 turn = m3_transpose_times(load_columns(record, LANE(BALL_N)), *al);
+        const v3 slide = m3_transpose_times(load_columns(record, LANE(BALL_F)), *a);
+        const v3 x = v3_sub(load3(record, LANE(BALL_K)), v3_add(turn, slide));
+        *a = v3_fma_cross(*al, load3(record, LANE(BALL_D)), *a);
+        *al = v3_add(*al, x);
+        store3(ydot, v, m3_transpose_times(load_columns(record, LANE(BALL_E)), x));
+    } else {
+        *al = load3(record, LANE(FREE_AL));
+        *a = load3(record, LANE(FREE_A));
+        store3(ydot, 0, load3(y, 7));
+        store3(ydot, 7, *a);
+        store3(ydot, v, m3_transpose_times(load_columns(record, LANE(FREE_E)), *al));
+    }
+    const lane w = half * LOAD(y, q);
+    const v3 e = v3_scale(load3(y, q + 1), half), omega = load3(y, v);
+    STORE(ydot, q, -v3_dot(e, omega));
+    store3(ydot, q + 1, v3_fma_cross(e, omega, v3_scale(omega, w)));
+}

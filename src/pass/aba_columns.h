@@ -1,0 +1,162 @@
+// Running one node's mechanics (aba_body.h) along a column. Include once a width, after aba_body.h.
+//
+// CAL_LANES = CAL_WIDTH walks a wide column block by block; CAL_LANES = 1 with a larger CAL_WIDTH walks a long column node
+// by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 the two are the same.
+#define place LANE(cal_place)
+#define find_place LANE(cal_find_place)
+
+// Where the numbers of one step of a column are.
+typedef struct place {
+    const double *y, *constants, *force, *external;
+    double *ydot, *record, *scratch;
+} place;
+
+static inline __attribute__((always_inline)) place find_place(const cal_context* context, const cal_column* column, int kind,
+                                                              int step) {
+    const int lanes_along = CAL_WIDTH / CAL_LANES;
+    const int block = step / lanes_along, l = step % lanes_along;
+    const cal_layout* layout = context->layout;
+    const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
+    // The blocks of a column follow each other in every array, so the first one's position gives all.
+    const size_t v = (size_t)cal_kind_v(kind), y = (size_t)cal_kind_q(kind) + v, b = (size_t)block;
+    const size_t y_at = (size_t)layout->block_y[column->first_block] + b * y * width + (size_t)l;
+    const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
+    return (place){
+        .y = context->y + y_at,
+        .constants = layout->constants + index * CAL_CONSTANT_COUNT * width + (size_t)l,
+        .force = context->force + v_at,
+        .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
+        .ydot = context->ydot + y_at,
+        .record = context->records + column->record + b * (size_t)cal_aba_record(kind) * width + (size_t)l,
+        .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,
+    };
+}
+
+#define step_count LANE(cal_step_count)
+static inline int step_count(const cal_column* column) {
+    return CAL_LANES < CAL_WIDTH ? column->node_count : column->block_count;
+}
+
+// Component i of what the parent's end holds, a lane for each of the column's lanes.
+#define from_parent LANE(cal_from_parent)
+static inline lane from_parent(const double* slot, const cal_column* column, int i) {
+#if CAL_LANES == 1
+    return slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+#else
+    if (column->aligned) return LOAD(slot, i);
+    lane out;
+    for (int l = 0; l < CAL_LANES; l++) out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
+    return out;
+#endif
+}
+#define from_parent3 LANE(cal_from_parent3)
+static inline v3 from_parent3(const double* slot, const cal_column* column, int i) {
+    return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
+}
+
+#define load_motion LANE(cal_load_motion)
+static inline motion load_motion(const cal_context* context, const cal_column* column) {
+    const double* slot = context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
+    motion m;
+    m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
+    m.w = from_parent3(slot, column, 9);
+    m.al = from_parent3(slot, column, 12);
+    m.a = from_parent3(slot, column, 15);
+    m.A = spin_matrix(m.w, m.al);
+    return m;
+}
+
+// Leaves what the children read, and begins the sums that they add to with the last node's own inertia.
+#define leave_end LANE(cal_leave_end)
+static inline void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
+    if (column->child_count == 0) return;
+    double* end = context->scratch + column->end_slot;
+    store_columns(end, 0, m->E);
+    store3(end, 9, m->w), store3(end, 12, m->al), store3(end, 15, m->a);
+    articulated I = {0};
+    add_own(&I, last->constants, last->scratch);
+    double* sum = end + CAL_DOWN_COUNT * CAL_WIDTH;
+    store_symmetric(sum, 0, I.T), store_columns(sum, 6, I.H), store_symmetric(sum, 15, I.M);
+    store3(sum, 21, I.n), store3(sum, 24, I.f);
+}
+
+#define outbound_run LANE(outbound_run)
+static inline __attribute__((always_inline)) void outbound_run(int kind, const cal_context* context, const cal_column* column) {
+    motion m = load_motion(context, column);
+    const int count = step_count(column);
+    place at = find_place(context, column, kind, 0);
+    for (int i = 0; i < count; i++) {
+        at = find_place(context, column, kind, i);
+        outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
+    }
+    leave_end(context, column, &m, &at);
+}
+
+static void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: outbound_run(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: outbound_run(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: outbound_run(CAL_BALL, context, column); break;
+    default: outbound_run(CAL_FREE, context, column); break;
+    }
+}
+
+#define inbound_run LANE(inbound_run)
+static inline __attribute__((always_inline)) void inbound_run(int kind, const cal_context* context, const cal_column* column) {
+    articulated I = {0};
+    int i = step_count(column) - 1;
+    place at = find_place(context, column, kind, i);
+    if (column->child_count > 0) {
+        const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
+        I.T = load_symmetric(sum, 0), I.H = load_columns(sum, 6), I.M = load_symmetric(sum, 15);
+        I.n = load3(sum, 21), I.f = load3(sum, 24);
+    } else {
+        add_own(&I, at.constants, at.scratch);
+    }
+    for (;;) {
+        inbound(kind, &I, at.force, at.constants, at.record);
+        if (--i < 0) break;
+        at = find_place(context, column, kind, i);
+        add_own(&I, at.constants, at.scratch);
+    }
+    if (column->parent < 0) return;
+    double* up = context->scratch + column->up_slot;
+    store_symmetric(up, 0, I.T), store_columns(up, 6, I.H), store_symmetric(up, 15, I.M);
+    store3(up, 21, I.n), store3(up, 24, I.f);
+}
+
+static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: inbound_run(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: inbound_run(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: inbound_run(CAL_BALL, context, column); break;
+    default: inbound_run(CAL_FREE, context, column); break;
+    }
+}
+
+#define accelerate_run LANE(accelerate_run)
+static inline __attribute__((always_inline)) void accelerate_run(int kind, const cal_context* context,
+                                                                 const cal_column* column) {
+    v3 al = {0}, a = {0};
+    if (column->parent >= 0) {
+        const double* slot = context->scratch + context->layout->columns[column->parent].end_slot;
+        al = from_parent3(slot, column, 0), a = from_parent3(slot, column, 3);
+    }
+    const int count = step_count(column);
+    for (int i = 0; i < count; i++) {
+        const place at = find_place(context, column, kind, i);
+        accelerate(kind, &al, &a, at.y, at.record, at.ydot);
+    }
+    if (column->child_count == 0) return;
+    double* end = context->scratch + column->end_slot;
+    store3(end, 0, al), store3(end, 3, a);
+}
+
+static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: accelerate_run(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: accelerate_run(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: accelerate_run(CAL_BALL, context, column); break;
+    default: accelerate_run(CAL_FREE, context, column); break;
+    }
+}

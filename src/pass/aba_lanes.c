@@ -1,0 +1,88 @@
+// The articulated-body kernels of one width: aba_body.h's mechanics run along columns. Compiled once for each width, with
+// CAL_WIDTH (lanes in a block) and CAL_KERNEL_SUFFIX defined, and with the instructions that the width needs.
+//
+// Wide columns run W nodes a step, their state in registers. Long columns run node by node; for revolute chains
+// everything that does not recur is computed W nodes at a time along the chain (chain_outbound), and only the products
+// of rotations, the running sums and the inbound recursion are scalar. The operations on each number are the same, in
+// the same order, so both give the same bits.
+#include "pass/aba.h"
+#include "pass/joint_force.h"
+
+#include <string.h>
+
+#define CAL_LANES 1
+#include "math/lanes.h"
+#include "math/lane_algebra.h"
+#include "pass/aba_body.h"
+#include "pass/aba_columns.h"
+#if CAL_WIDTH > 1
+#undef CAL_LANES
+#define CAL_LANES CAL_WIDTH
+#include "math/lanes.h"
+#include "math/lane_algebra.h"
+#include "pass/aba_body.h"
+#include "pass/aba_columns.h"
+#include "pass/aba_chain.h"
+#endif
+
+#define JOIN_(name, suffix) name##suffix
+#define JOIN(name, suffix) JOIN_(name, suffix)
+#define KERNEL(name) JOIN(name, CAL_KERNEL_SUFFIX)
+#define WIDE_(name, width) name##_##width
+#define WIDE__(name, width) WIDE_(name, width)
+#define WIDE(name) WIDE__(name, CAL_WIDTH)
+
+void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {
+    const cal_column* column = &context->layout->columns[index];
+    if (context->force != context->tau) cal_joint_forces(context, index);
+#if CAL_WIDTH > 1
+    if (column->is_long) {
+        if (column->kind == CAL_REVOLUTE && column->node_count > 2) WIDE(chain_outbound)(context, column);
+        else outbound_column_1(context, column);
+        return;
+    }
+#endif
+    WIDE(outbound_column)(context, column);
+}
+
+void KERNEL(cal_aba_inertia)(const cal_context* context, int index) {
+    const cal_column* column = &context->layout->columns[index];
+#if CAL_WIDTH > 1
+    if (column->is_long) {
+        inbound_column_1(context, column);
+        return;
+    }
+#endif
+    WIDE(inbound_column)(context, column);
+}
+
+void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {
+    const cal_column* column = &context->layout->columns[index];
+#if CAL_WIDTH > 1
+    if (column->is_long) {
+        accelerate_column_1(context, column);
+        return;
+    }
+#endif
+    WIDE(accelerate_column)(context, column);
+}
+
+// Adds what a column left in its slot to the sums at its parent's end, rank by rank.
+void KERNEL(cal_aba_pull)(const cal_context* context, int index) {
+    const cal_column* column = &context->layout->columns[index];
+    if (column->parent < 0) return;
+    const cal_column* parent = &context->layout->columns[column->parent];
+    const double* from = context->scratch + column->up_slot;
+    double* to = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
+    const int lanes = column->is_long ? 1 : CAL_WIDTH;
+    if (column->aligned && lanes == CAL_WIDTH && !parent->is_long) {
+        for (int i = 0; i < CAL_UP_COUNT * CAL_WIDTH; i++) to[i] += from[i];
+        return;
+    }
+    for (int rank = 0; rank < column->rank_count; rank++)
+        for (int l = 0; l < lanes; l++)
+            if (column->parent_lane[l] >= 0 && column->rank[l] == rank) {
+                double* own = to + column->parent_lane[l];
+                for (int i = 0; i < CAL_UP_COUNT; i++) own[i * CAL_WIDTH] += from[i * CAL_WIDTH + l];
+            }
+}

@@ -1,0 +1,82 @@
+// A pass is data: a direction, a kernel for each width of lanes, what crosses an edge of the tree, what it costs.
+// A program is a short list of passes. Machines run programs; they know nothing of mechanics.
+//
+// A kernel sees one column. It allocates nothing, sends nothing, and pulls: outbound it reads the end of its parent's
+// column, inbound it reads what its children's columns left in their slots, in order; it writes only its own nodes.
+//
+// Two kinds of program:
+//   walked   an outbound pass and the inbound one after it run as one depth-first walk, so that what the way down wrote is
+//            still in the cache on the way up, and scratch memory is a stack as deep as the tree:
+//
+//                down(c) → [ for each child column d: … down(d) … up(d), pull(c, d) ] → up(c)
+//
+//   swept    each pass runs over all columns, parents first or children first. For programs that are not in a hurry:
+//            width 1, where block = node and a node's children are found with cal_first_child and cal_next_child.
+#pragma once
+#include "plan/layout.h"
+
+typedef enum cal_direction { CAL_OUTBOUND, CAL_INBOUND } cal_direction;
+
+typedef struct cal_solver_context cal_solver_context;
+typedef struct cal_solver_ops cal_solver_ops;
+
+// Everything that kernels read and write. One a state.
+typedef struct cal_context {
+    const cal_layout* layout;
+    const cal_model* model;
+    double* y;           // y-shaped: where to evaluate (q and v of each block)
+    double* ydot;        // y-shaped: its derivative; the v part is the acceleration
+    double* tau;         // v-shaped: what the user set
+    double* force;       // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
+    double* control;     // copies × actuator_count
+    double* wrench;      // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
+                         // Force and torque in the world's axes, point in the node's frame.
+    double* records;     // walked programs: record_doubles(kind) · W a block, kept between the walks
+    double* scratch;     // walked programs: the stack
+    double* workspace;   // swept programs: node_doubles a node
+    double* result;      // swept programs: energy (2) and momentum (6), or the mass matrix
+    const cal_solver_ops* solver_ops; // NULL where no solver rides along
+    cal_solver_context* solver;
+} cal_context;
+
+typedef void cal_kernel(const cal_context* context, int column);
+
+// Kernels come in variants: of width 1 for any processor, of width 2, 4 and 8, and of width 1 with fused multiply-add.
+enum { CAL_VARIANTS = 5 };
+
+typedef struct cal_pass {
+    const char* name; // "aba.inertia": in traces, plans, reports
+    cal_direction direction;
+    cal_kernel* kernels[CAL_VARIANTS]; // NULL: not for this width
+    cal_kernel* pulls[CAL_VARIANTS];   // inbound, walked: adds what column left in its slot to its parent's end
+    bool for_solver;                   // left out where no solver rides along
+    int crosses;                     // doubles that a cut edge must carry, for a joint of one degree
+    struct {
+        double flops, bytes; // a joint of one degree; a test recounts the flops
+    } cost;
+} cal_pass;
+
+typedef struct cal_program {
+    const char* name;
+    const char* help;
+    bool walked;
+    bool solves;        // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    int node_doubles;   // workspace of swept programs
+    int (*record)(int kind); // walked programs: doubles that a node keeps between the walks
+    uint32_t fields;    // bit set of cal_field
+    const cal_pass* passes;
+    int pass_count;
+} cal_program;
+
+extern const cal_program cal_program_aba, cal_program_rnea, cal_program_crba, cal_program_kinematics, cal_program_energy;
+// NULL when there is none of that name.
+const cal_program* cal_find_program(const char* name);
+
+// Children of a node in the order of the tree; pass the last child to cal_next_child; -1 when there are no more.
+static inline int cal_first_child(const cal_model* model, int node) {
+    return node + 1 < model->nodes[node].end ? node + 1 : -1;
+}
+static inline int cal_next_child(const cal_model* model, int node, int child) {
+    const int next = model->nodes[child].end;
+    return next < model->nodes[node].end ? next : -1;
+}

@@ -1,0 +1,62 @@
+// A solver's sums, added up the tree (Jung, III.C): each node adds its own share to what its children sent, in the order of
+// the tree, so that the sum has the same bits however the tree is cut into lanes, threads or ranks. The first max_count
+// of the sums are maxima.
+//
+// A column's sums live where its inertias lived in the walk before: the stack of layout.h.
+#include "pass/sums.h"
+
+#include "solver/solver.h"
+
+#include <string.h>
+
+static double join(double a, double b, bool largest) {
+    // A NaN must win, so that control sees it.
+    return largest ? (a > b || a != a ? a : b) : a + b;
+}
+
+static double* end_sums(const cal_context* context, int column) {
+    const size_t end = column < 0 ? 0 : context->layout->columns[column].end_slot;
+    return context->scratch + end + CAL_DOWN_COUNT * (size_t)context->layout->width;
+}
+
+void cal_sums_end(const cal_context* context, double* sums) {
+    for (int k = 0; k < context->solver_ops->sum_count; k++) sums[k] = end_sums(context, -1)[k * context->layout->width];
+}
+
+void cal_sums_add(const cal_context* context, int index) {
+    const cal_layout* layout = context->layout;
+    const cal_column* column = &layout->columns[index];
+    const cal_solver_ops* ops = context->solver_ops;
+    const int width = layout->width, count = ops->sum_count;
+    double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES] = {0};
+    if (column->child_count > 0) memcpy(sums, end_sums(context, index), sizeof(double) * (size_t)(count * width));
+    for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
+        ops->follow_up(context->solver, column, block, shares);
+        if (!column->is_long) {
+            for (int k = 0; k < count; k++)
+                for (int lane = 0; lane < width; lane++)
+                    sums[k * width + lane] = join(shares[k * width + lane], sums[k * width + lane], k < ops->max_count);
+            continue;
+        }
+        const int live = column->node_count - (block - column->first_block) * width;
+        for (int lane = (live < width ? live : width) - 1; lane >= 0; lane--)
+            for (int k = 0; k < count; k++) sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
+    }
+    memcpy(context->scratch + column->up_slot, sums, sizeof(double) * (size_t)(count * width));
+}
+
+void cal_sums_pull(const cal_context* context, int index) {
+    const cal_layout* layout = context->layout;
+    const cal_column* column = &layout->columns[index];
+    const int width = layout->width, lanes = column->is_long ? 1 : width;
+    const double* from = context->scratch + column->up_slot;
+    double* to = end_sums(context, column->parent);
+    if (column->is_first) memset(to, 0, sizeof(double) * (size_t)(context->solver_ops->sum_count * width));
+    for (int k = 0; k < context->solver_ops->sum_count; k++)
+        for (int rank = 0; rank < column->rank_count; rank++)
+            for (int lane = 0; lane < lanes; lane++)
+                if (column->parent_lane[lane] >= 0 && column->rank[lane] == rank) {
+                    double* own = &to[k * width + column->parent_lane[lane]];
+                    *own = join(*own, from[k * width + lane], k < context->solver_ops->max_count);
+                }
+}

@@ -1,0 +1,451 @@
+// Packs the nodes of a model into columns of blocks of W lanes: layout.h explains the picture.
+//
+// Columns are found depth first with a stack of their first blocks, so that no recursion follows the depth of the tree.
+#include "plan/layout.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The first block of a column that is still to be laid out.
+typedef struct seed {
+    int32_t parent, kind;
+    int32_t nodes[CAL_MAX_LANES];
+    int8_t parent_lane[CAL_MAX_LANES], rank[CAL_MAX_LANES];
+} seed;
+
+// A child of a column's end that waits for a lane.
+typedef struct candidate {
+    int32_t node, kind, rank;
+    int32_t lane; // its parent's
+} candidate;
+
+typedef struct workshop {
+    cal_layout* layout;
+    int column_capacity, block_capacity;
+    seed* seeds;
+    int seed_count, seed_capacity;
+    candidate* candidates;
+    int candidate_count, candidate_capacity;
+    bool out_of_memory;
+} workshop;
+
+static void* grow(workshop* shop, void* old, int* capacity, int needed, size_t size) {
+    if (needed <= *capacity) return old;
+    int wanted = *capacity < 16 ? 16 : *capacity;
+    while (wanted < needed) wanted = wanted > 0x3fffffff ? needed : 2 * wanted;
+    void* fresh = cal_allocate((size_t)wanted, size);
+    if (!fresh) {
+        shop->out_of_memory = true;
+        return old;
+    }
+    if (old) memcpy(fresh, old, (size_t)*capacity * size);
+    cal_free(old);
+    *capacity = wanted;
+    return fresh;
+}
+
+// Below this many live lanes a block costs more than its nodes one by one.
+static int fewest_lanes(int width) { return width == 8 ? 3 : 2; }
+
+static int live_lanes(const int32_t* nodes, int width) {
+    int live = 0;
+    for (int lane = 0; lane < width; lane++) live += nodes[lane] >= 0;
+    return live;
+}
+
+static int first_child(const cal_layout* layout, int node) {
+    const int n = layout->model->node_count, copy = node / n, own = node % n;
+    return own + 1 < layout->model->nodes[own].end ? copy * n + own + 1 : -1;
+}
+
+static int next_child(const cal_layout* layout, int node, int child) {
+    const int n = layout->model->node_count, copy = node / n;
+    const int next = layout->model->nodes[child % n].end;
+    return next < layout->model->nodes[node % n].end ? copy * n + next : -1;
+}
+
+static int kind_of(const cal_layout* layout, int node) {
+    return layout->model->nodes[node % layout->model->node_count].kind;
+}
+
+static int32_t* add_block(workshop* shop) {
+    cal_layout* layout = shop->layout;
+    const int width = layout->width;
+    layout->block_nodes = grow(shop, layout->block_nodes, &shop->block_capacity, layout->block_count + 1,
+                               (size_t)width * sizeof *layout->block_nodes);
+    if (shop->out_of_memory) return NULL;
+    int32_t* nodes = layout->block_nodes + (size_t)layout->block_count++ * (size_t)width;
+    for (int lane = 0; lane < width; lane++) nodes[lane] = -1;
+    return nodes;
+}
+
+static void add_candidate(workshop* shop, int node, int lane, int rank) {
+    shop->candidates = grow(shop, shop->candidates, &shop->candidate_capacity, shop->candidate_count + 1, sizeof(candidate));
+    if (shop->out_of_memory) return;
+    shop->candidates[shop->candidate_count++] = (candidate){node, kind_of(shop->layout, node), rank, lane};
+}
+
+static void add_seed(workshop* shop, const seed* block) {
+    shop->seeds = grow(shop, shop->seeds, &shop->seed_capacity, shop->seed_count + 1, sizeof(seed));
+    if (!shop->out_of_memory) shop->seeds[shop->seed_count++] = *block;
+}
+
+// A block too sparse for lanes becomes one seed a node, in the order in which the parents add them.
+static void add_seeds(workshop* shop, const seed* block) {
+    const int width = shop->layout->width;
+    const int live = live_lanes(block->nodes, width);
+    if (live == 0) return;
+    if (width == 1 || live >= fewest_lanes(width)) {
+        add_seed(shop, block);
+        return;
+    }
+    for (int rank = 0; rank < width; rank++)
+        for (int lane = 0; lane < width; lane++) {
+            if (block->nodes[lane] < 0 || block->rank[lane] != rank) continue;
+            seed alone = {.parent = block->parent, .kind = block->kind};
+            for (int i = 0; i < width; i++) alone.nodes[i] = alone.parent_lane[i] = -1;
+            alone.nodes[0] = block->nodes[lane];
+            alone.parent_lane[0] = block->parent_lane[lane];
+            add_seed(shop, &alone);
+        }
+}
+
+static int compare_candidates(const void* left, const void* right) {
+    const candidate *a = left, *b = right;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return a->lane < b->lane ? -1 : a->lane > b->lane;
+}
+
+static void clear_block(seed* block, int kind) {
+    block->kind = kind;
+    memset(block->nodes, 0xff, sizeof block->nodes);
+    memset(block->parent_lane, 0xff, sizeof block->parent_lane);
+    memset(block->rank, 0, sizeof block->rank);
+}
+
+// Packs the candidates into seeds: kind by kind, rank by rank, in the order of their parents' lanes.
+static void pack_candidates(workshop* shop, int parent) {
+    const int width = shop->layout->width, first = shop->seed_count;
+    if (shop->candidate_count > 1)
+        qsort(shop->candidates, (size_t)shop->candidate_count, sizeof(candidate), compare_candidates);
+    seed block = {.parent = parent};
+    clear_block(&block, -1);
+    int taken = 0;
+    int used[CAL_MAX_LANES] = {0};
+    for (int i = 0; i < shop->candidate_count; i++) {
+        const candidate* next = &shop->candidates[i];
+        if (taken == width || block.kind != next->kind) {
+            add_seeds(shop, &block);
+            clear_block(&block, next->kind);
+            memset(used, 0, sizeof used);
+            taken = 0;
+        }
+        int lane = next->lane;
+        if (block.nodes[lane] >= 0)
+            for (lane = 0; block.nodes[lane] >= 0;) lane++;
+        block.nodes[lane] = next->node;
+        block.parent_lane[lane] = (int8_t)next->lane;
+        block.rank[lane] = (int8_t)used[next->lane]++;
+        taken++;
+    }
+    add_seeds(shop, &block);
+    // The stack is last in, first out: turn the new seeds round so that they are taken in order.
+    for (int i = first, j = shop->seed_count - 1; i < j; i++, j--) {
+        const seed swap = shop->seeds[i];
+        shop->seeds[i] = shop->seeds[j];
+        shop->seeds[j] = swap;
+    }
+    shop->candidate_count = 0;
+}
+
+static void gather_children(workshop* shop, int node, int lane) {
+    int rank = 0, kind = -1;
+    for (int child = first_child(shop->layout, node); child >= 0; child = next_child(shop->layout, node, child)) {
+        rank = kind_of(shop->layout, child) == kind ? rank + 1 : 0;
+        kind = kind_of(shop->layout, child);
+        add_candidate(shop, child, lane, rank);
+    }
+}
+
+// The only child of a node, when it is of the given kind; -1 otherwise.
+static int only_child(const cal_layout* layout, int node, int kind) {
+    const int child = first_child(layout, node);
+    return child >= 0 && next_child(layout, node, child) < 0 && kind_of(layout, child) == kind ? child : -1;
+}
+
+static void lay_long(workshop* shop, cal_column* column, int node) {
+    const int width = shop->layout->width;
+    column->is_long = true;
+    for (;;) {
+        int32_t* nodes = add_block(shop);
+        if (!nodes) return;
+        column->block_count++;
+        for (int lane = 0; lane < width; lane++) {
+            nodes[lane] = node;
+            column->node_count++;
+            const int next = only_child(shop->layout, node, column->kind);
+            if (next < 0) {
+                gather_children(shop, node, 0);
+                return;
+            }
+            node = next;
+        }
+    }
+}
+
+static void lay_wide(workshop* shop, cal_column* column, const int32_t* first) {
+    const int width = shop->layout->width;
+    int32_t lanes[CAL_MAX_LANES];
+    memcpy(lanes, first, sizeof lanes);
+    for (;;) {
+        int32_t* nodes = add_block(shop);
+        if (!nodes) return;
+        column->block_count++;
+        int32_t below[CAL_MAX_LANES];
+        bool goes_on = true;
+        for (int lane = 0; lane < width; lane++) {
+            nodes[lane] = lanes[lane];
+            below[lane] = -1;
+            if (lanes[lane] < 0 || first_child(shop->layout, lanes[lane]) < 0) continue;
+            below[lane] = only_child(shop->layout, lanes[lane], column->kind);
+            goes_on = goes_on && below[lane] >= 0;
+        }
+        const int live = live_lanes(below, width);
+        if (!goes_on || live == 0 || (width > 1 && live < fewest_lanes(width))) {
+            for (int lane = 0; lane < width; lane++)
+                if (lanes[lane] >= 0) gather_children(shop, lanes[lane], lane);
+            return;
+        }
+        memcpy(lanes, below, sizeof lanes);
+    }
+}
+
+static void lay_column(workshop* shop, const seed* start) {
+    cal_layout* layout = shop->layout;
+    const int width = layout->width, index = layout->column_count;
+    layout->columns = grow(shop, layout->columns, &shop->column_capacity, index + 1, sizeof(cal_column));
+    if (shop->out_of_memory) return;
+    layout->column_count++;
+    cal_column* column = &layout->columns[index];
+    *column = (cal_column){.first_block = layout->block_count, .kind = start->kind, .parent = start->parent, .aligned = true};
+    memcpy(column->parent_lane, start->parent_lane, sizeof column->parent_lane);
+    memcpy(column->rank, start->rank, sizeof column->rank);
+    for (int lane = 0; lane < width; lane++)
+        if (start->nodes[lane] >= 0) {
+            if (column->rank[lane] >= column->rank_count) column->rank_count = (int8_t)(column->rank[lane] + 1);
+            if (column->parent_lane[lane] != lane) column->aligned = false;
+        }
+    if (column->rank_count > 1) column->aligned = false;
+    column->is_first = start->parent < 0 ? index == 0 : layout->columns[start->parent].child_count == 0;
+    if (start->parent >= 0) layout->columns[start->parent].child_count++;
+    if (width > 1 && live_lanes(start->nodes, width) == 1) lay_long(shop, column, start->nodes[0]);
+    else lay_wide(shop, column, start->nodes);
+    if (!shop->out_of_memory) pack_candidates(shop, index);
+}
+
+static void place_frames(cal_layout* layout) {
+    const size_t width = (size_t)layout->width, frame = (CAL_DOWN_COUNT + 2 * CAL_UP_COUNT) * width;
+    layout->scratch_size = frame;
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        const size_t parent_end = column->parent < 0 ? 0 : layout->columns[column->parent].end_slot;
+        column->up_slot = parent_end + (CAL_DOWN_COUNT + CAL_UP_COUNT) * width;
+        column->scratch = parent_end + frame;
+        column->end_slot = column->scratch + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
+        if (column->end_slot + frame > layout->scratch_size) layout->scratch_size = column->end_slot + frame;
+    }
+}
+
+static void fill_constants(cal_layout* layout, int block, int lane) {
+    const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+    double values[CAL_CONSTANT_COUNT] = {[0] = 1.0, [4] = 1.0, [8] = 1.0, [CAL_CONSTANT_ARMATURE] = 1.0};
+    if (node >= 0) {
+        const cal_node* n = &layout->model->nodes[node % layout->model->node_count];
+        memcpy(values + CAL_CONSTANT_ROTATION, n->rotation, sizeof n->rotation);
+        memcpy(values + CAL_CONSTANT_OFFSET, n->offset, sizeof n->offset);
+        values[CAL_CONSTANT_MASS] = n->mass;
+        memcpy(values + CAL_CONSTANT_MOMENT, n->moment, sizeof n->moment);
+        memcpy(values + CAL_CONSTANT_SECOND, n->second_moment, sizeof n->second_moment);
+        values[CAL_CONSTANT_ARMATURE] = n->armature;
+    }
+    double* out = layout->constants + (size_t)block * CAL_CONSTANT_COUNT * (size_t)width + (size_t)lane;
+    for (int i = 0; i < CAL_CONSTANT_COUNT; i++) out[i * width] = values[i];
+}
+
+static bool node_is_passive(const cal_node* node) {
+    return node->damping != 0.0 || (node->stiffness != 0.0 && (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC));
+}
+
+static void fill_positions(cal_layout* layout, cal_column* column, int block, int lane) {
+    const cal_model* model = layout->model;
+    const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+    if (node < 0) return;
+    const int copy = node / model->node_count;
+    const cal_node* n = &model->nodes[node % model->node_count];
+    const int q_count = cal_kind_q(n->kind), v_count = cal_kind_v(n->kind);
+    const size_t q_first = (size_t)copy * (size_t)model->q_count + (size_t)n->first_q;
+    const size_t v_first = (size_t)copy * (size_t)model->v_count + (size_t)n->first_v;
+    for (int i = 0; i < q_count; i++) layout->q_position[q_first + (size_t)i] = layout->block_y[block] + i * width + lane;
+    for (int i = 0; i < v_count; i++) {
+        layout->v_position[v_first + (size_t)i] = layout->block_y[block] + (q_count + i) * width + lane;
+        layout->tau_position[v_first + (size_t)i] = layout->block_v[block] + i * width + lane;
+    }
+    if (!node_is_passive(n)) return;
+    column->has_passive = true;
+    for (int i = 0; i < v_count; i++) {
+        double* passive = layout->passive + layout->block_v[block] + i * width + lane;
+        passive[0] = n->damping;
+        if (v_count == 1) passive[layout->v_size] = n->stiffness, passive[2 * layout->v_size] = n->spring_reference;
+    }
+}
+
+static void count_extras(const cal_model* model, const int32_t* actuator_count, const cal_node* node, int* count) {
+    const cal_joint_def* joint = &model->joints[node->joint].def;
+    *count += joint->limited;
+    *count += node->kind == CAL_BALL && node->stiffness != 0.0;
+    *count += actuator_count ? actuator_count[node->joint + 1] - actuator_count[node->joint] : 0;
+}
+
+static void add_extra(cal_layout* layout, cal_column* column, int kind, int block, int lane, int index) {
+    const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+    const int y = layout->block_y[block] + lane;
+    layout->extras[layout->extra_count++] = (cal_extra){.kind = kind,
+                                                        .y = y,
+                                                        .v = layout->block_v[block] + lane,
+                                                        .v_in_y = y + cal_kind_q(column->kind) * width,
+                                                        .index = index,
+                                                        .copy = node / layout->model->node_count};
+    column->extra_count++;
+}
+
+// Actuators sorted by joint: those of joint j are order[first[j]] … order[first[j + 1] - 1].
+static cal_status sort_actuators(const cal_model* model, int32_t** first, int32_t** order) {
+    *first = cal_allocate((size_t)model->joint_count + 2, sizeof **first);
+    *order = cal_allocate((size_t)model->actuator_count, sizeof **order);
+    if (!*first || !*order) return CAL_NO_MEMORY;
+    for (int i = 0; i < model->actuator_count; i++) (*first)[model->actuators[i].joint + 2]++;
+    for (int j = 0; j <= model->joint_count; j++) (*first)[j + 1] += (*first)[j];
+    for (int i = 0; i < model->actuator_count; i++) (*order)[(*first)[model->actuators[i].joint + 1]++] = i;
+    return CAL_OK;
+}
+
+static cal_status fill_extras(cal_layout* layout) {
+    const cal_model* model = layout->model;
+    int32_t *first = NULL, *order = NULL;
+    cal_status status = sort_actuators(model, &first, &order);
+    int total = 0;
+    for (int i = 0; status == CAL_OK && i < model->node_count; i++) count_extras(model, first, &model->nodes[i], &total);
+    if (status == CAL_OK) {
+        layout->extras = cal_allocate((size_t)total * (size_t)layout->copies, sizeof(cal_extra));
+        if (!layout->extras) status = CAL_NO_MEMORY;
+    }
+    for (int c = 0; status == CAL_OK && c < layout->column_count; c++) {
+        cal_column* column = &layout->columns[c];
+        column->first_extra = layout->extra_count;
+        if (total == 0) continue;
+        for (int block = column->first_block; block < column->first_block + column->block_count; block++)
+            for (int lane = 0; lane < layout->width; lane++) {
+                const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
+                if (node < 0) continue;
+                const cal_node* n = &model->nodes[node % model->node_count];
+                if (model->joints[n->joint].def.limited) add_extra(layout, column, CAL_EXTRA_LIMIT, block, lane, n->joint);
+                if (n->kind == CAL_BALL && n->stiffness != 0.0)
+                    add_extra(layout, column, CAL_EXTRA_BALL_SPRING, block, lane, n->joint);
+                for (int i = first[n->joint]; i < first[n->joint + 1]; i++)
+                    add_extra(layout, column, CAL_EXTRA_ACTUATOR, block, lane, order[i]);
+            }
+    }
+    cal_free(first);
+    cal_free(order);
+    return status;
+}
+
+// Everything whose size is known once the columns are.
+static cal_status fill(cal_layout* layout, cal_error* error) {
+    const cal_model* model = layout->model;
+    const size_t blocks = (size_t)layout->block_count, width = (size_t)layout->width, copies = (size_t)layout->copies;
+    layout->block_y = cal_allocate(blocks + 1, sizeof *layout->block_y);
+    layout->block_v = cal_allocate(blocks + 1, sizeof *layout->block_v);
+    layout->q_position = cal_allocate(copies * (size_t)model->q_count, sizeof *layout->q_position);
+    layout->v_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->v_position);
+    layout->tau_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->tau_position);
+    layout->constants = cal_allocate(blocks * CAL_CONSTANT_COUNT * width, sizeof(double));
+    if (!layout->block_y || !layout->block_v || !layout->q_position || !layout->v_position || !layout->tau_position ||
+        !layout->constants)
+        return CAL_NO_MEMORY;
+    for (int c = 0; c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        const size_t v = (size_t)cal_kind_v(column->kind) * width, y = (size_t)cal_kind_q(column->kind) * width + v;
+        for (int block = column->first_block; block < column->first_block + column->block_count; block++) {
+            layout->block_y[block] = (int32_t)layout->y_size, layout->block_v[block] = (int32_t)layout->v_size;
+            layout->y_size += y, layout->v_size += v;
+        }
+        if (layout->y_size > INT32_MAX)
+            return cal_fail(error, CAL_BAD_MODEL, "the model is too large: at most about 100 million joints");
+    }
+    layout->block_y[blocks] = (int32_t)layout->y_size, layout->block_v[blocks] = (int32_t)layout->v_size;
+    for (int i = 0; i < model->node_count && !layout->passive; i++)
+        if (node_is_passive(&model->nodes[i])) {
+            layout->passive = cal_allocate(3 * layout->v_size, sizeof(double));
+            if (!layout->passive) return CAL_NO_MEMORY;
+        }
+    for (int c = 0; c < layout->column_count; c++) {
+        cal_column* column = &layout->columns[c];
+        for (int block = column->first_block; block < column->first_block + column->block_count; block++)
+            for (int lane = 0; lane < layout->width; lane++) {
+                fill_constants(layout, block, lane);
+                fill_positions(layout, column, block, lane);
+            }
+    }
+    return fill_extras(layout);
+}
+
+cal_status cal_layout_create(const cal_model* model, int width, int copies, cal_layout** out, cal_error* error) {
+    *out = NULL;
+    cal_layout* layout = cal_allocate(1, sizeof *layout);
+    if (!layout) return cal_fail(error, CAL_NO_MEMORY, "no memory for a layout of %d bodies", model->body_count);
+    layout->model = model;
+    layout->width = width;
+    layout->copies = copies;
+    workshop shop = {.layout = layout};
+    int rank = 0;
+    for (int node = 0; node < model->node_count; node = model->nodes[node].end)
+        for (int copy = 0; copy < copies; copy++) add_candidate(&shop, copy * model->node_count + node, 0, rank++);
+    if (!shop.out_of_memory) pack_candidates(&shop, -1);
+    while (shop.seed_count > 0 && !shop.out_of_memory) {
+        const seed next = shop.seeds[--shop.seed_count];
+        lay_column(&shop, &next);
+    }
+    cal_free(shop.seeds);
+    cal_free(shop.candidates);
+    cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
+    if (status == CAL_OK) {
+        place_frames(layout);
+        status = fill(layout, error);
+    }
+    if (status != CAL_OK) {
+        cal_layout_destroy(layout);
+        return status == CAL_NO_MEMORY ? cal_fail(error, status, "no memory for a layout of %d bodies", model->body_count)
+                                       : status;
+    }
+    *out = layout;
+    return CAL_OK;
+}
+
+void cal_layout_destroy(cal_layout* layout) {
+    if (!layout) return;
+    cal_free(layout->columns);
+    cal_free(layout->block_nodes);
+    cal_free(layout->block_y);
+    cal_free(layout->block_v);
+    cal_free(layout->extras);
+    cal_free(layout->constants);
+    cal_free(layout->passive);
+    cal_free(layout->q_position);
+    cal_free(layout->v_position);
+    cal_free(layout->tau_position);
+    cal_free(layout);
+}

@@ -1,0 +1,262 @@
+// States: one block of memory that holds every array a run writes, in walking order; and the way between that order and
+// the user's.
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y) {
+    const int q_count = layout->model->q_count, v_count = layout->model->v_count;
+    const int32_t* q_position = layout->q_position + (size_t)copy * (size_t)q_count;
+    const int32_t* v_position = layout->v_position + (size_t)copy * (size_t)v_count;
+    if (q)
+        for (int i = 0; i < q_count; i++) y[q_position[i]] = q[i];
+    if (v)
+        for (int i = 0; i < v_count; i++) y[v_position[i]] = v[i];
+}
+
+void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v) {
+    const int q_count = layout->model->q_count, v_count = layout->model->v_count;
+    const int32_t* q_position = layout->q_position + (size_t)copy * (size_t)q_count;
+    const int32_t* v_position = layout->v_position + (size_t)copy * (size_t)v_count;
+    if (q)
+        for (int i = 0; i < q_count; i++) q[i] = y[q_position[i]];
+    if (v)
+        for (int i = 0; i < v_count; i++) v[i] = y[v_position[i]];
+}
+
+// Dead lanes of ball and free joints hold the unit quaternion.
+static void fill_dead_lanes(const cal_layout* layout, double* y) {
+    const int width = layout->width;
+    for (int c = 0; c < layout->column_count; c++) {
+        const int kind = layout->columns[c].kind;
+        if (kind != CAL_BALL && kind != CAL_FREE) continue;
+        for (int b = layout->columns[c].first_block; b < layout->columns[c].first_block + layout->columns[c].block_count; b++)
+            for (int lane = 0; lane < width; lane++) y[layout->block_y[b] + (kind == CAL_FREE ? 3 : 0) * width + lane] = 1.0;
+    }
+}
+
+// What the roots of a walk see of the ground: E = 1, at rest, accelerated against gravity.
+static void fill_ground(const cal_layout* layout, double* slot) {
+    for (int lane = 0; lane < layout->width; lane++) {
+        for (int i = 0; i < 3; i++) {
+            slot[4 * i * layout->width + lane] = 1.0;
+            slot[(15 + i) * layout->width + lane] = -layout->model->gravity[i];
+        }
+    }
+}
+
+// Lays arrays one after the other in one block, each on a cache line of its own and off the others' 4 KiB phase.
+static size_t reserve(size_t* total, size_t doubles) {
+    const size_t first = *total;
+    *total = first + ((doubles + 7) / 8 + 3) * 8;
+    return first;
+}
+
+static size_t result_size(const cal_plan* plan) {
+    const size_t n = (size_t)plan->model->v_count;
+    return plan->program->fields & 1u << CAL_MASS ? 2 * n * n : plan->program->fields & 1u << CAL_ENERGY ? 8 : 0;
+}
+
+cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
+    *out = NULL;
+    const cal_layout* layout = plan->layout;
+    const cal_program* program = plan->program;
+    const cal_model* model = plan->model;
+    const bool has_forces = program->solves && cal_model_has_joint_forces(model);
+    size_t total = (sizeof(cal_state) + 63) / 64 * 8;
+    const size_t y = reserve(&total, layout->y_size), ydot = reserve(&total, layout->y_size);
+    const size_t tau = reserve(&total, layout->v_size), force = has_forces ? reserve(&total, layout->v_size) : tau;
+    const size_t control = reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
+    const size_t records = reserve(&total, plan->record_size);
+    const size_t scratch = reserve(&total, program->walked ? layout->scratch_size : 0);
+    const size_t workspace = reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
+    const size_t result = reserve(&total, result_size(plan));
+    double* block = cal_allocate(total, sizeof(double));
+    if (!block) return CAL_NO_MEMORY;
+    cal_state* state = (cal_state*)block;
+    state->plan = plan;
+    state->has_forces = has_forces;
+    state->context = (cal_context){.layout = layout,
+                                   .model = model,
+                                   .y = block + y,
+                                   .ydot = block + ydot,
+                                   .tau = block + tau,
+                                   .force = block + force,
+                                   .control = block + control,
+                                   .records = block + records,
+                                   .scratch = block + scratch,
+                                   .workspace = block + workspace,
+                                   .result = block + result};
+    fill_dead_lanes(layout, state->context.y);
+    if (program->walked) fill_ground(layout, state->context.scratch);
+    for (int copy = 0; copy < layout->copies; copy++) {
+        cal_layout_scatter(layout, copy, model->initial_q, model->initial_v, state->context.y);
+        for (int i = 0; i < model->actuator_count; i++)
+            state->context.control[copy * model->actuator_count + i] = model->actuators[i].initial_control;
+    }
+    *out = state;
+    return CAL_OK;
+}
+
+void cal_state_destroy(cal_state* state) {
+    if (!state) return;
+    cal_free(state->wrench);
+    cal_free(state);
+}
+
+size_t cal_state_size(const cal_state* state, cal_field field) {
+    const cal_model* model = state->plan->model;
+    const size_t n = (size_t)model->v_count;
+    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return 0;
+    switch (field) {
+    case CAL_Q: return (size_t)model->q_count;
+    case CAL_CONTROL: return (size_t)model->actuator_count;
+    case CAL_MASS: return n * n;
+    case CAL_POSE: return 7 * (size_t)model->body_count;
+    case CAL_ENERGY: return 2;
+    case CAL_MOMENTUM: return 6;
+    default: return n;
+    }
+}
+
+cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
+    const cal_layout* layout = state->plan->layout;
+    const cal_context* context = &state->context;
+    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    switch (field) {
+    case CAL_Q: cal_layout_scatter(layout, 0, values, NULL, context->y); return CAL_OK;
+    case CAL_V: cal_layout_scatter(layout, 0, NULL, values, context->y); return CAL_OK;
+    case CAL_QDD: cal_layout_scatter(layout, 0, NULL, values, context->ydot); return CAL_OK;
+    case CAL_TAU:
+        for (int i = 0; i < layout->model->v_count; i++) context->tau[layout->tau_position[i]] = values[i];
+        return CAL_OK;
+    case CAL_CONTROL:
+        for (int i = 0; i < layout->model->actuator_count; i++) context->control[i] = values[i];
+        return CAL_OK;
+    default: return CAL_BAD_ARGUMENT;
+    }
+}
+
+// The frame of a body in the world, from its node's rotation (9, rows) and position (3) in the workspace.
+static void get_pose(const cal_state* state, int body, double pose[7]) {
+    const cal_mount* mount = &state->plan->model->mounts[body];
+    double rotation[9];
+    if (mount->node < 0) {
+        memcpy(pose, mount->offset, sizeof mount->offset);
+        cal_matrix_quaternion(mount->rotation, pose + 3);
+        return;
+    }
+    const double* node = state->context.workspace + (size_t)mount->node * (size_t)state->plan->program->node_doubles;
+    cal_rotate3(node, mount->offset, pose);
+    for (int i = 0; i < 3; i++) pose[i] += node[9 + i];
+    cal_multiply33(node, mount->rotation, rotation);
+    cal_matrix_quaternion(rotation, pose + 3);
+}
+
+cal_status cal_state_get(const cal_state* state, cal_field field, double* values) {
+    const cal_layout* layout = state->plan->layout;
+    const cal_context* context = &state->context;
+    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    switch (field) {
+    case CAL_Q: cal_layout_gather(layout, 0, context->y, values, NULL); break;
+    case CAL_V: cal_layout_gather(layout, 0, context->y, NULL, values); break;
+    case CAL_QDD: cal_layout_gather(layout, 0, context->ydot, NULL, values); break;
+    case CAL_TAU:
+        for (int i = 0; i < layout->model->v_count; i++) values[i] = context->tau[layout->tau_position[i]];
+        break;
+    case CAL_CONTROL:
+        for (int i = 0; i < layout->model->actuator_count; i++) values[i] = context->control[i];
+        break;
+    case CAL_POSE:
+        for (int body = 0; body < layout->model->body_count; body++) get_pose(state, body, values + 7 * (size_t)body);
+        break;
+    case CAL_MOMENTUM: memcpy(values, context->result + 2, 6 * sizeof *values); break;
+    default: memcpy(values, context->result, cal_state_size(state, field) * sizeof *values); break;
+    }
+    return CAL_OK;
+}
+
+double cal_state_time(const cal_state* state) { return state->time; }
+
+void cal_state_set_time(cal_state* state, double time) { state->time = time; }
+
+// Where the node's external force begins: 15 components a block (pass.h).
+static double* find_wrench(const cal_state* state, int node) {
+    const cal_layout* layout = state->plan->layout;
+    const cal_node* n = &layout->model->nodes[node];
+    // A node's tau sits at its lane of its block in v-shaped vectors; the block is found by bisection.
+    const int32_t position = layout->tau_position[n->first_v];
+    int low = 0, high = layout->block_count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (layout->block_v[middle] <= position) low = middle;
+        else high = middle;
+    }
+    return state->wrench + (size_t)low * 15 * (size_t)layout->width + (position - layout->block_v[low]);
+}
+
+cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3], const double point[3]) {
+    const cal_model* model = state->plan->model;
+    const cal_layout* layout = state->plan->layout;
+    if (!state->plan->program->solves || body < 0 || body >= model->body_count || layout->copies != 1) return CAL_BAD_ARGUMENT;
+    for (int i = 0; i < 3; i++)
+        if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
+    const cal_mount* mount = &model->mounts[body];
+    if (mount->node < 0) return CAL_OK; // the ground does not move
+    if (!state->wrench) {
+        state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
+        if (!state->wrench) return CAL_NO_MEMORY;
+    }
+    state->context.wrench = state->wrench;
+    double* out = find_wrench(state, mount->node);
+    double arm[3];
+    cal_rotate3(mount->rotation, point, arm);
+    for (int i = 0; i < 3; i++) {
+        out[i * layout->width] += force[i];
+        out[(3 + i) * layout->width] += torque[i];
+        for (int j = 0; j < 3; j++) out[(6 + 3 * i + j) * layout->width] += (arm[i] + mount->offset[i]) * force[j];
+    }
+    return CAL_OK;
+}
+
+void cal_state_release(cal_state* state) {
+    if (state->context.wrench)
+        memset(state->wrench, 0, (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
+    state->context.wrench = NULL;
+}
+
+uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count) {
+    uint64_t hash = cal_hash_doubles(CAL_HASH_START, &time, 1);
+    hash = cal_hash_doubles(hash, q, (size_t)q_count);
+    return cal_hash_doubles(hash, v, (size_t)v_count);
+}
+
+uint64_t cal_state_hash(const cal_state* state) {
+    const cal_layout* layout = state->plan->layout;
+    uint64_t hash = cal_hash_doubles(CAL_HASH_START, &state->time, 1);
+    for (int i = 0; i < layout->model->q_count; i++) hash = cal_hash_doubles(hash, &state->context.y[layout->q_position[i]], 1);
+    for (int i = 0; i < layout->model->v_count; i++) hash = cal_hash_doubles(hash, &state->context.y[layout->v_position[i]], 1);
+    return hash;
+}
+
+int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot) {
+    const cal_layout* layout = state->plan->layout;
+    const cal_model* model = layout->model;
+    for (int node = 0; node < model->node_count; node++) {
+        const cal_node* n = &model->nodes[node];
+        bool finite = true;
+        for (int i = 0; i < cal_kind_q(n->kind); i++) {
+            const int32_t at = layout->q_position[n->first_q + i];
+            finite = finite && isfinite(y[at]) && isfinite(ydot[at]);
+        }
+        for (int i = 0; i < cal_kind_v(n->kind); i++) {
+            const int32_t at = layout->v_position[n->first_v + i];
+            finite = finite && isfinite(y[at]) && isfinite(ydot[at]);
+        }
+        if (!finite) return node;
+    }
+    return -1;
+}

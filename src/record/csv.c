@@ -1,0 +1,140 @@
+// Comma-separated tables of a run: a header that names joints and components, one row a sample.
+#include "calder/calder_record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+struct cal_csv {
+    FILE* file;
+    const cal_model* model;
+    char* path;
+};
+
+// Names of a joint's numbers after the joint's own: positions, then velocities.
+static const char* const one_degree_components[] = {"q", "v"};
+static const char* const ball_components[] = {"qw", "qx", "qy", "qz", "wx", "wy", "wz"};
+static const char* const free_components[] = {"x",  "y",  "z",  "qw", "qx", "qy", "qz",
+                                              "vx", "vy", "vz", "wx", "wy", "wz"};
+
+static const char* const* component_names(cal_joint_kind kind) {
+    return kind == CAL_BALL ? ball_components : kind == CAL_FREE ? free_components : one_degree_components;
+}
+
+const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
+    if (isnan(value)) return strcpy(text, "nan");
+    if (isinf(value)) return strcpy(text, value > 0 ? "inf" : "-inf");
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, CAL_NUMBER_CAPACITY, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    // The host program may have chosen a locale whose decimal point is not a point, and may be several bytes long.
+    char* end = text;
+    for (const char* p = text; *p; p++) {
+        bool plain = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
+        if (plain) *end++ = *p;
+        else if (end == text || end[-1] != '.') *end++ = '.';
+    }
+    *end = '\0';
+    return text;
+}
+
+static void write_quoted(FILE* file, const char* name, const char* component) {
+    bool quoted = strpbrk(name, ",\"\r\n") != NULL;
+    if (quoted) fputc('"', file);
+    for (const char* p = name; *p; p++) {
+        if (*p == '"') fputc('"', file);
+        fputc(*p, file);
+    }
+    fprintf(file, ".%s%s", component, quoted ? "\"" : "");
+}
+
+static void write_header(FILE* file, const cal_model* model) {
+    char text[64];
+    fputs("time", file);
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def def;
+        cal_model_joint(model, joint, &def, NULL, NULL, NULL);
+        const char* name = def.name ? def.name : cal_model_joint_name(model, joint, text, sizeof text);
+        int count = cal_joint_q_count(def.kind) + cal_joint_v_count(def.kind);
+        for (int c = 0; c < count; c++) {
+            fputc(',', file);
+            write_quoted(file, name, component_names(def.kind)[c]);
+        }
+    }
+    fputs(",energy_kinetic,energy_potential\n", file);
+}
+
+static void write_numbers(FILE* file, const double* values, int count) {
+    char text[CAL_NUMBER_CAPACITY];
+    for (int i = 0; i < count; i++) {
+        fputc(',', file);
+        fputs(cal_number_text(values[i], text), file);
+    }
+}
+
+static cal_status fail_with_errno(cal_error* error, const char* path) {
+    const char* reason = errno ? strerror(errno) : "unknown error";
+    return cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", path, reason);
+}
+
+cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
+    *out = NULL;
+    cal_csv* csv = cal_allocate(1, sizeof *csv);
+    char* copy = cal_copy_text(path);
+    if (!csv || !copy) {
+        cal_free(csv);
+        cal_free(copy);
+        return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
+    }
+    errno = 0;
+    *csv = (cal_csv){fopen(path, "w"), model, copy};
+    if (csv->file) {
+        setvbuf(csv->file, NULL, _IOFBF, 1 << 16);
+        write_header(csv->file, model);
+        if (fflush(csv->file) == 0) {
+            *out = csv;
+            return CAL_OK;
+        }
+    }
+    cal_status status = fail_with_errno(error, path);
+    if (csv->file) fclose(csv->file);
+    cal_free(copy);
+    cal_free(csv);
+    return status;
+}
+
+cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
+    double energy[2];
+    cal_status status = cal_sim_energy(sim, &energy[0], &energy[1]);
+    if (status != CAL_OK) return cal_fail(error, status, "the energy of a row of '%s' failed", csv->path);
+    char text[CAL_NUMBER_CAPACITY];
+    errno = 0;
+    fputs(cal_number_text(cal_sim_time(sim), text), csv->file);
+    for (int joint = 0; joint < cal_model_joint_count(csv->model); joint++) {
+        cal_joint_def def;
+        int first_q, first_v;
+        cal_model_joint(csv->model, joint, &def, NULL, &first_q, &first_v);
+        write_numbers(csv->file, cal_sim_q(sim) + first_q, cal_joint_q_count(def.kind));
+        write_numbers(csv->file, cal_sim_v(sim) + first_v, cal_joint_v_count(def.kind));
+    }
+    write_numbers(csv->file, energy, 2);
+    fputc('\n', csv->file);
+    return ferror(csv->file) ? fail_with_errno(error, csv->path) : CAL_OK;
+}
+
+cal_status cal_csv_close(cal_csv* csv, cal_error* error) {
+    if (!csv) return CAL_OK;
+    errno = 0;
+    bool failed = fflush(csv->file) != 0 || ferror(csv->file);
+    cal_status status = failed ? fail_with_errno(error, csv->path) : CAL_OK;
+    if (fclose(csv->file) != 0 && !failed) status = fail_with_errno(error, csv->path);
+    cal_free(csv->path);
+    cal_free(csv);
+    return status;
+}

@@ -1,0 +1,443 @@
+// Gear's method for non-stiff equations: Adams in Nordsieck form, orders 1 … 12, functional iteration, with the step and
+// order control of Hindmarsh's LSODE (subroutine STODE), split into prepare / follow-up / control as Jung (III.C) does.
+//
+//   z_j = hʲ y⁽ʲ⁾ / j!   Nordsieck history, j = 0 … q         P   Pascal's triangle: P z is the history moved on by h
+//   e = h f − (P z)₁     the sum of corrections (Jung's ∇a_q)  l   the method's coefficients (elco)
+//   y = (P z)₀ + l₀ e    corrected                             z ← P z + l e   after a successful step
+//
+// The history is not touched before the step has succeeded. Moving it on, changing its order and rescaling it to the next
+// step's size ride in the next step's preparation; until then the dense output evaluates P z + l e on the fly:
+//
+//   y(t) = ∑ z_j (1 + s)ʲ + e ∑ l_j sʲ ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
+//
+// The sums are those of Jung's table IX: ∑(c/ω)² with c the actual correction, a_q old, a_q new, ∇a_q, ∇²a_q; a_q = z_q.
+#include "solver/vectors.h"
+#include <string.h>
+
+enum { LARGEST_ORDER = 12, ROWS = LARGEST_ORDER + 1 };
+enum { PREDICTED = ROWS, PREDICTED_SLOPE, CORRECTION, SAVED, VECTOR_COUNT };
+enum { SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
+// What control sends down.
+enum {
+    DOWN_MODE,
+    DOWN_COMMIT,   // 1: the last step succeeded, move the history on
+    DOWN_OLD_ORDER,
+    DOWN_SAVE,     // 1: keep e for ∇² of the next step
+    DOWN_INCREASE, // ≠ 0: a new last row, e times this
+    DOWN_RATIO,    // new step size / old one
+    DOWN_ORDER,
+    DOWN_STEP,
+    DOWN_FIRST,    // l₀ and l_q of the present order
+    DOWN_LAST,
+    DOWN_OLD,      // l of the old order
+    DOWN_COUNT = DOWN_OLD + ROWS
+};
+typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
+
+static const double SMALLEST_CHANGE = 1.1, LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0, LARGEST_AFTER_FAILURE = 2.0;
+enum { MOST_CORRECTIONS = 3, MOST_FAILURES = 10, FAILURES_BEFORE_RESTART = 3 };
+
+typedef struct gear_control {
+    cal_solver_settings settings;
+    double elco[ROWS][ROWS];   // [order][row]
+    double tesco[ROWS + 1][3]; // [order]: error test one order down, here, one order up
+    gear_mode mode;
+    bool started;
+    int largest_order, order, wait; // wait: steps before the next change of order is considered (LSODE's ialth)
+    int iteration, failures, convergence_failures;
+    double time, step, largest_change, rate, last_correction;
+    double used_step; // of the last accepted step
+    int used_order;
+} gear_control;
+
+// LSODE's CFODE for Adams: l from ∏(x + i), and the constants of the error tests.
+static void find_coefficients(gear_control* g) {
+    double p[ROWS] = {1.0}, factor = 1.0;
+    g->elco[1][0] = g->elco[1][1] = 1.0;
+    g->tesco[1][0] = 0.0, g->tesco[1][1] = 2.0, g->tesco[2][0] = 1.0, g->tesco[LARGEST_ORDER][2] = 0.0;
+    for (int q = 2; q <= LARGEST_ORDER; q++) {
+        const double old_factor = factor, shift = q - 1;
+        factor /= q;
+        p[q - 1] = 0.0;
+        for (int i = q - 1; i > 0; i--) p[i] = p[i - 1] + shift * p[i];
+        p[0] *= shift;
+        double integral = p[0], moment = p[0] / 2.0, sign = 1.0; // of p and x p over −1 … 0
+        for (int i = 1; i < q; i++) {
+            sign = -sign;
+            integral += sign * p[i] / (i + 1);
+            moment += sign * p[i] / (i + 2);
+        }
+        g->elco[q][0] = integral * old_factor;
+        g->elco[q][1] = 1.0;
+        for (int i = 2; i <= q; i++) g->elco[q][i] = old_factor * p[i - 1] / i;
+        const double test = 1.0 / (factor * moment);
+        g->tesco[q][1] = test;
+        g->tesco[q + 1][0] = test * factor / (q + 1);
+        g->tesco[q - 1][2] = test;
+    }
+}
+
+// --- Preparation --------------------------------------------------------------------------------------------------------
+
+// z ← P z + l e, the new last row, the saved e; then the order changes and z_j ← ratioʲ z_j.
+static void commit(const cal_solver_context* context, int first, int end) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int order = (int)down[DOWN_OLD_ORDER], n = end - first;
+    const double* restrict e = z[CORRECTION] + first;
+    for (int k = 0; k < order; k++)
+        for (int j = order - 1; j >= k; j--) {
+            double* restrict row = z[j] + first;
+            const double* restrict above = z[j + 1] + first;
+            for (int i = 0; i < n; i++) row[i] += above[i];
+        }
+    for (int j = 0; j <= order; j++) {
+        double* restrict row = z[j] + first;
+        const double l = down[DOWN_OLD + j];
+        for (int i = 0; i < n; i++) row[i] += l * e[i];
+    }
+    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, end);
+    if (down[DOWN_INCREASE] != 0.0) {
+        double* restrict row = z[order + 1] + first;
+        for (int i = 0; i < n; i++) row[i] = e[i] * down[DOWN_INCREASE];
+    }
+}
+
+static void rescale(double* const* z, int order, double ratio, int first, int end) {
+    double factor = 1.0;
+    for (int j = 1; j <= order; j++) {
+        factor *= ratio;
+        double* restrict row = z[j];
+        for (int i = first; i < end; i++) row[i] *= factor;
+    }
+}
+
+// dq/dt is linear in q: a history divided by |q| is the history of the unit solution.
+static void normalize_history(const cal_solver_context* context, const cal_column* column, int order) {
+    const int component = cal_quaternion_component(column->kind), W = context->layout->width;
+    if (component < 0) return;
+    double* const* z = context->vectors;
+    for (int b = column->first_block; b < column->first_block + column->block_count; b++) {
+        const int first = context->layout->block_y[b] + component * W;
+        for (int l = 0; l < W; l++) {
+            const double* q = z[0] + first + l;
+            const double scale = 1.0 / sqrt(q[0] * q[0] + q[W] * q[W] + q[2 * W] * q[2 * W] + q[3 * W] * q[3 * W]);
+            for (int c = 0; c < 4; c++) {
+                const int at = first + c * W + l;
+                for (int j = 0; j <= order; j++) z[j][at] *= scale;
+                z[SAVED][at] *= scale;
+            }
+        }
+    }
+}
+
+// (P z)₀ and (P z)₁
+static void predict(const cal_solver_context* context, int order, int first, int end) {
+    double* const* z = context->vectors;
+    const int n = end - first;
+    double value[CAL_CHUNK], slope[CAL_CHUNK];
+    for (int i = 0; i < n; i++) value[i] = slope[i] = 0.0;
+    for (int j = order; j > 0; j--) {
+        const double* restrict row = z[j] + first;
+        for (int i = 0; i < n; i++) {
+            value[i] += row[i];
+            slope[i] += j * row[i];
+        }
+    }
+    const double* restrict row = z[0] + first;
+    double *restrict predicted = z[PREDICTED] + first, *restrict y = context->y + first;
+    double* restrict predicted_slope = z[PREDICTED_SLOPE] + first;
+    for (int i = 0; i < n; i++) {
+        y[i] = predicted[i] = value[i] + row[i];
+        predicted_slope[i] = slope[i];
+    }
+}
+
+static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
+    const int order = (int)down[DOWN_ORDER];
+    switch ((gear_mode)down[DOWN_MODE]) {
+    case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
+    case MODE_PREDICT:
+        if (down[DOWN_COMMIT] != 0.0) {
+            for (int i = first, next; i < end; i = next) {
+                next = cal_chunk_end(i, end);
+                commit(context, i, next);
+            }
+            normalize_history(context, column, order);
+        }
+        for (int i = first, next; i < end; i = next) {
+            next = cal_chunk_end(i, end);
+            if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
+            predict(context, order, i, next);
+        }
+        break;
+    case MODE_CORRECT: {
+        const double *restrict predicted = z[PREDICTED], *restrict e = z[CORRECTION];
+        double* restrict y = context->y;
+        for (int i = first; i < end; i++) y[i] = predicted[i] + down[DOWN_FIRST] * e[i];
+        break;
+    }
+    }
+}
+
+// --- Follow-up ----------------------------------------------------------------------------------------------------------
+
+static inline void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W, double* shares) {
+    const double* restrict y = context->vectors[0];
+    double* restrict row = context->vectors[1];
+    const double h = context->down[DOWN_STEP];
+    for (int i = first; i < end; i += W)
+        for (int l = 0; l < W; l++) {
+            const double f = context->ydot[i + l], part = f / cal_weight(context, y[i + l]);
+            row[i + l] = h * f;
+            shares[SUM_CORRECTION * W + l] += part * part;
+        }
+}
+
+static inline void follow_up_correct(const cal_solver_context* context, int first, int end, int W, double* shares) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const double h = down[DOWN_STEP], last_l = down[DOWN_LAST];
+    const double earlier = (gear_mode)down[DOWN_MODE] == MODE_CORRECT ? 1.0 : 0.0; // the first correction starts from none
+    const double *restrict y = z[0], *restrict last = z[(int)down[DOWN_ORDER]], *restrict slope = z[PREDICTED_SLOPE];
+    const double *restrict saved = z[SAVED], *restrict ydot = context->ydot;
+    double* restrict correction = z[CORRECTION];
+    for (int i = first; i < end; i += W)
+        for (int l = 0; l < W; l++) {
+            const int at = i + l;
+            const double scale = 1.0 / cal_weight(context, y[at]), e = h * ydot[at] - slope[at];
+            const double before = earlier != 0.0 ? correction[at] : 0.0;
+            const double actual = (e - before) * scale, old = last[at] * scale, new = (last[at] + last_l * e) * scale;
+            const double change = e * scale, second = (e - saved[at]) * scale;
+            correction[at] = e;
+            shares[SUM_CORRECTION * W + l] += actual * actual;
+            shares[SUM_LAST_OLD * W + l] += old * old;
+            shares[SUM_LAST_NEW * W + l] += new * new;
+            shares[SUM_CHANGE * W + l] += change * change;
+            shares[SUM_SECOND_CHANGE * W + l] += second * second;
+        }
+}
+
+static inline void follow_up_lanes(const cal_solver_context* context, int block, int W, double* shares) {
+    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
+    double own[SUM_COUNT * CAL_MAX_LANES] = {0.0};
+    if ((gear_mode)context->down[DOWN_MODE] == MODE_EVALUATE) follow_up_evaluate(context, first, end, W, own);
+    else follow_up_correct(context, first, end, W, own);
+    for (int i = 0; i < SUM_COUNT * W; i++) shares[i] = own[i];
+}
+
+static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    (void)column;
+    switch (context->layout->width) {
+    case 8: follow_up_lanes(context, block, 8, shares); break;
+    case 4: follow_up_lanes(context, block, 4, shares); break;
+    case 2: follow_up_lanes(context, block, 2, shares); break;
+    default: follow_up_lanes(context, block, 1, shares); break;
+    }
+}
+
+// --- Control ------------------------------------------------------------------------------------------------------------
+
+static void send_evaluation(gear_control* g, double step, double* down, cal_verdict* verdict) {
+    g->mode = MODE_EVALUATE;
+    down[DOWN_MODE] = MODE_EVALUATE;
+    down[DOWN_STEP] = step;
+    down[DOWN_ORDER] = g->order;
+    verdict->evaluation_time = g->time;
+}
+
+// Begins a step from g->time with the step size h · ratio and the present order.
+static cal_status send_prediction(gear_control* g, double ratio, double* down, cal_verdict* verdict) {
+    g->step *= ratio;
+    if (!(g->time + g->step > g->time)) return CAL_NOT_CONVERGED;
+    g->mode = MODE_PREDICT;
+    g->iteration = 0;
+    g->last_correction = 0.0;
+    down[DOWN_MODE] = MODE_PREDICT;
+    down[DOWN_RATIO] = ratio;
+    down[DOWN_ORDER] = g->order;
+    down[DOWN_STEP] = g->step;
+    down[DOWN_FIRST] = g->elco[g->order][0];
+    down[DOWN_LAST] = g->elco[g->order][g->order];
+    verdict->evaluation_time = g->time + g->step;
+    return CAL_OK;
+}
+
+// A ratio of step sizes within its bounds; the order then rests for order + 1 steps.
+static double limit_ratio(gear_control* g, double ratio) {
+    ratio = fmin(ratio, g->largest_change);
+    if (g->settings.largest_step > 0.0) ratio /= fmax(1.0, g->step * ratio / g->settings.largest_step);
+    g->wait = g->order + 1;
+    return ratio;
+}
+
+static double norm(const gear_control* g, double sum) { return sqrt(sum / g->settings.component_count); }
+
+// The order that allows the longest next step, and the ratio of that step to the present one.
+static double choose_order(const gear_control* g, const double* sums, double error, bool failed, int* order) {
+    const int q = g->order;
+    double up = 0.0, down = 0.0;
+    const double same = 1.0 / (1.2 * pow(error, 1.0 / (q + 1)) + 0.0000012);
+    if (!failed && q < g->largest_order)
+        up = 1.0 / (1.4 * pow(norm(g, sums[SUM_SECOND_CHANGE]) / g->tesco[q][2], 1.0 / (q + 2)) + 0.0000014);
+    if (q > 1) {
+        const double last = norm(g, sums[failed ? SUM_LAST_OLD : SUM_LAST_NEW]) / g->tesco[q][0];
+        down = 1.0 / (1.3 * pow(last, 1.0 / q) + 0.0000013);
+    }
+    if (same >= up && same >= down) {
+        *order = q;
+        return same;
+    }
+    if (up > same && up > down) {
+        *order = q + 1;
+        return up;
+    }
+    *order = q - 1;
+    return failed ? fmin(down, 1.0) : down;
+}
+
+static cal_status accept(gear_control* g, const double* sums, double error, double* down, cal_verdict* verdict) {
+    const int old_order = g->order;
+    double ratio = 1.0;
+    verdict->accepted = true;
+    verdict->previous = g->time;
+    g->time += g->step;
+    g->used_step = g->step, g->used_order = old_order;
+    verdict->time = g->time;
+    verdict->step = g->step;
+    verdict->order = old_order;
+    g->failures = g->convergence_failures = 0;
+
+    down[DOWN_COMMIT] = 1.0;
+    down[DOWN_OLD_ORDER] = old_order;
+    for (int j = 0; j <= old_order; j++) down[DOWN_OLD + j] = g->elco[old_order][j];
+    g->wait--;
+    down[DOWN_SAVE] = g->wait == 1 && old_order < g->largest_order ? 1.0 : 0.0;
+    down[DOWN_INCREASE] = 0.0;
+    if (g->wait == 0) {
+        int order = old_order;
+        const double wish = choose_order(g, sums, error, false, &order);
+        if (wish < SMALLEST_CHANGE) {
+            g->wait = 3;
+        } else {
+            if (order > old_order) down[DOWN_INCREASE] = g->elco[old_order][old_order] / (old_order + 1);
+            g->order = order;
+            ratio = limit_ratio(g, wish);
+            g->largest_change = LARGEST_CHANGE;
+        }
+    }
+    return send_prediction(g, ratio, down, verdict);
+}
+
+static cal_status reject_error(gear_control* g, const double* sums, double error, double* down, cal_verdict* verdict) {
+    verdict->rejected = true;
+    g->failures++;
+    g->largest_change = LARGEST_AFTER_FAILURE;
+    if (g->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
+    if (g->failures >= FAILURES_BEFORE_RESTART) {
+        // The derivatives have errors of the wrong order: start again with order 1 and a tenth of the step.
+        g->step *= 0.1;
+        g->order = 1;
+        g->wait = 5;
+        send_evaluation(g, g->step, down, verdict);
+        return CAL_OK;
+    }
+    int order = g->order;
+    double ratio = choose_order(g, sums, error, true, &order);
+    if (g->failures >= 2) ratio = fmin(ratio, 0.2);
+    g->order = order;
+    return send_prediction(g, limit_ratio(g, ratio), down, verdict);
+}
+
+static cal_status reject_convergence(gear_control* g, bool finite, double* down, cal_verdict* verdict) {
+    verdict->rejected = true;
+    g->largest_change = LARGEST_AFTER_FAILURE;
+    if (++g->convergence_failures >= MOST_FAILURES) return finite ? CAL_NOT_CONVERGED : CAL_NOT_FINITE;
+    return send_prediction(g, limit_ratio(g, 0.25), down, verdict);
+}
+
+static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down, cal_verdict* verdict) {
+    gear_control* g = memory;
+    memset(g, 0, sizeof *g);
+    memset(down, 0, DOWN_COUNT * sizeof *down);
+    *verdict = (cal_verdict){.previous = time, .time = time, .order = 1};
+    g->settings = *settings;
+    g->largest_order = settings->largest_order > 0 ? settings->largest_order : LARGEST_ORDER;
+    find_coefficients(g);
+    g->time = time;
+    g->order = 1, g->wait = 2;
+    g->step = 1.0;
+    g->largest_change = LARGEST_FIRST_CHANGE;
+    g->rate = 0.7;
+    send_evaluation(g, 1.0, down, verdict);
+}
+
+static cal_status gear_steer(void* memory, const double* sums, double* down, cal_verdict* verdict) {
+    gear_control* g = memory;
+    verdict->accepted = verdict->rejected = false;
+    const double correction = norm(g, sums[SUM_CORRECTION]);
+    const bool finite = correction <= DBL_MAX;
+    down[DOWN_COMMIT] = 0.0;
+    if (g->mode == MODE_EVALUATE) {
+        if (!finite) return CAL_NOT_FINITE;
+        // The first derivative comes unscaled, that of a restart for the step already chosen.
+        const double ratio = g->started ? 1.0 : cal_first_step(&g->settings, correction);
+        g->started = true;
+        return send_prediction(g, ratio, down, verdict);
+    }
+    if (!finite) return reject_convergence(g, false, down, verdict);
+
+    if (g->iteration > 0) g->rate = fmax(0.2 * g->rate, correction / g->last_correction);
+    const double allowed = g->tesco[g->order][1] * 0.5 / (g->order + 2);
+    if (correction * fmin(1.0, 1.5 * g->rate) <= allowed) {
+        const double error = norm(g, sums[SUM_CHANGE]) / g->tesco[g->order][1];
+        return error <= 1.0 ? accept(g, sums, error, down, verdict) : reject_error(g, sums, error, down, verdict);
+    }
+    g->iteration++;
+    if (g->iteration == MOST_CORRECTIONS || (g->iteration >= 2 && correction > 2.0 * g->last_correction))
+        return reject_convergence(g, true, down, verdict);
+    g->last_correction = correction;
+    g->mode = MODE_CORRECT;
+    down[DOWN_MODE] = MODE_CORRECT;
+    return CAL_OK;
+}
+
+static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
+                             double* out) {
+    const gear_control* g = memory;
+    double* const* z = context->vectors;
+    const double s = (time - g->time) / g->used_step;
+    double factors[ROWS + 1], power = 1.0, moved = 1.0;
+    int rows[ROWS + 1];
+    const int q = g->used_order;
+    factors[q] = 0.0;
+    rows[q] = CORRECTION;
+    for (int j = 0; j <= q; j++) {
+        factors[q] += g->elco[q][j] * power;
+        power *= s;
+        if (j == q) break;
+        moved *= 1.0 + s;
+        factors[j] = moved;
+        rows[j] = j + 1;
+    }
+    cal_range_combine(out, z[0], z, q + 1, rows, factors, cal_column_first(context->layout, column),
+                      cal_column_end(context->layout, column));
+    cal_normalize_column(context->layout, column, out);
+}
+
+const cal_solver_ops cal_solver_gear = {
+    .name = "gear",
+    .help = "Adams in Nordsieck form, orders 1 to 12, variable step: fewest evaluations where nothing is stiff",
+    .vector_count = VECTOR_COUNT,
+    .sum_count = SUM_COUNT,
+    .down_count = DOWN_COUNT,
+    .control_size = sizeof(gear_control),
+    .start = gear_start,
+    .prepare = gear_prepare,
+    .follow_up = gear_follow_up,
+    .control = gear_steer,
+    .interpolate = gear_interpolate,
+};

@@ -1,0 +1,265 @@
+// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II).
+//
+//   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
+//
+// Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm by
+// the weights must not exceed one; the higher order goes on.
+//
+// Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y. Its
+// size must not exceed one; y is extrapolated by it.
+//
+//   attempt (embedded)   y₀ ──────h──────▸ y₁
+//   attempt (doubling)   y₀ ──────h──────▸ Y    y₀ ──h/2──▸ middle ──h/2──▸ y      no evaluation is shared
+//
+// Prepare and follow-up serve all of them: which vectors to combine, with which factors, comes down from control. An
+// attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
+#include "solver/vectors.h"
+#include <string.h>
+
+enum { STAGES = 6 };
+enum {
+    VECTOR_NEXT = CAL_ONE_STEP_OWN, // the attempt's result
+    VECTOR_FULL,                    // Y
+    VECTOR_MIDDLE,
+    VECTOR_K,
+    VECTOR_COUNT = VECTOR_K + STAGES
+};
+typedef enum finish { FINISH_NOTHING, FINISH_FULL, FINISH_MIDDLE, FINISH_EMBEDDED, FINISH_DOUBLING } finish;
+// What control sends down.
+enum {
+    DOWN_COMMIT, // 1: the attempt succeeded, its result is the new y₀
+    DOWN_STAGE,
+    DOWN_PASS,    // 0, 1, 2
+    DOWN_FINISH,  // what the stage's follow-up completes
+    DOWN_EXTRAPOLATE, // 1 / (2ᵖ − 1)
+    DOWN_ROW,         // h a_ij of the stage
+    DOWN_RESULT = DOWN_ROW + STAGES, // h b_j
+    DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
+    DOWN_COUNT = DOWN_ERROR + STAGES
+};
+
+typedef struct method {
+    int stages, order;
+    bool embedded;
+    int exponent; // the error that is tested is of this power in h
+    double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
+} method;
+
+static const method method_iec = {.stages = 2, .order = 2, .exponent = 3, .c = {0.0, 1.0}, .a = {{0}, {1.0}}, .b = {0.5, 0.5}};
+
+static const method method_rki = {
+    .stages = 3, .order = 3, .embedded = true, .exponent = 2, .c = {0.0, 1.0, 0.5},
+    .a = {{0}, {1.0}, {0.25, 0.25}},
+    .b = {1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0},
+    .e = {1.0 / 6.0 - 0.5, 1.0 / 6.0 - 0.5, 4.0 / 6.0}};
+
+#define ROOT2 1.41421356237309504880
+static const method method_rkg = {
+    .stages = 4, .order = 4, .exponent = 5, .c = {0.0, 0.5, 0.5, 1.0},
+    .a = {{0}, {0.5}, {(ROOT2 - 1.0) / 2.0, (2.0 - ROOT2) / 2.0}, {0.0, -ROOT2 / 2.0, 1.0 + ROOT2 / 2.0}},
+    .b = {1.0 / 6.0, (2.0 - ROOT2) / 6.0, (2.0 + ROOT2) / 6.0, 1.0 / 6.0}};
+
+static const method method_rkf = {
+    .stages = 6, .order = 5, .embedded = true, .exponent = 4, .c = {0.0, 1.0 / 4.0, 3.0 / 8.0, 12.0 / 13.0, 1.0, 1.0 / 2.0},
+    .a = {{0},
+          {1.0 / 4.0},
+          {3.0 / 32.0, 9.0 / 32.0},
+          {1932.0 / 2197.0, -7200.0 / 2197.0, 7296.0 / 2197.0},
+          {439.0 / 216.0, -8.0, 3680.0 / 513.0, -845.0 / 4104.0},
+          {-8.0 / 27.0, 2.0, -3544.0 / 2565.0, 1859.0 / 4104.0, -11.0 / 40.0}},
+    .b = {16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0},
+    .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0}};
+
+static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
+enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
+
+typedef struct control {
+    const method* method;
+    cal_solver_settings settings;
+    double time, step;
+    double used; // size of the last successful step
+    bool chosen;  // the first step's size
+    bool pending; // a step succeeded and waits for the derivative at its end
+    int pass, stage, failures, not_finite;
+} control;
+
+// The first derivative of the first pass is dy/dt at y₀ and stays for the dense output.
+static int stage_vector(int pass, int stage) { return pass == 0 && stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage; }
+
+static int stage_vectors(int pass, int index[STAGES]) {
+    for (int j = 0; j < STAGES; j++) index[j] = stage_vector(pass, j);
+    return pass == 2 ? VECTOR_MIDDLE : CAL_ONE_STEP_Y;
+}
+
+static void rk_prepare(const cal_solver_context* context, const cal_column* column) {
+    const double* down = context->down;
+    double* const* x = context->vectors;
+    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
+    const int stage = (int)down[DOWN_STAGE];
+    if (down[DOWN_COMMIT] != 0.0) {
+        cal_range_copy(x[CAL_ONE_STEP_PREVIOUS], x[CAL_ONE_STEP_Y], first, end);
+        cal_range_copy(x[CAL_ONE_STEP_PREVIOUS_F], x[CAL_ONE_STEP_F], first, end);
+        cal_range_copy(x[CAL_ONE_STEP_Y], x[VECTOR_NEXT], first, end);
+        cal_normalize_column(context->layout, column, x[CAL_ONE_STEP_Y]);
+    }
+    int index[STAGES];
+    const int base = stage_vectors((int)down[DOWN_PASS], index);
+    cal_range_combine(context->y, x[base], x, stage, index, down + DOWN_ROW, first, end);
+}
+
+// The largest of a lane's components of `error` by their weights.
+static void largest(const cal_solver_context* context, const double* error, int first, int end, double* shares) {
+    const int W = context->layout->width;
+    const double* y = context->vectors[CAL_ONE_STEP_Y];
+    for (int l = 0; l < W; l++) shares[l] = 0.0;
+    for (int i = first; i < end; i += W)
+        for (int l = 0; l < W; l++) {
+            const double size = cal_size(error[i - first + l] / cal_weight(context, y[i + l]));
+            shares[l] = size > shares[l] ? size : shares[l];
+        }
+}
+
+static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    (void)column;
+    const double* down = context->down;
+    double* const* x = context->vectors;
+    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1], n = end - first;
+    const int pass = (int)down[DOWN_PASS], stage = (int)down[DOWN_STAGE];
+    const finish what = (finish)down[DOWN_FINISH];
+    double error[(7 + 6) * CAL_MAX_LANES];
+    int index[STAGES];
+    const int base = stage_vectors(pass, index), count = stage + 1;
+    cal_range_copy(x[index[stage]], context->ydot, first, end);
+
+    double* result = x[what == FINISH_FULL ? VECTOR_FULL : what == FINISH_MIDDLE ? VECTOR_MIDDLE : VECTOR_NEXT];
+    if (what != FINISH_NOTHING) cal_range_combine(result, x[base], x, count, index, down + DOWN_RESULT, first, end);
+    if (what == FINISH_EMBEDDED) {
+        for (int i = 0; i < n; i++) error[i] = 0.0;
+        for (int j = 0; j < count; j++)
+            for (int i = 0; i < n; i++) error[i] += down[DOWN_ERROR + j] * x[index[j]][first + i];
+    } else if (what == FINISH_DOUBLING) {
+        const double* full = x[VECTOR_FULL];
+        for (int i = 0; i < n; i++) {
+            error[i] = (result[first + i] - full[first + i]) * down[DOWN_EXTRAPOLATE];
+            result[first + i] += error[i];
+        }
+    } else {
+        for (int i = 0; i < n; i++) error[i] = context->ydot[first + i];
+    }
+    largest(context, error, first, end, shares);
+}
+
+// Sends the present stage of the present pass down.
+static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
+    const method* m = c->method;
+    const double h = c->pass == 0 ? c->step : 0.5 * c->step;
+    const bool last = c->stage == m->stages - 1;
+    down[DOWN_STAGE] = c->stage;
+    down[DOWN_PASS] = c->pass;
+    down[DOWN_FINISH] = !last         ? FINISH_NOTHING
+                        : m->embedded ? FINISH_EMBEDDED
+                        : c->pass == 0 ? FINISH_FULL
+                        : c->pass == 1 ? FINISH_MIDDLE
+                                       : FINISH_DOUBLING;
+    for (int j = 0; j < STAGES; j++) {
+        down[DOWN_ROW + j] = h * m->a[c->stage][j];
+        down[DOWN_RESULT + j] = h * m->b[j];
+    }
+    verdict->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
+    return c->chosen && !(c->time + c->step > c->time) ? CAL_NOT_CONVERGED : CAL_OK;
+}
+
+static double limit_step(const control* c, double step) {
+    return c->settings.largest_step > 0.0 ? fmin(step, c->settings.largest_step) : step;
+}
+
+static void rk_start(const method* m, void* memory, const cal_solver_settings* settings, double time, double* down,
+                     cal_verdict* verdict) {
+    control* c = memory;
+    *c = (control){.method = m, .settings = *settings, .time = time};
+    memset(down, 0, DOWN_COUNT * sizeof *down);
+    *verdict = (cal_verdict){.previous = time, .time = time, .order = m->order};
+    down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
+    for (int j = 0; j < STAGES; j++) down[DOWN_ERROR + j] = m->e[j];
+    (void)send_stage(c, down, verdict);
+}
+
+static cal_status reject(control* c, double ratio, double* down, cal_verdict* verdict) {
+    verdict->rejected = true;
+    c->step *= ratio;
+    c->pass = c->stage = 0;
+    return send_stage(c, down, verdict);
+}
+
+static cal_status rk_steer(void* memory, const double* sums, double* down, cal_verdict* verdict) {
+    control* c = memory;
+    const method* m = c->method;
+    const double size = sums[0];
+    const bool first = c->pass == 0 && c->stage == 0;
+    verdict->accepted = verdict->rejected = false;
+    down[DOWN_COMMIT] = 0.0;
+    if (!(size <= DBL_MAX)) {
+        if (first || ++c->not_finite >= MOST_NOT_FINITE) return CAL_NOT_FINITE;
+        return reject(c, RATIO_NOT_FINITE, down, verdict);
+    }
+    if (first && c->pending) {
+        verdict->accepted = true;
+        verdict->previous = verdict->time;
+        verdict->time = c->time;
+        verdict->step = c->used;
+        c->pending = false;
+    }
+    if (!c->chosen) {
+        c->step = cal_first_step(&c->settings, size);
+        c->chosen = true;
+    }
+    if (++c->stage < m->stages) return send_stage(c, down, verdict);
+    c->stage = 0;
+    if (!m->embedded && ++c->pass < 3) return send_stage(c, down, verdict);
+    c->pass = 0;
+
+    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
+    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), c->failures > 0 ? 1.0 : LARGEST_RATIO);
+    if (size > 1.0) {
+        if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
+        return reject(c, fmin(ratio, SAFETY), down, verdict);
+    }
+    c->failures = c->not_finite = 0;
+    c->used = c->step;
+    c->time += c->step;
+    c->step = limit_step(c, c->step * ratio);
+    c->pending = true;
+    down[DOWN_COMMIT] = 1.0;
+    return send_stage(c, down, verdict);
+}
+
+static void rk_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
+                           double* out) {
+    const control* c = memory;
+    cal_one_step_interpolate(context, column, 1.0 + (time - c->time) / c->used, c->used, true, out);
+}
+
+#define RUNGE_KUTTA(symbol, text)                                                                                      \
+    static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,          \
+                               cal_verdict* verdict) {                                                                 \
+        rk_start(&method_##symbol, memory, settings, time, down, verdict);                                             \
+    }                                                                                                                  \
+    const cal_solver_ops cal_solver_##symbol = {                                                                       \
+        .name = #symbol,                                                                                               \
+        .help = text,                                                                                                  \
+        .vector_count = VECTOR_COUNT,                                                                                  \
+        .sum_count = 1,                                                                                                \
+        .max_count = 1,                                                                                                \
+        .down_count = DOWN_COUNT,                                                                                      \
+        .control_size = sizeof(control),                                                                               \
+        .start = symbol##_start,                                                                                       \
+        .prepare = rk_prepare,                                                                                         \
+        .follow_up = rk_follow_up,                                                                                     \
+        .control = rk_steer,                                                                                           \
+        .interpolate = rk_interpolate,                                                                                 \
+    }
+
+RUNGE_KUTTA(iec, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
+RUNGE_KUTTA(rki, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
+RUNGE_KUTTA(rkg, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
+RUNGE_KUTTA(rkf, "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");

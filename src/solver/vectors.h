@@ -1,0 +1,62 @@
+// What solvers do with their y-shaped vectors: contiguous ranges, component by component, so that the compiler can use its
+// widest instructions and the bits do not depend on the lanes.
+#pragma once
+#include "solver/solver.h"
+#include <float.h>
+#include <math.h>
+
+// Components a pass over several vectors handles at a time: small enough that all of them stay in the first cache.
+enum { CAL_CHUNK = 128 };
+
+static inline int cal_column_first(const cal_layout* layout, const cal_column* column) {
+    return layout->block_y[column->first_block];
+}
+static inline int cal_column_end(const cal_layout* layout, const cal_column* column) {
+    return layout->block_y[column->first_block + column->block_count];
+}
+static inline int cal_chunk_end(int first, int end) { return end - first < CAL_CHUNK ? end : first + CAL_CHUNK; }
+
+// Where a block's quaternion begins among its components, and its angular velocity; -1 for a joint without one.
+static inline int cal_quaternion_component(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : -1; }
+static inline int cal_angular_component(int kind) { return kind == CAL_FREE ? 10 : kind == CAL_BALL ? 4 : -1; }
+
+// The allowed error of a component.
+static inline double cal_weight(const cal_solver_context* context, double y) {
+    return context->relative * fabs(y) + context->absolute;
+}
+
+// |x| for a maximum norm: what is not a number counts as infinite, since comparisons would lose it.
+static inline double cal_size(double x) {
+    const double size = fabs(x);
+    return size <= DBL_MAX ? size : (double)INFINITY;
+}
+
+static inline void cal_range_copy(double* restrict out, const double* restrict in, int first, int end) {
+    for (int i = first; i < end; i++) out[i] = in[i];
+}
+
+// out = base + ∑ coefficient_j · vectors[index_j], the sum taken first.
+static inline void cal_range_combine(double* out, const double* base, double* const* vectors, int count, const int* index,
+                                     const double* coefficients, int first, int end) {
+    double sum[CAL_CHUNK];
+    for (int i = first; i < end;) {
+        const int n = cal_chunk_end(i, end) - i;
+        for (int k = 0; k < n; k++) sum[k] = 0.0;
+        for (int j = 0; j < count; j++) {
+            const double c = coefficients[j];
+            const double* restrict x = vectors[index[j]] + i;
+            for (int k = 0; k < n; k++) sum[k] += c * x[k];
+        }
+        for (int k = 0; k < n; k++) out[i + k] = base[i + k] + sum[k];
+        i += n;
+    }
+}
+
+// One-step solvers keep what their dense output needs in the same places: y and dy/dt at both ends of the last step.
+enum { CAL_ONE_STEP_Y, CAL_ONE_STEP_PREVIOUS, CAL_ONE_STEP_F, CAL_ONE_STEP_PREVIOUS_F, CAL_ONE_STEP_OWN };
+
+// Writes y at the fraction s of the step h between them. smooth: the positions' own polynomial of degree five, from
+// positions, velocities and accelerations, with its derivative as the velocities: errors of h⁶ and h⁵. Otherwise each
+// component's cubic, for methods whose velocities are not the derivatives of their positions.
+void cal_one_step_interpolate(const cal_solver_context* context, const cal_column* column, double s, double h, bool smooth,
+                              double* out);

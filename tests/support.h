@@ -1,0 +1,55 @@
+// What several tests share: models, engines that evaluate them, motions at random, and ways to compare numbers.
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+// cmocka.h needs the four above.
+#include "calder/calder.h"
+#include <cmocka.h>
+
+// A model of a generator's specification; the test fails with the error's text when there is none.
+cal_model* cal_test_model(const char* specification);
+// The same bodies and joints with dampers, springs, stops, armature and motors, at random: everything that makes a joint
+// force. Stops are narrow enough for random positions to be beyond some of them.
+cal_model* cal_test_dress(const cal_model* model, uint64_t seed);
+// Names of models that have every kind of joint between them, small enough for dense algebra; NULL past the last one.
+const char* cal_test_zoo(int index);
+
+typedef void cal_test_check(const cal_model* model, const char* name);
+// Runs a check on every model of the zoo, as it is and dressed.
+void cal_test_on_every_model(cal_test_check* check);
+
+// count zeros, to be freed with free.
+double* cal_test_numbers(size_t count);
+
+// A plan and a state of one algorithm on a serial machine.
+typedef struct cal_test_engine {
+    const cal_model* model;
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_state* state;
+} cal_test_engine;
+cal_test_engine cal_test_open(const cal_model* model, const char* algorithm, int lanes);
+void cal_test_close(cal_test_engine* engine);
+void cal_test_execute(const cal_test_engine* engine);
+
+// Numbers of one state, in the user's order.
+typedef struct cal_test_motion {
+    double *q, *v, *tau, *qdd, *control;
+} cal_test_motion;
+// Joint angles within ±2, quaternions all over the sphere, everything else within ±1; qdd is zero.
+cal_test_motion cal_test_random_motion(const cal_model* model, uint64_t seed);
+void cal_test_motion_free(cal_test_motion* motion);
+// Writes into the state those fields that the engine's algorithm takes as inputs.
+void cal_test_load(const cal_test_engine* engine, const cal_test_motion* motion);
+// Pushes every third body at random.
+void cal_test_push(const cal_test_engine* engine, uint64_t seed);
+
+// Moves q along the velocity v for a time: exactly for constant v, on the manifold of unit quaternions.
+void cal_test_displace(const cal_model* model, const double* q, const double* v, double time, double* out);
+
+double cal_test_largest(const double* values, size_t count);
+double cal_test_largest_difference(const double* a, const double* b, size_t count);
+// Fails the test, naming what and where, unless error ≤ bound (NaN fails).
+void cal_test_expect_below(double error, double bound, const char* what, const char* where);
