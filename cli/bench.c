@@ -15,7 +15,8 @@ static int print_help(void) {
 
 int cal_command_bench(int argc, char** argv) {
     if (argc < 2)
-        return cal_complain(CAL_EXIT_MISTAKE, "bench needs to know what: 'calder bench forward' or 'calder bench solvers'");
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "bench needs to know what: 'calder bench forward' or 'calder bench solvers'");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
     if (strcmp(argv[1], "forward") == 0) return cal_bench_forward(argc - 1, argv + 1);
     if (strcmp(argv[1], "solvers") == 0) return cal_bench_solvers(argc - 1, argv + 1);

@@ -149,7 +149,9 @@ static int add_own_row(table* t, const char* model_name, int64_t batch) {
     error.status = create_subject(&s, model, batch, atoi(t->lanes), &error);
     if (error.status == CAL_OK) {
         row* r = &t->rows[t->count];
-        *r = (row){.engine = "calder", .model = model_name, .joints = cal_model_joint_count(model),
+        *r = (row){.engine = "calder",
+                   .model = model_name,
+                   .joints = cal_model_joint_count(model),
                    .batch = batch > 0 ? batch : 1,
                    .lanes = s.ensemble ? cal_ensemble_lanes(s.ensemble) : cal_machine_lanes(s.machine)};
         error.status = measure(&s, t->time_limit, r, &error);
@@ -169,8 +171,13 @@ static void add_peer_row(table* t, const char* model_name, const char* peer, con
         return;
     }
     row* r = &t->rows[t->count++];
-    *r = (row){.model = model_name, .joints = result.joints, .batch = 1, .lanes = 1, .us_per_call = result.us_per_call,
-               .us_quietest = result.us_per_call, .ns_per_joint = result.ns_per_joint};
+    *r = (row){.model = model_name,
+               .joints = result.joints,
+               .batch = 1,
+               .lanes = 1,
+               .us_per_call = result.us_per_call,
+               .us_quietest = result.us_per_call,
+               .ns_per_joint = result.ns_per_joint};
     snprintf(r->engine, sizeof r->engine, "%s", result.engine);
 }
 
@@ -178,7 +185,8 @@ static void add_peer_rows(table* t, const char* const* models, int model_count, 
     for (int p = 0; cal_peer_name(p); p++) {
         char path[4096];
         if (!cal_peer_find(cal_peer_name(p), path, sizeof path)) {
-            cal_complain(CAL_EXIT_DONE, "note: calder-peer-%s is not installed, so that engine is left out", cal_peer_name(p));
+            cal_complain(CAL_EXIT_DONE, "note: calder-peer-%s is not installed, so that engine is left out",
+                         cal_peer_name(p));
             continue;
         }
         for (int m = 0; m < model_count; m++) {
@@ -261,28 +269,36 @@ static void print_table(const table* t, const char* processor, bool with_peers) 
 }
 
 static void print_details(void) {
-    printf("\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and humanoid in a\n"
-           "batch of 1024. A call sets positions, velocities and forces of a random state, computes, and gets the\n"
-           "accelerations; with --batch it does so for all instances. Medians of many repetitions. Peers are the programs\n"
-           "calder-peer-mujoco, -bullet and -simbody beside this one; each is built where its package is installed.\n");
+    printf(
+        "\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and humanoid in a\n"
+        "batch of 1024. A call sets positions, velocities and forces of a random state, computes, and gets the\n"
+        "accelerations; with --batch it does so for all instances. Medians of many repetitions. Peers are the "
+        "programs\n"
+        "calder-peer-mujoco, -bullet and -simbody beside this one; each is built where its package is installed.\n");
 }
 
 int cal_bench_forward(int argc, char** argv) {
-    static const char* const default_models[] = {"chain:n=36", "chain:n=1024", "mobile:s=3,l=5,o=9", "humanoid", "humanoid"};
+    static const char* const default_models[] = {"chain:n=36", "chain:n=1024", "mobile:s=3,l=5,o=9", "humanoid",
+                                                 "humanoid"};
     static const int64_t default_batches[] = {0, 0, 0, 0, 1024};
     int64_t batch = 0;
     bool as_json = false, with_peers = false;
     table t = {.lanes = "0", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
-         cal_lanes_choice},
+        {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
+         0, cal_lanes_choice},
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
         {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds a model", 0.01, 600, NULL},
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
     };
-    const cal_usage usage = {"bench forward", "[MODEL…]", "Times forward dynamics on one core.", print_details,
-                             "calder bench forward chain:n=36 humanoid --peers", 0, MOST_ROWS / 4};
+    const cal_usage usage = {"bench forward",
+                             "[MODEL…]",
+                             "Times forward dynamics on one core.",
+                             print_details,
+                             "calder bench forward chain:n=36 humanoid --peers",
+                             0,
+                             MOST_ROWS / 4};
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
@@ -301,7 +317,9 @@ int cal_bench_forward(int argc, char** argv) {
     if (status != CAL_EXIT_DONE) return status;
     char processor[128];
     read_processor_name(processor, sizeof processor);
-    if (as_json) print_json(&t, processor);
-    else print_table(&t, processor, with_peers);
+    if (as_json)
+        print_json(&t, processor);
+    else
+        print_table(&t, processor, with_peers);
     return cal_finish_output(CAL_EXIT_DONE);
 }

@@ -35,8 +35,8 @@ static void print_session(const session_result* s) {
     bool with_reference = false;
     for (int c = 0; c < s->case_count; c++)
         for (int i = 0; i < BENCH_SOLVER_COUNT; i++) with_reference |= s->cells[c][i].reference > 0;
-    printf("session %c: %s\nevaluations a second / paper%s; (highest over any frame at the best tolerance)\n\n%-11s", s->letter,
-           bench_session_title(s->letter), with_reference ? " / reference" : "", "");
+    printf("session %c: %s\nevaluations a second / paper%s; (highest over any frame at the best tolerance)\n\n%-11s",
+           s->letter, bench_session_title(s->letter), with_reference ? " / reference" : "", "");
     for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", bench_solver_names[i]);
     printf("\n");
     for (int c = 0; c < s->case_count; c++) {
@@ -47,10 +47,12 @@ static void print_session(const session_result* s) {
             if (cell->reference > 0) snprintf(reference, sizeof reference, "/%.4g", cell->reference);
             lower[i][0] = '\0';
             if (has_result(cell)) {
-                snprintf(upper[i], sizeof upper[i], "%.4g/%.4g%s", cell->evaluations_per_second, cell->paper, reference);
+                snprintf(upper[i], sizeof upper[i], "%.4g/%.4g%s", cell->evaluations_per_second, cell->paper,
+                         reference);
                 snprintf(lower[i], sizeof lower[i], "(%.4g at %.0e)", cell->maximum, cell->tolerance);
             } else {
-                snprintf(upper[i], sizeof upper[i], "%s/%.4g%s", cell->available ? "unstable" : "-", cell->paper, reference);
+                snprintf(upper[i], sizeof upper[i], "%s/%.4g%s", cell->available ? "unstable" : "-", cell->paper,
+                         reference);
             }
         }
         printf("%-11s", s->cases[c].label);
@@ -176,10 +178,13 @@ static void print_details(void) {
     printf("\nSessions:\n");
     for (int i = 0; i < MOST_SESSIONS; i++)
         printf("  %s  %s\n", session_choice(i), bench_session_title(session_choice(i)[0]));
-    printf("\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run that is stable\n"
-           "counts: its energy never rises by more than half the swing's. A cell holds its evaluations of the right-hand\n"
-           "side a simulated second, the paper's number, an independent reference's where there is one, and below them the\n"
-           "highest rate over any frame, the paper's second measure of interactivity. BDF needs SUNDIALS in the build.\n");
+    printf(
+        "\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run that is "
+        "stable\n"
+        "counts: its energy never rises by more than half the swing's. A cell holds its evaluations of the right-hand\n"
+        "side a simulated second, the paper's number, an independent reference's where there is one, and below them "
+        "the\n"
+        "highest rate over any frame, the paper's second measure of interactivity. BDF needs SUNDIALS in the build.\n");
 }
 
 int cal_bench_solvers(int argc, char** argv) {
@@ -190,8 +195,13 @@ int cal_bench_solvers(int argc, char** argv) {
         {"plot", CAL_OPTION_TEXT, &plot, "FILE", "draw ours and the paper's numbers as an SVG file", 0, 0, NULL},
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
     };
-    const cal_usage usage = {"bench solvers", "", "Repeats the paper's comparison of six solvers on mobiles.",
-                             print_details, "calder bench solvers --session A --plot solvers.svg", 0, 0};
+    const cal_usage usage = {"bench solvers",
+                             "",
+                             "Repeats the paper's comparison of six solvers on mobiles.",
+                             print_details,
+                             "calder bench solvers --session A --plot solvers.svg",
+                             0,
+                             0};
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;

@@ -28,8 +28,8 @@ int cal_complain(int exit_status, const char* format, ...) {
 }
 
 int cal_complain_error(const cal_error* error) {
-    bool mistake = error->status == CAL_BAD_ARGUMENT || error->status == CAL_BAD_MODEL ||
-                   error->status == CAL_NOT_AVAILABLE;
+    bool mistake =
+        error->status == CAL_BAD_ARGUMENT || error->status == CAL_BAD_MODEL || error->status == CAL_NOT_AVAILABLE;
     const char* text = error->text[0] ? error->text : cal_status_text(error->status);
     return cal_complain(mistake ? CAL_EXIT_MISTAKE : CAL_EXIT_FAILED, "%s", text);
 }

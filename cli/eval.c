@@ -19,8 +19,9 @@ typedef struct question {
 } question;
 
 static const question questions[] = {
-    {"forward", "aba", CAL_QDD, "qdd"},    {"inverse", "rnea", CAL_TAU, "tau"},    {"mass", "crba", CAL_MASS, "mass"},
-    {"energy", "energy", CAL_ENERGY, NULL}, {"pose", "kinematics", CAL_POSE, "pose"},
+    {"forward", "aba", CAL_QDD, "qdd"},       {"inverse", "rnea", CAL_TAU, "tau"},
+    {"mass", "crba", CAL_MASS, "mass"},       {"energy", "energy", CAL_ENERGY, NULL},
+    {"pose", "kinematics", CAL_POSE, "pose"},
 };
 
 static const char* what_choice(int index) {
@@ -83,8 +84,10 @@ static void print_json(const answer* a, const char* argument) {
     cal_json_number(&json, "time", a->values.time);
     cal_json_numbers(&json, "q", a->values.q, q_count);
     cal_json_numbers(&json, "v", a->values.v, v_count);
-    if (a->asked->field == CAL_TAU) cal_json_numbers(&json, "qdd", a->values.qdd, v_count);
-    else cal_json_numbers(&json, "tau", a->values.tau, v_count);
+    if (a->asked->field == CAL_TAU)
+        cal_json_numbers(&json, "qdd", a->values.qdd, v_count);
+    else
+        cal_json_numbers(&json, "tau", a->values.tau, v_count);
     switch (a->asked->field) {
     case CAL_MASS:
         cal_json_open(&json, a->asked->key, '[');
@@ -102,7 +105,8 @@ static void print_json(const answer* a, const char* argument) {
             cal_json_numbers(&json, cal_model_body_name(a->model, body, name, sizeof name), a->result + 7 * body, 7);
         cal_json_close(&json, '}');
         break;
-    default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
+    default:
+        cal_json_numbers(&json, a->asked->key, a->result, v_count);
     }
     cal_json_close(&json, '}');
 }
@@ -148,15 +152,18 @@ static void print_text(const answer* a) {
             print_row(a->result + 7 * (size_t)body, 7);
         }
         break;
-    default: print_degrees(a);
+    default:
+        print_degrees(a);
     }
 }
 
 static void print_details(void) {
     printf("\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the mass\n"
-           "matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum about the world's\n"
+           "matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum about the "
+           "world's\n"
            "origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
-           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the model's\n"
+           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the "
+           "model's\n"
            "start values, or zero. --json answers with the same names, and all digits.\n");
 }
 
@@ -170,13 +177,17 @@ int cal_command_eval(int argc, char** argv) {
          cal_lanes_choice},
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
     };
-    const cal_usage usage = {"eval", "MODEL", "Evaluates a model once, without stepping through time.", print_details,
-                             "calder eval chain:n=3 --what forward --json", 1, 1};
+    const cal_usage usage = {"eval",
+                             "MODEL",
+                             "Evaluates a model once, without stepping through time.",
+                             print_details,
+                             "calder eval chain:n=3 --what forward --json",
+                             1,
+                             1};
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    if (!what)
-        return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy or pose");
+    if (!what) return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy or pose");
     answer a = {.asked = find_question(what)};
     cal_model* model = NULL;
     status = cal_model_from_argument(argv[1], &model);
@@ -187,9 +198,12 @@ int cal_command_eval(int argc, char** argv) {
     if (status == CAL_EXIT_DONE) {
         cal_error error = {CAL_OK, ""};
         error.status = compute(&a, atoi(lanes), &error);
-        if (error.status != CAL_OK) status = cal_complain_error(&error);
-        else if (as_json) print_json(&a, argv[1]);
-        else print_text(&a);
+        if (error.status != CAL_OK)
+            status = cal_complain_error(&error);
+        else if (as_json)
+            print_json(&a, argv[1]);
+        else
+            print_text(&a);
     }
     free(a.result);
     cal_state_values_destroy(&a.values);

@@ -171,8 +171,13 @@ int cal_command_info(int argc, char** argv) {
     const cal_option table[] = {
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object, with the whole tree", 0, 0, NULL},
     };
-    const cal_usage usage = {"info", "MODEL", "Says what is in a model: counts, mass, and its tree drawn in characters.",
-                             NULL, "calder info humanoid", 1, 1};
+    const cal_usage usage = {"info",
+                             "MODEL",
+                             "Says what is in a model: counts, mass, and its tree drawn in characters.",
+                             NULL,
+                             "calder info humanoid",
+                             1,
+                             1};
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
@@ -180,9 +185,12 @@ int cal_command_info(int argc, char** argv) {
     status = cal_model_from_argument(argv[1], &model);
     if (status != CAL_EXIT_DONE) return status;
     topology t;
-    if (!create_topology(model, &t)) status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", argv[1]);
-    else if (as_json) print_json(&t, argv[1]);
-    else print_summary(&t, argv[1]);
+    if (!create_topology(model, &t))
+        status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", argv[1]);
+    else if (as_json)
+        print_json(&t, argv[1]);
+    else
+        print_summary(&t, argv[1]);
     destroy_topology(&t);
     cal_model_destroy(model);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;

@@ -8,9 +8,12 @@
 static void write_text(FILE* file, const char* text) {
     fputc('"', file);
     for (const unsigned char* p = (const unsigned char*)text; *p; p++) {
-        if (*p == '"' || *p == '\\') fprintf(file, "\\%c", *p);
-        else if (*p < ' ') fprintf(file, "\\u%04x", *p);
-        else fputc(*p, file);
+        if (*p == '"' || *p == '\\')
+            fprintf(file, "\\%c", *p);
+        else if (*p < ' ')
+            fprintf(file, "\\u%04x", *p);
+        else
+            fputc(*p, file);
     }
     fputc('"', file);
 }

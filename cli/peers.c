@@ -122,10 +122,15 @@ bool cal_peer_time(const char* path, const char* model, cal_peer_result* result,
     if (!in_time) kill(process, SIGKILL);
     int status = 0;
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
-    if (!in_time) snprintf(reason, (size_t)capacity, "needed more than %g s", LIMIT_SECONDS);
-    else if (WIFSIGNALED(status)) snprintf(reason, (size_t)capacity, "ended by signal %d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) != 0) snprintf(reason, (size_t)capacity, "exit status %d", WEXITSTATUS(status));
-    else if (parse(text, result)) return true;
-    else snprintf(reason, (size_t)capacity, "gave no result");
+    if (!in_time)
+        snprintf(reason, (size_t)capacity, "needed more than %g s", LIMIT_SECONDS);
+    else if (WIFSIGNALED(status))
+        snprintf(reason, (size_t)capacity, "ended by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) != 0)
+        snprintf(reason, (size_t)capacity, "exit status %d", WEXITSTATUS(status));
+    else if (parse(text, result))
+        return true;
+    else
+        snprintf(reason, (size_t)capacity, "gave no result");
     return false;
 }

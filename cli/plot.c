@@ -42,10 +42,17 @@ static const char style[] =
 static void write_text(FILE* file, const char* text) {
     for (; *text; text++) {
         switch (*text) {
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '&': fputs("&amp;", file); break;
-        default: fputc(*text, file);
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        case '&':
+            fputs("&amp;", file);
+            break;
+        default:
+            fputc(*text, file);
         }
     }
 }
@@ -170,7 +177,8 @@ static void write_legend(FILE* file, const cal_plot_panel* panel) {
 
 static void write_panel(FILE* file, const cal_plot_panel* panel, int index) {
     axis horizontal = fit_axis(panel, false, LEFT, RIGHT), vertical = fit_axis(panel, true, BOTTOM, TOP);
-    fprintf(file, "<g transform=\"translate(0 %.0f)\">\n<text class=\"title\" x=\"%.0f\" y=\"26\">", index * HEIGHT, 20.0);
+    fprintf(file, "<g transform=\"translate(0 %.0f)\">\n<text class=\"title\" x=\"%.0f\" y=\"26\">", index * HEIGHT,
+            20.0);
     write_text(file, panel->title);
     fprintf(file, "</text>\n<text class=\"soft\" x=\"20\" y=\"%.0f\">", TOP - 14);
     write_text(file, panel->y_label);
@@ -180,14 +188,14 @@ static void write_panel(FILE* file, const cal_plot_panel* panel, int index) {
     write_ticks(file, &vertical, true);
     write_ticks(file, &horizontal, false);
     fprintf(file, "<path class=\"frame\" d=\"M%.0f %.0fV%.0fH%.0f\"/>\n", LEFT, TOP, BOTTOM, RIGHT);
-    for (int s = 0; s < panel->series_count; s++)
-        write_series(file, panel, &panel->series[s], &horizontal, &vertical);
+    for (int s = 0; s < panel->series_count; s++) write_series(file, panel, &panel->series[s], &horizontal, &vertical);
     write_legend(file, panel);
     fputs("</g>\n", file);
 }
 
 bool cal_plot_write(FILE* file, const cal_plot_panel* panels, int panel_count) {
-    fprintf(file, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
             WIDTH, HEIGHT * panel_count, WIDTH, HEIGHT * panel_count);
     fputs(style, file);
     fputs("<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n", file);

@@ -27,8 +27,10 @@ void cal_progress_show(cal_progress* progress, double fraction) {
     fprintf(stderr, "\r%s %s %3.0f %%", progress->label, bar, 100 * fraction);
     if (fraction > 0) {
         double left = (now - progress->started) * (1 - fraction) / fraction;
-        if (left < 90) fprintf(stderr, "  %.0f s left", left);
-        else fprintf(stderr, "  %.0f min left", left / 60);
+        if (left < 90)
+            fprintf(stderr, "  %.0f s left", left);
+        else
+            fprintf(stderr, "  %.0f min left", left / 60);
     }
     fputs("\033[K", stderr);
     fflush(stderr);

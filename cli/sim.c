@@ -28,9 +28,7 @@ bool cal_interrupted(void) {
     return interrupt_seen != 0;
 }
 
-bool cal_solver_is_fixed_step(const char* solver) {
-    return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0;
-}
+bool cal_solver_is_fixed_step(const char* solver) { return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0; }
 
 void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, int lanes) {
     cal_json_text(json, "model", options->model_name);
@@ -44,13 +42,14 @@ void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_
 }
 
 void cal_sim_describe_model(const cal_sim_options* options, const cal_model* model) {
-    printf("%-13s %s: %d joints, %d degrees of freedom\n", "model", options->model_name, cal_model_joint_count(model),
-           cal_model_v_count(model));
+    int joints = cal_model_joint_count(model), degrees = cal_model_v_count(model);
+    printf("%-13s %s: %d joint%s, %d degree%s of freedom\n", "model", options->model_name, joints,
+           joints == 1 ? "" : "s", degrees, degrees == 1 ? "" : "s");
 }
 
-// Those of the algorithms that give accelerations.
+// Those of the algorithms that can advance a simulation.
 static const char* algorithm_choice(int index) {
-    static const char* const names[] = {"aba", "crba", NULL};
+    static const char* const names[] = {"aba", NULL};
     return names[index];
 }
 
@@ -59,7 +58,8 @@ static void print_details(void) {
     for (int i = 0; cal_solver_name(i); i++)
         printf("  %-6s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
     printf("\nModels: 'calder help models'. The energy drift is the change from start to end, relative to the largest\n"
-           "kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C finishes the frame, writes\n"
+           "kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C finishes the frame, "
+           "writes\n"
            "what there is and exits with 1.\n");
 }
 
@@ -72,17 +72,22 @@ static int check(const cal_sim_options* options) {
         return cal_complain(CAL_EXIT_MISTAKE, "--out and --plot both name '%s'; give each its own file", options->out);
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (!cal_solver_is_fixed_step(options->solver))
-        return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler", options->solver);
-    if (strcmp(options->algorithm, "aba") != 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' cannot run a --batch; allowed: aba", options->algorithm);
+        return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
+                            options->solver);
     if (options->out || options->plot)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch", options->out ? "out" : "plot");
     return CAL_EXIT_DONE;
 }
 
 int cal_command_sim(int argc, char** argv) {
-    cal_sim_options options = {.algorithm = "aba", .machine = "serial", .lanes = "0", .time = 10, .tol = 1e-4,
-                               .step = 0, .fps = 60, .spread = 1e-3};
+    cal_sim_options options = {.algorithm = "aba",
+                               .machine = "serial",
+                               .lanes = "0",
+                               .time = 10,
+                               .tol = 1e-4,
+                               .step = 0,
+                               .fps = 60,
+                               .spread = 1e-3};
     const cal_option table[] = {
         {"time", CAL_OPTION_NUMBER, &options.time, "S", "seconds to simulate", 0, 1e9, NULL},
         {"solver", CAL_OPTION_CHOICE, &options.solver, "NAME", "the solver [gear; with --batch rk4]", 0, 0,
@@ -93,18 +98,25 @@ int cal_command_sim(int argc, char** argv) {
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
          algorithm_choice},
         {"machine", CAL_OPTION_TEXT, &options.machine, "NAME", "who computes: serial, one core", 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W", "bodies that one instruction works on; 0: the processor's best",
-         0, 0, cal_lanes_choice},
-        {"fps", CAL_OPTION_NUMBER, &options.fps, "N", "frames a simulated second in the CSV and the plot", 1e-3, 1e6, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W",
+         "bodies that one instruction works on; 0: the processor's best", 0, 0, cal_lanes_choice},
+        {"fps", CAL_OPTION_NUMBER, &options.fps, "N", "frames a simulated second in the CSV and the plot", 1e-3, 1e6,
+         NULL},
         {"batch", CAL_OPTION_COUNT, &options.batch, "N", "simulate so many instances at once; 0: a single run", 0, 1e8,
          NULL},
-        {"spread", CAL_OPTION_NUMBER, &options.spread, "X", "noise on the start of each instance of a batch", 0, 10, NULL},
+        {"spread", CAL_OPTION_NUMBER, &options.spread, "X", "noise on the start of each instance of a batch", 0, 10,
+         NULL},
         {"out", CAL_OPTION_TEXT, &options.out, "FILE", "write every frame as a row of a CSV file", 0, 0, NULL},
         {"plot", CAL_OPTION_TEXT, &options.plot, "FILE", "draw the energy as an SVG file", 0, 0, NULL},
         {"json", CAL_OPTION_FLAG, &options.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
-    const cal_usage usage = {"sim", "MODEL", "Simulates a model from its start position and prints a summary.",
-                             print_details, "calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg", 1, 1};
+    const cal_usage usage = {"sim",
+                             "MODEL",
+                             "Simulates a model from its start position and prints a summary.",
+                             print_details,
+                             "calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg",
+                             1,
+                             1};
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;

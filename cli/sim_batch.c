@@ -9,7 +9,8 @@
 #define DEFAULT_STEP 0.001
 
 // One number over the states of all instances, in their order.
-static int hash_instances(const cal_ensemble* ensemble, const cal_model* model, int count, double time, uint64_t* hash) {
+static int hash_instances(const cal_ensemble* ensemble, const cal_model* model, int count, double time,
+                          uint64_t* hash) {
     cal_machine* machine = NULL;
     cal_plan* plan = NULL;
     cal_state* state = NULL;
@@ -79,7 +80,8 @@ static void print_json(const cal_sim_options* options, const cal_model* model, i
     cal_json_close(&json, '}');
 }
 
-static void print_summary(const cal_sim_options* options, const cal_model* model, int lanes, const batch_result* result) {
+static void print_summary(const cal_sim_options* options, const cal_model* model, int lanes,
+                          const batch_result* result) {
     double instance_steps = (double)result->steps * (double)options->batch;
     cal_sim_describe_model(options, model);
     printf("%-13s %lld instances, starts ±%g apart, lanes of %d\n", "batch", (long long)options->batch, options->spread,
@@ -96,6 +98,7 @@ static int step_instances(cal_ensemble* ensemble, const cal_sim_options* options
     int64_t chunk = (int64_t)fmax(1, 1 / (options->fps * result->step));
     cal_progress progress = cal_progress_start("simulating");
     cal_error error = {CAL_OK, ""};
+    result->interrupted = cal_interrupted();
     while (result->steps < wanted && error.status == CAL_OK && !result->interrupted) {
         int64_t steps = wanted - result->steps < chunk ? wanted - result->steps : chunk;
         double started = cal_wall_seconds();
@@ -118,11 +121,14 @@ int cal_sim_run_batch(const cal_sim_options* options, const cal_model* model) {
     batch_result result = {.step = options->step > 0 ? options->step : DEFAULT_STEP};
     int status = scatter_instances(ensemble, model, options);
     if (status == CAL_EXIT_DONE) status = step_instances(ensemble, options, &result);
-    if (status == CAL_EXIT_DONE) status = hash_instances(ensemble, model, (int)options->batch, result.time, &result.hash);
+    if (status == CAL_EXIT_DONE)
+        status = hash_instances(ensemble, model, (int)options->batch, result.time, &result.hash);
     if (status == CAL_EXIT_DONE) {
         int lanes = cal_ensemble_lanes(ensemble);
-        if (options->json) print_json(options, model, lanes, &result);
-        else print_summary(options, model, lanes, &result);
+        if (options->json)
+            print_json(options, model, lanes, &result);
+        else
+            print_summary(options, model, lanes, &result);
         status = cal_finish_output(status);
         if (status == CAL_EXIT_DONE && result.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", result.time, options->time);

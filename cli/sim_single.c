@@ -47,8 +47,10 @@ static int prepare(run* r) {
     def.machine = r->machine;
     def.relative = options->tol;
     if (options->step > 0) {
-        if (cal_solver_is_fixed_step(options->solver)) def.step = options->step;
-        else def.largest_step = options->step;
+        if (cal_solver_is_fixed_step(options->solver))
+            def.step = options->step;
+        else
+            def.largest_step = options->step;
     }
     error.status = cal_sim_create(r->model, &def, &r->sim, &error);
     if (error.status != CAL_OK) return cal_complain_error(&error);
@@ -89,8 +91,10 @@ static int record_frame(run* r) {
 static int simulate(run* r) {
     const cal_sim_options* options = r->options;
     int status = record_frame(r);
+    r->interrupted = cal_interrupted();
     cal_progress progress = cal_progress_start("simulating");
-    for (int64_t frame = 1; status == CAL_EXIT_DONE && cal_sim_time(r->sim) < options->time; frame++) {
+    for (int64_t frame = 1; status == CAL_EXIT_DONE && !r->interrupted && cal_sim_time(r->sim) < options->time;
+         frame++) {
         // The last frame is at the end even when the frame rate does not divide the time.
         double time = (double)frame / options->fps;
         if (time > options->time * (1 - 1e-12)) time = options->time;
@@ -98,16 +102,14 @@ static int simulate(run* r) {
         double started = cal_wall_seconds();
         error.status = cal_sim_advance(r->sim, time, &error);
         r->wall += cal_wall_seconds() - started;
-        if (error.status == CAL_OK) status = record_frame(r);
+        if (error.status == CAL_OK)
+            status = record_frame(r);
         else {
             cal_progress_end(&progress);
             status = cal_complain(CAL_EXIT_FAILED, "%s", error.text[0] ? error.text : cal_status_text(error.status));
         }
         cal_progress_show(&progress, time / options->time);
-        if (cal_interrupted()) {
-            r->interrupted = true;
-            break;
-        }
+        r->interrupted = cal_interrupted();
     }
     cal_progress_end(&progress);
     return status;
@@ -119,7 +121,10 @@ static int write_plot(run* r) {
     cal_plot_series series[ENERGY_COUNT];
     size_t count = r->frames < r->capacity ? r->frames : r->capacity;
     for (int i = 0; i < ENERGY_COUNT; i++)
-        series[i] = (cal_plot_series){.name = names[i], .x = r->history, .count = count, .color = i,
+        series[i] = (cal_plot_series){.name = names[i],
+                                      .x = r->history,
+                                      .count = count,
+                                      .color = i,
                                       .y = r->history + (size_t)(1 + i) * r->capacity};
     char title[256];
     snprintf(title, sizeof title, "Energy of %s, solver %s", r->options->model_name, r->options->solver);
@@ -170,8 +175,10 @@ static void print_summary(const run* r, const cal_sim_report* report) {
     double time = cal_sim_time(r->sim);
     cal_sim_describe_model(options, r->model);
     printf("%-13s %s, ", "solver", options->solver);
-    if (cal_solver_is_fixed_step(options->solver)) printf("step %g s", report->step);
-    else printf("tolerance %g", options->tol);
+    if (cal_solver_is_fixed_step(options->solver))
+        printf("step %g s", report->step);
+    else
+        printf("tolerance %g", options->tol);
     printf("; %s on one core, lanes of %d\n", options->algorithm, cal_machine_lanes(r->machine));
     double factor = ratio(time, r->wall);
     printf("%-13s %g s in %.3g s, %.*f × real time\n", "simulated", time, r->wall, factor < 10 ? 2 : 0, factor);
@@ -196,8 +203,10 @@ int cal_sim_run_single(const cal_sim_options* options, const cal_model* model) {
         if (status == CAL_EXIT_DONE) status = csv_status != CAL_EXIT_DONE ? csv_status : plot_status;
         cal_sim_report report;
         cal_sim_get_report(r.sim, &report);
-        if (status == CAL_EXIT_DONE && options->json) print_json(&r, &report);
-        else if (status == CAL_EXIT_DONE) print_summary(&r, &report);
+        if (status == CAL_EXIT_DONE && options->json)
+            print_json(&r, &report);
+        else if (status == CAL_EXIT_DONE)
+            print_summary(&r, &report);
         status = cal_finish_output(status);
         if (status == CAL_EXIT_DONE && r.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", cal_sim_time(r.sim), options->time);

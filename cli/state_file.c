@@ -54,8 +54,8 @@ static int check_quaternions(const cal_model* model, double* q, const char* path
         for (int i = 0; i < 4; i++) square += quaternion[i] * quaternion[i];
         double length = sqrt(square);
         if (fabs(length - 1) > 1e-3)
-            return cal_complain(CAL_EXIT_MISTAKE, "%s: 'q'[%d…%d] is a quaternion (w, x, y, z) of length %g, not 1", path,
-                                first + count - 4, first + count - 1, length);
+            return cal_complain(CAL_EXIT_MISTAKE, "%s: 'q'[%d…%d] is a quaternion (w, x, y, z) of length %g, not 1",
+                                path, first + count - 4, first + count - 1, length);
         // Within rounding it is left alone, so that what was read is what is answered.
         if (fabs(length - 1) < 1e-14) continue;
         for (int i = 0; i < 4; i++) quaternion[i] /= length;

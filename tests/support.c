@@ -13,9 +13,22 @@ cal_model* cal_test_model(const char* specification) {
 
 const char* cal_test_zoo(int index) {
     static const char* const names[] = {
-        "pendulum",           "chain:n=13",         "mobile:s=2,l=3,o=5", "tree:height=3,fanout=3", "stickman",
-        "figure:dof=34",      "figure:dof=48",      "humanoid",           "random:n=1,seed=3",      "random:n=7,seed=1",
-        "random:n=30,seed=2", "random:n=30,seed=5", "random:n=60,seed=4",
+        "pendulum",
+        "chain:n=13",
+        "chain:n=11,joint=ball",
+        "chain:n=10,joint=prismatic",
+        "mobile:s=2,l=3,o=5",
+        "tree:height=3,fanout=3",
+        "stickman",
+        "figure:dof=34",
+        "figure:dof=48",
+        "humanoid",
+        "random:n=1,seed=3",
+        "random:n=7,seed=1",
+        "random:n=30,seed=2",
+        "random:n=30,seed=5",
+        "random:n=60,seed=4",
+        "random:n=40,seed=7,joints=ball",
     };
     return index >= 0 && (size_t)index < sizeof names / sizeof names[0] ? names[index] : NULL;
 }

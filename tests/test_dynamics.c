@@ -111,7 +111,7 @@ static void energy_at(const cal_model* model, const cal_test_motion* now, double
 // Richardson's extrapolation of central differences: fourth order.
 static void energy_rate(const cal_model* model, const cal_test_motion* motion, cal_field field, int count,
                         double* rate) {
-    const double h = 1e-3;
+    const double h = 1e-4;
     double near[2][6], far[2][6];
     for (int side = 0; side < 2; side++) {
         energy_at(model, motion, side ? h : -h, field, near[side]);

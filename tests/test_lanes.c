@@ -57,7 +57,8 @@ static void test_accelerations_do_not_depend_on_lanes(void** unused) {
 
 static void test_large_models_do_not_depend_on_lanes(void** unused) {
     (void)unused;
-    static const char* const names[] = {"chain:n=1003", "mobile", "tree:height=5,fanout=4", "random:n=3000,seed=8"};
+    static const char* const names[] = {"chain:n=1003", "chain:n=1001,joint=ball", "mobile", "tree:height=5,fanout=4",
+                                        "random:n=3000,seed=8"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
         check_forward(model, names[i]);

@@ -182,8 +182,16 @@ static void everything_at_once_agrees(void** test) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GENERATED("chain:n=20"),    GENERATED("mobile:s=2,l=3,o=4"), GENERATED("stickman"),    GENERATED("humanoid"),
-        GENERATED("figure:dof=34"), GENERATED("figure:dof=48"),      GENERATED("random:n=30"), cmocka_unit_test(everything_at_once_agrees),
+        GENERATED("chain:n=20"),
+        GENERATED("pendulum"),
+        GENERATED("mobile:s=2,l=3,o=4"),
+        GENERATED("stickman"),
+        GENERATED("humanoid"),
+        GENERATED("figure:dof=34"),
+        GENERATED("figure:dof=48"),
+        GENERATED("random:n=30"),
+        GENERATED("random:n=60,seed=2,passive=1"),
+        cmocka_unit_test(everything_at_once_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

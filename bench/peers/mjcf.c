@@ -2,12 +2,14 @@
 // depth first, so everything is named by Calder's numbers and looked up by name.
 #include "mjcf.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/vector.h"
 
 static void write_numbers(FILE* file, const char* attribute, const double* values, int count) {
     fprintf(file, " %s=\"", attribute);
@@ -22,15 +24,18 @@ static void write_body(FILE* file, const peer_tree* tree, int body) {
     write_numbers(file, "quat", def->quaternion, 4);
     fputs(">\n", file);
     if (def->mass > 0.0) {
-        // MuJoCo wants principal moments that are positive and obey the triangle inequality; rounding takes that from
-        // rods, plates and points, so a sphere of a trillionth of the inertia is added.
-        const double sphere = 1e-13 * (def->inertia[0] + def->inertia[1] + def->inertia[2]) + 1e-14;
-        double inertia[6];
-        for (int i = 0; i < 6; i++) inertia[i] = def->inertia[i] + (i < 3 ? sphere : 0.0);
+        // MuJoCo wants moments that are positive and obey the triangle inequality; rounding takes that from rods, plates
+        // and points, so a sphere of a ten-trillionth of the inertia is added.
+        double moments[3], axes[9], quaternion[4];
+        peer_principal_axes(def, moments, axes);
+        cal_matrix_quaternion(axes, quaternion);
+        const double sphere = fmax(1e-13 * (moments[0] + moments[1] + moments[2]), 4e-15);
+        for (int i = 0; i < 3; i++) moments[i] += sphere;
         fputs("<inertial", file);
         write_numbers(file, "pos", def->center, 3);
+        write_numbers(file, "quat", quaternion, 4);
         write_numbers(file, "mass", &def->mass, 1);
-        write_numbers(file, "fullinertia", inertia, 6);
+        write_numbers(file, "diaginertia", moments, 3);
         fputs("/>\n", file);
     }
     static const char* const types[] = {"hinge", "slide", "ball", "free"};
@@ -74,7 +79,7 @@ char* peer_mjcf_write(const peer_tree* tree) {
           "<size njmax=\"1\" nconmax=\"1\"/>\n<option",
           file);
     write_numbers(file, "gravity", tree->gravity, 3);
-    fputs("><flag contact=\"disable\" constraint=\"disable\"/></option>\n<worldbody>\n", file);
+    fputs("><flag contact=\"disable\" constraint=\"disable\" energy=\"enable\"/></option>\n<worldbody>\n", file);
     int open = CAL_GROUND;
     for (int i = 0; i < tree->body_count; i++) {
         for (; open != tree->bodies[tree->order[i]].def.parent; open = tree->bodies[open].def.parent)
@@ -109,7 +114,11 @@ static mjModel* load(const char* text, cal_error* error) {
         char complaint[512] = "";
         model = mj_loadXML("model.xml", files, complaint, sizeof complaint);
         complaint[strcspn(complaint, "\n")] = '\0';
-        if (!model) cal_fail(error, CAL_NOT_AVAILABLE, "MuJoCo does not load the model: %.180s", complaint);
+        // 18 is tinyxml2's XML_ELEMENT_DEPTH_EXCEEDED.
+        const bool too_deep = strstr(complaint, "XML parse error 18") != NULL;
+        if (!model)
+            cal_fail(error, CAL_NOT_AVAILABLE, "MuJoCo does not load the model: %.180s",
+                     too_deep ? "its XML reader does not nest bodies as deep as this" : complaint);
     }
     mj_deleteVFS(files);
     cal_free(files);

@@ -1,6 +1,7 @@
 // See peer.h.
 #include "peer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,35 @@ void peer_tree_destroy(peer_tree* tree) {
     cal_free(tree->bodies);
     cal_free(tree->joints);
     cal_free(tree->order);
+}
+
+// Jacobi's method, cyclic: each turn in the plane (i, j) makes the element there zero. Engines have such functions of their
+// own, but not good to the last digits.
+void peer_principal_axes(const cal_body_def* def, double moments[3], double axes[9]) {
+    const double* const I = def->inertia;
+    double A[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
+    double V[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const double scale = fabs(I[0]) + fabs(I[1]) + fabs(I[2]);
+    for (int turn = 0; turn < 60; turn++) {
+        const int i = turn % 3 == 2 ? 1 : 0, j = turn % 3 == 0 ? 1 : 2;
+        if (fabs(A[i][j]) <= 1e-18 * scale) continue;
+        const double theta = (A[j][j] - A[i][i]) / (2.0 * A[i][j]);
+        const double t = copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0));
+        const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+        for (int k = 0; k < 3; k++) {
+            const double x = A[k][i], y = A[k][j], u = V[k][i], w = V[k][j];
+            A[k][i] = c * x - s * y, A[k][j] = s * x + c * y;
+            V[k][i] = c * u - s * w, V[k][j] = s * u + c * w;
+        }
+        for (int k = 0; k < 3; k++) {
+            const double x = A[i][k], y = A[j][k];
+            A[i][k] = c * x - s * y, A[j][k] = s * x + c * y;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        moments[i] = A[i][i];
+        for (int j = 0; j < 3; j++) axes[3 * i + j] = V[i][j];
+    }
 }
 
 void peer_random_state(const peer_tree* tree, uint64_t seed, double* q, double* v, double* tau) {

@@ -35,6 +35,9 @@ typedef struct peer_tree {
 cal_status peer_tree_create(const cal_model* model, peer_tree* tree);
 void peer_tree_destroy(peer_tree* tree);
 
+// A body's principal moments of inertia, and its principal axes as the columns of a rotation (rows).
+void peer_principal_axes(const cal_body_def* def, double moments[3], double axes[9]);
+
 // A state that depends on nothing but the model and the seed: joints with limits are within them.
 void peer_random_state(const peer_tree* tree, uint64_t seed, double* q, double* v, double* tau);
 // tau and what dampers and springs add, for engines that have none of their own.

@@ -44,10 +44,9 @@ struct Bullet {
 };
 
 Frame principal_frame(const cal_body_def& def) {
-    const double* const i = def.inertia;
-    btMatrix3x3 inertia(i[0], i[3], i[4], i[3], i[1], i[5], i[4], i[5], i[2]), axes;
-    inertia.diagonalize(axes, 1e-15, 100);
-    return {axes, vector3(def.center), btVector3(inertia[0][0], inertia[1][1], inertia[2][2])};
+    double moments[3], P[9];
+    peer_principal_axes(&def, moments, P);
+    return {btMatrix3x3(P[0], P[1], P[2], P[3], P[4], P[5], P[6], P[7], P[8]), vector3(def.center), vector3(moments)};
 }
 
 btQuaternion rotation_of(const btMatrix3x3& matrix) {

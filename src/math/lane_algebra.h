@@ -30,33 +30,33 @@ typedef struct s3 {
     lane xx, yy, zz, xy, xz, yz;
 } s3;
 
-static inline v3 v3_add(v3 a, v3 b) { return (v3){a.x + b.x, a.y + b.y, a.z + b.z}; }
-static inline v3 v3_sub(v3 a, v3 b) { return (v3){a.x - b.x, a.y - b.y, a.z - b.z}; }
-static inline v3 v3_scale(v3 a, lane s) { return (v3){a.x * s, a.y * s, a.z * s}; }
-static inline lane v3_dot(v3 a, v3 b) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, a.x * b.x)); }
+LANE_INLINE v3 v3_add(v3 a, v3 b) { return (v3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+LANE_INLINE v3 v3_sub(v3 a, v3 b) { return (v3){a.x - b.x, a.y - b.y, a.z - b.z}; }
+LANE_INLINE v3 v3_scale(v3 a, lane s) { return (v3){a.x * s, a.y * s, a.z * s}; }
+LANE_INLINE lane v3_dot(v3 a, v3 b) { return lane_fma(a.z, b.z, lane_fma(a.y, b.y, a.x * b.x)); }
 // c + a × b
-static inline v3 v3_fma_cross(v3 a, v3 b, v3 c) {
+LANE_INLINE v3 v3_fma_cross(v3 a, v3 b, v3 c) {
     return (v3){lane_fnma(a.z, b.y, lane_fma(a.y, b.z, c.x)), lane_fnma(a.x, b.z, lane_fma(a.z, b.x, c.y)),
                 lane_fnma(a.y, b.x, lane_fma(a.x, b.y, c.z))};
 }
-static inline v3 v3_cross(v3 a, v3 b) {
+LANE_INLINE v3 v3_cross(v3 a, v3 b) {
     return (v3){lane_fnma(a.z, b.y, a.y * b.z), lane_fnma(a.x, b.z, a.z * b.x), lane_fnma(a.y, b.x, a.x * b.y)};
 }
 // c + a s
-static inline v3 v3_fma_scale(v3 a, lane s, v3 c) {
+LANE_INLINE v3 v3_fma_scale(v3 a, lane s, v3 c) {
     return (v3){lane_fma(a.x, s, c.x), lane_fma(a.y, s, c.y), lane_fma(a.z, s, c.z)};
 }
 // M a
-static inline v3 m3_times(m3 m, v3 a) { return v3_fma_scale(m.z, a.z, v3_fma_scale(m.y, a.y, v3_scale(m.x, a.x))); }
+LANE_INLINE v3 m3_times(m3 m, v3 a) { return v3_fma_scale(m.z, a.z, v3_fma_scale(m.y, a.y, v3_scale(m.x, a.x))); }
 // Mᵀ a
-static inline v3 m3_transpose_times(m3 m, v3 a) { return (v3){v3_dot(m.x, a), v3_dot(m.y, a), v3_dot(m.z, a)}; }
+LANE_INLINE v3 m3_transpose_times(m3 m, v3 a) { return (v3){v3_dot(m.x, a), v3_dot(m.y, a), v3_dot(m.z, a)}; }
 // c + M a
-static inline v3 m3_fma_times(m3 m, v3 a, v3 c) {
+LANE_INLINE v3 m3_fma_times(m3 m, v3 a, v3 c) {
     return v3_fma_scale(m.z, a.z, v3_fma_scale(m.y, a.y, v3_fma_scale(m.x, a.x, c)));
 }
-static inline m3 m3_product(m3 a, m3 b) { return (m3){m3_times(a, b.x), m3_times(a, b.y), m3_times(a, b.z)}; }
+LANE_INLINE m3 m3_product(m3 a, m3 b) { return (m3){m3_times(a, b.x), m3_times(a, b.y), m3_times(a, b.z)}; }
 // Rotation of a quaternion of any length but zero.
-static inline m3 m3_quaternion(lane w, lane x, lane y, lane z) {
+LANE_INLINE m3 m3_quaternion(lane w, lane x, lane y, lane z) {
     const lane one = lane_set(1.0);
     const lane s = lane_set(2.0) / lane_fma(z, z, lane_fma(y, y, lane_fma(x, x, w * w)));
     const lane sx = s * x, sy = s * y, sz = s * z;
@@ -65,12 +65,12 @@ static inline m3 m3_quaternion(lane w, lane x, lane y, lane z) {
                 {lane_fms(sx, y, wz), one - (xx + zz), lane_fma(sy, z, wx)},
                 {lane_fma(sx, z, wy), lane_fms(sy, z, wx), one - (xx + yy)}};
 }
-static inline v3 s3_times(s3 m, v3 a) {
+LANE_INLINE v3 s3_times(s3 m, v3 a) {
     return (v3){lane_fma(m.xz, a.z, lane_fma(m.xy, a.y, m.xx * a.x)), lane_fma(m.yz, a.z, lane_fma(m.yy, a.y, m.xy * a.x)),
                 lane_fma(m.zz, a.z, lane_fma(m.yz, a.y, m.xz * a.x))};
 }
 // Inverse of a positive definite matrix, by cofactors.
-static inline s3 s3_inverse(s3 m) {
+LANE_INLINE s3 s3_inverse(s3 m) {
     const lane cxx = lane_fms(m.yy, m.zz, m.yz * m.yz), cxy = lane_fms(m.xz, m.yz, m.xy * m.zz);
     const lane cxz = lane_fms(m.xy, m.yz, m.xz * m.yy);
     const lane r = lane_set(1.0) / lane_fma(m.xz, cxz, lane_fma(m.xy, cxy, m.xx * cxx));
@@ -82,7 +82,7 @@ static inline s3 s3_inverse(s3 m) {
                 lane_fms(m.xy, m.xz, m.xx * m.yz) * r};
 }
 // E S Eᵀ
-static inline s3 s3_congruent(m3 e, s3 s) {
+LANE_INLINE s3 s3_congruent(m3 e, s3 s) {
     const m3 t = {m3_times(e, (v3){s.xx, s.xy, s.xz}), m3_times(e, (v3){s.xy, s.yy, s.yz}),
                   m3_times(e, (v3){s.xz, s.yz, s.zz})};
 #define ENTRY(i, j) lane_fma(t.z.i, e.z.j, lane_fma(t.y.i, e.y.j, t.x.i * e.x.j))

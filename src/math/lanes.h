@@ -11,6 +11,9 @@
 #include <immintrin.h>
 #endif
 
+// A call would move dozens of lanes through memory.
+#undef LANE_INLINE
+#define LANE_INLINE static inline __attribute__((always_inline))
 #undef lane
 #undef lane_bits
 #undef LANE
@@ -47,7 +50,7 @@ typedef uint64_t cal_lane_bits_8 __attribute__((vector_size(64)));
 #endif
 
 // a b + c, c − a b and a b − c, rounded once.
-static inline lane lane_fma(lane a, lane b, lane c) {
+LANE_INLINE lane lane_fma(lane a, lane b, lane c) {
 #if CAL_LANES == 1
     return __builtin_fma(a, b, c);
 #elif CAL_LANES == 2 && defined(__FMA__) && !defined(CAL_PORTABLE_LANES)
@@ -62,10 +65,10 @@ static inline lane lane_fma(lane a, lane b, lane c) {
     return out;
 #endif
 }
-static inline lane lane_fnma(lane a, lane b, lane c) { return lane_fma(-a, b, c); }
-static inline lane lane_fms(lane a, lane b, lane c) { return lane_fma(a, b, -c); }
+LANE_INLINE lane lane_fnma(lane a, lane b, lane c) { return lane_fma(-a, b, c); }
+LANE_INLINE lane lane_fms(lane a, lane b, lane c) { return lane_fma(a, b, -c); }
 
-static inline lane lane_sqrt(lane a) {
+LANE_INLINE lane lane_sqrt(lane a) {
 #if CAL_LANES == 1
     return __builtin_sqrt(a);
 #else
@@ -75,7 +78,7 @@ static inline lane lane_sqrt(lane a) {
 #endif
 }
 
-static inline lane lane_set(double value) {
+LANE_INLINE lane lane_set(double value) {
 #if CAL_LANES == 1
     return value;
 #else
@@ -85,7 +88,7 @@ static inline lane lane_set(double value) {
 
 // Sine and cosine, to about one unit in the last place for |x| < 1e9 and without surprises up to 1e15; the same bits on
 // every lane. x = n π/2 + r by three parts of π/2 (Cody and Waite), then the polynomials of Sun's fdlibm on |r| ≤ π/4.
-static inline void lane_sincos(lane x, lane* sine, lane* cosine) {
+LANE_INLINE void lane_sincos(lane x, lane* sine, lane* cosine) {
     const lane magic = lane_set(0x1.8p52);
     const lane shifted = lane_fma(x, lane_set(0x1.45f306dc9c883p-1), magic);
     const lane n = shifted - magic;

@@ -44,8 +44,7 @@ cal_body_def cal_default_body_def(void) {
 }
 
 cal_joint_def cal_default_joint_def(void) {
-    return (cal_joint_def){
-        .kind = CAL_REVOLUTE, .axis = {0.0, 0.0, 1.0}, .limit_damping = 0.5, .cookie = JOINT_COOKIE};
+    return (cal_joint_def){.kind = CAL_REVOLUTE, .axis = {0.0, 0.0, 1.0}, .limit_damping = 0.5, .cookie = JOINT_COOKIE};
 }
 
 cal_actuator_def cal_default_actuator_def(void) {
@@ -144,8 +143,8 @@ int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* d
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) {
     size_t name;
     actuator_entry* entry =
-        add_entry(builder, &builder->actuators, sizeof *entry, "actuator", def != NULL && def->cookie == ACTUATOR_COOKIE,
-                  def != NULL ? def->name : NULL, &name);
+        add_entry(builder, &builder->actuators, sizeof *entry, "actuator",
+                  def != NULL && def->cookie == ACTUATOR_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
     *entry = (actuator_entry){*def, name};
     return (int)builder->actuators.count++;
@@ -223,22 +222,23 @@ static cal_status index_names(cal_model* model, cal_error* error) {
         const char* name = model->bodies[i].def.name;
         const int owner = name != NULL ? cal_names_add(model->body_names, name, i) : i;
         if (owner != i)
-            return cal_fail(error, CAL_BAD_MODEL, "bodies %d and %d are both named \"%.60s\"; names must be unique", owner, i,
-                            name);
+            return cal_fail(error, CAL_BAD_MODEL, "bodies %d and %d are both named \"%.60s\"; names must be unique",
+                            owner, i, name);
     }
     for (int i = 0; i < model->joint_count; i++) {
         const char* name = model->joints[i].def.name;
         const int owner = name != NULL ? cal_names_add(model->joint_names, name, i) : i;
         if (owner != i)
-            return cal_fail(error, CAL_BAD_MODEL, "joints %d and %d are both named \"%.60s\"; names must be unique", owner, i,
-                            name);
+            return cal_fail(error, CAL_BAD_MODEL, "joints %d and %d are both named \"%.60s\"; names must be unique",
+                            owner, i, name);
     }
     return CAL_OK;
 }
 
 static cal_status make_model(const cal_builder* builder, cal_model* model, cal_error* error) {
     cal_status status = copy_definitions(builder, model);
-    if (status != CAL_OK) return cal_fail(error, status, "out of memory for a model of %d bodies", (int)builder->bodies.count);
+    if (status != CAL_OK)
+        return cal_fail(error, status, "out of memory for a model of %d bodies", (int)builder->bodies.count);
     if ((status = cal_model_validate(model, error)) != CAL_OK) return status;
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;

@@ -1,4 +1,5 @@
 // Chains of capsules that hang along −z, joint axes alternating between x and y: generic motion in space.
+#include "model/angle.h"
 #include "model/generate.h"
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
@@ -23,13 +24,12 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     joint.stiffness = values[at_stiffness];
     joint.damping = values[at_damping];
     for (int i = 0; i < (int)values[at_n]; i++) {
-        const double x = i % 2 == 0, y = 1.0 - x, half = 0.5 * values[at_start];
+        const double x = i % 2 == 0, y = 1.0 - x;
         link.parent = i > 0 ? i - 1 : CAL_GROUND;
         link.position[2] = i > 0 ? -values[at_length] : 0.0;
         joint.axis[0] = x, joint.axis[1] = y, joint.axis[2] = 0.0;
         joint.initial_q[0] = values[at_start];
-        if (joint.kind == CAL_BALL)
-            joint.initial_q[0] = cos(half), joint.initial_q[1] = x * sin(half), joint.initial_q[2] = y * sin(half);
+        if (joint.kind == CAL_BALL) cal_axis_quaternion(joint.axis, values[at_start], joint.initial_q);
         cal_builder_add_joint(builder, cal_builder_add_body(builder, &link), &joint);
     }
     return CAL_OK;

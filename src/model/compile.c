@@ -13,6 +13,7 @@
 //
 // A body's joints are the nodes that end with its mount's: their numbers need not follow each other.
 #include "base/memory.h"
+#include "model/angle.h"
 #include "model/builder.h"
 #include <string.h>
 
@@ -27,13 +28,13 @@ static const frame identity = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
 
 // Everything that is needed only here, in one block. Nodes are numbered in breadth-first order until they are placed.
 typedef struct workspace {
-    int32_t *joint_start, *joint_order;   // joints of each body
-    int32_t *child_start, *child_order;   // children of each body; the ground's are at 0, body b's at b + 1
-    int32_t *body_order, *body_first;     // breadth-first order of bodies; each body's first node
-    int32_t *carrier;                     // of each body: the node that moves it, -1 for the ground
+    int32_t *joint_start, *joint_order; // joints of each body
+    int32_t *child_start, *child_order; // children of each body; the ground's are at 0, body b's at b + 1
+    int32_t *body_order, *body_first;   // breadth-first order of bodies; each body's first node
+    int32_t* carrier;                   // of each body: the node that moves it, -1 for the ground
     int32_t *body_key, *body_items;
-    int32_t *parent, *joint;              // of each node
-    int32_t *height, *size, *place;       // of each node; the height of a leaf is 0
+    int32_t *parent, *joint;        // of each node
+    int32_t *height, *size, *place; // of each node; the height of a leaf is 0
     int32_t *key, *items, *sorted, *node_start;
     int32_t* memory;
 } workspace;
@@ -44,15 +45,16 @@ static bool workspace_create(workspace* w, const cal_model* model) {
     if (next == NULL) return false;
     int32_t** of_bodies[] = {&w->joint_start, &w->child_start, &w->child_order, &w->body_order,
                              &w->body_first,  &w->carrier,     &w->body_key,    &w->body_items};
-    int32_t** of_joints[] = {&w->joint_order, &w->parent, &w->joint,  &w->height, &w->size,      &w->place,
-                             &w->key,         &w->items,  &w->sorted, &w->node_start};
+    int32_t** of_joints[] = {&w->joint_order, &w->parent, &w->joint, &w->height, &w->size,
+                             &w->place,       &w->key,    &w->items, &w->sorted, &w->node_start};
     for (size_t i = 0; i < sizeof of_bodies / sizeof *of_bodies; i++, next += bodies) *of_bodies[i] = next;
     for (size_t i = 0; i < sizeof of_joints / sizeof *of_joints; i++, next += joints) *of_joints[i] = next;
     return true;
 }
 
 // Sorts items stably by key[item], 0 … keys − 1. Items of key k end up from start[k] to start[k + 1].
-static void sort_by_key(const int32_t* items, int count, const int32_t* key, int keys, int32_t* start, int32_t* sorted) {
+static void sort_by_key(const int32_t* items, int count, const int32_t* key, int keys, int32_t* start,
+                        int32_t* sorted) {
     memset(start, 0, ((size_t)keys + 1) * sizeof *start);
     for (int i = 0; i < count; i++) start[key[items[i]] + 1]++;
     for (int k = 0; k < keys; k++) start[k + 1] += start[k];
@@ -85,13 +87,15 @@ static cal_status group_joints(cal_model* model, workspace* w, cal_error* error)
         char who[TEXT];
         cal_describe("body", body->def.name, b, who, sizeof who);
         if (free_joint && body->def.parent != CAL_GROUND)
-            return cal_fail(error, CAL_BAD_MODEL, "%s: it has a free joint but hangs from body %d; only bodies on the ground may",
-                            who, body->def.parent);
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%s: it has a free joint but hangs from body %d; only bodies on the ground may", who,
+                            body->def.parent);
         if (free_joint && body->joint_count > 1)
-            return cal_fail(error, CAL_BAD_MODEL, "%s: it has a free joint and others; a free joint must be alone", who);
+            return cal_fail(error, CAL_BAD_MODEL, "%s: it has a free joint and others; a free joint must be alone",
+                            who);
         if (degrees > MOST_DEGREES)
-            return cal_fail(error, CAL_BAD_MODEL, "%s: its joints have %d degrees of freedom; a body moves with at most 6", who,
-                            degrees);
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%s: its joints have %d degrees of freedom; a body moves with at most 6", who, degrees);
     }
     return CAL_OK;
 }
@@ -117,8 +121,9 @@ static cal_status order_bodies(const cal_model* model, workspace* w, cal_error* 
     while (reached[lost]) lost++;
     for (int i = 0; i < count; i++) lost = model->bodies[lost].def.parent;
     char who[TEXT];
-    return cal_fail(error, CAL_BAD_MODEL, "%s: it hangs from itself, through its parent, body %d; a model must be a tree",
-                    cal_describe("body", model->bodies[lost].def.name, lost, who, sizeof who), model->bodies[lost].def.parent);
+    return cal_fail(
+        error, CAL_BAD_MODEL, "%s: it hangs from itself, through its parent, body %d; a model must be a tree",
+        cal_describe("body", model->bodies[lost].def.name, lost, who, sizeof who), model->bodies[lost].def.parent);
 }
 
 static void make_nodes(const cal_model* model, workspace* w) {
@@ -193,7 +198,8 @@ static frame joint_frame(const cal_joint_def* def) {
 // What undoes the joint's zero, in the joint's frame.
 static frame zero_frame(const cal_joint_def* def) {
     frame out = identity;
-    const double c = cos(def->zero), s = sin(def->zero);
+    double s, c;
+    cal_sine_cosine(def->zero, &s, &c);
     if (def->kind == CAL_REVOLUTE)
         out.rotation[0] = c, out.rotation[1] = s, out.rotation[3] = -s, out.rotation[4] = c;
     else if (def->kind == CAL_PRISMATIC)
@@ -257,8 +263,8 @@ static void add_mass(const cal_body_def* def, const cal_mount* mount, cal_node* 
     const double* R = mount->rotation;
     const double* inertia = def->inertia;
     const double half = 0.5 * (inertia[0] + inertia[1] + inertia[2]);
-    const double sigma[9] = {half - inertia[0], -inertia[3],       -inertia[4], -inertia[3],      half - inertia[1],
-                             -inertia[5],       -inertia[4],       -inertia[5], half - inertia[2]};
+    const double sigma[9] = {half - inertia[0], -inertia[3], -inertia[4], -inertia[3],      half - inertia[1],
+                             -inertia[5],       -inertia[4], -inertia[5], half - inertia[2]};
     double turned[9], center[3];
     cal_multiply33(R, sigma, turned);
     cal_rotate3(R, def->center, center);
@@ -335,7 +341,8 @@ static cal_status make_tree(cal_model* model, workspace* w, cal_error* error) {
 
 cal_status cal_model_compile(cal_model* model, cal_error* error) {
     workspace w;
-    if (!workspace_create(&w, model)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", model->body_count);
+    if (!workspace_create(&w, model))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", model->body_count);
     model->node_count = model->joint_count;
     model->nodes = cal_allocate((size_t)model->node_count, sizeof *model->nodes);
     model->mounts = cal_allocate((size_t)model->body_count, sizeof *model->mounts);

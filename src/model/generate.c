@@ -9,8 +9,12 @@ static const cal_generator* const generators[] = {
 };
 enum { GENERATOR_COUNT = (int)(sizeof generators / sizeof *generators) };
 
-const char* cal_generator_name(int index) { return index >= 0 && index < GENERATOR_COUNT ? generators[index]->name : NULL; }
-const char* cal_generator_help(int index) { return index >= 0 && index < GENERATOR_COUNT ? generators[index]->help : NULL; }
+const char* cal_generator_name(int index) {
+    return index >= 0 && index < GENERATOR_COUNT ? generators[index]->name : NULL;
+}
+const char* cal_generator_help(int index) {
+    return index >= 0 && index < GENERATOR_COUNT ? generators[index]->help : NULL;
+}
 
 // Part of a specification, not ended by a zero.
 typedef struct piece {
@@ -34,8 +38,8 @@ static void append(char* list, size_t capacity, const char* name) {
 static cal_status fail_generator(piece name, cal_error* error) {
     char list[160] = "";
     for (int i = 0; i < GENERATOR_COUNT; i++) append(list, sizeof list, generators[i]->name);
-    return cal_fail(error, CAL_BAD_ARGUMENT, "there is no generator \"%.*s\"; there are %s", name.length > 60 ? 60 : name.length,
-                    name.text, list);
+    return cal_fail(error, CAL_BAD_ARGUMENT, "there is no generator \"%.*s\"; there are %s",
+                    name.length > 60 ? 60 : name.length, name.text, list);
 }
 
 static cal_status fail_key(const cal_generator* generator, piece key, cal_error* error) {
@@ -45,13 +49,15 @@ static cal_status fail_key(const cal_generator* generator, piece key, cal_error*
                     key.length > 40 ? 40 : key.length, key.text, list[0] != '\0' ? list : "none");
 }
 
-static cal_status fail_value(const cal_generator* generator, const cal_parameter* parameter, piece value, cal_error* error) {
+static cal_status fail_value(const cal_generator* generator, const cal_parameter* parameter, piece value,
+                             cal_error* error) {
     const int shown = value.length > 40 ? 40 : value.length;
     if (parameter->kind == CAL_CHOICE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%s: %s=%.*s is not one of %s", generator->name, parameter->key, shown,
                         value.text, parameter->choices);
-    return cal_fail(error, CAL_BAD_ARGUMENT, "%s: %s=%.*s is not a %s from %.15g to %.15g", generator->name, parameter->key, shown,
-                    value.text, parameter->kind == CAL_INTEGER ? "whole number" : "number", parameter->least, parameter->most);
+    return cal_fail(error, CAL_BAD_ARGUMENT, "%s: %s=%.*s is not a %s from %.15g to %.15g", generator->name,
+                    parameter->key, shown, value.text, parameter->kind == CAL_INTEGER ? "whole number" : "number",
+                    parameter->least, parameter->most);
 }
 
 static bool read_choice(const char* choices, piece text, double* value) {
@@ -69,8 +75,8 @@ static bool read_choice(const char* choices, piece text, double* value) {
 static bool read_number(const cal_parameter* parameter, piece text, double* value) {
     char* end;
     *value = strtod(text.text, &end);
-    return text.length > 0 && end == text.text + text.length && *value >= parameter->least && *value <= parameter->most &&
-           (parameter->kind != CAL_INTEGER || *value == floor(*value));
+    return text.length > 0 && end == text.text + text.length && *value >= parameter->least &&
+           *value <= parameter->most && (parameter->kind != CAL_INTEGER || *value == floor(*value));
 }
 
 static cal_status read_parameters(const cal_generator* generator, const char* text, double* values, cal_error* error) {
@@ -86,7 +92,8 @@ static cal_status read_parameters(const cal_generator* generator, const char* te
         while (i < generator->parameter_count && !piece_is(key, generator->parameters[i].key)) i++;
         if (i == generator->parameter_count) return fail_key(generator, key, error);
         const cal_parameter* parameter = &generator->parameters[i];
-        if (given[i]) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: %s is given twice", generator->name, parameter->key);
+        if (given[i])
+            return cal_fail(error, CAL_BAD_ARGUMENT, "%s: %s is given twice", generator->name, parameter->key);
         given[i] = true;
         if (!(parameter->kind == CAL_CHOICE ? read_choice(parameter->choices, value, &values[i])
                                             : read_number(parameter, value, &values[i])))
@@ -109,7 +116,8 @@ cal_status cal_model_generate(const char* specification, cal_model** out, cal_er
     cal_status status = read_parameters(generator, *rest == ':' ? rest + 1 : rest, values, error);
     if (status != CAL_OK) return status;
     cal_builder* builder;
-    if (cal_builder_create(&builder) != CAL_OK) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %s", specification);
+    if (cal_builder_create(&builder) != CAL_OK)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %s", specification);
     cal_builder_set_name(builder, specification);
     status = generator->build(values, builder, error);
     if (status == CAL_OK) status = cal_builder_finish(builder, out, error);

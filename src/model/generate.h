@@ -34,7 +34,8 @@ enum { CAL_MAX_PARAMETERS = 16 };
 #define CAL_ROW_CHOICE(key, choices, help) {#key, CAL_CHOICE, 0, 0, 0, choices},
 #define CAL_INDEX_RANGE(key, fallback, least, most, help) at_##key,
 #define CAL_INDEX_CHOICE(key, choices, help) at_##key,
-#define CAL_TEXT_RANGE(key, fallback, least, most, help) "\n  " #key "=" #fallback "  " help " (" #least " to " #most ")"
+#define CAL_TEXT_RANGE(key, fallback, least, most, help)                                                               \
+    "\n  " #key "=" #fallback "  " help " (" #least " to " #most ")"
 #define CAL_TEXT_CHOICE(key, choices, help) "\n  " #key "=" choices "  " help
 
 // Defines the indices at_…, and cal_generator_NAME. LIST is the family's macro.

@@ -8,7 +8,8 @@
 //
 // D vanishes where a motion carries no mass: a massless leaf, a point mass on its own axis, two joints on one line. In
 // floating point it vanishes by cancellation, so it is compared with sᵀ F s, where F is the inertia before the children's
-// joints were eliminated. Massless nodes hand on their F instead of their L, so that cancellation over several is seen.
+// joints were eliminated, plus the trace of the node's own J, from which rounding leaves something about any axis. Massless
+// nodes hand on their F instead of their L, so that cancellation over several is seen.
 //
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
@@ -16,6 +17,7 @@
 // Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below it, taken
 // as one rigid body at the start position, along the joint.
 #include "base/memory.h"
+#include "model/angle.h"
 #include "model/builder.h"
 #include <string.h>
 
@@ -109,12 +111,13 @@ static void degrees_of(int kind, int* first, int* count) {
     *count = cal_joint_v_count((cal_joint_kind)kind);
 }
 
-static bool eliminate_joint(const cal_node* node, inertia* left, const inertia* full) {
+static bool eliminate_joint(const cal_node* node, const inertia* own, inertia* left, const inertia* full) {
     int first, count;
     degrees_of(node->kind, &first, &count);
     for (int degree = first; degree < first + count; degree++) {
+        const double size = degree < 3 ? own->J[0] + own->J[4] + own->J[8] : 0.0;
         const double D = diagonal(left, degree) + node->armature;
-        if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature))) return false;
+        if (!(D > smallest_pivot * (diagonal(full, degree) + node->armature + size))) return false;
         eliminate(left, degree, D);
     }
     return true;
@@ -125,9 +128,8 @@ static void start_frame(const cal_model* model, const cal_node* node, double R[9
     const double* q = model->initial_q + node->first_q;
     double turned[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, shift[3] = {0, 0, 0};
     if (node->kind == CAL_REVOLUTE) {
-        turned[0] = turned[4] = cos(q[0]);
-        turned[3] = sin(q[0]);
-        turned[1] = -turned[3];
+        cal_sine_cosine(q[0], &turned[3], &turned[0]);
+        turned[1] = -turned[3], turned[4] = turned[0];
     } else if (node->kind == CAL_PRISMATIC)
         shift[2] = q[0];
     else if (node->kind == CAL_BALL)
@@ -139,7 +141,8 @@ static void start_frame(const cal_model* model, const cal_node* node, double R[9
 
 // The arrival of the children at `depth`, an empty one if they are the first; NULL when there is no memory.
 static arrival* stack_top(stack* waiting, int32_t depth) {
-    if (waiting->count > 0 && waiting->items[waiting->count - 1].depth == depth) return &waiting->items[waiting->count - 1];
+    if (waiting->count > 0 && waiting->items[waiting->count - 1].depth == depth)
+        return &waiting->items[waiting->count - 1];
     if (waiting->count == waiting->capacity) {
         const size_t capacity = waiting->capacity == 0 ? 16 : 2 * waiting->capacity;
         arrival* grown = cal_allocate(capacity, sizeof *grown);
@@ -158,7 +161,7 @@ static void choose_stop(cal_joint_def* def, const cal_node* node, const inertia*
     if (!def->limited || def->limit_stiffness != 0.0) return;
     int degree, count;
     degrees_of(node->kind, &degree, &count);
-    const double rate = 2.0 * 3.14159265358979323846 * stop_frequency;
+    const double rate = 2.0 * CAL_PI * stop_frequency;
     def->limit_stiffness = rate * rate * (diagonal(rigid, degree) + node->armature);
 }
 
@@ -166,10 +169,11 @@ static cal_status fail_massless(const cal_model* model, const cal_node* node, ca
     char joint[80], body[80];
     cal_describe("joint", model->joints[node->joint].def.name, node->joint, joint, sizeof joint);
     cal_describe("body", model->bodies[node->body].def.name, node->body, body, sizeof body);
-    return cal_fail(error, CAL_BAD_MODEL,
-                    "%s of %s can move but has no inertia along its motion at the start: give what it moves mass or inertia, "
-                    "the joint armature, or start elsewhere",
-                    joint, body);
+    return cal_fail(
+        error, CAL_BAD_MODEL,
+        "%s of %s can move but has no inertia along its motion at the start: give what it moves mass or inertia, "
+        "the joint armature, or start elsewhere",
+        joint, body);
 }
 
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
@@ -191,7 +195,7 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
         if (choosing) choose_stop(&model->joints[node->joint].def, node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
-        if (!eliminate_joint(node, &left, &full)) status = fail_massless(model, node, error);
+        if (!eliminate_joint(node, &own, &left, &full)) status = fail_massless(model, node, error);
         if (node->parent < 0 || status != CAL_OK) continue;
         arrival* siblings = stack_top(&waiting, node->depth);
         if (siblings == NULL) {

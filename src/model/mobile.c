@@ -17,6 +17,7 @@
 //
 // A plateau with k stages below it has b = 0 and c = (p·o/π)^k, for k = 0 the b + c of a plain link.
 #include "base/memory.h"
+#include "model/angle.h"
 #include "model/generate.h"
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
@@ -24,7 +25,7 @@
     NUMBER(b, 0.3, 0, 1000, "half the straight part of a link's bottom, m")                                            \
     NUMBER(c, 0.2, 0.001, 1000, "radius of the round ends of a link's bottom, m")                                      \
     NUMBER(h, 1.0, 0.001, 1000, "height of a link, m")                                                                 \
-    INTEGER(s, 3, 1, 24, "stages")                                                                                   \
+    INTEGER(s, 3, 1, 24, "stages")                                                                                     \
     INTEGER(l, 5, 1, 10000000, "links in a chain, its plateau included")                                               \
     INTEGER(o, 9, 1, 100000, "chains on a plateau")                                                                    \
     NUMBER(p, 3.0, 0.001, 1000, "arc between two chains at the brim of the last stage but one, m")                     \
@@ -37,11 +38,9 @@ CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 enum { PRINTED, LEAF, LIGHT }; // choices of plateau
 
-static const double pi = 3.14159265358979323846;
-
 // Mass, first moment along y and moments of inertia about the origin, moved to the centre of mass.
 static void shape_wedge(cal_body_def* def, double a, double b, double c, double h, double rho) {
-    const double k = rho * c * h, ac = pi * c;
+    const double k = rho * c * h, ac = CAL_PI * c;
     const double mass = k * (2.0 * a + 4.0 * b + ac) / 3.0;
     const double center = -k * h * (4.0 * a + 12.0 * b + 3.0 * ac) / 12.0 / mass;
     const double edge = a + 4.0 * b, high = 12.0 * h * h * (edge + ac), round = 3.0 * ac * c * c;
@@ -55,8 +54,10 @@ static void shape_wedge(cal_body_def* def, double a, double b, double c, double 
 }
 
 static double brim(const double* values, int stages_below) {
-    return stages_below == 0 || (int)values[at_plateau] == LEAF ? values[at_b] + values[at_c]
-                                                                 : pow(values[at_p] * values[at_o] / pi, stages_below);
+    if (stages_below == 0 || (int)values[at_plateau] == LEAF) return values[at_b] + values[at_c];
+    double radius = 1.0;
+    for (int k = 0; k < stages_below; k++) radius *= values[at_p] * values[at_o] / CAL_PI;
+    return radius;
 }
 
 // Link k of a chain whose plateau has so many stages below it, `density` times as dense as all others.
@@ -95,9 +96,11 @@ static void add_link(const double* values, cal_builder* builder, cal_body_def* d
 
 // Chain `rank` of a plateau: its edge points outwards from the centre, its outer corner is on the brim.
 static void hang_on_brim(const double* values, cal_body_def* def, int rank, double radius) {
-    const double theta = 2.0 * pi * rank / values[at_o], inner = radius - values[at_a];
-    def->position[0] = inner * cos(theta), def->position[1] = -values[at_h], def->position[2] = -inner * sin(theta);
-    def->quaternion[0] = cos(0.5 * theta), def->quaternion[2] = sin(0.5 * theta);
+    const double theta = 2.0 * CAL_PI * rank / values[at_o], inner = radius - values[at_a];
+    double sine, cosine;
+    cal_sine_cosine(theta, &sine, &cosine);
+    def->position[0] = inner * cosine, def->position[1] = -values[at_h], def->position[2] = -inner * sine;
+    cal_axis_quaternion((const double[3]){0.0, 1.0, 0.0}, theta, def->quaternion);
 }
 
 static void add_chains(const double* values, cal_builder* builder, const double* density) {
@@ -107,7 +110,9 @@ static void add_chains(const double* values, cal_builder* builder, const double*
         for (int i = 0; i < chains_in_stage; i++, chain++)
             for (int k = 0; k < links; k++) {
                 cal_body_def def = make_link(values, k, stages - 1 - stage, density[stage * links + k]);
-                def.parent = k > 0 ? chain * links + k - 1 : chain > 0 ? (chain - 1) / fanout * links + links - 1 : CAL_GROUND;
+                def.parent = k > 0       ? chain * links + k - 1
+                             : chain > 0 ? (chain - 1) / fanout * links + links - 1
+                                         : CAL_GROUND;
                 if (k > 0)
                     def.position[1] = -values[at_h];
                 else if (chain > 0)
@@ -118,7 +123,7 @@ static void add_chains(const double* values, cal_builder* builder, const double*
 
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
     double links = 0.0;
-    for (int stage = 0; stage < (int)values[at_s]; stage++) links += values[at_l] * pow(values[at_o], stage);
+    for (int stage = 0; stage < (int)values[at_s]; stage++) links = links * values[at_o] + values[at_l];
     if (links > CAL_GENERATED_LIMIT)
         return cal_fail(error, CAL_BAD_ARGUMENT, "mobile: s=%g, l=%g, o=%g make %.3g links; at most %d are possible",
                         values[at_s], values[at_l], values[at_o], links, CAL_GENERATED_LIMIT);

@@ -57,7 +57,9 @@ void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int*
     if (first_v != NULL) *first_v = j->first_v;
 }
 
-void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out) { *out = model->actuators[actuator]; }
+void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out) {
+    *out = model->actuators[actuator];
+}
 
 static const char* write_name(const char* noun, const char* name, int number, char* text, size_t capacity) {
     if (name != NULL)
@@ -103,10 +105,14 @@ int cal_joint_v_count(cal_joint_kind kind) { return kind == CAL_FREE ? 6 : kind 
 
 const char* cal_joint_kind_name(cal_joint_kind kind) {
     switch (kind) {
-    case CAL_REVOLUTE: return "revolute";
-    case CAL_PRISMATIC: return "prismatic";
-    case CAL_BALL: return "ball";
-    case CAL_FREE: return "free";
+    case CAL_REVOLUTE:
+        return "revolute";
+    case CAL_PRISMATIC:
+        return "prismatic";
+    case CAL_BALL:
+        return "ball";
+    case CAL_FREE:
+        return "free";
     }
     return "unknown";
 }

@@ -1,5 +1,6 @@
 // Balanced trees, as in Armstrong's experiments: every link but the last generation carries `fanout` links at its tip,
 // spread like the ribs of an umbrella. Link i > 0 hangs on link (i − 1) / fanout.
+#include "model/angle.h"
 #include "model/generate.h"
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
@@ -20,8 +21,8 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     double links = 0.0;
     for (int i = 0; i < (int)values[at_height] && links <= CAL_GENERATED_LIMIT; i++) links = links * fanout + 1.0;
     if (links > CAL_GENERATED_LIMIT)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "tree: height=%g, fanout=%g make more than %d links", values[at_height], fanout,
-                        CAL_GENERATED_LIMIT);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "tree: height=%g, fanout=%g make more than %d links",
+                        values[at_height], fanout, CAL_GENERATED_LIMIT);
     const double top[3] = {0.0, 0.0, 0.0}, bottom[3] = {0.0, 0.0, -length};
     cal_body_def link = cal_default_body_def();
     cal_shape_capsule(&link, top, bottom, slenderness * length, values[at_mass]);
@@ -30,13 +31,13 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     joint.axis[0] = 1.0, joint.axis[2] = 0.0;
     joint.damping = values[at_damping];
     joint.initial_q[0] = values[at_start];
-    if (joint.kind == CAL_BALL)
-        joint.initial_q[0] = cos(0.5 * values[at_start]), joint.initial_q[1] = sin(0.5 * values[at_start]);
+    if (joint.kind == CAL_BALL) cal_axis_quaternion(joint.axis, values[at_start], joint.initial_q);
     for (int i = 0; i < (int)links; i++) {
         if (i > 0) {
-            const double around[4] = {cos(3.14159265358979323846 * ((i - 1) % (int)fanout) / fanout), 0.0, 0.0,
-                                      sin(3.14159265358979323846 * ((i - 1) % (int)fanout) / fanout)};
-            const double outwards[4] = {cos(0.5 * tilt), sin(0.5 * tilt), 0.0, 0.0};
+            const double upwards[3] = {0.0, 0.0, 1.0};
+            double around[4], outwards[4];
+            cal_axis_quaternion(upwards, 2.0 * CAL_PI * ((i - 1) % (int)fanout) / fanout, around);
+            cal_axis_quaternion(joint.axis, tilt, outwards);
             link.parent = (i - 1) / (int)fanout;
             link.position[2] = -length;
             cal_quaternion_multiply(around, outwards, link.quaternion);

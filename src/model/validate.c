@@ -33,7 +33,8 @@ static void eigenvalues(const double s[6], double values[3]) {
             for (int q = p + 1; q < 3; q++) {
                 if (a[p][q] == 0.0) continue;
                 const double theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
-                const double t = isfinite(theta * theta) ? copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0)) : 0.0;
+                const double t =
+                    isfinite(theta * theta) ? copysign(1.0, theta) / (fabs(theta) + sqrt(theta * theta + 1.0)) : 0.0;
                 const double c = 1.0 / sqrt(t * t + 1.0), sine = t * c, apq = a[p][q];
                 const int r = 3 - p - q;
                 const double arp = a[r][p], arq = a[r][q];
@@ -53,14 +54,15 @@ static cal_status validate_inertia(const double inertia[6], const char* who, cal
     const double allowed = -inertia_tolerance * (fabs(moments[0]) + fabs(moments[1]) + fabs(moments[2]));
     for (int i = 0; i < 3; i++)
         if (moments[i] < allowed)
-            return cal_fail(error, CAL_BAD_MODEL, "%s: the inertia has a negative principal moment, %g; check its signs", who,
-                            moments[i]);
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%s: the inertia has a negative principal moment, %g; check its signs", who, moments[i]);
     for (int i = 0; i < 3; i++)
         if (0.5 * total - moments[i] < allowed)
-            return cal_fail(error, CAL_BAD_MODEL,
-                            "%s: the inertia breaks the triangle inequality, the principal moment %g exceeds the sum of the "
-                            "others, %g",
-                            who, moments[i], total - moments[i]);
+            return cal_fail(
+                error, CAL_BAD_MODEL,
+                "%s: the inertia breaks the triangle inequality, the principal moment %g exceeds the sum of the "
+                "others, %g",
+                who, moments[i], total - moments[i]);
     return CAL_OK;
 }
 
@@ -69,14 +71,15 @@ static cal_status validate_body(const cal_model* model, int number, cal_error* e
     char who[TEXT];
     cal_describe("body", def->name, number, who, sizeof who);
     if (def->parent != CAL_GROUND && (def->parent < 0 || def->parent >= model->body_count))
-        return cal_fail(error, CAL_BAD_MODEL, "%s: its parent is body %d, but there are bodies 0 to %d only", who, def->parent,
-                        model->body_count - 1);
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its parent is body %d, but there are bodies 0 to %d only", who,
+                        def->parent, model->body_count - 1);
     if (!all_finite(def->position, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its position is not finite", who);
     if (!all_finite(def->quaternion, 4)) return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is not finite", who);
     if (cal_length(def->quaternion, 4) == 0.0)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is zero; no rotation is (1, 0, 0, 0)", who);
     if (!isfinite(def->mass)) return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is not finite", who);
-    if (def->mass < 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is %g; it must not be negative", who, def->mass);
+    if (def->mass < 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is %g; it must not be negative", who, def->mass);
     if (!all_finite(def->center, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its centre of mass is not finite", who);
     if (!all_finite(def->inertia, 6)) return cal_fail(error, CAL_BAD_MODEL, "%s: its inertia is not finite", who);
     return validate_inertia(def->inertia, who, error);
@@ -89,8 +92,8 @@ static cal_status validate_kind(const cal_joint_def* def, const char* who, cal_e
         if (!all_finite(def->axis, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is not finite", who);
         if (cal_length(def->axis, 3) == 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is zero", who);
         if (def->limited && !(all_finite(def->range, 2) && def->range[0] <= def->range[1]))
-            return cal_fail(error, CAL_BAD_MODEL, "%s: its range is %g to %g; the smallest q comes first", who, def->range[0],
-                            def->range[1]);
+            return cal_fail(error, CAL_BAD_MODEL, "%s: its range is %g to %g; the smallest q comes first", who,
+                            def->range[0], def->range[1]);
         return CAL_OK;
     }
     if (def->limited) return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint cannot be limited", who, kind);
@@ -110,8 +113,8 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
     char who[TEXT];
     cal_describe("joint", def->name, number, who, sizeof who);
     if (joint->body < 0 || joint->body >= model->body_count)
-        return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who, joint->body,
-                        model->body_count - 1);
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who,
+                        joint->body, model->body_count - 1);
     if ((int)def->kind < CAL_REVOLUTE || (int)def->kind > CAL_FREE)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its kind is %d, which is no kind of joint", who, (int)def->kind);
     if (!all_finite(def->anchor, 3) || !isfinite(def->zero) || !isfinite(def->spring_reference))
@@ -128,7 +131,8 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
         if (!is_magnitude(magnitudes[i].value))
             return cal_fail(error, CAL_BAD_MODEL, "%s: its %s is %g; it must be finite and not negative", who,
                             magnitudes[i].name, magnitudes[i].value);
-    if (!all_finite(def->initial_q, cal_joint_q_count(def->kind)) || !all_finite(def->initial_v, cal_joint_v_count(def->kind)))
+    if (!all_finite(def->initial_q, cal_joint_q_count(def->kind)) ||
+        !all_finite(def->initial_v, cal_joint_v_count(def->kind)))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its start value or start velocity is not finite", who);
     return validate_kind(def, who, error);
 }
@@ -138,16 +142,17 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     char who[TEXT];
     cal_describe("actuator", def->name, number, who, sizeof who);
     if (def->joint < 0 || def->joint >= model->joint_count)
-        return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who, def->joint,
-                        model->joint_count - 1);
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
+                        def->joint, model->joint_count - 1);
     const cal_joint_kind kind = model->joints[def->joint].def.kind;
     if (cal_joint_v_count(kind) != 1)
-        return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only", who,
-                        def->joint, cal_joint_kind_name(kind));
+        return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
+                        who, def->joint, cal_joint_kind_name(kind));
     if (!isfinite(def->gear) || !isfinite(def->gain) || !all_finite(def->bias, 3) || !isfinite(def->initial_control))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
     if (!(def->control_range[0] <= def->control_range[1]) || !(def->force_range[0] <= def->force_range[1]))
-        return cal_fail(error, CAL_BAD_MODEL, "%s: its control or force range is reversed; the smaller number comes first", who);
+        return cal_fail(error, CAL_BAD_MODEL,
+                        "%s: its control or force range is reversed; the smaller number comes first", who);
     return CAL_OK;
 }
 

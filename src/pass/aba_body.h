@@ -48,17 +48,17 @@ typedef lane memory __attribute__((may_alias));
 #define load_columns LANE(cal_load_columns)
 #define load_symmetric LANE(cal_load_symmetric)
 #define store_symmetric LANE(cal_store_symmetric)
-static inline v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
-static inline void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
-static inline m3 load_columns(const double* p, int i) {
+LANE_INLINE v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
+LANE_INLINE void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
+LANE_INLINE m3 load_columns(const double* p, int i) {
     return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)};
 }
 #define store_columns LANE(cal_store_columns)
-static inline void store_columns(double* p, int i, m3 m) { store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z); }
-static inline s3 load_symmetric(const double* p, int i) {
+LANE_INLINE void store_columns(double* p, int i, m3 m) { store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z); }
+LANE_INLINE s3 load_symmetric(const double* p, int i) {
     return (s3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2), LOAD(p, i + 3), LOAD(p, i + 4), LOAD(p, i + 5)};
 }
-static inline void store_symmetric(double* p, int i, s3 m) {
+LANE_INLINE void store_symmetric(double* p, int i, s3 m) {
     STORE(p, i, m.xx), STORE(p, i + 1, m.yy), STORE(p, i + 2, m.zz);
     STORE(p, i + 3, m.xy), STORE(p, i + 4, m.xz), STORE(p, i + 5, m.yz);
 }
@@ -80,12 +80,12 @@ enum { LANE(SCRATCH_T) = 0, LANE(SCRATCH_H) = 6, LANE(SCRATCH_N) = 9, LANE(SCRAT
 
 // Rotation constants are rows in memory.
 #define load_rotation LANE(cal_load_rotation)
-static inline m3 load_rotation(const double* p) {
+LANE_INLINE m3 load_rotation(const double* p) {
     return (m3){{LOAD(p, 0), LOAD(p, 3), LOAD(p, 6)}, {LOAD(p, 1), LOAD(p, 4), LOAD(p, 7)}, {LOAD(p, 2), LOAD(p, 5), LOAD(p, 8)}};
 }
 
 #define spin_matrix LANE(cal_spin_matrix)
-static inline m3 spin_matrix(v3 w, v3 al) {
+LANE_INLINE m3 spin_matrix(v3 w, v3 al) {
     const lane xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
     return (m3){{-(yy + zz), lane_fma(w.x, w.y, al.z), lane_fms(w.x, w.z, al.y)},
                 {lane_fms(w.x, w.y, al.z), -(xx + zz), lane_fma(w.y, w.z, al.x)},
@@ -94,7 +94,7 @@ static inline m3 spin_matrix(v3 w, v3 al) {
 
 // (1): rotation of a revolute node in its parent's axes; the part that does not recur.
 #define revolute_rotation LANE(cal_revolute_rotation)
-static inline m3 revolute_rotation(const double* constants, lane q) {
+LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
     lane s, c;
     lane_sincos(q, &s, &c);
     const m3 R = load_rotation(constants);
@@ -104,7 +104,7 @@ static inline m3 revolute_rotation(const double* constants, lane q) {
 
 // f⁰, n⁰, Θ and h of a node from its motion; external: 15 components or NULL.
 #define bias LANE(cal_bias)
-static inline void bias(m3 E, m3 A, v3 a, const double* constants, const double* external, double* scratch) {
+LANE_INLINE void bias(m3 E, m3 A, v3 a, const double* constants, const double* external, double* scratch) {
     const v3 h = m3_times(E, load3(constants, CAL_CONSTANT_MOMENT));
     const s3 S = s3_congruent(E, load_symmetric(constants, CAL_CONSTANT_SECOND));
     v3 f = m3_fma_times(A, h, v3_scale(a, LOAD(constants, CAL_CONSTANT_MASS)));
@@ -135,7 +135,7 @@ static inline void bias(m3 E, m3 A, v3 a, const double* constants, const double*
 
 // One step outbound: from the parent's motion to the node's. q and v are the block's components in y.
 #define outbound LANE(cal_outbound)
-static inline __attribute__((always_inline)) void outbound(int kind, motion* m, const double* y, const double* constants,
+LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants,
                                                            const double* external, double* record, double* scratch) {
     const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
     if (kind == CAL_REVOLUTE) {
@@ -177,7 +177,7 @@ static inline __attribute__((always_inline)) void outbound(int kind, motion* m, 
 
 // The node's own inertia and bias added to what came from below.
 #define add_own LANE(cal_add_own)
-static inline __attribute__((always_inline)) void add_own(articulated* I, const double* constants, const double* scratch) {
+LANE_INLINE void add_own(articulated* I, const double* constants, const double* scratch) {
     const s3 T = load_symmetric(scratch, LANE(SCRATCH_T));
     const v3 h = load3(scratch, LANE(SCRATCH_H));
     const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) void add_own(articulated* I, const 
 
 // Moves an inertia by d: H′ = H + [d]× M, Θ′ = Θ − H [d]× + [d]× H′ᵀ, n′ = n + d × f.
 #define move LANE(cal_move)
-static inline __attribute__((always_inline)) void move(articulated* I, v3 d) {
+LANE_INLINE void move(articulated* I, v3 d) {
     const m3 H = I->H;
     const s3 M = I->M;
     const m3 K = {v3_fma_cross(d, (v3){M.xx, M.xy, M.xz}, H.x), v3_fma_cross(d, (v3){M.xy, M.yy, M.yz}, H.y),
@@ -210,7 +210,7 @@ static inline __attribute__((always_inline)) void move(articulated* I, v3 d) {
 
 // I^A − U D⁻¹ Uᵀ and p + U k, with U = (n, f) and g = D⁻¹ U; everything at one origin.
 #define eliminate LANE(cal_eliminate)
-static inline __attribute__((always_inline)) void eliminate(articulated* I, v3 un, v3 uf, v3 gn, v3 gf, lane k) {
+LANE_INLINE void eliminate(articulated* I, v3 un, v3 uf, v3 gn, v3 gf, lane k) {
     I->T.xx = lane_fnma(gn.x, un.x, I->T.xx), I->T.yy = lane_fnma(gn.y, un.y, I->T.yy), I->T.zz = lane_fnma(gn.z, un.z, I->T.zz);
     I->T.xy = lane_fnma(gn.x, un.y, I->T.xy), I->T.xz = lane_fnma(gn.x, un.z, I->T.xz), I->T.yz = lane_fnma(gn.y, un.z, I->T.yz);
     I->H.x = (v3){lane_fnma(un.x, gf.x, I->H.x.x), lane_fnma(un.y, gf.x, I->H.x.y), lane_fnma(un.z, gf.x, I->H.x.z)};
@@ -223,13 +223,13 @@ static inline __attribute__((always_inline)) void eliminate(articulated* I, v3 u
 }
 
 #define column_of LANE(cal_column_of)
-static inline v3 column_of(s3 m, int i) {
+LANE_INLINE v3 column_of(s3 m, int i) {
     return i == 0 ? (v3){m.xx, m.xy, m.xz} : i == 1 ? (v3){m.xy, m.yy, m.yz} : (v3){m.xz, m.yz, m.zz};
 }
 
 // A ball: U = [Θ; Hᵀ], D = Θ + armature, three columns at once.
 #define inbound_ball LANE(cal_inbound_ball)
-static inline void inbound_ball(articulated* I, const double* force, const double* constants, double* record) {
+static void inbound_ball(articulated* I, const double* force, const double* constants, double* record) {
     const v3 d = load3(record, LANE(BALL_D));
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 D = I->T;
@@ -254,7 +254,7 @@ static inline void inbound_ball(articulated* I, const double* force, const doubl
 
 // A free body has nobody above it: solve [Θ H; Hᵀ M] [δα; δa] = [τ; force] − [n⁰; f⁰] here.
 #define inbound_free LANE(cal_inbound_free)
-static inline void inbound_free(articulated* I, const double* force, const double* constants, double* record) {
+static void inbound_free(articulated* I, const double* force, const double* constants, double* record) {
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 M = I->M, T = I->T;
     M.xx = M.xx + armature, M.yy = M.yy + armature, M.zz = M.zz + armature;
@@ -275,7 +275,7 @@ static inline void inbound_free(articulated* I, const double* force, const doubl
 
 // One step inbound: from the node's articulated inertia (own part included) to what its parent adds.
 #define inbound LANE(cal_inbound)
-static inline __attribute__((always_inline)) void inbound(int kind, articulated* I, const double* force, const double* constants,
+LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants,
                                                           double* record) {
     if (kind == CAL_BALL) {
         inbound_ball(I, force, constants, record);
@@ -302,7 +302,7 @@ static inline __attribute__((always_inline)) void inbound(int kind, articulated*
 
 // (4), (5): one step outbound with the accelerations of the parent's origin; writes dy/dt.
 #define accelerate LANE(cal_accelerate)
-static inline __attribute__((always_inline)) void accelerate(int kind, v3* al, v3* a, const double* y, const double* record,
+LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record,
                                                              double* ydot) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
         const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));

@@ -19,17 +19,17 @@
 
 typedef lane LANE(cal_unaligned) __attribute__((may_alias, aligned(8)));
 #define before3 LANE(cal_before3)
-static inline v3 before3(double (*rows)[2 * CAL_WIDTH]) {
+LANE_INLINE v3 before3(double (*rows)[2 * CAL_WIDTH]) {
     return (v3){*(const LANE(cal_unaligned)*)&rows[0][CAL_WIDTH - 1], *(const LANE(cal_unaligned)*)&rows[1][CAL_WIDTH - 1],
                 *(const LANE(cal_unaligned)*)&rows[2][CAL_WIDTH - 1]};
 }
 #define here3 LANE(cal_here3)
-static inline v3 here3(double (*rows)[2 * CAL_WIDTH]) {
+LANE_INLINE v3 here3(double (*rows)[2 * CAL_WIDTH]) {
     return (v3){*(const memory*)&rows[0][CAL_WIDTH], *(const memory*)&rows[1][CAL_WIDTH], *(const memory*)&rows[2][CAL_WIDTH]};
 }
 // Replaces the block's columns by the running sums that begin with column W − 1.
 #define run_sums LANE(cal_run_sums)
-static inline void run_sums(double (*rows)[2 * CAL_WIDTH], v3 terms) {
+LANE_INLINE void run_sums(double (*rows)[2 * CAL_WIDTH], v3 terms) {
     *(memory*)&rows[0][CAL_WIDTH] = terms.x, *(memory*)&rows[1][CAL_WIDTH] = terms.y, *(memory*)&rows[2][CAL_WIDTH] = terms.z;
     double x = rows[0][CAL_WIDTH - 1], y = rows[1][CAL_WIDTH - 1], z = rows[2][CAL_WIDTH - 1];
     for (int j = CAL_WIDTH; j < 2 * CAL_WIDTH; j++) {
@@ -40,7 +40,7 @@ static inline void run_sums(double (*rows)[2 * CAL_WIDTH], v3 terms) {
 }
 // Moves the last column to W − 1, where the next block looks for what came before it.
 #define advance_rows LANE(cal_advance_rows)
-static inline void advance_rows(double (*rows)[2 * CAL_WIDTH], int count) {
+LANE_INLINE void advance_rows(double (*rows)[2 * CAL_WIDTH], int count) {
     for (int i = 0; i < count; i++) rows[i][CAL_WIDTH - 1] = rows[i][2 * CAL_WIDTH - 1];
 }
 

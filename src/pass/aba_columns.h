@@ -1,7 +1,8 @@
 // Running one node's mechanics (aba_body.h) along a column. Include once a width, after aba_body.h.
 //
-// CAL_LANES = CAL_WIDTH walks a wide column block by block; CAL_LANES = 1 with a larger CAL_WIDTH walks a long column node
-// by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 the two are the same.
+// CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1 with a
+// larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both are the
+// same.
 #define place LANE(cal_place)
 #define find_place LANE(cal_find_place)
 
@@ -11,9 +12,9 @@ typedef struct place {
     double *ydot, *record, *scratch;
 } place;
 
-static inline __attribute__((always_inline)) place find_place(const cal_context* context, const cal_column* column, int kind,
+LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind,
                                                               int step) {
-    const int lanes_along = CAL_WIDTH / CAL_LANES;
+    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
     const int block = step / lanes_along, l = step % lanes_along;
     const cal_layout* layout = context->layout;
     const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
@@ -33,13 +34,13 @@ static inline __attribute__((always_inline)) place find_place(const cal_context*
 }
 
 #define step_count LANE(cal_step_count)
-static inline int step_count(const cal_column* column) {
-    return CAL_LANES < CAL_WIDTH ? column->node_count : column->block_count;
+LANE_INLINE int step_count(const cal_column* column) {
+    return CAL_LANES == 1 && CAL_WIDTH > 1 ? column->node_count : column->block_count;
 }
 
 // Component i of what the parent's end holds, a lane for each of the column's lanes.
 #define from_parent LANE(cal_from_parent)
-static inline lane from_parent(const double* slot, const cal_column* column, int i) {
+LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
 #if CAL_LANES == 1
     return slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
 #else
@@ -50,12 +51,12 @@ static inline lane from_parent(const double* slot, const cal_column* column, int
 #endif
 }
 #define from_parent3 LANE(cal_from_parent3)
-static inline v3 from_parent3(const double* slot, const cal_column* column, int i) {
+LANE_INLINE v3 from_parent3(const double* slot, const cal_column* column, int i) {
     return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
 }
 
 #define load_motion LANE(cal_load_motion)
-static inline motion load_motion(const cal_context* context, const cal_column* column) {
+LANE_INLINE motion load_motion(const cal_context* context, const cal_column* column) {
     const double* slot = context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
     motion m;
     m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
@@ -68,7 +69,7 @@ static inline motion load_motion(const cal_context* context, const cal_column* c
 
 // Leaves what the children read, and begins the sums that they add to with the last node's own inertia.
 #define leave_end LANE(cal_leave_end)
-static inline void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
+LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
     store_columns(end, 0, m->E);
@@ -81,7 +82,7 @@ static inline void leave_end(const cal_context* context, const cal_column* colum
 }
 
 #define outbound_run LANE(outbound_run)
-static inline __attribute__((always_inline)) void outbound_run(int kind, const cal_context* context, const cal_column* column) {
+LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_column* column) {
     motion m = load_motion(context, column);
     const int count = step_count(column);
     place at = find_place(context, column, kind, 0);
@@ -102,7 +103,7 @@ static void LANE(outbound_column)(const cal_context* context, const cal_column* 
 }
 
 #define inbound_run LANE(inbound_run)
-static inline __attribute__((always_inline)) void inbound_run(int kind, const cal_context* context, const cal_column* column) {
+LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {
     articulated I = {0};
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, i);
@@ -135,7 +136,7 @@ static void LANE(inbound_column)(const cal_context* context, const cal_column* c
 }
 
 #define accelerate_run LANE(accelerate_run)
-static inline __attribute__((always_inline)) void accelerate_run(int kind, const cal_context* context,
+LANE_INLINE void accelerate_run(int kind, const cal_context* context,
                                                                  const cal_column* column) {
     v3 al = {0}, a = {0};
     if (column->parent >= 0) {

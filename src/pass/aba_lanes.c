@@ -15,6 +15,14 @@
 #include "math/lane_algebra.h"
 #include "pass/aba_body.h"
 #include "pass/aba_columns.h"
+#if CAL_WIDTH == 8
+#undef CAL_LANES
+#define CAL_LANES 4
+#include "math/lanes.h"
+#include "math/lane_algebra.h"
+#include "pass/aba_body.h"
+#include "pass/aba_columns.h"
+#endif
 #if CAL_WIDTH > 1
 #undef CAL_LANES
 #define CAL_LANES CAL_WIDTH
@@ -32,39 +40,32 @@
 #define WIDE__(name, width) WIDE_(name, width)
 #define WIDE(name) WIDE__(name, CAL_WIDTH)
 
+// Runs a function of aba_columns.h at the width that the column asks for.
+#if CAL_WIDTH == 8
+#define RUN(name, context, column)                                                                                     \
+    ((column)->lanes == 8 ? name##_8 : (column)->lanes == 4 ? name##_4 : name##_1)((context), (column))
+#else
+#define RUN(name, context, column) ((column)->lanes == 1 ? name##_1 : WIDE(name))((context), (column))
+#endif
+
 void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {
     const cal_column* column = &context->layout->columns[index];
     if (context->force != context->tau) cal_joint_forces(context, index);
 #if CAL_WIDTH > 1
-    if (column->is_long) {
-        if (column->kind == CAL_REVOLUTE && column->node_count > 2) WIDE(chain_outbound)(context, column);
-        else outbound_column_1(context, column);
+    if (column->is_long && column->kind == CAL_REVOLUTE && column->node_count > 2) {
+        WIDE(chain_outbound)(context, column);
         return;
     }
 #endif
-    WIDE(outbound_column)(context, column);
+    RUN(outbound_column, context, column);
 }
 
 void KERNEL(cal_aba_inertia)(const cal_context* context, int index) {
-    const cal_column* column = &context->layout->columns[index];
-#if CAL_WIDTH > 1
-    if (column->is_long) {
-        inbound_column_1(context, column);
-        return;
-    }
-#endif
-    WIDE(inbound_column)(context, column);
+    RUN(inbound_column, context, &context->layout->columns[index]);
 }
 
 void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {
-    const cal_column* column = &context->layout->columns[index];
-#if CAL_WIDTH > 1
-    if (column->is_long) {
-        accelerate_column_1(context, column);
-        return;
-    }
-#endif
-    WIDE(accelerate_column)(context, column);
+    RUN(accelerate_column, context, &context->layout->columns[index]);
 }
 
 // Adds what a column left in its slot to the sums at its parent's end, rank by rank.
@@ -74,8 +75,8 @@ void KERNEL(cal_aba_pull)(const cal_context* context, int index) {
     const cal_column* parent = &context->layout->columns[column->parent];
     const double* from = context->scratch + column->up_slot;
     double* to = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-    const int lanes = column->is_long ? 1 : CAL_WIDTH;
-    if (column->aligned && lanes == CAL_WIDTH && !parent->is_long) {
+    const int lanes = column->lanes;
+    if (column->aligned && lanes == CAL_WIDTH && parent->lanes == CAL_WIDTH) {
         for (int i = 0; i < CAL_UP_COUNT * CAL_WIDTH; i++) to[i] += from[i];
         return;
     }

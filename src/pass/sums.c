@@ -48,7 +48,7 @@ void cal_sums_add(const cal_context* context, int index) {
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
-    const int width = layout->width, lanes = column->is_long ? 1 : width;
+    const int width = layout->width, lanes = column->lanes;
     const double* from = context->scratch + column->up_slot;
     double* to = end_sums(context, column->parent);
     if (column->is_first) memset(to, 0, sizeof(double) * (size_t)(context->solver_ops->sum_count * width));

@@ -46,8 +46,11 @@ static void* grow(workshop* shop, void* old, int* capacity, int needed, size_t s
     return fresh;
 }
 
-// Below this many live lanes a block costs more than its nodes one by one.
-static int fewest_lanes(int width) { return width == 8 ? 3 : 2; }
+// A block with a single live lane costs more than a step along a chain.
+enum { FEWEST_LANES = 2 };
+
+// How many lanes kernels work on when so many are alive.
+static int worked_lanes(int live, int width) { return width == 1 ? 1 : width == 8 && live <= 4 ? 4 : width; }
 
 static int live_lanes(const int32_t* nodes, int width) {
     int live = 0;
@@ -92,12 +95,27 @@ static void add_seed(workshop* shop, const seed* block) {
     if (!shop->out_of_memory) shop->seeds[shop->seed_count++] = *block;
 }
 
+// Moves the live lanes of a sparse block into its first half.
+static void squeeze(seed* block, int lanes, int width) {
+    int free = 0;
+    for (int lane = lanes; lane < width; lane++) {
+        if (block->nodes[lane] < 0) continue;
+        while (block->nodes[free] >= 0) free++;
+        block->nodes[free] = block->nodes[lane];
+        block->parent_lane[free] = block->parent_lane[lane];
+        block->rank[free] = block->rank[lane];
+        block->nodes[lane] = -1;
+        block->parent_lane[lane] = -1;
+    }
+}
+
 // A block too sparse for lanes becomes one seed a node, in the order in which the parents add them.
-static void add_seeds(workshop* shop, const seed* block) {
+static void add_seeds(workshop* shop, seed* block) {
     const int width = shop->layout->width;
     const int live = live_lanes(block->nodes, width);
     if (live == 0) return;
-    if (width == 1 || live >= fewest_lanes(width)) {
+    if (width == 1 || live >= FEWEST_LANES) {
+        squeeze(block, worked_lanes(live, width), width);
         add_seed(shop, block);
         return;
     }
@@ -179,6 +197,7 @@ static int only_child(const cal_layout* layout, int node, int kind) {
 static void lay_long(workshop* shop, cal_column* column, int node) {
     const int width = shop->layout->width;
     column->is_long = true;
+    column->lanes = 1;
     for (;;) {
         int32_t* nodes = add_block(shop);
         if (!nodes) return;
@@ -200,6 +219,7 @@ static void lay_wide(workshop* shop, cal_column* column, const int32_t* first) {
     const int width = shop->layout->width;
     int32_t lanes[CAL_MAX_LANES];
     memcpy(lanes, first, sizeof lanes);
+    column->lanes = (int8_t)worked_lanes(live_lanes(first, width), width);
     for (;;) {
         int32_t* nodes = add_block(shop);
         if (!nodes) return;
@@ -214,7 +234,7 @@ static void lay_wide(workshop* shop, cal_column* column, const int32_t* first) {
             goes_on = goes_on && below[lane] >= 0;
         }
         const int live = live_lanes(below, width);
-        if (!goes_on || live == 0 || (width > 1 && live < fewest_lanes(width))) {
+        if (!goes_on || live == 0 || (width > 1 && (live < FEWEST_LANES || worked_lanes(live, width) < column->lanes))) {
             for (int lane = 0; lane < width; lane++)
                 if (lanes[lane] >= 0) gather_children(shop, lanes[lane], lane);
             return;

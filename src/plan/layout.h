@@ -3,7 +3,8 @@
 // A *block* is W lanes. A *column* is a run of blocks that a kernel walks along with its state in registers:
 //
 //   wide column   lanes across the breadth: block k + 1 holds the only children of block k, lane under lane.
-//                 Lanes may die on the way down (a chain that ends), never be born.
+//                 Lanes may die on the way down (a chain that ends), never be born. Where at most half of 8 lanes
+//                 are alive they sit in the first half, and kernels work on that half alone.
 //
 //                     block 0   a0 a1 a2 a3
 //                     block 1   b0 b1 b2 b3       b_i is a child of a_i
@@ -40,6 +41,7 @@ typedef struct cal_column {
     size_t scratch;  // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
     size_t end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
     size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
+    int8_t lanes;                     // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
     bool is_long;
     bool is_first;                    // of its parent's child columns
     bool has_passive;                 // some node has damping or a spring of one degree

@@ -37,8 +37,10 @@ const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
     char* end = text;
     for (const char* p = text; *p; p++) {
         bool plain = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
-        if (plain) *end++ = *p;
-        else if (end == text || end[-1] != '.') *end++ = '.';
+        if (plain)
+            *end++ = *p;
+        else if (end == text || end[-1] != '.')
+            *end++ = '.';
     }
     *end = '\0';
     return text;

@@ -1,4 +1,5 @@
 // The list of solvers, and what several of them need: the first step, unit quaternions, dense output of one-step methods.
+#include "solver/bdf.h"
 #include "solver/vectors.h"
 #include <string.h>
 
@@ -10,6 +11,19 @@ const cal_solver_ops* cal_find_solver(const char* name) {
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
         if (strcmp(solvers[i]->name, name) == 0) return solvers[i];
     return NULL;
+}
+
+static const char* const names[] = {"gear", "iec", "rki", "rkg", "rkf", "rk4", "euler", "bdf"};
+
+const char* cal_solver_name(int index) {
+    const int count = (int)(sizeof names / sizeof names[0]) - (cal_bdf_available() ? 0 : 1);
+    return index >= 0 && index < count ? names[index] : NULL;
+}
+
+const char* cal_solver_help(const char* name) {
+    if (!name) return NULL;
+    const cal_solver_ops* ops = cal_find_solver(name);
+    return ops ? ops->help : cal_bdf_available() && strcmp(name, "bdf") == 0 ? cal_bdf_help : NULL;
 }
 
 double cal_first_step(const cal_solver_settings* settings, double norm) {

@@ -1,0 +1,12 @@
+// The one-lane sine and cosine for those who build models.
+#include "model/angle.h"
+#define CAL_LANES 1
+#include "math/lanes.h"
+
+void cal_sine_cosine(double angle, double* sine, double* cosine) { lane_sincos(angle, sine, cosine); }
+
+void cal_axis_quaternion(const double axis[3], double angle, double out[4]) {
+    double sine;
+    cal_sine_cosine(0.5 * angle, &sine, &out[0]);
+    for (int i = 0; i < 3; i++) out[i + 1] = sine * axis[i];
+}
