@@ -269,12 +269,11 @@ static void print_table(const table* t, const char* processor, bool with_peers) 
 }
 
 static void print_details(void) {
-    printf(
-        "\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and humanoid in a\n"
-        "batch of 1024. A call sets positions, velocities and forces of a random state, computes, and gets the\n"
-        "accelerations; with --batch it does so for all instances. Medians of many repetitions. Peers are the "
-        "programs\n"
-        "calder-peer-mujoco, -bullet and -simbody beside this one; each is built where its package is installed.\n");
+    printf("\nWithout MODEL: chain:n=36, chain:n=1024, mobile:s=3,l=5,o=9 (the tree of 455), humanoid, and\n"
+           "humanoid in a batch of 1024. A call sets positions, velocities and forces of a random state,\n"
+           "computes, and gets the accelerations; with --batch it does so for all instances. Medians of many\n"
+           "repetitions. Peers are the programs calder-peer-mujoco, -bullet and -simbody beside this one; each\n"
+           "is built where its package is installed.\n");
 }
 
 int cal_bench_forward(int argc, char** argv) {

@@ -14,7 +14,7 @@
 
 #define MOST_SESSIONS 4
 // Session B has two curves a solver: the variants share the case's number and differ in the word after it.
-#define MOST_PANELS (2 * MOST_SESSIONS)
+#define MOST_PANELS 8
 #define PANEL_SERIES (2 * BENCH_SOLVER_COUNT)
 
 typedef struct session_result {
@@ -122,8 +122,9 @@ static cal_plot_panel fill_panel(panel_data* data, const session_result* s, cons
         data->x[count] = strtod(s->cases[c].label, NULL);
         for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
             const bench_cell* cell = &s->cells[c][i];
-            data->y[2 * i][count] = has_result(cell) ? cell->evaluations_per_second : NAN;
-            data->y[2 * i + 1][count] = cell->paper > 0 ? cell->paper : NAN;
+            size_t ours = 2 * (size_t)i;
+            data->y[ours][count] = has_result(cell) ? cell->evaluations_per_second : NAN;
+            data->y[ours + 1][count] = cell->paper > 0 ? cell->paper : NAN;
         }
         count++;
     }
@@ -133,7 +134,9 @@ static cal_plot_panel fill_panel(panel_data* data, const session_result* s, cons
     }
     snprintf(data->title, sizeof data->title, "Session %c: %s%s%s", s->letter, bench_session_title(s->letter),
              variant[0] ? ", plateaus: " : "", variant);
-    return (cal_plot_panel){data->title, "case", "evaluations a simulated second", true, data->series, PANEL_SERIES};
+    return (cal_plot_panel){
+        data->title, bench_session_title(s->letter), "evaluations a simulated second", true, data->series,
+        PANEL_SERIES};
 }
 
 static int write_plot(const session_result* sessions, int count, FILE* file, const char* path) {
@@ -178,13 +181,11 @@ static void print_details(void) {
     printf("\nSessions:\n");
     for (int i = 0; i < MOST_SESSIONS; i++)
         printf("  %s  %s\n", session_choice(i), bench_session_title(session_choice(i)[0]));
-    printf(
-        "\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run that is "
-        "stable\n"
-        "counts: its energy never rises by more than half the swing's. A cell holds its evaluations of the right-hand\n"
-        "side a simulated second, the paper's number, an independent reference's where there is one, and below them "
-        "the\n"
-        "highest rate over any frame, the paper's second measure of interactivity. BDF needs SUNDIALS in the build.\n");
+    printf("\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run\n"
+           "that is stable counts: its energy never rises by more than half the swing's. A cell holds its\n"
+           "evaluations of the right-hand side a simulated second, the paper's number, an independent\n"
+           "reference's where there is one, and below them the highest rate over any frame, the paper's second\n"
+           "measure of interactivity. BDF needs SUNDIALS in the build.\n");
 }
 
 int cal_bench_solvers(int argc, char** argv) {

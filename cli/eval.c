@@ -102,7 +102,8 @@ static void print_json(const answer* a, const char* argument) {
     case CAL_POSE:
         cal_json_open(&json, a->asked->key, '{');
         for (int body = 0; body < cal_model_body_count(a->model); body++)
-            cal_json_numbers(&json, cal_model_body_name(a->model, body, name, sizeof name), a->result + 7 * body, 7);
+            cal_json_numbers(&json, cal_model_body_name(a->model, body, name, sizeof name),
+                             a->result + 7 * (size_t)body, 7);
         cal_json_close(&json, '}');
         break;
     default:
@@ -158,13 +159,11 @@ static void print_text(const answer* a) {
 }
 
 static void print_details(void) {
-    printf("\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the mass\n"
-           "matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum about the "
-           "world's\n"
-           "origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
-           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the "
-           "model's\n"
-           "start values, or zero. --json answers with the same names, and all digits.\n");
+    printf("\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
+           "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
+           "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the\n"
+           "model's start values, or zero. --json answers with the same names, and all digits.\n");
 }
 
 int cal_command_eval(int argc, char** argv) {

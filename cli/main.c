@@ -35,9 +35,8 @@ static int print_help(void) {
     printf("  %-8s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
     printf("\nmodels:\n ");
     for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
-    printf("\n\nEvery command has --help, and --json for scripts. Exit status: 0 it did what was asked, 1 it failed "
-           "while\n"
-           "running, 2 the call or the input is wrong.\n\nexample:\n"
+    printf("\n\nEvery command has --help, and --json for scripts. Exit status: 0 it did what was asked, 1 it failed\n"
+           "while running, 2 the call or the input is wrong.\n\nexample:\n"
            "  calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg\n");
     return cal_finish_output(CAL_EXIT_DONE);
 }

@@ -57,10 +57,9 @@ static void print_details(void) {
     printf("\nsolvers:\n");
     for (int i = 0; cal_solver_name(i); i++)
         printf("  %-6s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
-    printf("\nModels: 'calder help models'. The energy drift is the change from start to end, relative to the largest\n"
-           "kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C finishes the frame, "
-           "writes\n"
-           "what there is and exits with 1.\n");
+    printf("\nModels: 'calder help models'. The energy drift is the change from start to end, relative to the\n"
+           "largest kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C\n"
+           "finishes the frame, writes what there is and exits with 1.\n");
 }
 
 // Complains about what is right option by option but not together.

@@ -1,13 +1,14 @@
 // Models: what the builder refuses and why, the tree that it makes, and that it survives size and lack of memory.
 #include "base/memory.h"
 #include "model/model.h"
+#include "model/symmetric.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// --- Refusals -----------------------------------------------------------------------------------------------------------
+// --- Refusals --------------------------------------------------------------------------------------------------------
 
 enum { MOST = 8 };
 
@@ -94,7 +95,7 @@ static void refuse(const scene* s, const char* where, const char* why) {
     X((s->joints[0].kind = CAL_BALL, s->joints[0].spring_reference = 1.0), "joint 0", "no spring_reference")           \
     X((s->joints[0].kind = CAL_FREE, s->joints[0].stiffness = 1.0), "joint 0", "no spring")                            \
     X((s->joints[0].kind = CAL_FREE, s->joints[0].anchor[1] = 1.0), "joint 0", "no anchor")                            \
-    X((s->actuator.joint = 0, s->joints[1].kind = CAL_FREE), "body 1", "free joint but hangs from body 0")                                    \
+    X((s->actuator.joint = 0, s->joints[1].kind = CAL_FREE), "body 1", "free joint but hangs from body 0")             \
     X((s->joints[0].kind = CAL_FREE, s->joint_bodies[1] = 0), "body 0", "must be alone")                               \
     X(s->bodies[0].position[1] = NAN, "body 0", "position is not finite")                                              \
     X(s->bodies[0].quaternion[0] = 0.0, "body 0", "quaternion is zero")                                                \
@@ -148,7 +149,7 @@ static void rounded_inertias_of_flat_bodies_are_accepted(void** state) {
     cal_model_destroy(accept(&s));
 }
 
-// --- Inertia along every motion -----------------------------------------------------------------------------------------
+// --- Inertia along every motion --------------------------------------------------------------------------------------
 
 static void make_massless(cal_body_def* body) {
     body->mass = 0.0;
@@ -191,7 +192,8 @@ static void motion_without_inertia_is_refused(void** state) {
     make_massless(&s.bodies[3]);
     refuse(&s, "joint 3 of body 3", why);
 
-    // Two hinges on one line: on one body, and with a massless body between, directly and with another hinge in between.
+    // Two hinges on one line: on one body, and with a massless body between, directly and with another hinge in
+    // between.
     s = make_scene();
     s.joint_count = 3;
     s.joint_bodies[2] = 1;
@@ -247,7 +249,7 @@ static void stops_are_as_stiff_as_what_hangs_below_asks(void** state) {
     cal_model_destroy(model);
 }
 
-// --- The tree -----------------------------------------------------------------------------------------------------------
+// --- The tree --------------------------------------------------------------------------------------------------------
 
 static int height_of(const cal_model* model, int node) {
     int deepest = model->nodes[node].depth;
@@ -270,9 +272,9 @@ static void check_walking_order(const cal_model* model, const char* name) {
         assert_true(next->depth <= node->depth);
         if (next->parent != node->parent) continue;
         const int height = height_of(model, i), next_height = height_of(model, node->end);
-        assert_true(node->kind < next->kind ||
-                    (node->kind == next->kind &&
-                     (height > next_height || (height == next_height && node->body < next->body))));
+        assert_true(
+            node->kind < next->kind ||
+            (node->kind == next->kind && (height > next_height || (height == next_height && node->body < next->body))));
     }
     // A body's joints are the nodes that end with its mount's, in the order in which they were added.
     for (int b = 0; b < model->body_count; b++)
@@ -381,10 +383,10 @@ static void node_frame(const cal_model* model, int node, const double* q, double
         double own[9], turned[9], offset[3], shift[3] = {0, 0, at->kind == CAL_PRISMATIC ? x[0] : 0.0};
         const double about_z[4] = {cos(0.5 * x[0]), 0, 0, sin(0.5 * x[0])}, none[4] = {1, 0, 0, 0};
         if (at->kind == CAL_FREE) memcpy(shift, x, sizeof shift);
-        cal_quaternion_matrix(at->kind == CAL_REVOLUTE   ? about_z
-                              : at->kind == CAL_BALL     ? x
-                              : at->kind == CAL_FREE     ? x + 3
-                                                         : none,
+        cal_quaternion_matrix(at->kind == CAL_REVOLUTE ? about_z
+                              : at->kind == CAL_BALL   ? x
+                              : at->kind == CAL_FREE   ? x + 3
+                                                       : none,
                               own);
         cal_multiply33(at->rotation, own, turned);
         cal_rotate3(at->rotation, shift, offset);
@@ -445,7 +447,7 @@ static void a_free_joint_starts_where_its_body_is_defined(void** state) {
 
 // Mass, moment and second moments of the whole model about the world's origin.
 static void sum_nodes(const cal_model* model, double sums[10]) {
-    static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+    const size_t *rows = cal_symmetric_row, *columns = cal_symmetric_column;
     memset(sums, 0, 10 * sizeof *sums);
     for (int n = 0; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
@@ -466,7 +468,8 @@ static void sum_nodes(const cal_model* model, double sums[10]) {
 
 static void fixed_bodies_become_part_of_what_carries_them(void** state) {
     (void)state;
-    // Four bodies of which two are fixed, and the same with the fixed ones hinged: at the start the masses are in one place.
+    // Four bodies of which two are fixed, and the same with the fixed ones hinged: at the start the masses are in one
+    // place.
     scene s = make_scene();
     s.body_count = s.joint_count = 4;
     for (int i = 0; i < 4; i++) {
@@ -494,7 +497,7 @@ static void fixed_bodies_become_part_of_what_carries_them(void** state) {
     cal_model_destroy(anchored);
 }
 
-// --- Names --------------------------------------------------------------------------------------------------------------
+// --- Names -----------------------------------------------------------------------------------------------------------
 
 static void bodies_and_joints_are_found_by_name_or_number(void** state) {
     (void)state;
@@ -516,7 +519,7 @@ static void bodies_and_joints_are_found_by_name_or_number(void** state) {
     cal_model_destroy(model);
 }
 
-// --- Size and memory ----------------------------------------------------------------------------------------------------
+// --- Size and memory -------------------------------------------------------------------------------------------------
 
 static void a_chain_of_a_million_bodies_builds(void** state) {
     (void)state;

@@ -78,35 +78,41 @@ cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* 
     return CAL_OK;
 }
 
-static void set_tau(cal_ensemble* ensemble, int copy, const double* tau) {
-    const int v_count = ensemble->model->v_count;
-    const int32_t* position = ensemble->plan->layout->tau_position + (size_t)copy * (size_t)v_count;
-    double* out = ensemble->state->context.tau;
-    for (int i = 0; i < v_count; i++) out[position[i]] = tau ? tau[i] : 0.0;
-}
-
 static int live_copies(const cal_ensemble* ensemble, int group) {
     const int rest = ensemble->count - group * ensemble->lanes;
     return rest < ensemble->lanes ? rest : ensemble->lanes;
 }
 
+// Instances fill every lane of every block, so the numbers of a group's copies lie side by side: one position serves all.
+// rows: the group's first instance's row of `count` numbers; NULL: zeros.
+static void fill_lanes(const int32_t* position, int count, int live, const double* rows, double* out) {
+    for (int i = 0; i < count; i++) {
+        double* lanes = out + position[i];
+        for (int copy = 0; copy < live; copy++) lanes[copy] = rows ? rows[(size_t)copy * (size_t)count + (size_t)i] : 0.0;
+    }
+}
+
+static void read_lanes(const int32_t* position, int count, int live, const double* from, double* rows) {
+    for (int i = 0; i < count; i++) {
+        const double* lanes = from + position[i];
+        for (int copy = 0; copy < live; copy++) rows[(size_t)copy * (size_t)count + (size_t)i] = lanes[copy];
+    }
+}
+
 cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau, double* qdd) {
     const cal_layout* layout = ensemble->plan->layout;
-    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
+    cal_context* context = &ensemble->state->context;
+    const int q_count = ensemble->model->q_count, v_count = ensemble->model->v_count;
     for (int group = 0; group < ensemble->group_count; group++) {
         const int live = live_copies(ensemble, group);
-        double* y = group_y(ensemble, group);
-        ensemble->state->context.y = y;
-        for (int copy = 0; copy < live; copy++) {
-            const size_t instance = (size_t)(group * ensemble->lanes + copy);
-            cal_layout_scatter(layout, copy, q + instance * q_count, v + instance * v_count, y);
-            set_tau(ensemble, copy, tau ? tau + instance * v_count : NULL);
-        }
+        const size_t first = (size_t)group * (size_t)ensemble->lanes, v_first = first * (size_t)v_count;
+        context->y = group_y(ensemble, group);
+        fill_lanes(layout->q_position, q_count, live, q + first * (size_t)q_count, context->y);
+        fill_lanes(layout->v_position, v_count, live, v + v_first, context->y);
+        fill_lanes(layout->tau_position, v_count, live, tau ? tau + v_first : NULL, context->tau);
         const cal_status status = cal_plan_run(ensemble->plan, ensemble->state, NULL, NULL, true, NULL);
         if (status != CAL_OK) return status;
-        for (int copy = 0; copy < live; copy++)
-            cal_layout_gather(layout, copy, ensemble->state->context.ydot, NULL,
-                              qdd + (size_t)(group * ensemble->lanes + copy) * v_count);
+        read_lanes(layout->v_position, v_count, live, context->ydot, qdd + v_first);
     }
     return CAL_OK;
 }

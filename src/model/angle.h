@@ -1,4 +1,5 @@
-// Angles with the library's own sine and cosine: a model's constants have the same bits from every compiler and C library.
+// Angles with the library's own sine and cosine: a model's constants have the same bits from every compiler and C
+// library.
 #pragma once
 
 #define CAL_PI 3.14159265358979323846

@@ -1,5 +1,5 @@
-// Collects definitions, and makes a model of copies of them. Everything is checked at the end, in one place, so that bodies
-// may be added in any order; what cannot wait (memory, an uninitialised definition) is remembered until then.
+// Collects definitions, and makes a model of copies of them. Everything is checked at the end, in one place, so that
+// bodies may be added in any order; what cannot wait (memory, an uninitialised definition) is remembered until then.
 #include "model/builder.h"
 #include "base/memory.h"
 #include "base/names.h"
@@ -242,6 +242,7 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = cal_model_validate(model, error)) != CAL_OK) return status;
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
+    cal_model_turn_nodes(model);
     return cal_model_weigh(model, error);
 }
 

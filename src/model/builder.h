@@ -12,5 +12,7 @@ double cal_length(const double* values, int count);
 cal_status cal_model_validate(const cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
+// Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (turn_nodes.c).
+void cal_model_turn_nodes(cal_model* model);
 // Checks that everything that can move has inertia along its motion, and chooses the stiffness of stops (inertia.c).
 cal_status cal_model_weigh(cal_model* model, cal_error* error);

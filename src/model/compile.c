@@ -1,12 +1,12 @@
 // Makes the kinematic tree of nodes from bodies and joints (model.h says what both are).
 //
-//   1  joints are grouped by body; in that order, bodies in the order of their numbers, they get their places in q and v
+//   1  joints are grouped by body; in that order, bodies in the order of their numbers, they get their places in q, v
 //   2  bodies are put in breadth-first order; one that is not reached from the ground hangs on a cycle
 //   3  in that order each joint becomes a node, and the tree of nodes is known
 //   4  inbound: heights and sizes of subtrees; siblings are sorted by kind, falling height, body number
 //   5  outbound: a node's place in walking order is its parent's, plus one, plus the sizes of its elder siblings
-//   6  frames. With X = (R, r) a frame's rotation and origin in another, and J_k = (A_k, a_k) joint k's axes and anchor in
-//      the body's frame, a body with joints 1 … n that hangs by X from its parent's node has nodes at
+//   6  frames. With X = (R, r) a frame's rotation and origin in another, and J_k = (A_k, a_k) joint k's axes and anchor
+//      in the body's frame, a body with joints 1 … n that hangs by X from its parent's node has nodes at
 //         X J_1,  J_1⁻¹ J_2,  …,  J_{n−1}⁻¹ J_n,   and its own frame at J_n⁻¹ in the last one,
 //      so that each joint moves all that come after it. A joint's zero is turned or shifted back from its own frame.
 //   7  bodies add their masses to their nodes: Σ = ∫ x xᵀ dm = R (½ tr I 1 − I) Rᵀ + m c cᵀ
@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"
+#include "model/symmetric.h"
 #include <string.h>
 
 enum { TEXT = 80, MOST_DEGREES = 6 };
@@ -269,7 +270,7 @@ static void add_mass(const cal_body_def* def, const cal_mount* mount, cal_node* 
     cal_multiply33(R, sigma, turned);
     cal_rotate3(R, def->center, center);
     for (int i = 0; i < 3; i++) center[i] += mount->offset[i];
-    static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+    const size_t *rows = cal_symmetric_row, *columns = cal_symmetric_column;
     for (int i = 0; i < 6; i++)
         node->second_moment[i] +=
             cal_dot3(&turned[3 * rows[i]], &R[3 * columns[i]]) + def->mass * center[rows[i]] * center[columns[i]];

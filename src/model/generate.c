@@ -1,13 +1,14 @@
 // Reads a generator's specification, "name:key=value,key=value", and runs the generator.
 #include "model/generate.h"
+#include "model/symmetric.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const cal_generator* const generators[] = {
+enum { GENERATOR_COUNT = 8 };
+static const cal_generator* const generators[GENERATOR_COUNT] = {
     &cal_generator_mobile,   &cal_generator_chain,  &cal_generator_tree,     &cal_generator_pendulum,
     &cal_generator_stickman, &cal_generator_figure, &cal_generator_humanoid, &cal_generator_random,
 };
-enum { GENERATOR_COUNT = (int)(sizeof generators / sizeof *generators) };
 
 const char* cal_generator_name(int index) {
     return index >= 0 && index < GENERATOR_COUNT ? generators[index]->name : NULL;
@@ -134,7 +135,7 @@ void cal_shape_capsule(cal_body_def* def, const double from[3], const double to[
     const double along = cylinder * square / 2.0 + ball * 0.4 * square;
     const double across = cylinder * (length * length / 12.0 + square / 4.0) +
                           ball * (0.4 * square + length * length / 4.0 + 0.375 * length * radius);
-    static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+    const size_t *rows = cal_symmetric_row, *columns = cal_symmetric_column;
     for (int i = 0; i < 6; i++) {
         const double direction = length > 0.0 ? axis[rows[i]] * axis[columns[i]] / (length * length) : 0.0;
         def->inertia[i] = (i < 3 ? across : 0.0) + (along - across) * direction;

@@ -1,7 +1,7 @@
 // Generators: models made from a name and a few parameters. One family a file.
 //
-// A family lists its parameters once, as a macro over three kinds of row, and gets from it the table that the parser reads,
-// the indices of the values, and the help text:
+// A family lists its parameters once, as a macro over three kinds of row, and gets from it the table that the parser
+// reads, the indices of the values, and the help text:
 //
 //     #define PARAMETERS(NUMBER, INTEGER, CHOICE)                 key, default, least, most, meaning
 //         INTEGER(n, 36, 1, 10000000, "number of links")

@@ -1,5 +1,5 @@
-// The benchmark figure: a free pelvis and thirty revolute joints, each on a link with a mass of its own, as a robot's motors
-// have: 3 waist + 1 neck + 2 · 7 arm + 2 · 6 leg.
+// The benchmark figure: a free pelvis and thirty revolute joints, each on a link with a mass of its own, as a robot's
+// motors have: 3 waist + 1 neck + 2 · 7 arm + 2 · 6 leg.
 #include "model/limbs.h"
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER)

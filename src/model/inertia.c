@@ -1,21 +1,21 @@
 // Is there inertia along every motion? And how stiff should stops be?
 //
 // The mass matrix at the start position is positive definite exactly if every pivot of its factorisation is, and the
-// articulated-body recursion is that factorisation (Jung's equation (2)), inbound: with L the articulated inertia of a node
-// and s a degree of freedom,
+// articulated-body recursion is that factorisation (Jung's equation (2)), inbound: with L the articulated inertia of a
+// node and s a degree of freedom,
 //
-//     D = sᵀ L s + armature,     L ← L − L s sᵀ L / D  for each s of the joint,     then moved to the parent and added there.
+//     D = sᵀ L s + armature,  L ← L − L s sᵀ L / D  for each s of the joint,  then moved to the parent and added there.
 //
 // D vanishes where a motion carries no mass: a massless leaf, a point mass on its own axis, two joints on one line. In
-// floating point it vanishes by cancellation, so it is compared with sᵀ F s, where F is the inertia before the children's
-// joints were eliminated, plus the trace of the node's own J, from which rounding leaves something about any axis. Massless
-// nodes hand on their F instead of their L, so that cancellation over several is seen.
+// floating point it vanishes by cancellation, so it is compared with sᵀ F s, where F is the inertia before the
+// children's joints were eliminated, plus the trace of the node's own J, from which rounding leaves something about any
+// axis. Massless nodes hand on their F instead of their L, so that cancellation over several is seen.
 //
 // Inertias are 6 × 6 with angular components first: torque = J α + H a, force = Hᵀ α + M a. For a rigid body M = m 1,
 // H = [m c]×, J = tr Σ 1 − Σ.
 //
-// Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below it, taken
-// as one rigid body at the start position, along the joint.
+// Stops: a joint with limits but no limit_stiffness gets k = (2π · 10 Hz)² times the inertia of all that hangs below
+// it, taken as one rigid body at the start position, along the joint.
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"
@@ -35,8 +35,8 @@ typedef struct arrival {
     int32_t depth; // of the children
 } arrival;
 
-// Arrivals that wait for their parents. Nodes are visited in reverse walking order, so the deepest is always on top, and a
-// chain needs one at a time, however long.
+// Arrivals that wait for their parents. Nodes are visited in reverse walking order, so the deepest is always on top,
+// and a chain needs one at a time, however long.
 typedef struct stack {
     arrival* items;
     size_t count, capacity;
@@ -67,8 +67,8 @@ static void add(inertia* sum, const inertia* term) {
 static void turn(const double R[9], const double B[9], double out[9]) {
     double RB[9];
     cal_multiply33(R, B, RB);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) out[3 * i + j] = cal_dot3(&RB[3 * i], &R[3 * j]);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) out[3 * i + j] = cal_dot3(&RB[3 * i], &R[3 * j]);
 }
 
 // The same inertia seen from the parent: R turns into its axes, r is the node's origin there.
@@ -83,12 +83,16 @@ static inertia move(const inertia* I, const double R[9], const double r[3]) {
     cal_multiply33(cross, out.M, term);
     for (int i = 0; i < 9; i++) out.H[i] = H[i] + term[i];
     cal_multiply33(out.H, cross, term);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) out.J[3 * i + j] += cal_dot3(&cross[3 * i], &H[3 * j]) - term[3 * i + j];
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) out.J[3 * i + j] += cal_dot3(&cross[3 * i], &H[3 * j]) - term[3 * i + j];
     return out;
 }
 
-static double diagonal(const inertia* I, int degree) { return degree < 3 ? I->J[4 * degree] : I->M[4 * (degree - 3)]; }
+static double diagonal(const inertia* I, int degree) {
+    const double* block = degree < 3 ? I->J : I->M;
+    const int i = degree % 3;
+    return block[4 * i];
+}
 
 // L ← L − U Uᵀ / D, with U the column of a degree of freedom.
 static void eliminate(inertia* L, int degree, double D) {

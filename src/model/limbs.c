@@ -1,5 +1,5 @@
-// Turns a table of segments into bodies. The right side mirrors the left: positions (x, −y, z), axes of rotation (−x, y, −z), so
-// that equal joint angles are mirror images.
+// Turns a table of segments into bodies. The right side mirrors the left: positions (x, −y, z), axes of rotation (−x,
+// y, −z), so that equal joint angles are mirror images.
 #include "model/limbs.h"
 #include "model/angle.h"
 #include <stdio.h>
@@ -30,7 +30,7 @@ static cal_joint_def make_joint(const cal_segment* segment, const char* name, in
 
 void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, bool detailed, double start,
                       double gravity) {
-    int bodies[MOST_SEGMENTS][SIDES];
+    int bodies[MOST_SEGMENTS][SIDES] = {{0}};
     cal_builder_set_gravity(builder, (double[3]){0.0, 0.0, -gravity});
     for (int i = 0; i < count; i++) {
         if (segments[i].detail && !detailed) continue;

@@ -1,5 +1,5 @@
-// Human figures as tables of segments. x points forward, y left, z up. A paired segment is given for the left side, and made
-// for both: "left_foot", "right_foot".
+// Human figures as tables of segments. x points forward, y left, z up. A paired segment is given for the left side, and
+// made for both: "left_foot", "right_foot".
 #pragma once
 #include "model/generate.h"
 

@@ -1,13 +1,14 @@
 // Jung's mobiles: s stages of chains of wedges; each chain ends in a plateau, a cone, from whose brim o chains hang.
 //
-//            ____ 2a
-//            \  /|            chain 0 hangs from the ground; chain i > 0 from the plateau of chain (i − 1) / o,
-//             \/ | h          as its chain (i − 1) mod o. Body i · l + k is link k of chain i, the plateau has k = l − 1.
-//            (__)|
-//           2b + 2c
+//            2a
+//          ______          chain 0 hangs from the ground; chain i > 0 from the plateau of chain (i − 1) / o,
+//         /      \         as its chain (i − 1) mod o. Body i · l + k is link k of chain i, the plateau has
+//        /        \  h     k = l − 1. A wedge's bottom is round at both ends: half discs of radius c on a
+//       (__________)       rectangle of length 2b.
+//         2b + 2c
 //
 // A body's origin is the centre of its upper edge, x along the edge, y up; it turns about x. With
-// x₂ = a − (y/h)(b − a) + √(y²c²/h² − z²) and z₂ = −yc/h for −h ≤ y ≤ 0 (Appendix II, with the mass corrected to a third):
+// x₂ = a − (y/h)(b − a) + √(y²c²/h² − z²) and z₂ = −yc/h for −h ≤ y ≤ 0 (Appendix II, the mass corrected to a third):
 //
 //     m    = ρch (2a + 4b + πc) / 3
 //     m s  = (0, −ρch² (4a + 12b + 3πc) / 12, 0)

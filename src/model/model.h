@@ -9,7 +9,8 @@
 //        nodes:  torso ──── hip x ──── hip y = thigh + plate ──── knee = shank
 //
 // A node's frame has its origin at the joint's anchor and, for one-degree joints, its z along the joint's axis. So a
-// revolute joint is always a rotation about z, and a prismatic one a translation along z.
+// revolute joint is always a rotation about z, and a prismatic one a translation along z. Its x is turned so that the
+// second moment's xy entry is zero.
 //
 // The order of children fixes the order of every sum, so it must not depend on the lanes: children are ordered by the
 // kind of their joint, then by falling height of their subtree (so that lanes stay alive together), then by number.

@@ -1,8 +1,9 @@
-// Random trees of every kind of joint, for checking properties: several joints on a body, fixed bodies, free roots, anchors
-// away from origins, zeros, armatures. Every body has mass and inertia, and axes of one body are at right angles, so that
-// mass matrices are well conditioned.
+// Random trees of every kind of joint, for checking properties: several joints on a body, fixed bodies, free roots,
+// anchors away from origins, zeros, armatures. Every body has mass and inertia, and axes of one body are at right
+// angles, so that mass matrices are well conditioned.
 #include "base/random.h"
 #include "model/generate.h"
+#include "model/symmetric.h"
 #include <string.h>
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
@@ -55,7 +56,7 @@ static void random_mass(cal_random* random, cal_body_def* def) {
     random_vector(random, 0.2, def->center, 3);
     for (int i = 0; i < 3; i++) sigma[i] = def->mass * cal_random_between(random, 0.01, 0.05);
     const double trace = sigma[0] + sigma[1] + sigma[2];
-    static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+    const size_t *rows = cal_symmetric_row, *columns = cal_symmetric_column;
     for (int i = 0; i < 6; i++) {
         const double *a = &R[3 * rows[i]], *b = &R[3 * columns[i]];
         def->inertia[i] =
@@ -92,7 +93,7 @@ static void add_joints(cal_random* random, const double* values, cal_builder* bu
     double q[4], R[9];
     random_quaternion(random, q);
     cal_quaternion_matrix(q, R);
-    for (int i = 0; i < joints->count; i++) {
+    for (size_t i = 0; i < (size_t)joints->count; i++) {
         cal_joint_def joint = cal_default_joint_def();
         joint.kind = joints->kinds[i];
         memcpy(joint.axis, &R[3 * i], sizeof joint.axis);

@@ -1,5 +1,5 @@
-// Armstrong's man of twelve links in a tree of height four: the torso is the root, the head, lower arms and lower legs are
-// the leaves, all hinges are balls.
+// Armstrong's man of twelve links in a tree of height four: the torso is the root, the head, lower arms and lower legs
+// are the leaves, all hinges are balls.
 #include "model/limbs.h"
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER)

@@ -1,7 +1,7 @@
 // Checks definitions one by one; what concerns the tree as a whole is checked where it is made (compile.c, inertia.c).
 //
-// Inertia. With Σ = ∫ x xᵀ dm about the centre of mass, I = tr Σ 1 − Σ and Σ = ½ tr I 1 − I. A real mass distribution has a
-// positive semi-definite Σ, and its eigenvalues ½ (I₂ + I₃ − I₁) … are what the triangle inequality is about.
+// Inertia. With Σ = ∫ x xᵀ dm about the centre of mass, I = tr Σ 1 − Σ and Σ = ½ tr I 1 − I. A real mass distribution
+// has a positive semi-definite Σ, and its eigenvalues ½ (I₂ + I₃ − I₁) … are what the triangle inequality is about.
 #include "model/builder.h"
 
 enum { TEXT = 80 };

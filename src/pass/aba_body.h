@@ -102,11 +102,27 @@ LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
                 (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)}, R.z};
 }
 
+// Σ in the world's axes. With Σ_xy = 0 in the node's axes x, y, z (columns of E): Σ = λ 1 + x pᵀ + p xᵀ + y rᵀ + r yᵀ,
+// λ = Σ_zz, p = ½(Σ_xx − λ) x + Σ_xz z, r = ½(Σ_yy − λ) y + Σ_yz z.
+#define second_moment LANE(cal_second_moment)
+LANE_INLINE s3 second_moment(int kind, m3 E, const double* constants) {
+    const s3 S = load_symmetric(constants, CAL_CONSTANT_SECOND);
+    if (kind == CAL_BALL || kind == CAL_FREE) return s3_congruent(E, S);
+    const v3 x = E.x, y = E.y, p = v3_fma_scale(E.z, S.xz, v3_scale(x, S.xx)), r = v3_fma_scale(E.z, S.yz, v3_scale(y, S.yy));
+#define HALF(i) lane_fma(y.i, r.i, x.i * p.i)
+#define ENTRY(i, j) lane_fma(r.i, y.j, lane_fma(y.i, r.j, lane_fma(p.i, x.j, x.i * p.j)))
+    const s3 out = {S.zz + (HALF(x) + HALF(x)), S.zz + (HALF(y) + HALF(y)), S.zz + (HALF(z) + HALF(z)),
+                    ENTRY(x, y), ENTRY(x, z), ENTRY(y, z)};
+#undef HALF
+#undef ENTRY
+    return out;
+}
+
 // f⁰, n⁰, Θ and h of a node from its motion; external: 15 components or NULL.
 #define bias LANE(cal_bias)
-LANE_INLINE void bias(m3 E, m3 A, v3 a, const double* constants, const double* external, double* scratch) {
+LANE_INLINE void bias(int kind, m3 E, m3 A, v3 a, const double* constants, const double* external, double* scratch) {
     const v3 h = m3_times(E, load3(constants, CAL_CONSTANT_MOMENT));
-    const s3 S = s3_congruent(E, load_symmetric(constants, CAL_CONSTANT_SECOND));
+    const s3 S = second_moment(kind, E, constants);
     v3 f = m3_fma_times(A, h, v3_scale(a, LOAD(constants, CAL_CONSTANT_MASS)));
     v3 n = v3_cross(h, a);
     // ε:(AΣ): x = (AΣ)_zy − (AΣ)_yz and so on round.
@@ -172,7 +188,7 @@ LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* co
         store_columns(record, LANE(FREE_E), m->E);
     }
     m->A = spin_matrix(m->w, m->al);
-    bias(m->E, m->A, m->a, constants, external, scratch);
+    bias(kind, m->E, m->A, m->a, constants, external, scratch);
 }
 
 // The node's own inertia and bias added to what came from below.

@@ -81,7 +81,7 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
         const v3 w_above = before3(spin);
         run_sums(swing, v3_cross(w_above, zv));
         run_sums(pull, m3_times(spin_matrix(w_above, before3(swing)), d));
-        bias(own, spin_matrix(here3(spin), here3(swing)), here3(pull), at.constants, at.external, at.scratch);
+        bias(CAL_REVOLUTE, own, spin_matrix(here3(spin), here3(swing)), here3(pull), at.constants, at.external, at.scratch);
         advance_rows(trail, CAL_DOWN_COUNT);
     }
     // Dead lanes repeat the last live one's motion (they turn and move by nothing), so column W − 1 is the chain's end.

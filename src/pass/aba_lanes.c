@@ -68,22 +68,20 @@ void KERNEL(cal_aba_acceleration)(const cal_context* context, int index) {
     RUN(accelerate_column, context, &context->layout->columns[index]);
 }
 
-// Adds what a column left in its slot to the sums at its parent's end, rank by rank.
+// Adds what a column left in its slot to the sums at its parent's end, in the order of the parent's children.
 void KERNEL(cal_aba_pull)(const cal_context* context, int index) {
     const cal_column* column = &context->layout->columns[index];
     if (column->parent < 0) return;
     const cal_column* parent = &context->layout->columns[column->parent];
     const double* from = context->scratch + column->up_slot;
     double* to = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-    const int lanes = column->lanes;
-    if (column->aligned && lanes == CAL_WIDTH && parent->lanes == CAL_WIDTH) {
+    if (column->aligned && column->lanes == CAL_WIDTH && parent->lanes == CAL_WIDTH) {
         for (int i = 0; i < CAL_UP_COUNT * CAL_WIDTH; i++) to[i] += from[i];
         return;
     }
-    for (int rank = 0; rank < column->rank_count; rank++)
-        for (int l = 0; l < lanes; l++)
-            if (column->parent_lane[l] >= 0 && column->rank[l] == rank) {
-                double* own = to + column->parent_lane[l];
-                for (int i = 0; i < CAL_UP_COUNT; i++) own[i * CAL_WIDTH] += from[i * CAL_WIDTH + l];
-            }
+    for (int k = 0; k < column->pull_count; k++) {
+        const int l = column->pull_order[k];
+        double* own = to + column->parent_lane[l];
+        for (int i = 0; i < CAL_UP_COUNT; i++) own[i * CAL_WIDTH] += from[i * CAL_WIDTH + l];
+    }
 }

@@ -48,15 +48,14 @@ void cal_sums_add(const cal_context* context, int index) {
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
-    const int width = layout->width, lanes = column->lanes;
+    const int width = layout->width, count = context->solver_ops->sum_count;
     const double* from = context->scratch + column->up_slot;
     double* to = end_sums(context, column->parent);
-    if (column->is_first) memset(to, 0, sizeof(double) * (size_t)(context->solver_ops->sum_count * width));
-    for (int k = 0; k < context->solver_ops->sum_count; k++)
-        for (int rank = 0; rank < column->rank_count; rank++)
-            for (int lane = 0; lane < lanes; lane++)
-                if (column->parent_lane[lane] >= 0 && column->rank[lane] == rank) {
-                    double* own = &to[k * width + column->parent_lane[lane]];
-                    *own = join(*own, from[k * width + lane], k < context->solver_ops->max_count);
-                }
+    if (column->is_first) memset(to, 0, sizeof(double) * (size_t)(count * width));
+    for (int i = 0; i < column->pull_count; i++) {
+        const int lane = column->pull_order[i];
+        double* own = to + column->parent_lane[lane];
+        for (int k = 0; k < count; k++)
+            own[k * width] = join(own[k * width], from[k * width + lane], k < context->solver_ops->max_count);
+    }
 }

@@ -252,13 +252,13 @@ static void lay_column(workshop* shop, const seed* start) {
     cal_column* column = &layout->columns[index];
     *column = (cal_column){.first_block = layout->block_count, .kind = start->kind, .parent = start->parent, .aligned = true};
     memcpy(column->parent_lane, start->parent_lane, sizeof column->parent_lane);
-    memcpy(column->rank, start->rank, sizeof column->rank);
-    for (int lane = 0; lane < width; lane++)
-        if (start->nodes[lane] >= 0) {
-            if (column->rank[lane] >= column->rank_count) column->rank_count = (int8_t)(column->rank[lane] + 1);
-            if (column->parent_lane[lane] != lane) column->aligned = false;
-        }
-    if (column->rank_count > 1) column->aligned = false;
+    // A parent's children lie in lanes of rising rank; the ranks of different parents do not matter to each other.
+    for (int rank = 0; rank < width; rank++)
+        for (int lane = 0; lane < width; lane++)
+            if (start->nodes[lane] >= 0 && start->rank[lane] == rank) {
+                column->pull_order[column->pull_count++] = (int8_t)lane;
+                if (column->parent_lane[lane] != lane) column->aligned = false;
+            }
     column->is_first = start->parent < 0 ? index == 0 : layout->columns[start->parent].child_count == 0;
     if (start->parent >= 0) layout->columns[start->parent].child_count++;
     if (width > 1 && live_lanes(start->nodes, width) == 1) lay_long(shop, column, start->nodes[0]);
@@ -289,6 +289,10 @@ static void fill_constants(cal_layout* layout, int block, int lane) {
         values[CAL_CONSTANT_MASS] = n->mass;
         memcpy(values + CAL_CONSTANT_MOMENT, n->moment, sizeof n->moment);
         memcpy(values + CAL_CONSTANT_SECOND, n->second_moment, sizeof n->second_moment);
+        if (cal_kind_v(n->kind) == 1) {
+            values[CAL_CONSTANT_SECOND] = 0.5 * (n->second_moment[0] - n->second_moment[2]);
+            values[CAL_CONSTANT_SECOND + 1] = 0.5 * (n->second_moment[1] - n->second_moment[2]);
+        }
         values[CAL_CONSTANT_ARMATURE] = n->armature;
     }
     double* out = layout->constants + (size_t)block * CAL_CONSTANT_COUNT * (size_t)width + (size_t)lane;

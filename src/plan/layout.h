@@ -46,9 +46,9 @@ typedef struct cal_column {
     bool is_first;                    // of its parent's child columns
     bool has_passive;                 // some node has damping or a spring of one degree
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
-    int8_t rank[CAL_MAX_LANES];        // of each lane among its parent's children within this column: 0, 1, …
-    int8_t rank_count;                 // how many times the parent must add
-    bool aligned;                      // rank_count = 1 and every live lane hangs under its own lane
+    int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
+    int8_t pull_count;
+    bool aligned;                      // every live lane hangs under its own lane
 } cal_column;
 
 // A scalar force on one lane's degree of freedom that is not linear: the rare ones, kept out of the lanes.
@@ -81,6 +81,8 @@ typedef struct cal_layout {
 } cal_layout;
 
 // What a block's constants are, in this order: rotation (9, rows), offset (3), mass, moment (3), second moment (6), armature.
+// The second moment Σ of a ball or a free joint is xx, yy, zz, xy, xz, yz; of a joint of one degree, whose xy is zero,
+// ½(xx − zz), ½(yy − zz), zz, 0, xz, yz.
 enum {
     CAL_CONSTANT_ROTATION = 0,
     CAL_CONSTANT_OFFSET = 9,

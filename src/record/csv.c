@@ -17,18 +17,20 @@ struct cal_csv {
 };
 
 // Names of a joint's numbers after the joint's own: positions, then velocities.
-static const char* const one_degree_components[] = {"q", "v"};
-static const char* const ball_components[] = {"qw", "qx", "qy", "qz", "wx", "wy", "wz"};
+static const char* const one_degree_components[] = {"q", "v", NULL};
+static const char* const ball_components[] = {"qw", "qx", "qy", "qz", "wx", "wy", "wz", NULL};
 static const char* const free_components[] = {"x",  "y",  "z",  "qw", "qx", "qy", "qz",
-                                              "vx", "vy", "vz", "wx", "wy", "wz"};
+                                              "vx", "vy", "vz", "wx", "wy", "wz", NULL};
 
 static const char* const* component_names(cal_joint_kind kind) {
     return kind == CAL_BALL ? ball_components : kind == CAL_FREE ? free_components : one_degree_components;
 }
 
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
-    if (isnan(value)) return strcpy(text, "nan");
-    if (isinf(value)) return strcpy(text, value > 0 ? "inf" : "-inf");
+    if (!isfinite(value)) {
+        snprintf(text, CAL_NUMBER_CAPACITY, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return text;
+    }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
@@ -63,10 +65,9 @@ static void write_header(FILE* file, const cal_model* model) {
         cal_joint_def def;
         cal_model_joint(model, joint, &def, NULL, NULL, NULL);
         const char* name = def.name ? def.name : cal_model_joint_name(model, joint, text, sizeof text);
-        int count = cal_joint_q_count(def.kind) + cal_joint_v_count(def.kind);
-        for (int c = 0; c < count; c++) {
+        for (const char* const* component = component_names(def.kind); *component; component++) {
             fputc(',', file);
-            write_quoted(file, name, component_names(def.kind)[c]);
+            write_quoted(file, name, *component);
         }
     }
     fputs(",energy_kinetic,energy_potential\n", file);

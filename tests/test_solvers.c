@@ -1,0 +1,537 @@
+// Solvers against closed forms: the pendulum (Jacobi's elliptic functions), the symmetric top, the thrown mass.
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- Closed forms -------------------------------------------------------------------------------------------------------------
+
+enum { SCALE_STEPS = 12 };
+
+// Jacobi's amplitude am(u, k) by the arithmetic-geometric mean; quarter: the quarter period K(k).
+static double amplitude(double u, double k, double* quarter) {
+    double a[SCALE_STEPS + 1] = {1.0}, c[SCALE_STEPS + 1] = {k}, b = sqrt(1.0 - k * k), scale = 1.0;
+    for (int n = 1; n <= SCALE_STEPS; n++) {
+        a[n] = 0.5 * (a[n - 1] + b);
+        c[n] = 0.5 * (a[n - 1] - b);
+        b = sqrt(a[n - 1] * b);
+        scale *= 2.0;
+    }
+    *quarter = acos(-1.0) / (2.0 * a[SCALE_STEPS]);
+    double phi = scale * a[SCALE_STEPS] * u;
+    for (int n = SCALE_STEPS; n > 0; n--) phi = 0.5 * (phi + asin(c[n] / a[n] * sin(phi)));
+    return phi;
+}
+
+// A pendulum of 1 m released at rest: sin(θ/2) = k sn(ω t + K, k), k = sin(θ₀/2).
+static void pendulum_at(double start, double time, double* angle, double* speed) {
+    const double omega = sqrt(9.81), k = sin(0.5 * start);
+    double quarter = 0.0;
+    amplitude(0.0, k, &quarter);
+    const double phi = amplitude(omega * time + quarter, k, &quarter);
+    *angle = 2.0 * asin(k * sin(phi));
+    *speed = 2.0 * k * omega * cos(phi);
+}
+
+static const double START = 1.5;
+
+static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) {
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    if (cal_sim_create(model, def, &sim, &error)) fail_msg("%s", error.text);
+    return sim;
+}
+
+static void advance(cal_sim* sim, double time) {
+    cal_error error = {0};
+    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+}
+
+static double pendulum_error(const cal_sim_def* def, double time) {
+    cal_model* model = cal_test_model("pendulum:start=1.5");
+    cal_sim* sim = open_sim(model, def);
+    double angle, speed;
+    advance(sim, time);
+    pendulum_at(START, time, &angle, &speed);
+    const double error = fmax(fabs(cal_sim_q(sim)[0] - angle), fabs(cal_sim_v(sim)[0] - speed));
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+    return error;
+}
+
+static bool has_solver(const char* name) {
+    for (int i = 0; cal_solver_name(i); i++)
+        if (strcmp(cal_solver_name(i), name) == 0) return true;
+    return false;
+}
+
+// --- Orders ----------------------------------------------------------------------------------------------------------------------
+
+// A loose tolerance and a bound on the step make the variable-step methods take that step; the fixed ones take it anyway.
+static void test_observed_order(void** state) {
+    (void)state;
+    // Step doubling extrapolates, which adds an order.
+    static const struct {
+        const char* solver;
+        double order, step;
+    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02}, {"rk4", 4.0, 0.02}, {"rkg", 5.0, 0.08}, {"rkf", 5.0, 0.08}};
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = methods[i].solver;
+        def.relative = 0.1;
+        double errors[2];
+        for (int half = 0; half < 2; half++) {
+            def.step = def.largest_step = methods[i].step / (half + 1);
+            errors[half] = pendulum_error(&def, 3.2);
+        }
+        const double order = log2(errors[0] / errors[1]);
+        if (!(fabs(order - methods[i].order) < 0.45))
+            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order, methods[i].order, errors[0],
+                     errors[1]);
+    }
+}
+
+static void test_error_follows_tolerance(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"gear", "rki", "rkg", "rkf", "bdf"};
+    for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
+        if (!has_solver(solvers[i])) continue;
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = solvers[i];
+        def.relative = 1e-4;
+        const double loose = pendulum_error(&def, 5.0);
+        def.relative = 1e-8;
+        const double tight = pendulum_error(&def, 5.0), slope = log10(loose / tight) / 4.0;
+        if (!(slope > 0.6 && slope < 1.4 && tight < 1e-5))
+            fail_msg("%s: errors %.3g at 1e-4 and %.3g at 1e-8", solvers[i], loose, tight);
+    }
+}
+
+static void test_gear_uses_high_orders(void** state) {
+    (void)state;
+    int64_t evaluations[2];
+    cal_model* model = cal_test_model("pendulum:start=1.5");
+    for (int bounded = 0; bounded < 2; bounded++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.relative = 1e-11;
+        def.largest_order = bounded ? 3 : 0;
+        cal_sim* sim = open_sim(model, &def);
+        cal_sim_report report;
+        advance(sim, 5.0);
+        cal_sim_get_report(sim, &report);
+        evaluations[bounded] = report.evaluations;
+        if (bounded) assert_in_range(report.order, 1, 3);
+        else assert_in_range(report.order, 7, 12);
+        cal_sim_destroy(sim);
+    }
+    assert_true(evaluations[1] > 4 * evaluations[0]);
+    cal_model_destroy(model);
+}
+
+// --- Dense output ------------------------------------------------------------------------------------------------------------------
+
+static void test_samples_are_as_good_as_steps_and_free(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum:start=1.5");
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = cal_solver_name(i);
+        def.relative = 1e-7;
+        cal_sim *sampled = open_sim(model, &def), *straight = open_sim(model, &def);
+        double worst = 0.0;
+        for (int k = 1; k <= 1000; k++) {
+            double angle, speed;
+            advance(sampled, 0.004 * k);
+            pendulum_at(START, 0.004 * k, &angle, &speed);
+            worst = fmax(worst, fmax(fabs(cal_sim_q(sampled)[0] - angle), fabs(cal_sim_v(sampled)[0] - speed)));
+        }
+        advance(straight, 0.004 * 1000);
+        cal_sim_report with, without;
+        cal_sim_get_report(sampled, &with);
+        cal_sim_get_report(straight, &without);
+        cal_test_expect_below(worst, strcmp(def.solver, "euler") == 0 ? 0.05 : 2e-5, "samples", def.solver);
+        if (with.evaluations != without.evaluations)
+            fail_msg("%s: %lld evaluations with samples, %lld without", def.solver, (long long)with.evaluations,
+                     (long long)without.evaluations);
+        assert_true(cal_sim_hash(sampled) == cal_sim_hash(straight));
+        cal_sim_destroy(sampled);
+        cal_sim_destroy(straight);
+    }
+    cal_model_destroy(model);
+}
+
+// --- Rotations -----------------------------------------------------------------------------------------------------------------------
+
+static const double I1 = 2.0, I3 = 0.7, SPIN[3] = {1.1, -0.4, 2.3};
+
+static cal_model* top_model(cal_joint_kind kind) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_builder_set_gravity(builder, (const double[3]){0.0, 0.0, 0.0});
+    cal_body_def body = cal_default_body_def();
+    body.mass = 3.0;
+    body.inertia[0] = body.inertia[1] = I1, body.inertia[2] = I3;
+    cal_joint_def joint = cal_default_joint_def();
+    joint.kind = kind;
+    for (int i = 0; i < 7; i++) joint.initial_q[i] = 0.0;
+    joint.initial_q[kind == CAL_FREE ? 3 : 0] = 1.0;
+    for (int i = 0; i < 3; i++) joint.initial_v[(kind == CAL_FREE ? 3 : 0) + i] = SPIN[i];
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+static void quaternion_product(const double a[4], const double b[4], double out[4]) {
+    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+}
+
+static void rotation_by(const double vector[3], double out[4]) {
+    const double angle = sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
+    out[0] = cos(0.5 * angle);
+    for (int i = 0; i < 3; i++) out[1 + i] = angle > 0.0 ? sin(0.5 * angle) * vector[i] / angle : 0.0;
+}
+
+// ω = L/I₁ + (1 − I₃/I₁) ω₃ e₃: a steady turn about L in space after a steady turn about the body's own axis.
+static void top_at(double time, double q[4], double w[3]) {
+    const double L[3] = {I1 * SPIN[0] / I1 * time, I1 * SPIN[1] / I1 * time, I3 * SPIN[2] / I1 * time};
+    const double rate = (1.0 - I3 / I1) * SPIN[2], own[3] = {0.0, 0.0, rate * time};
+    double space[4], body[4];
+    rotation_by(L, space);
+    rotation_by(own, body);
+    quaternion_product(space, body, q);
+    w[0] = cos(rate * time) * SPIN[0] + sin(rate * time) * SPIN[1];
+    w[1] = -sin(rate * time) * SPIN[0] + cos(rate * time) * SPIN[1];
+    w[2] = SPIN[2];
+}
+
+static double top_error(cal_joint_kind kind, const cal_sim_def* def, double time, double* length_error) {
+    cal_model* model = top_model(kind);
+    cal_sim* sim = open_sim(model, def);
+    advance(sim, time);
+    const double *q = cal_sim_q(sim) + (kind == CAL_FREE ? 3 : 0), *v = cal_sim_v(sim) + (kind == CAL_FREE ? 3 : 0);
+    double exact[4], w[3], error = 0.0, dot = 0.0, length = 0.0;
+    top_at(time, exact, w);
+    for (int i = 0; i < 4; i++) dot += q[i] * exact[i], length += q[i] * q[i];
+    for (int i = 0; i < 4; i++) error = fmax(error, fabs(q[i] - (dot < 0.0 ? -exact[i] : exact[i])));
+    for (int i = 0; i < 3; i++) error = fmax(error, fabs(v[i] - w[i]));
+    *length_error = fabs(sqrt(length) - 1.0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+    return error;
+}
+
+static void test_top_keeps_unit_quaternions_and_accuracy(void** state) {
+    (void)state;
+    static const cal_joint_kind kinds[] = {CAL_BALL, CAL_FREE};
+    for (int i = 0; cal_solver_name(i); i++)
+        for (int k = 0; k < 2; k++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = cal_solver_name(i);
+            def.relative = 1e-8;
+            double length = 0.0;
+            const double error = top_error(kinds[k], &def, 7.77, &length);
+            cal_test_expect_below(error, strcmp(def.solver, "euler") == 0 ? 0.05 : 1e-5, "top", def.solver);
+            cal_test_expect_below(length, strcmp(def.solver, "bdf") == 0 ? 1e-8 : 1e-14, "length of the quaternion", def.solver);
+        }
+}
+
+static void test_rotations_keep_the_order(void** state) {
+    (void)state;
+    static const struct {
+        const char* solver;
+        double order, step;
+    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02}, {"rk4", 4.0, 0.05}, {"rkg", 5.0, 0.1}, {"rkf", 5.0, 0.1}};
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = methods[i].solver;
+        def.relative = 0.1;
+        double errors[2], length = 0.0;
+        for (int half = 0; half < 2; half++) {
+            def.step = def.largest_step = methods[i].step / (half + 1);
+            errors[half] = top_error(CAL_BALL, &def, 4.0, &length);
+        }
+        const double order = log2(errors[0] / errors[1]);
+        if (!(order > methods[i].order - 0.45))
+            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order, methods[i].order, errors[0],
+                     errors[1]);
+    }
+}
+
+// A body that spins steadily about a main axis is exact for any step of the exponential map.
+static void test_steady_spin_is_exact_for_fixed_steps(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"euler", "rk4"};
+    cal_model* model = top_model(CAL_FREE);
+    for (int i = 0; i < 2; i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = solvers[i];
+        def.step = 0.25;
+        cal_sim* sim = open_sim(model, &def);
+        const double v[6] = {0.0, 0.0, 0.0, 0.0, 0.0, 3.0};
+        assert_int_equal(cal_sim_set(sim, 0.0, NULL, v, NULL), CAL_OK);
+        advance(sim, 2.0);
+        const double* q = cal_sim_q(sim) + 3;
+        cal_test_expect_below(fmax(fabs(q[0] - cos(3.0)), fabs(q[3] - sin(3.0))), 1e-13, "spin", solvers[i]);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
+// --- Long runs, jumps, forces ----------------------------------------------------------------------------------------------------------
+
+static void test_gear_keeps_the_energy_of_a_mobile(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("mobile:s=1,l=12,h=0.8333333333333333,a=0.2,b=0.3,c=0.2,rho=2");
+    cal_sim_def def = cal_default_sim_def();
+    def.relative = 1e-8;
+    cal_sim* sim = open_sim(model, &def);
+    double kinetic, potential, largest = 0.0, worst = 0.0;
+    assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
+    const double start = kinetic + potential;
+    for (int k = 1; k <= 1000; k++) {
+        advance(sim, 0.1 * k);
+        assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
+        largest = fmax(largest, kinetic);
+        worst = fmax(worst, fabs(kinetic + potential - start));
+    }
+    cal_test_expect_below(worst / largest, 1e-6, "energy drift over 100 s", "mobile of 12 links");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// A bob of 1 kg 1 m from its axis without gravity: q̈ = τ.
+static void test_restart_where_the_force_jumps(void** state) {
+    (void)state;
+    cal_model* model = top_model(CAL_FREE);
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = cal_solver_name(i);
+        cal_sim* sim = open_sim(model, &def);
+        const double still[6] = {0.0}, centre[3] = {0.0}, none[3] = {0.0}, up[3] = {0.0, 0.0, 6.0}, tau[6] = {0.0, 0.0, -12.0};
+        assert_int_equal(cal_sim_set(sim, 0.0, NULL, still, NULL), CAL_OK);
+        assert_int_equal(cal_sim_push(sim, 0, up, none, centre), CAL_OK);
+        advance(sim, 1.0);
+        assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
+        advance(sim, 2.0);
+        assert_int_equal(cal_sim_release(sim), CAL_OK);
+        advance(sim, 3.0);
+        // Accelerations 2, −2, −4 m/s² for a second each: z = 1 + 1 + (0 − 2), v = 2 − 2 − 4.
+        const double bound = strcmp(def.solver, "euler") == 0 ? 0.02 : 2e-3;
+        cal_test_expect_below(fabs(cal_sim_q(sim)[2] - (1.0 + 1.0 - 2.0)), bound, "height", def.solver);
+        cal_test_expect_below(fabs(cal_sim_v(sim)[2] + 4.0), bound, "speed", def.solver);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
+static void add_damping(cal_force_context* context, void* user) {
+    const double damping = *(const double*)user;
+    for (int i = 0; i < cal_model_v_count(context->model); i++) context->tau[i] -= damping * context->v[i];
+}
+
+static void test_callback_acts_like_the_model(void** state) {
+    (void)state;
+    double damping = 0.3;
+    cal_model* inside = cal_test_model("pendulum:start=1.5,damping=0.3");
+    cal_model* outside = cal_test_model("pendulum:start=1.5");
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = cal_solver_name(i);
+        cal_sim* model_damped = open_sim(inside, &def);
+        def.force = add_damping;
+        def.user = &damping;
+        cal_sim* callback_damped = open_sim(outside, &def);
+        advance(model_damped, 2.0);
+        advance(callback_damped, 2.0);
+        cal_test_expect_below(fabs(cal_sim_q(model_damped)[0] - cal_sim_q(callback_damped)[0]), 1e-10, "damping", def.solver);
+        cal_sim_destroy(model_damped);
+        cal_sim_destroy(callback_damped);
+    }
+    cal_model_destroy(inside);
+    cal_model_destroy(outside);
+}
+
+static void push_upwards(cal_force_context* context, void* user) {
+    const double up[3] = {0.0, 0.0, 6.0}, none[3] = {0.0};
+    (void)user;
+    (void)cal_state_push(context->state, 0, up, none, none);
+}
+
+static void test_callback_pushes_last_one_evaluation(void** state) {
+    (void)state;
+    cal_model* model = top_model(CAL_FREE);
+    cal_sim_def def = cal_default_sim_def();
+    def.force = push_upwards;
+    cal_sim* sim = open_sim(model, &def);
+    advance(sim, 1.0);
+    cal_test_expect_below(fabs(cal_sim_v(sim)[2] - 2.0), 1e-3, "speed", "free body");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+static void test_bits_do_not_depend_on_lanes(void** state) {
+    (void)state;
+    static const char* const models[] = {"mobile:s=2,l=3,o=5,h=1,plateau=leaf", "stickman"};
+    for (int m = 0; m < 2; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        for (int i = 0; cal_solver_name(i); i++) {
+            uint64_t first = 0;
+            for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
+                cal_machine* machine = NULL;
+                assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
+                cal_sim_def def = cal_default_sim_def();
+                def.solver = cal_solver_name(i);
+                def.machine = machine;
+                cal_sim* sim = open_sim(model, &def);
+                advance(sim, 0.3);
+                if (lanes == 1) first = cal_sim_hash(sim);
+                if (cal_sim_hash(sim) != first) fail_msg("%s on %s: other bits with %d lanes", def.solver, models[m], lanes);
+                cal_sim_destroy(sim);
+                cal_machine_destroy(machine);
+            }
+        }
+        cal_model_destroy(model);
+    }
+}
+
+// --- Errors ---------------------------------------------------------------------------------------------------------------------------
+
+static void expect_refused(cal_sim_def def, const char* part) {
+    cal_model* model = cal_test_model("pendulum");
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_null(sim);
+    if (!strstr(error.text, part)) fail_msg("'%s' does not say '%s'", error.text, part);
+    cal_model_destroy(model);
+}
+
+static void test_bad_definitions_are_refused(void** state) {
+    (void)state;
+    cal_sim_def def = cal_default_sim_def();
+    def.solver = "simpson";
+    expect_refused(def, "gear, iec, rki, rkg, rkf, rk4, euler");
+    def = cal_default_sim_def(), def.relative = 0.0;
+    expect_refused(def, "relative tolerance");
+    def = cal_default_sim_def(), def.relative = (double)NAN;
+    expect_refused(def, "relative tolerance");
+    def = cal_default_sim_def(), def.absolute = -1.0;
+    expect_refused(def, "absolute tolerance");
+    def = cal_default_sim_def(), def.step = 0.0;
+    expect_refused(def, "step");
+    def = cal_default_sim_def(), def.largest_step = (double)INFINITY;
+    expect_refused(def, "largest step");
+    def = cal_default_sim_def(), def.largest_order = 13;
+    expect_refused(def, "largest order");
+    def = cal_default_sim_def(), def.algorithm = "energy";
+    expect_refused(def, "algorithm");
+    def = cal_default_sim_def(), def.cookie = 0;
+    expect_refused(def, "cal_default_sim_def");
+}
+
+static void test_time_goes_forward(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum");
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = open_sim(model, &def);
+    cal_error error = {0};
+    advance(sim, 1.0);
+    const uint64_t hash = cal_sim_hash(sim);
+    assert_int_equal(cal_sim_advance(sim, 0.5, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "cal_sim_set"));
+    assert_int_equal(cal_sim_advance(sim, (double)NAN, &error), CAL_BAD_ARGUMENT);
+    assert_true(cal_sim_hash(sim) == hash);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+static void explode_after_one(cal_force_context* context, void* user) {
+    (void)user;
+    if (context->time > 1.0) context->tau[0] = (double)NAN;
+}
+
+static void test_not_finite_is_reported_and_the_last_state_kept(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum");
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = cal_solver_name(i);
+        def.force = explode_after_one;
+        cal_sim* sim = open_sim(model, &def);
+        cal_error error = {0};
+        advance(sim, 0.5);
+        const uint64_t hash = cal_sim_hash(sim);
+        const cal_status status = cal_sim_advance(sim, 2.0, &error);
+        if (status != CAL_NOT_FINITE) fail_msg("%s: status %d, %s", def.solver, (int)status, error.text);
+        if (!strstr(error.text, "'bob'")) fail_msg("%s: '%s' does not name the body", def.solver, error.text);
+        assert_true(cal_sim_hash(sim) == hash);
+        // It goes on from there as far as it can.
+        advance(sim, 0.75);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
+static void test_evaluation_limit(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum");
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = cal_solver_name(i);
+        def.evaluation_limit = 30;
+        cal_sim* sim = open_sim(model, &def);
+        cal_error error = {0};
+        assert_int_equal(cal_sim_advance(sim, 1000.0, &error), CAL_NOT_CONVERGED);
+        assert_non_null(strstr(error.text, "evaluation_limit"));
+        assert_true(cal_sim_time(sim) == 0.0);
+        advance(sim, 1e-3);
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
+static void test_set_refuses_what_is_not_a_state(void** state) {
+    (void)state;
+    cal_model* model = top_model(CAL_BALL);
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = open_sim(model, &def);
+    const uint64_t hash = cal_sim_hash(sim);
+    const double flat[4] = {0.0}, wrong[4] = {1.0, (double)NAN, 0.0, 0.0}, twice[4] = {0.0, 2.0, 0.0, 0.0};
+    assert_int_equal(cal_sim_set(sim, 0.0, flat, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_set(sim, 0.0, wrong, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_true(cal_sim_hash(sim) == hash);
+    assert_int_equal(cal_sim_set(sim, 3.0, twice, NULL, NULL), CAL_OK);
+    assert_true(cal_sim_q(sim)[1] == 1.0 && cal_sim_time(sim) == 3.0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_observed_order),
+        cmocka_unit_test(test_error_follows_tolerance),
+        cmocka_unit_test(test_gear_uses_high_orders),
+        cmocka_unit_test(test_samples_are_as_good_as_steps_and_free),
+        cmocka_unit_test(test_top_keeps_unit_quaternions_and_accuracy),
+        cmocka_unit_test(test_rotations_keep_the_order),
+        cmocka_unit_test(test_steady_spin_is_exact_for_fixed_steps),
+        cmocka_unit_test(test_gear_keeps_the_energy_of_a_mobile),
+        cmocka_unit_test(test_restart_where_the_force_jumps),
+        cmocka_unit_test(test_callback_acts_like_the_model),
+        cmocka_unit_test(test_callback_pushes_last_one_evaluation),
+        cmocka_unit_test(test_bits_do_not_depend_on_lanes),
+        cmocka_unit_test(test_bad_definitions_are_refused),
+        cmocka_unit_test(test_time_goes_forward),
+        cmocka_unit_test(test_not_finite_is_reported_and_the_last_state_kept),
+        cmocka_unit_test(test_evaluation_limit),
+        cmocka_unit_test(test_set_refuses_what_is_not_a_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
