@@ -11,7 +11,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(calder_settings INTERFACE)
 target_compile_options(calder_settings INTERFACE
     -ffp-contract=off -fno-math-errno
-    -Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wconversion>
+    -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wpedantic> $<$<COMPILE_LANGUAGE:C>:-Wconversion>
     $<$<BOOL:${CALDER_WARNINGS_AS_ERRORS}>:-Werror>)
 
 if(CALDER_SANITIZE)

@@ -240,6 +240,37 @@ static void test_jacobian_is_the_velocity_of_a_point(void** unused) {
     cal_test_on_every_model(check_jacobian);
 }
 
+// Principle of virtual power: holding still against a push takes −Jᵀ (force, torque) more.
+static void check_push(const cal_model* model, const char* name) {
+    const size_t size = (size_t)cal_model_v_count(model);
+    const double force[3] = {3.0, -2.0, 1.0}, torque[3] = {-1.0, 0.5, 2.0}, point[3] = {0.1, 0.7, -0.4};
+    double *jacobian = cal_test_numbers(6 * size), *before = cal_test_numbers(size), *after = cal_test_numbers(size);
+    cal_test_motion motion = cal_test_random_motion(model, 71);
+    cal_test_engine poses = cal_test_open(model, "energy", 0), inverse = cal_test_open(model, "rnea", 0);
+    cal_test_load(&poses, &motion), cal_test_load(&inverse, &motion);
+    cal_test_execute(&poses), cal_test_execute(&inverse);
+    get(&inverse, CAL_TAU, before);
+    for (int body = 0; body < cal_model_body_count(model); body++) {
+        assert_int_equal(cal_state_jacobian(poses.state, body, point, jacobian), CAL_OK);
+        assert_int_equal(cal_state_push(inverse.state, body, force, torque, point), CAL_OK);
+        cal_test_execute(&inverse);
+        get(&inverse, CAL_TAU, after);
+        cal_state_release(inverse.state);
+        for (size_t j = 0; j < size; j++)
+            for (size_t i = 0; i < 3; i++)
+                after[j] += jacobian[i * size + j] * force[i] + jacobian[(3 + i) * size + j] * torque[i];
+        const double scale = 1.0 + cal_test_largest(before, size) + cal_test_largest(jacobian, 6 * size);
+        cal_test_expect_below(cal_test_largest_difference(before, after, size), 1e-12 * scale, "push - Jᵀ f", name);
+    }
+    cal_test_close(&poses), cal_test_close(&inverse);
+    cal_test_motion_free(&motion);
+    free(jacobian), free(before), free(after);
+}
+static void test_push_acts_through_the_jacobian(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_push);
+}
+
 static void test_jacobian_needs_poses(void** unused) {
     (void)unused;
     const double point[3] = {0.0, 0.0, 0.0};
@@ -445,6 +476,7 @@ int main(void) {
         cmocka_unit_test(test_energy_changes_by_the_power_of_the_joints),
         cmocka_unit_test(test_only_gravity_changes_momentum_of_what_floats),
         cmocka_unit_test(test_jacobian_is_the_velocity_of_a_point),
+        cmocka_unit_test(test_push_acts_through_the_jacobian),
         cmocka_unit_test(test_jacobian_needs_poses),
         cmocka_unit_test(test_pendulum_acceleration),
         cmocka_unit_test(test_pendulum_period),

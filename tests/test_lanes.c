@@ -90,7 +90,7 @@ static void test_mobile_at_rest_stays(void** unused) {
     }
 }
 
-// Every pass but the check of this test uses our own sine, so that it must be right by itself.
+// All passes share our own sine and cosine, so their agreement says nothing about them.
 static void test_sine_and_cosine_are_those_of_the_library(void** unused) {
     (void)unused;
     for (int i = -200000; i <= 200000; i++) {

@@ -15,14 +15,16 @@ static void expect_session(char session) {
             cal_error error = {0};
             if (bench_session_cell(session, i, solver, &cell, &error)) fail_msg("%s", error.text);
             if (!cell.available) continue;
-            if (!cell.stable) fail_msg("session %c, %s: %s has no stable run", session, cases[i].label, bench_solver_names[solver]);
-            if (!(cell.maximum >= cell.evaluations_per_second)) fail_msg("session %c, %s: the maximum is below the average", session, cases[i].label);
+            if (!cell.stable)
+                fail_msg("session %c, %s: %s has no stable run", session, cases[i].label, bench_solver_names[solver]);
+            if (!(cell.maximum >= cell.evaluations_per_second))
+                fail_msg("session %c, %s: the maximum is below the average", session, cases[i].label);
             if (!(cell.reference > 0.0)) continue;
             const double bound = strcmp(bench_solver_names[solver], "gear") == 0 ? 0.25 : 0.5;
             const double ratio = cell.evaluations_per_second / cell.reference;
             if (!(fabs(ratio - 1.0) <= bound))
-                fail_msg("session %c, %s: %s needs %.1f evaluations a second, the reference %.1f", session, cases[i].label,
-                         bench_solver_names[solver], cell.evaluations_per_second, cell.reference);
+                fail_msg("session %c, %s: %s needs %.1f evaluations a second, the reference %.1f", session,
+                         cases[i].label, bench_solver_names[solver], cell.evaluations_per_second, cell.reference);
             compared++;
         }
     assert_true(compared >= 15);

@@ -75,7 +75,8 @@ static void test_observed_order(void** state) {
     static const struct {
         const char* solver;
         double order, step;
-    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02}, {"rk4", 4.0, 0.02}, {"rkg", 5.0, 0.08}, {"rkf", 5.0, 0.08}};
+    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02},
+                   {"rk4", 4.0, 0.02},    {"rkg", 5.0, 0.08}, {"rkf", 5.0, 0.08}};
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         cal_sim_def def = cal_default_sim_def();
         def.solver = methods[i].solver;
@@ -87,8 +88,8 @@ static void test_observed_order(void** state) {
         }
         const double order = log2(errors[0] / errors[1]);
         if (!(fabs(order - methods[i].order) < 0.45))
-            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order, methods[i].order, errors[0],
-                     errors[1]);
+            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order,
+                     methods[i].order, errors[0], errors[1]);
     }
 }
 
@@ -103,7 +104,8 @@ static void test_error_follows_tolerance(void** state) {
         const double loose = pendulum_error(&def, 5.0);
         def.relative = 1e-8;
         const double tight = pendulum_error(&def, 5.0), slope = log10(loose / tight) / 4.0;
-        if (!(slope > 0.6 && slope < 1.4 && tight < 1e-5))
+        // Methods that go on with the higher of two orders do better than asked, by up to the ratio of the orders.
+        if (!(slope > 0.6 && slope < 1.8 && tight < 1e-5))
             fail_msg("%s: errors %.3g at 1e-4 and %.3g at 1e-8", solvers[i], loose, tight);
     }
 }
@@ -121,8 +123,10 @@ static void test_gear_uses_high_orders(void** state) {
         advance(sim, 5.0);
         cal_sim_get_report(sim, &report);
         evaluations[bounded] = report.evaluations;
-        if (bounded) assert_in_range(report.order, 1, 3);
-        else assert_in_range(report.order, 7, 12);
+        if (bounded)
+            assert_in_range(report.order, 1, 3);
+        else
+            assert_in_range(report.order, 7, 12);
         cal_sim_destroy(sim);
     }
     assert_true(evaluations[1] > 4 * evaluations[0]);
@@ -238,7 +242,8 @@ static void test_top_keeps_unit_quaternions_and_accuracy(void** state) {
             double length = 0.0;
             const double error = top_error(kinds[k], &def, 7.77, &length);
             cal_test_expect_below(error, strcmp(def.solver, "euler") == 0 ? 0.05 : 1e-5, "top", def.solver);
-            cal_test_expect_below(length, strcmp(def.solver, "bdf") == 0 ? 1e-8 : 1e-14, "length of the quaternion", def.solver);
+            cal_test_expect_below(length, strcmp(def.solver, "bdf") == 0 ? 1e-8 : 1e-14, "length of the quaternion",
+                                  def.solver);
         }
 }
 
@@ -247,7 +252,8 @@ static void test_rotations_keep_the_order(void** state) {
     static const struct {
         const char* solver;
         double order, step;
-    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02}, {"rk4", 4.0, 0.05}, {"rkg", 5.0, 0.1}, {"rkf", 5.0, 0.1}};
+    } methods[] = {{"euler", 1.0, 0.001}, {"iec", 3.0, 0.02}, {"rki", 3.0, 0.02},
+                   {"rk4", 4.0, 0.05},    {"rkg", 5.0, 0.1},  {"rkf", 5.0, 0.1}};
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         cal_sim_def def = cal_default_sim_def();
         def.solver = methods[i].solver;
@@ -259,8 +265,8 @@ static void test_rotations_keep_the_order(void** state) {
         }
         const double order = log2(errors[0] / errors[1]);
         if (!(order > methods[i].order - 0.45))
-            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order, methods[i].order, errors[0],
-                     errors[1]);
+            fail_msg("%s: observed order %.2f, not %.0f (errors %.3g, %.3g)", methods[i].solver, order,
+                     methods[i].order, errors[0], errors[1]);
     }
 }
 
@@ -306,7 +312,7 @@ static void test_gear_keeps_the_energy_of_a_mobile(void** state) {
     cal_model_destroy(model);
 }
 
-// A bob of 1 kg 1 m from its axis without gravity: q̈ = τ.
+// A body of 3 kg that floats, and is pushed.
 static void test_restart_where_the_force_jumps(void** state) {
     (void)state;
     cal_model* model = top_model(CAL_FREE);
@@ -314,7 +320,8 @@ static void test_restart_where_the_force_jumps(void** state) {
         cal_sim_def def = cal_default_sim_def();
         def.solver = cal_solver_name(i);
         cal_sim* sim = open_sim(model, &def);
-        const double still[6] = {0.0}, centre[3] = {0.0}, none[3] = {0.0}, up[3] = {0.0, 0.0, 6.0}, tau[6] = {0.0, 0.0, -12.0};
+        const double still[6] = {0.0}, centre[3] = {0.0}, none[3] = {0.0}, up[3] = {0.0, 0.0, 6.0},
+                     tau[6] = {0.0, 0.0, -12.0};
         assert_int_equal(cal_sim_set(sim, 0.0, NULL, still, NULL), CAL_OK);
         assert_int_equal(cal_sim_push(sim, 0, up, none, centre), CAL_OK);
         advance(sim, 1.0);
@@ -350,7 +357,8 @@ static void test_callback_acts_like_the_model(void** state) {
         cal_sim* callback_damped = open_sim(outside, &def);
         advance(model_damped, 2.0);
         advance(callback_damped, 2.0);
-        cal_test_expect_below(fabs(cal_sim_q(model_damped)[0] - cal_sim_q(callback_damped)[0]), 1e-10, "damping", def.solver);
+        cal_test_expect_below(fabs(cal_sim_q(model_damped)[0] - cal_sim_q(callback_damped)[0]), 1e-10, "damping",
+                              def.solver);
         cal_sim_destroy(model_damped);
         cal_sim_destroy(callback_damped);
     }
@@ -392,11 +400,63 @@ static void test_bits_do_not_depend_on_lanes(void** state) {
                 cal_sim* sim = open_sim(model, &def);
                 advance(sim, 0.3);
                 if (lanes == 1) first = cal_sim_hash(sim);
-                if (cal_sim_hash(sim) != first) fail_msg("%s on %s: other bits with %d lanes", def.solver, models[m], lanes);
+                if (cal_sim_hash(sim) != first)
+                    fail_msg("%s on %s: other bits with %d lanes", def.solver, models[m], lanes);
                 cal_sim_destroy(sim);
                 cal_machine_destroy(machine);
             }
         }
+        cal_model_destroy(model);
+    }
+}
+
+// --- Stiffness ------------------------------------------------------------------------------------------------------------------------
+
+static double difference_between(const char* specification, double tolerance, double time) {
+    cal_model* model = cal_test_model(specification);
+    cal_sim_def def = cal_default_sim_def();
+    def.relative = tolerance;
+    cal_sim* gear = open_sim(model, &def);
+    def.solver = "bdf";
+    cal_sim* bdf = open_sim(model, &def);
+    advance(gear, time);
+    advance(bdf, time);
+    const double difference =
+        cal_test_largest_difference(cal_sim_q(gear), cal_sim_q(bdf), (size_t)cal_model_q_count(model));
+    cal_sim_destroy(gear);
+    cal_sim_destroy(bdf);
+    cal_model_destroy(model);
+    return difference;
+}
+
+static void test_bdf_agrees_with_gear(void** state) {
+    (void)state;
+    if (!has_solver("bdf")) skip();
+    static const char* const models[] = {
+        "mobile:s=1,l=4,h=1,damping=1", "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=1",
+        "tree:height=4,fanout=4,joint=ball,damping=0.5", "random:n=60,passive=1,seed=3"};
+    for (int i = 0; i < 4; i++)
+        cal_test_expect_below(difference_between(models[i], 1e-6, 0.3), 2e-4, "bdf against gear", models[i]);
+}
+
+// The target for stiff systems of many joints: linear cost, flat in the damping.
+static void test_bdf_needs_few_evaluations_for_many_damped_joints(void** state) {
+    (void)state;
+    if (!has_solver("bdf")) skip();
+    static const char* const models[] = {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=5",
+                                         "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10"};
+    for (int i = 0; i < 2; i++) {
+        cal_model* model = cal_test_model(models[i]);
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = "bdf";
+        def.relative = 1e-2;
+        cal_sim* sim = open_sim(model, &def);
+        cal_sim_report report;
+        advance(sim, 10.0);
+        cal_sim_get_report(sim, &report);
+        cal_test_expect_below((double)report.evaluations / 10.0, 30.0, "evaluations a second", models[i]);
+        assert_true(report.jacobian_evaluations > 0 && report.jacobian_evaluations < report.evaluations);
+        cal_sim_destroy(sim);
         cal_model_destroy(model);
     }
 }
@@ -527,6 +587,8 @@ int main(void) {
         cmocka_unit_test(test_callback_acts_like_the_model),
         cmocka_unit_test(test_callback_pushes_last_one_evaluation),
         cmocka_unit_test(test_bits_do_not_depend_on_lanes),
+        cmocka_unit_test(test_bdf_agrees_with_gear),
+        cmocka_unit_test(test_bdf_needs_few_evaluations_for_many_damped_joints),
         cmocka_unit_test(test_bad_definitions_are_refused),
         cmocka_unit_test(test_time_goes_forward),
         cmocka_unit_test(test_not_finite_is_reported_and_the_last_state_kept),

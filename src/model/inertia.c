@@ -90,7 +90,7 @@ static inertia move(const inertia* I, const double R[9], const double r[3]) {
 
 static double diagonal(const inertia* I, int degree) {
     const double* block = degree < 3 ? I->J : I->M;
-    const int i = degree % 3;
+    const size_t i = (size_t)degree % 3;
     return block[4 * i];
 }
 

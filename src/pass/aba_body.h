@@ -111,8 +111,8 @@ LANE_INLINE s3 second_moment(int kind, m3 E, const double* constants) {
     const v3 x = E.x, y = E.y, p = v3_fma_scale(E.z, S.xz, v3_scale(x, S.xx)), r = v3_fma_scale(E.z, S.yz, v3_scale(y, S.yy));
 #define HALF(i) lane_fma(y.i, r.i, x.i * p.i)
 #define ENTRY(i, j) lane_fma(r.i, y.j, lane_fma(y.i, r.j, lane_fma(p.i, x.j, x.i * p.j)))
-    const s3 out = {S.zz + (HALF(x) + HALF(x)), S.zz + (HALF(y) + HALF(y)), S.zz + (HALF(z) + HALF(z)),
-                    ENTRY(x, y), ENTRY(x, z), ENTRY(y, z)};
+    const lane xx = HALF(x), yy = HALF(y), zz = HALF(z);
+    const s3 out = {S.zz + (xx + xx), S.zz + (yy + yy), S.zz + (zz + zz), ENTRY(x, y), ENTRY(x, z), ENTRY(y, z)};
 #undef HALF
 #undef ENTRY
     return out;

@@ -1,17 +1,21 @@
-// BDF by CVODE: orders 1 … 5, Newton's method with a difference-quotient Jacobian.
+// BDF by CVODE: orders 1 … 5, Newton's method.
 //
-// Small models get a dense Jacobian (one evaluation a component), large ones GMRES with products J x by one evaluation each,
-// so that a step costs linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the
-// order. Evaluations for Jacobians and products are counted apart.
+// Small models get a dense Jacobian by differences (one evaluation a component), large ones GMRES with products J x by one
+// evaluation each and a preconditioner that knows the dampers and springs (bdf_preconditioner.c), so that a step costs
+// linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the order. Evaluations for
+// Jacobians and products are counted apart.
 #include "solver/bdf.h"
 
-const char cal_bdf_help[] = "backward differentiation formulas (CVODE), orders 1 to 5, variable step: for stiff dampers and springs";
+const char cal_bdf_help[] =
+    "backward differentiation formulas (CVODE), orders 1 to 5, variable step: for stiff dampers and springs";
 
 #ifdef CALDER_HAVE_SUNDIALS
 #include "base/memory.h"
+#include "solver/bdf_preconditioner.h"
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
 #include <cvode/cvode_proj.h>
+#include <float.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
 #include <string.h>
@@ -27,13 +31,16 @@ struct cal_bdf {
     cal_solver_settings settings;
     cal_bdf_function* function;
     void* user;
-    cal_status status; // why the function ended an advance
+    cal_status status; // of the last evaluation
+    bool fresh;        // no step since the last start
+    double begin;
     SUNContext sundials;
     void* memory;
     N_Vector y;
     SUNMatrix matrix;
     SUNLinearSolver linear;
-    cal_bdf_report past; // before the last start
+    cal_preconditioner* preconditioner; // NULL: dense
+    cal_bdf_report past;                // before the last start
 };
 
 bool cal_bdf_available(void) { return true; }
@@ -41,8 +48,8 @@ bool cal_bdf_available(void) { return true; }
 static int right_side(realtype time, N_Vector y, N_Vector ydot, void* user) {
     cal_bdf* bdf = user;
     const cal_status status = bdf->function(bdf->user, time, N_VGetArrayPointer(y), N_VGetArrayPointer(ydot));
-    if (status == CAL_OK) return 0;
     bdf->status = status;
+    if (status == CAL_OK) return 0;
     return status == CAL_NOT_FINITE ? 1 : -1;
 }
 
@@ -82,6 +89,33 @@ static void be_quiet(int code, const char* module, const char* function, char* m
     (void)code, (void)module, (void)function, (void)message, (void)user;
 }
 
+static int set_preconditioner(realtype time, N_Vector y, N_Vector ydot, booleantype usable, booleantype* renewed,
+                              realtype gamma, void* user) {
+    (void)time, (void)ydot, (void)usable;
+    *renewed = SUNTRUE;
+    return cal_preconditioner_set(((cal_bdf*)user)->preconditioner, N_VGetArrayPointer(y), gamma) ? -1 : 0;
+}
+
+static int apply_preconditioner(realtype time, N_Vector y, N_Vector ydot, N_Vector r, N_Vector z, realtype gamma,
+                                realtype tolerance, int side, void* user) {
+    (void)time, (void)y, (void)ydot, (void)gamma, (void)tolerance, (void)side;
+    return cal_preconditioner_solve(((cal_bdf*)user)->preconditioner, N_VGetArrayPointer(r), N_VGetArrayPointer(z)) ? -1
+                                                                                                                    : 0;
+}
+
+static bool set_up_linear(cal_bdf* bdf) {
+    const int count = bdf->settings.component_count;
+    if (count <= LARGEST_DENSE) {
+        bdf->matrix = SUNDenseMatrix(count, count, bdf->sundials);
+        bdf->linear = bdf->matrix ? SUNLinSol_Dense(bdf->y, bdf->matrix, bdf->sundials) : NULL;
+        return bdf->linear && CVodeSetLinearSolver(bdf->memory, bdf->linear, bdf->matrix) == CVLS_SUCCESS;
+    }
+    bdf->linear = SUNLinSol_SPGMR(bdf->y, SUN_PREC_LEFT, KRYLOV_DIMENSION, bdf->sundials);
+    return bdf->linear && cal_preconditioner_create(bdf->model, &bdf->preconditioner) == CAL_OK &&
+           CVodeSetLinearSolver(bdf->memory, bdf->linear, NULL) == CVLS_SUCCESS &&
+           CVodeSetPreconditioner(bdf->memory, set_preconditioner, apply_preconditioner) == CVLS_SUCCESS;
+}
+
 static bool set_up(cal_bdf* bdf) {
     const int count = bdf->settings.component_count;
     if (SUNContext_Create(NULL, &bdf->sundials) != 0) return false;
@@ -94,25 +128,20 @@ static bool set_up(cal_bdf* bdf) {
                 CVodeSetUserData(bdf->memory, bdf) == CV_SUCCESS &&
                 CVodeSStolerances(bdf->memory, bdf->settings.relative, bdf->settings.absolute) == CV_SUCCESS &&
                 CVodeSetMaxNumSteps(bdf->memory, -1) == CV_SUCCESS;
-    if (good && bdf->settings.largest_step > 0.0) good = CVodeSetMaxStep(bdf->memory, bdf->settings.largest_step) == CV_SUCCESS;
-    if (good && bdf->settings.largest_order > 0) good = CVodeSetMaxOrd(bdf->memory, bdf->settings.largest_order) == CV_SUCCESS;
+    if (good && bdf->settings.largest_step > 0.0)
+        good = CVodeSetMaxStep(bdf->memory, bdf->settings.largest_step) == CV_SUCCESS;
+    if (good && bdf->settings.largest_order > 0)
+        good = CVodeSetMaxOrd(bdf->memory, bdf->settings.largest_order) == CV_SUCCESS;
     if (good && has_quaternions(bdf->model)) good = CVodeSetProjFn(bdf->memory, project) == CV_SUCCESS;
     if (!good) return false;
-    if (count <= LARGEST_DENSE) {
-        bdf->matrix = SUNDenseMatrix(count, count, bdf->sundials);
-        bdf->linear = bdf->matrix ? SUNLinSol_Dense(bdf->y, bdf->matrix, bdf->sundials) : NULL;
-    } else {
-        bdf->linear = SUNLinSol_SPGMR(bdf->y, SUN_PREC_NONE, KRYLOV_DIMENSION, bdf->sundials);
-    }
     // LSODE's habits instead of CVODE's: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1 times on.
-    return bdf->linear && CVodeSetLinearSolver(bdf->memory, bdf->linear, bdf->matrix) == CVLS_SUCCESS &&
-           CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
+    return set_up_linear(bdf) && CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
            CVodeSetEtaFixedStepBounds(bdf->memory, 0.0, SMALLEST_CHANGE) == CV_SUCCESS &&
            CVodeSetNonlinConvCoef(bdf->memory, NEWTON_TOLERANCE) == CV_SUCCESS;
 }
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function, void* user,
-                          cal_bdf** out) {
+cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
+                          void* user, cal_bdf** out) {
     *out = NULL;
     cal_bdf* bdf = cal_allocate(1, sizeof *bdf);
     if (!bdf) return CAL_NO_MEMORY;
@@ -134,6 +163,7 @@ void cal_bdf_destroy(cal_bdf* bdf) {
     if (bdf->linear) SUNLinSolFree(bdf->linear);
     if (bdf->matrix) SUNMatDestroy(bdf->matrix);
     if (bdf->y) N_VDestroy(bdf->y);
+    cal_preconditioner_destroy(bdf->preconditioner);
     if (bdf->sundials) SUNContext_Free(&bdf->sundials);
     cal_free(bdf);
 }
@@ -157,19 +187,23 @@ void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out) {
 
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y) {
     cal_bdf_get_report(bdf, &bdf->past);
+    bdf->begin = time;
+    bdf->fresh = true;
     memcpy(N_VGetArrayPointer(bdf->y), y, (size_t)bdf->settings.component_count * sizeof(double));
     return CVodeReInit(bdf->memory, time, bdf->y) == CV_SUCCESS ? CAL_OK : CAL_BAD_ARGUMENT;
 }
 
 cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
     double reached = 0.0;
-    bdf->status = CAL_OK;
-    const int result = CVode(bdf->memory, time, bdf->y, &reached, CV_NORMAL);
-    if (result < 0) {
-        const bool by_function = result == CV_RHSFUNC_FAIL || result == CV_FIRST_RHSFUNC_ERR || result == CV_REPTD_RHSFUNC_ERR ||
-                                 result == CV_UNREC_RHSFUNC_ERR || result == CV_LSETUP_FAIL || result == CV_LSOLVE_FAIL;
-        return by_function && bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
-    }
+    // CVODE would step on where t + h = t.
+    int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(time), bdf->settings.horizon));
+    // CVODE chooses its first step by where it is asked to go: always the same distance, so that a run's bits do not depend
+    // on how often it is looked at.
+    if (bdf->fresh && result >= 0)
+        result = CVode(bdf->memory, bdf->begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
+    bdf->fresh = false;
+    if (result >= 0) result = CVode(bdf->memory, time, bdf->y, &reached, CV_NORMAL);
+    if (result < 0) return bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
     memcpy(y, N_VGetArrayPointer(bdf->y), (size_t)bdf->settings.component_count * sizeof(double));
     return CAL_OK;
 }
@@ -178,8 +212,8 @@ cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
 
 bool cal_bdf_available(void) { return false; }
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function, void* user,
-                          cal_bdf** out) {
+cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
+                          void* user, cal_bdf** out) {
     (void)model, (void)settings, (void)function, (void)user;
     *out = NULL;
     return CAL_NOT_AVAILABLE;

@@ -20,8 +20,8 @@ typedef struct cal_bdf_report {
 bool cal_bdf_available(void);
 extern const char cal_bdf_help[];
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function, void* user,
-                          cal_bdf** out);
+cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
+                          void* user, cal_bdf** out);
 void cal_bdf_destroy(cal_bdf* bdf); // NULL is allowed
 // Begins at y = (q, v).
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y);

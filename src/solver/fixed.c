@@ -20,7 +20,7 @@ enum { DOWN_COMMIT, DOWN_STAGE, DOWN_STEP, DOWN_COUNT };
 typedef struct control {
     double start, time, step;
     double accepted; // end of the last accepted step
-    int64_t steps; // completed: time = start + steps · step, without a growing error
+    int64_t steps;   // completed: time = start + steps · step, without a growing error
     int stage;
 } control;
 
@@ -53,7 +53,8 @@ typedef struct rotation {
 static void turn(rotation* r, double h, const double factors[4]) {
     double vector[3], move[4];
     for (int i = 0; i < 3; i++)
-        vector[i] = h * (((factors[0] * r->w[0][i] + factors[1] * r->w[1][i]) + factors[2] * r->w[2][i]) + factors[3] * r->w[3][i]);
+        vector[i] = h * (((factors[0] * r->w[0][i] + factors[1] * r->w[1][i]) + factors[2] * r->w[2][i]) +
+                         factors[3] * r->w[3][i]);
     exponential(vector, move);
     cal_quaternion_multiply(r->q, move, r->q);
 }
@@ -61,7 +62,8 @@ static void turn(rotation* r, double h, const double factors[4]) {
 // The angular velocities ω₁ … ω₄ at the stages' places: y's own, and y's moved on by the k so far.
 static rotation read_rotation(const cal_solver_context* context, int kind, int first, int lane, double h, int count) {
     const int W = context->layout->width;
-    const int at_q = first + cal_quaternion_component(kind) * W + lane, at_w = first + cal_angular_component(kind) * W + lane;
+    const int at_q = first + cal_quaternion_component(kind) * W + lane,
+              at_w = first + cal_angular_component(kind) * W + lane;
     const double* y = context->vectors[CAL_ONE_STEP_Y];
     const double moved[4] = {0.0, 0.5 * h, 0.5 * h, h};
     rotation r = {0};
@@ -130,7 +132,7 @@ static void rk4_prepare(const cal_solver_context* context, const cal_column* col
 
 static void euler_prepare(const cal_solver_context* context, const cal_column* column) {
     const cal_layout* layout = context->layout;
-    double *restrict old = context->vectors[CAL_ONE_STEP_Y], *restrict y = context->y;
+    double* restrict old = context->vectors[CAL_ONE_STEP_Y], * restrict y = context->y;
     const double* restrict f = context->vectors[CAL_ONE_STEP_F];
     const int first = cal_column_first(layout, column), end = cal_column_end(layout, column), W = layout->width;
     const int kind = column->kind, plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1;
@@ -159,7 +161,8 @@ static void euler_prepare(const cal_solver_context* context, const cal_column* c
 
 // Keeps the derivative; the only sum is zero unless something is infinite or not a number.
 static void keep_derivative(const cal_solver_context* context, double* out, int block, double* shares) {
-    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1], W = context->layout->width;
+    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1],
+              W = context->layout->width;
     for (int l = 0; l < W; l++) shares[l] = 0.0;
     for (int i = first; i < end; i += W)
         for (int l = 0; l < W; l++) {
@@ -187,11 +190,13 @@ static void fixed_start(control* c, const cal_solver_settings* settings, double 
     *verdict = (cal_verdict){.previous = time, .time = time, .order = order, .evaluation_time = time};
 }
 
-static void rk4_start(void* memory, const cal_solver_settings* settings, double time, double* down, cal_verdict* verdict) {
+static void rk4_start(void* memory, const cal_solver_settings* settings, double time, double* down,
+                      cal_verdict* verdict) {
     fixed_start(memory, settings, time, 4, down, verdict);
 }
 
-static void euler_start(void* memory, const cal_solver_settings* settings, double time, double* down, cal_verdict* verdict) {
+static void euler_start(void* memory, const cal_solver_settings* settings, double time, double* down,
+                        cal_verdict* verdict) {
     fixed_start(memory, settings, time, 1, down, verdict);
 }
 
@@ -226,14 +231,14 @@ static cal_status euler_steer(void* memory, const double* sums, double* down, ca
     return fixed_steer(memory, 1, sums, down, verdict);
 }
 
-static void rk4_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
-                            double* out) {
+static void rk4_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
+                            double time, double* out) {
     const control* c = memory;
     cal_one_step_interpolate(context, column, 1.0 + (time - c->accepted) / c->step, c->step, true, out);
 }
 
-static void euler_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
-                              double* out) {
+static void euler_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
+                              double time, double* out) {
     const control* c = memory;
     cal_one_step_interpolate(context, column, 1.0 + (time - c->accepted) / c->step, c->step, false, out);
 }

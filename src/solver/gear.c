@@ -10,7 +10,7 @@
 //
 //   y(t) = ∑ z_j (1 + s)ʲ + e ∑ l_j sʲ ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
 //
-// The sums are those of Jung's table IX: ∑(c/ω)² with c the actual correction, a_q old, a_q new, ∇a_q, ∇²a_q; a_q = z_q.
+// The sums are those of Jung's table IX, ∑(x/ω)² of the actual correction, a_q old, a_q new, ∇a_q, ∇²a_q; a_q is z_q.
 #include "solver/vectors.h"
 #include <string.h>
 
@@ -20,21 +20,22 @@ enum { SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE
 // What control sends down.
 enum {
     DOWN_MODE,
-    DOWN_COMMIT,   // 1: the last step succeeded, move the history on
+    DOWN_COMMIT, // 1: the last step succeeded, move the history on
     DOWN_OLD_ORDER,
     DOWN_SAVE,     // 1: keep e for ∇² of the next step
     DOWN_INCREASE, // ≠ 0: a new last row, e times this
     DOWN_RATIO,    // new step size / old one
     DOWN_ORDER,
     DOWN_STEP,
-    DOWN_FIRST,    // l₀ and l_q of the present order
+    DOWN_FIRST, // l₀ and l_q of the present order
     DOWN_LAST,
-    DOWN_OLD,      // l of the old order
+    DOWN_OLD, // l of the old order
     DOWN_COUNT = DOWN_OLD + ROWS
 };
 typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
 
-static const double SMALLEST_CHANGE = 1.1, LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0, LARGEST_AFTER_FAILURE = 2.0;
+static const double SMALLEST_CHANGE = 1.1, LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0,
+                    LARGEST_AFTER_FAILURE = 2.0;
 enum { MOST_CORRECTIONS = 3, MOST_FAILURES = 10, FAILURES_BEFORE_RESTART = 3 };
 
 typedef struct gear_control {
@@ -43,6 +44,7 @@ typedef struct gear_control {
     double tesco[ROWS + 1][3]; // [order]: error test one order down, here, one order up
     gear_mode mode;
     bool started;
+    bool not_finite;                // the present step's last attempt was
     int largest_order, order, wait; // wait: steps before the next change of order is considered (LSODE's ialth)
     int iteration, failures, convergence_failures;
     double time, step, largest_change, rate, last_correction;
@@ -145,7 +147,7 @@ static void predict(const cal_solver_context* context, int order, int first, int
         }
     }
     const double* restrict row = z[0] + first;
-    double *restrict predicted = z[PREDICTED] + first, *restrict y = context->y + first;
+    double* restrict predicted = z[PREDICTED] + first, * restrict y = context->y + first;
     double* restrict predicted_slope = z[PREDICTED_SLOPE] + first;
     for (int i = 0; i < n; i++) {
         y[i] = predicted[i] = value[i] + row[i];
@@ -159,7 +161,9 @@ static void gear_prepare(const cal_solver_context* context, const cal_column* co
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
     const int order = (int)down[DOWN_ORDER];
     switch ((gear_mode)down[DOWN_MODE]) {
-    case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
+    case MODE_EVALUATE:
+        cal_range_copy(context->y, z[0], first, end);
+        break;
     case MODE_PREDICT:
         if (down[DOWN_COMMIT] != 0.0) {
             for (int i = first, next; i < end; i = next) {
@@ -175,7 +179,7 @@ static void gear_prepare(const cal_solver_context* context, const cal_column* co
         }
         break;
     case MODE_CORRECT: {
-        const double *restrict predicted = z[PREDICTED], *restrict e = z[CORRECTION];
+        const double* restrict predicted = z[PREDICTED], * restrict e = z[CORRECTION];
         double* restrict y = context->y;
         for (int i = first; i < end; i++) y[i] = predicted[i] + down[DOWN_FIRST] * e[i];
         break;
@@ -201,9 +205,10 @@ static inline void follow_up_correct(const cal_solver_context* context, int firs
     const double* down = context->down;
     double* const* z = context->vectors;
     const double h = down[DOWN_STEP], last_l = down[DOWN_LAST];
-    const double earlier = (gear_mode)down[DOWN_MODE] == MODE_CORRECT ? 1.0 : 0.0; // the first correction starts from none
-    const double *restrict y = z[0], *restrict last = z[(int)down[DOWN_ORDER]], *restrict slope = z[PREDICTED_SLOPE];
-    const double *restrict saved = z[SAVED], *restrict ydot = context->ydot;
+    const double earlier =
+        (gear_mode)down[DOWN_MODE] == MODE_CORRECT ? 1.0 : 0.0; // the first correction starts from none
+    const double* restrict y = z[0], * restrict last = z[(int)down[DOWN_ORDER]], * restrict slope = z[PREDICTED_SLOPE];
+    const double* restrict saved = z[SAVED], * restrict ydot = context->ydot;
     double* restrict correction = z[CORRECTION];
     for (int i = first; i < end; i += W)
         for (int l = 0; l < W; l++) {
@@ -215,7 +220,7 @@ static inline void follow_up_correct(const cal_solver_context* context, int firs
             correction[at] = e;
             shares[SUM_CORRECTION * W + l] += actual * actual;
             shares[SUM_LAST_OLD * W + l] += old * old;
-            shares[SUM_LAST_NEW * W + l] += new * new;
+            shares[SUM_LAST_NEW * W + l] += new* new;
             shares[SUM_CHANGE * W + l] += change * change;
             shares[SUM_SECOND_CHANGE * W + l] += second * second;
         }
@@ -224,18 +229,28 @@ static inline void follow_up_correct(const cal_solver_context* context, int firs
 static inline void follow_up_lanes(const cal_solver_context* context, int block, int W, double* shares) {
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     double own[SUM_COUNT * CAL_MAX_LANES] = {0.0};
-    if ((gear_mode)context->down[DOWN_MODE] == MODE_EVALUATE) follow_up_evaluate(context, first, end, W, own);
-    else follow_up_correct(context, first, end, W, own);
+    if ((gear_mode)context->down[DOWN_MODE] == MODE_EVALUATE)
+        follow_up_evaluate(context, first, end, W, own);
+    else
+        follow_up_correct(context, first, end, W, own);
     for (int i = 0; i < SUM_COUNT * W; i++) shares[i] = own[i];
 }
 
 static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     (void)column;
     switch (context->layout->width) {
-    case 8: follow_up_lanes(context, block, 8, shares); break;
-    case 4: follow_up_lanes(context, block, 4, shares); break;
-    case 2: follow_up_lanes(context, block, 2, shares); break;
-    default: follow_up_lanes(context, block, 1, shares); break;
+    case 8:
+        follow_up_lanes(context, block, 8, shares);
+        break;
+    case 4:
+        follow_up_lanes(context, block, 4, shares);
+        break;
+    case 2:
+        follow_up_lanes(context, block, 2, shares);
+        break;
+    default:
+        follow_up_lanes(context, block, 1, shares);
+        break;
     }
 }
 
@@ -252,7 +267,7 @@ static void send_evaluation(gear_control* g, double step, double* down, cal_verd
 // Begins a step from g->time with the step size h · ratio and the present order.
 static cal_status send_prediction(gear_control* g, double ratio, double* down, cal_verdict* verdict) {
     g->step *= ratio;
-    if (!(g->time + g->step > g->time)) return CAL_NOT_CONVERGED;
+    if (!(g->time + g->step > g->time)) return g->not_finite ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
     g->mode = MODE_PREDICT;
     g->iteration = 0;
     g->last_correction = 0.0;
@@ -310,6 +325,7 @@ static cal_status accept(gear_control* g, const double* sums, double error, doub
     verdict->step = g->step;
     verdict->order = old_order;
     g->failures = g->convergence_failures = 0;
+    g->not_finite = false;
 
     down[DOWN_COMMIT] = 1.0;
     down[DOWN_OLD_ORDER] = old_order;
@@ -355,11 +371,13 @@ static cal_status reject_error(gear_control* g, const double* sums, double error
 static cal_status reject_convergence(gear_control* g, bool finite, double* down, cal_verdict* verdict) {
     verdict->rejected = true;
     g->largest_change = LARGEST_AFTER_FAILURE;
+    g->not_finite = !finite;
     if (++g->convergence_failures >= MOST_FAILURES) return finite ? CAL_NOT_CONVERGED : CAL_NOT_FINITE;
     return send_prediction(g, limit_ratio(g, 0.25), down, verdict);
 }
 
-static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down, cal_verdict* verdict) {
+static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down,
+                       cal_verdict* verdict) {
     gear_control* g = memory;
     memset(g, 0, sizeof *g);
     memset(down, 0, DOWN_COUNT * sizeof *down);
@@ -405,8 +423,8 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
     return CAL_OK;
 }
 
-static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
-                             double* out) {
+static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
+                             double time, double* out) {
     const gear_control* g = memory;
     double* const* z = context->vectors;
     const double s = (time - g->time) / g->used_step;

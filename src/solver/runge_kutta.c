@@ -29,11 +29,11 @@ typedef enum finish { FINISH_NOTHING, FINISH_FULL, FINISH_MIDDLE, FINISH_EMBEDDE
 enum {
     DOWN_COMMIT, // 1: the attempt succeeded, its result is the new y₀
     DOWN_STAGE,
-    DOWN_PASS,    // 0, 1, 2
-    DOWN_FINISH,  // what the stage's follow-up completes
-    DOWN_EXTRAPOLATE, // 1 / (2ᵖ − 1)
-    DOWN_ROW,         // h a_ij of the stage
-    DOWN_RESULT = DOWN_ROW + STAGES, // h b_j
+    DOWN_PASS,                         // 0, 1, 2
+    DOWN_FINISH,                       // what the stage's follow-up completes
+    DOWN_EXTRAPOLATE,                  // 1 / (2ᵖ − 1)
+    DOWN_ROW,                          // h a_ij of the stage
+    DOWN_RESULT = DOWN_ROW + STAGES,   // h b_j
     DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
     DOWN_COUNT = DOWN_ERROR + STAGES
 };
@@ -45,22 +45,33 @@ typedef struct method {
     double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
 } method;
 
-static const method method_iec = {.stages = 2, .order = 2, .exponent = 3, .c = {0.0, 1.0}, .a = {{0}, {1.0}}, .b = {0.5, 0.5}};
+static const method method_iec = {
+    .stages = 2, .order = 2, .exponent = 3, .c = {0.0, 1.0}, .a = {{0}, {1.0}}, .b = {0.5, 0.5}};
 
-static const method method_rki = {
-    .stages = 3, .order = 3, .embedded = true, .exponent = 2, .c = {0.0, 1.0, 0.5},
-    .a = {{0}, {1.0}, {0.25, 0.25}},
-    .b = {1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0},
-    .e = {1.0 / 6.0 - 0.5, 1.0 / 6.0 - 0.5, 4.0 / 6.0}};
+static const method method_rki = {.stages = 3,
+                                  .order = 3,
+                                  .embedded = true,
+                                  .exponent = 2,
+                                  .c = {0.0, 1.0, 0.5},
+                                  .a = {{0}, {1.0}, {0.25, 0.25}},
+                                  .b = {1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0},
+                                  .e = {1.0 / 6.0 - 0.5, 1.0 / 6.0 - 0.5, 4.0 / 6.0}};
 
 #define ROOT2 1.41421356237309504880
 static const method method_rkg = {
-    .stages = 4, .order = 4, .exponent = 5, .c = {0.0, 0.5, 0.5, 1.0},
+    .stages = 4,
+    .order = 4,
+    .exponent = 5,
+    .c = {0.0, 0.5, 0.5, 1.0},
     .a = {{0}, {0.5}, {(ROOT2 - 1.0) / 2.0, (2.0 - ROOT2) / 2.0}, {0.0, -ROOT2 / 2.0, 1.0 + ROOT2 / 2.0}},
     .b = {1.0 / 6.0, (2.0 - ROOT2) / 6.0, (2.0 + ROOT2) / 6.0, 1.0 / 6.0}};
 
 static const method method_rkf = {
-    .stages = 6, .order = 5, .embedded = true, .exponent = 4, .c = {0.0, 1.0 / 4.0, 3.0 / 8.0, 12.0 / 13.0, 1.0, 1.0 / 2.0},
+    .stages = 6,
+    .order = 5,
+    .embedded = true,
+    .exponent = 4,
+    .c = {0.0, 1.0 / 4.0, 3.0 / 8.0, 12.0 / 13.0, 1.0, 1.0 / 2.0},
     .a = {{0},
           {1.0 / 4.0},
           {3.0 / 32.0, 9.0 / 32.0},
@@ -77,7 +88,7 @@ typedef struct control {
     const method* method;
     cal_solver_settings settings;
     double time, step;
-    double used; // size of the last successful step
+    double used;  // size of the last successful step
     bool chosen;  // the first step's size
     bool pending; // a step succeeded and waits for the derivative at its end
     int pass, stage, failures, not_finite;
@@ -156,8 +167,8 @@ static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
     const bool last = c->stage == m->stages - 1;
     down[DOWN_STAGE] = c->stage;
     down[DOWN_PASS] = c->pass;
-    down[DOWN_FINISH] = !last         ? FINISH_NOTHING
-                        : m->embedded ? FINISH_EMBEDDED
+    down[DOWN_FINISH] = !last          ? FINISH_NOTHING
+                        : m->embedded  ? FINISH_EMBEDDED
                         : c->pass == 0 ? FINISH_FULL
                         : c->pass == 1 ? FINISH_MIDDLE
                                        : FINISH_DOUBLING;
@@ -166,7 +177,8 @@ static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
         down[DOWN_RESULT + j] = h * m->b[j];
     }
     verdict->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
-    return c->chosen && !(c->time + c->step > c->time) ? CAL_NOT_CONVERGED : CAL_OK;
+    if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
+    return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
 }
 
 static double limit_step(const control* c, double step) {
@@ -240,7 +252,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
 }
 
 #define RUNGE_KUTTA(symbol, text)                                                                                      \
-    static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,          \
+    static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
                                cal_verdict* verdict) {                                                                 \
         rk_start(&method_##symbol, memory, settings, time, down, verdict);                                             \
     }                                                                                                                  \

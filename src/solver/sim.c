@@ -42,8 +42,8 @@ struct cal_sim {
     cal_state* state;
     observer observer;
     double time;
-    double *q, *v;           // at `time`, the user's order, v after q in one block
-    double *seen_q, *seen_v; // at an evaluation, for the force callback
+    double *q, *v;                                         // at `time`, the user's order, v after q in one block
+    double *seen_q, *seen_v;                               // at an evaluation, for the force callback
     double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
     push* pushes;
     int push_count, push_capacity;
@@ -58,9 +58,9 @@ struct cal_sim {
     double* sample; // y-shaped, where the polynomial is evaluated
     double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
     cal_verdict verdict;
-    bool running;        // the solver has begun
-    bool interpolates;   // nothing was executed since the last accepted step
-    int64_t spent;       // evaluations of this advance
+    bool running;      // the solver has begun
+    bool interpolates; // nothing was executed since the last accepted step
+    int64_t spent;     // evaluations of this advance
     cal_sim_report report;
 };
 
@@ -74,8 +74,9 @@ static cal_status check_solver(const cal_sim_def* def, cal_error* error) {
     if (!def->solver) return cal_fail(error, CAL_BAD_ARGUMENT, "solver must be a name, not NULL");
     if (strcmp(def->solver, "bdf") == 0) {
         if (cal_bdf_available()) return CAL_OK;
-        return cal_fail(error, CAL_NOT_AVAILABLE, "solver bdf was left out of this build: install SUNDIALS (libsundials-dev) and "
-                                                  "build again, or use gear");
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "solver bdf was left out of this build: install SUNDIALS (libsundials-dev) and "
+                        "build again, or use gear");
     }
     if (cal_find_solver(def->solver)) return CAL_OK;
     char names[128] = "";
@@ -96,18 +97,20 @@ static cal_status check_def(const cal_sim_def* def, cal_error* error) {
         return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm '%.40s' cannot advance a simulation; use aba",
                         def->algorithm ? def->algorithm : "NULL");
     if (!(def->relative > 0.0 && def->relative <= 0.1))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g", def->relative);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g",
+                        def->relative);
     if (!(def->absolute >= 0.0 && def->absolute <= 0.1))
         return cal_fail(error, CAL_BAD_ARGUMENT, "absolute tolerance must be 0 (as the relative one) to 0.1, not %g",
                         def->absolute);
     if (!(def->step > 0.0 && isfinite(def->step)))
         return cal_fail(error, CAL_BAD_ARGUMENT, "step must be above 0 s, not %g", def->step);
     if (!(def->largest_step >= 0.0 && isfinite(def->largest_step)))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "largest step must be 0 (no bound) or more s, not %g", def->largest_step);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "largest step must be 0 (no bound) or more s, not %g",
+                        def->largest_step);
     const int largest = strcmp(def->solver, "bdf") == 0 ? LARGEST_ORDER_BDF : LARGEST_ORDER_GEAR;
     if (def->largest_order < 0 || def->largest_order > largest)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver, largest,
-                        def->largest_order);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver,
+                        largest, def->largest_order);
     if (def->evaluation_limit < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "evaluation limit must be 0 (none) or more, not %lld",
                         (long long)def->evaluation_limit);
@@ -126,7 +129,8 @@ static bool allocate_motion(cal_sim* sim) {
     sim->control = cal_allocate(actuators, sizeof(double));
     sim->changed_control = cal_allocate(actuators, sizeof(double));
     sim->sample = cal_allocate(sim->plan->layout->y_size, sizeof(double));
-    if (!sim->q || !sim->seen_q || !sim->tau || !sim->changed_tau || !sim->control || !sim->changed_control || !sim->sample)
+    if (!sim->q || !sim->seen_q || !sim->tau || !sim->changed_tau || !sim->control || !sim->changed_control ||
+        !sim->sample)
         return false;
     sim->v = sim->q + q_count;
     sim->seen_v = sim->seen_q + q_count;
@@ -178,7 +182,8 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
     if (!allocate_motion(sim)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_model_initial(sim->model, sim->q, sim->v, sim->control);
     sim->ops = cal_find_solver(def->solver);
-    if (sim->ops) return allocate_solver(sim) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
+    if (sim->ops)
+        return allocate_solver(sim) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
     status = cal_bdf_create(sim->model, &sim->settings, bdf_function, sim, &sim->bdf);
     return status ? cal_fail(error, status, "solver bdf could not be made: %s", cal_status_text(status)) : CAL_OK;
 }
@@ -211,8 +216,8 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);
-    void* arrays[] = {sim->q,       sim->seen_q, sim->tau,    sim->changed_tau, sim->control, sim->changed_control,
-                      sim->pushes,  sim->memory, sim->block,  sim->vectors,     sim->sample};
+    void* arrays[] = {sim->q,      sim->seen_q, sim->tau,   sim->changed_tau, sim->control, sim->changed_control,
+                      sim->pushes, sim->memory, sim->block, sim->vectors,     sim->sample};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(sim);
 }
@@ -305,21 +310,25 @@ static cal_status start(cal_sim* sim) {
 static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* error) {
     char name[80];
     if (sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit && status == CAL_NOT_CONVERGED)
-        return cal_fail(error, status, "%s needs more than evaluation_limit = %lld evaluations to reach t = %g s; it is at t = %g s",
+        return cal_fail(error, status,
+                        "%s needs more than evaluation_limit = %lld evaluations to reach t = %g s; it is at t = %g s",
                         sim->def.solver, (long long)sim->def.evaluation_limit, time, sim->state->time);
     sim->running = false;
     if (status == CAL_NOT_FINITE) {
         const int node = cal_state_find_not_finite(sim->state, sim->state->context.y, sim->state->context.ydot);
         if (node >= 0) cal_model_body_name(sim->model, sim->model->nodes[node].body, name, sizeof name);
-        return cal_fail(error, status, "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
-                                       "smaller step or tolerance, or check the forces",
+        return cal_fail(error, status,
+                        "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
+                        "smaller step or tolerance, or check the forces",
                         node >= 0 ? name : "?", sim->state->time, sim->time);
     }
     if (status == CAL_NOT_CONVERGED)
-        return cal_fail(error, status, "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: use a larger "
-                                       "tolerance, or cal_sim_restart where forces jump",
+        return cal_fail(error, status,
+                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: use a larger "
+                        "tolerance, or cal_sim_restart where forces jump",
                         sim->def.solver, sim->settings.relative, sim->state->time, sim->time);
-    return cal_fail(error, status, "%s failed at t = %g s: %s", sim->def.solver, sim->state->time, cal_status_text(status));
+    return cal_fail(error, status, "%s failed at t = %g s: %s", sim->def.solver, sim->state->time,
+                    cal_status_text(status));
 }
 
 static cal_status step_to(cal_sim* sim, double time) {
@@ -337,7 +346,8 @@ static cal_status step_to(cal_sim* sim, double time) {
 
 static cal_status advance_ops(cal_sim* sim, double time) {
     // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
-    if (sim->running && (time < sim->verdict.previous || (time <= sim->verdict.time && !sim->interpolates))) sim->running = false;
+    if (sim->running && (time < sim->verdict.previous || (time <= sim->verdict.time && !sim->interpolates)))
+        sim->running = false;
     cal_status status = sim->running ? CAL_OK : start(sim);
     if (!status) status = step_to(sim, time);
     if (status) return status;
@@ -372,14 +382,17 @@ static bool all_finite(const double* values, int count) {
 
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     if (!sim) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_advance: sim must not be NULL");
-    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s: not a finite time", time);
+    if (!isfinite(time))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s: not a finite time", time);
     if (time < sim->time)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s; use cal_sim_set", time, sim->time);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s; use cal_sim_set", time,
+                        sim->time);
     if (time == sim->time) return CAL_OK;
     sim->spent = 0;
     const cal_status status = sim->ops ? advance_ops(sim, time) : advance_bdf(sim, time);
     if (status) return fail(sim, status, time, error);
-    if (!all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) return fail(sim, CAL_NOT_FINITE, time, error);
+    if (!all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count))
+        return fail(sim, CAL_NOT_FINITE, time, error);
     memcpy(sim->q, sim->seen_q, (size_t)(sim->model->q_count + sim->model->v_count) * sizeof(double));
     sim->time = time;
     sim->observer.current = false;
@@ -392,7 +405,7 @@ const double* cal_sim_v(const cal_sim* sim) { return sim->v; }
 
 // --- Changing things ---------------------------------------------------------------------------------------------------------
 
-// Copies q with unit quaternions; false, and nothing is changed, where one has no length.
+// The first joint whose quaternion has no length; NULL when all have.
 static const cal_joint* find_bad_quaternion(const cal_model* model, const double* q) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const cal_solver_ops* const solvers[] = {
-    &cal_solver_gear, &cal_solver_iec, &cal_solver_rki, &cal_solver_rkg, &cal_solver_rkf, &cal_solver_rk4, &cal_solver_euler,
+    &cal_solver_gear, &cal_solver_iec, &cal_solver_rki,   &cal_solver_rkg,
+    &cal_solver_rkf,  &cal_solver_rk4, &cal_solver_euler,
 };
 
 const cal_solver_ops* cal_find_solver(const char* name) {
@@ -66,7 +67,8 @@ static inline double quintic_sum(const double c[6], double x0, double x1, double
 }
 
 // d/dt (½ q ∘ ω) = ½ (q′ ∘ ω + q ∘ ω′)
-static void quaternion_second(const double q[4], const double u[4], const double w[3], const double a[3], double out[4]) {
+static void quaternion_second(const double q[4], const double u[4], const double w[3], const double a[3],
+                              double out[4]) {
     const double rate[4] = {0.0, w[0], w[1], w[2]}, change[4] = {0.0, a[0], a[1], a[2]};
     double first[4], second[4];
     cal_quaternion_multiply(u, rate, first);
@@ -74,9 +76,11 @@ static void quaternion_second(const double q[4], const double u[4], const double
     for (int i = 0; i < 4; i++) out[i] = 0.5 * (first[i] + second[i]);
 }
 
-static void interpolate_rotation(const cal_solver_context* context, int kind, int first, int lane, const quintic* c, double* out) {
+static void interpolate_rotation(const cal_solver_context* context, int kind, int first, int lane, const quintic* c,
+                                 double* out) {
     const int W = context->layout->width;
-    const int at_q = first + cal_quaternion_component(kind) * W + lane, at_w = first + cal_angular_component(kind) * W + lane;
+    const int at_q = first + cal_quaternion_component(kind) * W + lane,
+              at_w = first + cal_angular_component(kind) * W + lane;
     double q[2][4], u[2][4], second[2][4];
     for (int end = 0; end < 2; end++) {
         const double* y = context->vectors[end == 0 ? CAL_ONE_STEP_PREVIOUS : CAL_ONE_STEP_Y];
@@ -99,7 +103,8 @@ static void interpolate_rotation(const cal_solver_context* context, int kind, in
     for (int i = 0; i < 3; i++) out[at_w + i * W] = 2.0 * rate[1 + i] / norm;
 }
 
-static void interpolate_smooth(const cal_solver_context* context, const cal_column* column, double s, double h, double* out) {
+static void interpolate_smooth(const cal_solver_context* context, const cal_column* column, double s, double h,
+                               double* out) {
     const cal_layout* layout = context->layout;
     const int W = layout->width, kind = column->kind;
     const quintic c = quintic_at(s, h);
@@ -118,7 +123,8 @@ static void interpolate_smooth(const cal_solver_context* context, const cal_colu
     }
 }
 
-static void interpolate_cubic(const cal_solver_context* context, const cal_column* column, double s, double h, double* out) {
+static void interpolate_cubic(const cal_solver_context* context, const cal_column* column, double s, double h,
+                              double* out) {
     const double *y0 = context->vectors[CAL_ONE_STEP_PREVIOUS], *y1 = context->vectors[CAL_ONE_STEP_Y];
     const double *f0 = context->vectors[CAL_ONE_STEP_PREVIOUS_F], *f1 = context->vectors[CAL_ONE_STEP_F];
     const double s2 = s * s, s3 = s2 * s, rise = 3.0 * s2 - 2.0 * s3;
@@ -128,9 +134,11 @@ static void interpolate_cubic(const cal_solver_context* context, const cal_colum
         out[i] = ((1.0 - rise) * y0[i] + rise * y1[i]) + (c0 * f0[i] + c1 * f1[i]);
 }
 
-void cal_one_step_interpolate(const cal_solver_context* context, const cal_column* column, double s, double h, bool smooth,
-                              double* out) {
-    if (smooth) interpolate_smooth(context, column, s, h, out);
-    else interpolate_cubic(context, column, s, h, out);
+void cal_one_step_interpolate(const cal_solver_context* context, const cal_column* column, double s, double h,
+                              bool smooth, double* out) {
+    if (smooth)
+        interpolate_smooth(context, column, s, h, out);
+    else
+        interpolate_cubic(context, column, s, h, out);
     cal_normalize_column(context->layout, column, out);
 }

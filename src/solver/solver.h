@@ -34,8 +34,8 @@ typedef void cal_follow_up(const cal_solver_context* context, const cal_column* 
 
 // What control decided.
 typedef struct cal_verdict {
-    bool accepted;        // a step is complete: [previous, time] can be interpolated until the next execution
-    bool rejected;        // an attempt was thrown away
+    bool accepted;         // a step is complete: [previous, time] can be interpolated until the next execution
+    bool rejected;         // an attempt was thrown away
     double previous, time; // the last accepted step
     double step;           // its size
     int order;
@@ -68,8 +68,8 @@ typedef struct cal_solver_ops {
                         double* out);
 } cal_solver_ops;
 
-extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal_solver_rkg, cal_solver_rkf, cal_solver_rk4,
-    cal_solver_euler;
+extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal_solver_rkg, cal_solver_rkf,
+    cal_solver_rk4, cal_solver_euler;
 
 // NULL when there is none of that name (BDF is not one of these: bdf.h).
 const cal_solver_ops* cal_find_solver(const char* name);

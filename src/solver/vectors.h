@@ -36,8 +36,8 @@ static inline void cal_range_copy(double* restrict out, const double* restrict i
 }
 
 // out = base + ∑ coefficient_j · vectors[index_j], the sum taken first.
-static inline void cal_range_combine(double* out, const double* base, double* const* vectors, int count, const int* index,
-                                     const double* coefficients, int first, int end) {
+static inline void cal_range_combine(double* out, const double* base, double* const* vectors, int count,
+                                     const int* index, const double* coefficients, int first, int end) {
     double sum[CAL_CHUNK];
     for (int i = first; i < end;) {
         const int n = cal_chunk_end(i, end) - i;
@@ -58,5 +58,5 @@ enum { CAL_ONE_STEP_Y, CAL_ONE_STEP_PREVIOUS, CAL_ONE_STEP_F, CAL_ONE_STEP_PREVI
 // Writes y at the fraction s of the step h between them. smooth: the positions' own polynomial of degree five, from
 // positions, velocities and accelerations, with its derivative as the velocities: errors of h⁶ and h⁵. Otherwise each
 // component's cubic, for methods whose velocities are not the derivatives of their positions.
-void cal_one_step_interpolate(const cal_solver_context* context, const cal_column* column, double s, double h, bool smooth,
-                              double* out);
+void cal_one_step_interpolate(const cal_solver_context* context, const cal_column* column, double s, double h,
+                              bool smooth, double* out);

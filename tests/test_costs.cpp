@@ -1,0 +1,75 @@
+// The operations that the articulated-body passes state are the operations that their kernels do: the kernels' own source
+// is compiled here with a lane type that counts. (That it compiles as C++ is what a GPU's compiler will need of it, too.)
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <csetjmp>
+extern "C" {
+#include <cmocka.h>
+#include "pass/pass.h"
+}
+
+static long operations;
+
+struct __attribute__((may_alias)) counted {
+    double value;
+};
+static counted operator+(counted a, counted b) { return operations++, counted{a.value + b.value}; }
+static counted operator-(counted a, counted b) { return operations++, counted{a.value - b.value}; }
+static counted operator*(counted a, counted b) { return operations++, counted{a.value * b.value}; }
+static counted operator/(counted a, counted b) { return operations++, counted{a.value / b.value}; }
+static counted operator-(counted a) { return counted{-a.value}; }
+
+#define CAL_WIDTH 1
+#define LANE_INLINE static inline
+#define LANE(name) name##_counted
+#define lane counted
+static counted lane_fma(counted a, counted b, counted c) { return operations += 2, counted{a.value * b.value + c.value}; }
+static counted lane_fnma(counted a, counted b, counted c) { return lane_fma(-a, b, c); }
+static counted lane_fms(counted a, counted b, counted c) { return lane_fma(a, b, -c); }
+static counted lane_set(double value) { return counted{value}; }
+typedef uint64_t lane_bits;
+#define lane_sincos LANE(cal_lane_sincos)
+#include "math/lane_sincos.h"
+#include "math/lane_algebra.h"
+#include "pass/aba_body.h"
+
+static double y[2] = {0.3, 0.2}, ydot[2], constants[CAL_CONSTANT_COUNT] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 2};
+static double record[33], scratch[CAL_SCRATCH_COUNT], force[1] = {1.0};
+
+static long count_outbound() {
+    motion m = {};
+    m.E.x.x = m.E.y.y = m.E.z.z = counted{1.0};
+    operations = 0;
+    outbound(CAL_REVOLUTE, &m, y, constants, nullptr, record, scratch);
+    return operations;
+}
+
+static long count_inbound() {
+    articulated I = {};
+    I.T.xx = I.T.yy = I.T.zz = counted{1.0};
+    operations = 0;
+    add_own(&I, constants, scratch);
+    inbound(CAL_REVOLUTE, &I, force, constants, record);
+    return operations;
+}
+
+static long count_accelerate() {
+    v3 al = {}, a = {};
+    operations = 0;
+    accelerate(CAL_REVOLUTE, &al, &a, y, record, ydot);
+    return operations;
+}
+
+static void stated_operations_are_counted_operations(void**) {
+    const cal_pass* passes = cal_program_aba.passes;
+    assert_int_equal((long)passes[0].cost.flops, count_outbound());
+    assert_int_equal((long)passes[1].cost.flops, count_inbound());
+    assert_int_equal((long)passes[2].cost.flops, count_accelerate());
+}
+
+int main() {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stated_operations_are_counted_operations)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
