@@ -1,6 +1,7 @@
 # The few commands that one needs; CMakePresets.json has the builds themselves.
 PRESET ?= release
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MAKEFLAGS += --no-print-directory
 CALDER := build/$(PRESET)/bin/calder
 
 .DEFAULT_GOAL := help
@@ -11,19 +12,20 @@ help: ## show this list
 
 demo: ## install what is missing, build, and simulate the default mobile for 10 s
 	@scripts/setup build
-	@$(MAKE) --no-print-directory build
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_command
 	@mkdir -p out
 	$(CALDER) sim mobile --time 10 --out out/demo.csv --plot out/demo.svg
 	@echo "The motion is in out/demo.csv, its energy is drawn in out/demo.svg."
 
 test: ## install what is missing, build, and run all tests
 	@scripts/setup build test
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 	ctest --preset $(PRESET) -j $(JOBS)
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) --no-print-directory format-check tidy sanitize same-bits
+	@$(MAKE) format-check tidy sanitize same-bits
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
@@ -45,7 +47,7 @@ same-bits: # one state hash from gcc and clang, -O2 and -O3, every width of lane
 
 peers: ## install the other engines, where there are packages, and build the comparisons with them
 	@scripts/setup build peers
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 
 build: ## configure and build
 	cmake --preset $(PRESET)

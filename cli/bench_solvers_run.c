@@ -1,4 +1,5 @@
-// The paper's four sessions (Jung, tables IV to VII). What is fixed: a = 0.2, b = 0.3, c = 0.2, rho = 2, start 0.8, 10 s.
+// The paper's four sessions (Jung, tables IV to VII). What is fixed: a = 0.2, b = 0.3, c = 0.2, rho = 2, start 0.8, 10
+// s.
 #include "bench_solvers_run.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // The paper's four sessions (Jung, tables IV to VII), run through the public interface.
 //
-// A session is a list of cases, a case is a mobile. Each solver swings it for ten seconds with the tolerances 1e-2 … 1e-6;
-// the cheapest run that stays stable counts: energy never up by more than half the swing's energy.
+// A session is a list of cases, a case is a mobile. Each solver swings it for ten seconds with the tolerances 1e-2 …
+// 1e-6; the cheapest run that stays stable counts: energy never up by more than half the swing's energy.
 #pragma once
 #include "calder/calder.h"
 
@@ -24,8 +24,8 @@ typedef struct bench_case {
     char specification[160]; // for cal_model_generate
 } bench_case;
 
-// The cases of session 'A', 'B', 'C' or 'D' (either letter case); their number, 0 for an unknown session. Session B comes
-// twice, with the plateaus of the text ("3 printed") and of the size of leaves ("3 leaf").
+// The cases of session 'A', 'B', 'C' or 'D' (either letter case); their number, 0 for an unknown session. Session B
+// comes twice, with the plateaus of the text ("3 printed") and of the size of leaves ("3 leaf").
 int bench_session_cases(char session, bench_case cases[BENCH_MAX_CASES]);
 // What varies in a session, for the table's heading; NULL for an unknown session.
 const char* bench_session_title(char session);

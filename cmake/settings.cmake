@@ -3,6 +3,8 @@
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON) # vector types
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin") # the command finds the peers beside itself
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
@@ -11,7 +13,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(calder_settings INTERFACE)
 target_compile_options(calder_settings INTERFACE
     -ffp-contract=off -fno-math-errno
-    -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wpedantic> $<$<COMPILE_LANGUAGE:C>:-Wconversion>
+    -Wall -Wextra -Wshadow "$<$<COMPILE_LANGUAGE:C>:-Wpedantic;-Wconversion>"
     $<$<BOOL:${CALDER_WARNINGS_AS_ERRORS}>:-Werror>)
 
 if(CALDER_SANITIZE)

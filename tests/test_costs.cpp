@@ -1,5 +1,5 @@
-// The operations that the articulated-body passes state are the operations that their kernels do: the kernels' own source
-// is compiled here with a lane type that counts. (That it compiles as C++ is what a GPU's compiler will need of it, too.)
+// The operations that the passes of forward dynamics state are the operations that their kernels do: the kernels' own
+// source is compiled here with a lane type that counts. (That it compiles as C++ is what a GPU's compiler will need of it, too.)
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -35,14 +35,16 @@ typedef uint64_t lane_bits;
 #include "math/lane_algebra.h"
 #include "pass/aba_body.h"
 
-static double y[2] = {0.3, 0.2}, ydot[2], constants[CAL_CONSTANT_COUNT] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 2};
-static double record[33], scratch[CAL_SCRATCH_COUNT], force[1] = {1.0};
+// A node's numbers.
+static struct {
+    double y[7], ydot[7], constants[CAL_CONSTANT_COUNT], record[33], scratch[CAL_SCRATCH_COUNT], force[3];
+} at = {{0.3, 0.2}, {}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 2}, {}, {}, {1.0}};
 
 static long count_outbound() {
     motion m = {};
     m.E.x.x = m.E.y.y = m.E.z.z = counted{1.0};
     operations = 0;
-    outbound(CAL_REVOLUTE, &m, y, constants, nullptr, record, scratch);
+    outbound(CAL_REVOLUTE, &m, at.y, at.constants, nullptr, at.record, at.scratch);
     return operations;
 }
 
@@ -50,15 +52,15 @@ static long count_inbound() {
     articulated I = {};
     I.T.xx = I.T.yy = I.T.zz = counted{1.0};
     operations = 0;
-    add_own(&I, constants, scratch);
-    inbound(CAL_REVOLUTE, &I, force, constants, record);
+    add_own(&I, at.constants, at.scratch);
+    inbound(CAL_REVOLUTE, &I, at.force, at.constants, at.record);
     return operations;
 }
 
 static long count_accelerate() {
     v3 al = {}, a = {};
     operations = 0;
-    accelerate(CAL_REVOLUTE, &al, &a, y, record, ydot);
+    accelerate(CAL_REVOLUTE, &al, &a, at.y, at.record, at.ydot);
     return operations;
 }
 
@@ -69,7 +71,32 @@ static void stated_operations_are_counted_operations(void**) {
     assert_int_equal((long)passes[2].cost.flops, count_accelerate());
 }
 
+// Armstrong's mechanics, as one more width of lanes.
+#undef LANE
+#define LANE(name) name##_counted_once_more
+#include "math/lane_algebra.h"
+#include "pass/armstrong_body.h"
+
+static void stated_operations_of_armstrong_are_counted_operations(void**) {
+    const cal_pass* passes = cal_program_armstrong.passes;
+    posture p = {};
+    answers s = {};
+    v3 wd = {}, a = {};
+    s.J.xx = s.J.yy = s.J.zz = counted{1.0};
+    operations = 0;
+    control(CAL_BALL, &p, v3{}, at.y, at.constants, nullptr, at.record, at.scratch);
+    assert_int_equal((long)passes[0].cost.flops, operations);
+    operations = 0;
+    begin_answers(&s, at.constants, at.scratch);
+    coefficients(CAL_BALL, false, &s, at.force, at.constants, at.record);
+    assert_int_equal((long)passes[1].cost.flops, operations);
+    operations = 0;
+    advance(CAL_BALL, false, &wd, &a, at.y, at.constants, at.record, at.ydot);
+    assert_int_equal((long)passes[2].cost.flops, operations);
+}
+
 int main() {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stated_operations_are_counted_operations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stated_operations_are_counted_operations),
+                                       cmocka_unit_test(stated_operations_of_armstrong_are_counted_operations)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

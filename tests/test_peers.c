@@ -45,8 +45,8 @@ static void assert_equal(const char* model, const char* what, const double* a, c
         if (!(here <= difference)) difference = here, worst = i;
     }
     if (!(difference <= tolerance * fmax(scale, 1e-6)))
-        fail_msg("%s: %s %d of %d is %.17g, MuJoCo has %.17g (largest %g)", model, what, worst, count, a[worst], b[worst],
-                 scale);
+        fail_msg("%s: %s %d of %d is %.17g, MuJoCo has %.17g (largest %g)", model, what, worst, count, a[worst],
+                 b[worst], scale);
 }
 
 // q and -q are one rotation.
@@ -131,8 +131,8 @@ static void everything_at_once_agrees(void** test) {
     for (int k = 0; k < 6; k++) body.inertia[k] = inertia[k];
     for (int k = 0; k < 3; k++) body.center[k] = center[k];
     const int parents[] = {3, 0, CAL_GROUND, 2, 1, 0};
-    const double turns[][4] = {
-        {0.9, 0.1, -0.2, 0.3}, {1, 0, 0, 0}, {0.2, 0.3, 0.4, 0.8}, {0.5, 0.5, -0.5, 0.5}, {1, 1, 0, 0}, {0.7, 0, 0.7, 0}};
+    const double turns[][4] = {{0.9, 0.1, -0.2, 0.3}, {1, 0, 0, 0}, {0.2, 0.3, 0.4, 0.8},
+                               {0.5, 0.5, -0.5, 0.5}, {1, 1, 0, 0}, {0.7, 0, 0.7, 0}};
     for (int i = 0; i < 6; i++) {
         body.parent = parents[i];
         body.mass += 0.1;
@@ -178,7 +178,8 @@ static void everything_at_once_agrees(void** test) {
     cal_builder_destroy(builder);
 }
 
-#define GENERATED(specification) {specification, generated_models_agree, NULL, NULL, (void*)(uintptr_t)(specification)}
+#define GENERATED(specification)                                                                                       \
+    { specification, generated_models_agree, NULL, NULL, (void*)(uintptr_t)(specification) }
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,11 +1,12 @@
 // Solvers against closed forms: the pendulum (Jacobi's elliptic functions), the symmetric top, the thrown mass.
+#include "base/memory.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// --- Closed forms -------------------------------------------------------------------------------------------------------------
+// --- Closed forms ----------------------------------------------------------------------------------------------------
 
 enum { SCALE_STEPS = 12 };
 
@@ -66,9 +67,10 @@ static bool has_solver(const char* name) {
     return false;
 }
 
-// --- Orders ----------------------------------------------------------------------------------------------------------------------
+// --- Orders ----------------------------------------------------------------------------------------------------------
 
-// A loose tolerance and a bound on the step make the variable-step methods take that step; the fixed ones take it anyway.
+// A loose tolerance and a bound on the step make the variable-step methods take that step; the fixed ones take it
+// anyway.
 static void test_observed_order(void** state) {
     (void)state;
     // Step doubling extrapolates, which adds an order.
@@ -133,7 +135,7 @@ static void test_gear_uses_high_orders(void** state) {
     cal_model_destroy(model);
 }
 
-// --- Dense output ------------------------------------------------------------------------------------------------------------------
+// --- Dense output ----------------------------------------------------------------------------------------------------
 
 static void test_samples_are_as_good_as_steps_and_free(void** state) {
     (void)state;
@@ -165,7 +167,7 @@ static void test_samples_are_as_good_as_steps_and_free(void** state) {
     cal_model_destroy(model);
 }
 
-// --- Rotations -----------------------------------------------------------------------------------------------------------------------
+// --- Rotations -------------------------------------------------------------------------------------------------------
 
 static const double I1 = 2.0, I3 = 0.7, SPIN[3] = {1.1, -0.4, 2.3};
 
@@ -290,7 +292,7 @@ static void test_steady_spin_is_exact_for_fixed_steps(void** state) {
     cal_model_destroy(model);
 }
 
-// --- Long runs, jumps, forces ----------------------------------------------------------------------------------------------------------
+// --- Long runs, jumps, forces ----------------------------------------------------------------------------------------
 
 static void test_gear_keeps_the_energy_of_a_mobile(void** state) {
     (void)state;
@@ -410,7 +412,7 @@ static void test_bits_do_not_depend_on_lanes(void** state) {
     }
 }
 
-// --- Stiffness ------------------------------------------------------------------------------------------------------------------------
+// --- Stiffness -------------------------------------------------------------------------------------------------------
 
 static double difference_between(const char* specification, double tolerance, double time) {
     cal_model* model = cal_test_model(specification);
@@ -461,7 +463,7 @@ static void test_bdf_needs_few_evaluations_for_many_damped_joints(void** state) 
     }
 }
 
-// --- Errors ---------------------------------------------------------------------------------------------------------------------------
+// --- Errors ----------------------------------------------------------------------------------------------------------
 
 static void expect_refused(cal_sim_def def, const char* part) {
     cal_model* model = cal_test_model("pendulum");
@@ -573,6 +575,30 @@ static void test_set_refuses_what_is_not_a_state(void** state) {
     cal_model_destroy(model);
 }
 
+static void test_running_out_of_memory_is_a_status(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("mobile:s=3,l=5,o=9,h=1,plateau=leaf");
+    const int64_t before = cal_live_allocations();
+    for (int i = 0; cal_solver_name(i); i++) {
+        cal_status status = CAL_NO_MEMORY;
+        for (int count = 0; status; count++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = cal_solver_name(i);
+            cal_sim* sim = NULL;
+            double kinetic, potential;
+            cal_fail_allocation(count);
+            status = cal_sim_create(model, &def, &sim, NULL);
+            if (!status) status = cal_sim_advance(sim, 0.01, NULL);
+            if (!status) status = cal_sim_energy(sim, &kinetic, &potential);
+            cal_fail_allocation(-1);
+            cal_sim_destroy(sim);
+            if (status && status != CAL_NO_MEMORY) fail_msg("%s: status %d", def.solver, (int)status);
+            assert_true(cal_live_allocations() == before);
+        }
+    }
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_observed_order),
@@ -594,6 +620,7 @@ int main(void) {
         cmocka_unit_test(test_not_finite_is_reported_and_the_last_state_kept),
         cmocka_unit_test(test_evaluation_limit),
         cmocka_unit_test(test_set_refuses_what_is_not_a_state),
+        cmocka_unit_test(test_running_out_of_memory_is_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,8 +61,9 @@ struct Place {
 };
 
 class Translator {
-public:
-    explicit Translator(const peer_tree& tree, Bullet& out) : tree_(tree), out_(out), places_(size_t(tree.body_count)) {}
+  public:
+    explicit Translator(const peer_tree& tree, Bullet& out)
+        : tree_(tree), out_(out), places_(size_t(tree.body_count)) {}
 
     void translate() {
         std::vector<int> link_counts(1, 0);
@@ -99,7 +100,7 @@ public:
         out_.force.resize(size_t(tree_.v_count));
     }
 
-private:
+  private:
     bool is_free(int body) const {
         const int joint = tree_.bodies[body].first_joint;
         return joint >= 0 && tree_.joints[joint].def.kind == CAL_FREE;
@@ -126,15 +127,16 @@ private:
         int joint = tree_.bodies[body].first_joint;
         do {
             const bool last = joint < 0 || tree_.joints[joint].next < 0;
-            const Frame frame = last ? principal_frame(def)
-                                     : Frame{btMatrix3x3::getIdentity(), btVector3(0, 0, 0), btVector3(0, 0, 0)};
+            const Frame frame =
+                last ? principal_frame(def) : Frame{btMatrix3x3::getIdentity(), btVector3(0, 0, 0), btVector3(0, 0, 0)};
             const double mass = last ? def.mass : 0.0;
             const int link = used_[size_t(at.multibody)]++;
             const btVector3 anchor = joint < 0 ? btVector3(0, 0, 0) : vector3(tree_.joints[joint].def.anchor);
             const btQuaternion turn = rotation_of(frame.P.transpose() * Q.transpose() * at.frame.P);
             const btVector3 before = at.frame.P.transpose() * (r + Q * anchor - at.frame.o);
             const btVector3 after = frame.P.transpose() * (frame.o - anchor);
-            const btVector3 axis = joint < 0 ? btVector3(0, 0, 1) : frame.P.transpose() * vector3(tree_.joints[joint].def.axis);
+            const btVector3 axis =
+                joint < 0 ? btVector3(0, 0, 1) : frame.P.transpose() * vector3(tree_.joints[joint].def.axis);
             if (joint < 0) {
                 multibody.setupFixed(link, mass, frame.moments, at.link, turn, before, after);
             } else if (tree_.joints[joint].def.kind == CAL_REVOLUTE) {
@@ -200,7 +202,8 @@ void set(void* engine, const double* q, const double* v, const double* tau) {
             set_base(multibody, link.frame, qj, vj, fj);
         } else if (joint.def.kind == CAL_BALL) {
             const btQuaternion p = rotation_of(link.frame.P), turned = p.inverse() * quaternion(qj) * p;
-            const btVector3 omega = link.frame.P.transpose() * vector3(vj), moment = link.frame.P.transpose() * vector3(fj);
+            const btVector3 omega = link.frame.P.transpose() * vector3(vj),
+                            moment = link.frame.P.transpose() * vector3(fj);
             const double position[4] = {turned.x(), turned.y(), turned.z(), turned.w()};
             multibody.setJointPosMultiDof(link.link, position);
             multibody.setJointVelMultiDof(link.link, &omega[0]);
@@ -256,7 +259,8 @@ void get(void* engine, double* qdd) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const std::string name = "Bullet " + std::to_string(BT_BULLET_VERSION / 100) + "." + std::to_string(BT_BULLET_VERSION % 100);
+    const std::string name =
+        "Bullet " + std::to_string(BT_BULLET_VERSION / 100) + "." + std::to_string(BT_BULLET_VERSION % 100);
     const peer_engine engine = {name.c_str(), create, destroy, set, evaluate, get};
     return peer_main(&engine, argc, argv);
 }

@@ -144,8 +144,8 @@ void get(void* engine, double* qdd) {
             continue;
         }
         const int linear = joint.def.kind == CAL_FREE ? 3 : 0;
-        const double quaternion[4] = {simbody.state.getQ()[at], simbody.state.getQ()[at + 1], simbody.state.getQ()[at + 2],
-                                      simbody.state.getQ()[at + 3]};
+        const double quaternion[4] = {simbody.state.getQ()[at], simbody.state.getQ()[at + 1],
+                                      simbody.state.getQ()[at + 2], simbody.state.getQ()[at + 3]};
         const Vec3 angular = ~rotation(quaternion) * Vec3(udot[to], udot[to + 1], udot[to + 2]);
         for (int i = 0; i < linear; i++) a[i] = udot[to + 3 + i];
         for (int i = 0; i < 3; i++) a[linear + i] = angular[i];

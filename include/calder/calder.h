@@ -176,11 +176,55 @@ typedef struct cal_state cal_state;
 
 /// One core. lanes is the number of bodies that one instruction works on: 1, 2, 4, 8, or 0 for what the processor has.
 cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
+/// Runs tasks 0 … count - 1 at the same time, each on a thread of its own (they wait for each other), and returns when all
+/// are done.
+typedef void cal_task_runner(void* user, int count, void (*task)(void* argument, int index), void* argument);
+/// How to make a machine of threads; from cal_default_threads_def.
+typedef struct cal_threads_def {
+    int workers; ///< the caller's thread included; 0: one for each core
+    int lanes;   ///< as for cal_machine_serial
+    bool pinned; ///< the caller's thread to core 0, the others to the cores after it
+    cal_task_runner* runner; ///< the user's own threads instead of ours; workers is then how many it runs at most
+    void* user;
+    uint32_t cookie;
+} cal_threads_def;
+cal_threads_def cal_default_threads_def(void);
+/// Cores that share memory. Runs one plan at a time: a second execution at the same time is CAL_MACHINE_FAILED.
+cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error);
 void cal_machine_destroy(cal_machine* machine); ///< NULL is allowed; plans made with it must be gone
 const char* cal_machine_name(const cal_machine* machine);
 int cal_machine_lanes(const cal_machine* machine);
+int cal_machine_processors(const cal_machine* machine); ///< cores or ranks; a plan may use fewer
 /// The widest lanes that this processor runs at full speed: 1, 2, 4 or 8.
 int cal_best_lanes(void);
+
+/// What a machine's work costs: measured by cal_machine_measure, or given for a machine that one does not have.
+typedef struct cal_costs {
+    double compute; ///< s a revolute joint and evaluation (Jung's CMPTM)
+    double message; ///< s for all exchanges between two processors across one cut edge, per evaluation (Jung's ROITM)
+    double send;    ///< of message, the part for which the sender can do nothing else; 0: none
+} cal_costs;
+
+/// How joints are given to processors.
+typedef enum cal_distribution {
+    CAL_BALANCED, ///< ours: equal loads, full lanes, no more processors than pay
+    CAL_JUNG      ///< Jung's algorithm: a further processor to the branch that takes longest
+} cal_distribution;
+
+/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation.
+/// used and seconds may be NULL.
+cal_status cal_distribute(const cal_model* model, cal_distribution distribution, int processors, const cal_costs* costs,
+                          int32_t* processor_of_joint, int* used, double* seconds, cal_error* error);
+/// The time of one evaluation for any such choice, from the costs alone; busy (may be NULL): the share of all processors'
+/// time that is in use.
+cal_status cal_price(const cal_model* model, const int32_t* processor_of_joint, const cal_costs* costs, int processors,
+                     double* seconds, double* busy, cal_error* error);
+/// A machine that one does not have: executing a plan on it touches no state and takes no time but its own virtual one.
+cal_status cal_machine_modelled(const cal_costs* costs, int processors, cal_machine** out, cal_error* error);
+/// The virtual time that a modelled machine has spent; 0 for others.
+double cal_machine_virtual_time(const cal_machine* machine);
+/// Measures what joints of this model and exchanges between processors cost on this machine.
+cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal_costs* out, cal_error* error);
 
 /// The algorithms: "aba" (forward dynamics), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
 /// "kinematics" (poses), "energy" (energy and momentum). NULL past the last one.
@@ -188,6 +232,10 @@ const char* cal_algorithm_name(int index);
 /// Plans an algorithm for a model; both and the machine must outlive the plan.
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
                            cal_error* error);
+/// The same with a processor chosen for each joint, 0 … cal_machine_processors - 1, with no restriction.
+cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
+                                  const int32_t* processor_of_joint, cal_plan** out, cal_error* error);
+int cal_plan_processors(const cal_plan* plan); ///< how many of the machine's processors have work
 void cal_plan_destroy(cal_plan* plan); ///< NULL is allowed; states made with it must be gone
 /// Writes the plan as text (columns, lanes in use, operations and bytes a joint); returns the length it needs, as snprintf.
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
@@ -252,6 +300,7 @@ typedef struct cal_sim_def {
     const char* solver;    ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
     const char* algorithm; ///< "aba"
     cal_machine* machine;  ///< NULL: one core with its best lanes, owned by the simulation
+    const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
     double relative;       ///< relative error tolerance, 1e-4
     double absolute;       ///< absolute error tolerance; 0: the same number as relative
     double step;           ///< step of the fixed-step solvers, s, 0.001
@@ -301,6 +350,14 @@ cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
 uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
+
+/// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
+/// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be
+/// written, the solver starts afresh at the present time; all others go on as if nothing had happened.
+cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
+/// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
+/// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.
+cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error);
 
 // --- Many instances of one model ------------------------------------------------------------------------------------------
 

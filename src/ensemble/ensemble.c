@@ -34,7 +34,9 @@ cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal
     if (status == CAL_OK) {
         ensemble->lanes = ensemble->machine->lanes;
         ensemble->group_count = (count - 1) / ensemble->lanes + 1;
-        status = cal_plan_create_copies(model, cal_find_program("aba"), ensemble->machine, ensemble->lanes, &ensemble->plan, error);
+        const cal_plan_def def = {
+            .model = model, .program = &cal_program_aba, .machine = ensemble->machine, .copies = ensemble->lanes};
+        status = cal_plan_create_def(&def, &ensemble->plan, error);
     }
     if (status == CAL_OK) {
         status = cal_state_create(ensemble->plan, &ensemble->state);

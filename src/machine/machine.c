@@ -1,6 +1,8 @@
 // What all machines share: their names, and what this processor can run.
 #include "machine/machine.h"
 
+#include "base/error.h"
+
 void cal_machine_destroy(cal_machine* machine) {
     if (machine) machine->ops->destroy(machine);
 }
@@ -8,6 +10,8 @@ void cal_machine_destroy(cal_machine* machine) {
 const char* cal_machine_name(const cal_machine* machine) { return machine->ops->name; }
 
 int cal_machine_lanes(const cal_machine* machine) { return machine->lanes; }
+
+int cal_machine_processors(const cal_machine* machine) { return machine->processors; }
 
 enum { PLAIN, TWO, FOUR, EIGHT, FUSED };
 
@@ -34,4 +38,19 @@ int cal_best_lanes(void) {
 #else
     return cal_processor_variant(8) >= 0 ? 8 : cal_processor_variant(4) >= 0 ? 4 : 1;
 #endif
+}
+
+cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors, cal_error* error) {
+    if (lanes == 0) lanes = cal_best_lanes();
+    if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "lanes must be 0 (automatic), 1, 2, 4 or 8, not %d", lanes);
+    const int variant = cal_processor_variant(lanes);
+    if (variant < 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "this processor cannot run %d lanes; at most %d", lanes, cal_best_lanes());
+    machine->ops = ops;
+    machine->lanes = lanes;
+    machine->variant = variant;
+    machine->processors = processors;
+    machine->keep = CAL_KEEP_ALL;
+    return CAL_OK;
 }

@@ -3,52 +3,27 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 
-static void run(const cal_pass* pass, int variant, const cal_context* context, int column) {
-    cal_kernel* kernel = pass->kernels[variant] ? pass->kernels[variant] : pass->kernels[0];
-    kernel(context, column);
-}
-
-static void walk(const cal_plan* plan, const cal_context* context, const cal_pass* down, const cal_pass* up, bool prepares) {
-    const int variant = plan->variant;
-    const cal_solver_ops* solver = prepares ? context->solver_ops : NULL;
-    for (int i = 0; i < plan->step_count; i++) {
-        const cal_step step = plan->steps[i];
-        switch (step.kind) {
-        case CAL_STEP_DOWN:
-            if (solver) solver->prepare(context->solver, &plan->layout->columns[step.column]);
-            down->kernels[variant](context, step.column);
-            break;
-        case CAL_STEP_UP:
-            if (up) up->kernels[variant](context, step.column);
-            break;
-        default:
-            if (up) up->pulls[variant](context, step.column);
-            break;
-        }
-    }
-}
-
 static void sweep(const cal_plan* plan, const cal_context* context, const cal_pass* pass) {
     const int count = plan->layout->column_count;
-    for (int i = 0; i < count; i++)
-        run(pass, plan->variant, context, pass->direction == CAL_OUTBOUND ? i : count - 1 - i);
+    cal_kernel* const kernel = pass->kernels[0];
+    for (int i = 0; i < count; i++) kernel(context, pass->direction == CAL_OUTBOUND ? i : count - 1 - i);
+}
+
+cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared) {
+    const cal_context* context = &state->context;
+    if (!plan->program->walked) {
+        for (int i = 0; i < plan->program->pass_count; i++) sweep(plan, context, &plan->program->passes[i]);
+        return CAL_OK;
+    }
+    const cal_pass *down, *up;
+    for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);)
+        cal_walk(plan, context, 0, down, up, i == 2 && context->solver && !prepared, NULL);
+    return CAL_OK;
 }
 
 static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
     (void)machine;
-    const cal_program* program = plan->program;
-    const cal_context* context = &state->context;
-    for (int i = 0; i < program->pass_count; i++) {
-        const cal_pass* pass = &program->passes[i];
-        if (!program->walked) {
-            sweep(plan, context, pass);
-            continue;
-        }
-        // Walked programs alternate: outbound, inbound.
-        const cal_pass* up = &program->passes[++i];
-        walk(plan, context, pass, up->for_solver && !context->solver ? NULL : up, i == 1 && context->solver && !prepared);
-    }
-    return CAL_OK;
+    return cal_execute_alone(plan, state, prepared);
 }
 
 static void destroy(cal_machine* machine) { cal_free(machine); }
@@ -57,15 +32,10 @@ static const cal_machine_ops serial_ops = {.name = "serial", .execute = execute,
 
 cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error) {
     *out = NULL;
-    if (lanes == 0) lanes = cal_best_lanes();
-    if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "lanes must be 0 (automatic), 1, 2, 4 or 8, not %d", lanes);
-    const int variant = cal_processor_variant(lanes);
-    if (variant < 0)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "this processor cannot run %d lanes; at most %d", lanes, cal_best_lanes());
     cal_machine* machine = cal_allocate(1, sizeof *machine);
     if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
-    *machine = (cal_machine){.ops = &serial_ops, .lanes = lanes, .variant = variant};
-    *out = machine;
-    return CAL_OK;
+    const cal_status status = cal_machine_begin(machine, &serial_ops, lanes, 1, error);
+    if (status != CAL_OK) cal_free(machine);
+    else *out = machine;
+    return status;
 }

@@ -45,16 +45,17 @@ LANE_INLINE void advance_rows(double (*rows)[2 * CAL_WIDTH], int count) {
 }
 
 static void LANE(chain_outbound)(const cal_context* context, const cal_column* column) {
+    const int record = cal_aba_record(CAL_REVOLUTE);
     _Alignas(64) double trail[18][2 * CAL_WIDTH];
     _Alignas(64) double local[9][CAL_WIDTH];
     double(*turn)[2 * CAL_WIDTH] = trail, (*spin)[2 * CAL_WIDTH] = trail + 9;
     double(*swing)[2 * CAL_WIDTH] = trail + 12, (*pull)[2 * CAL_WIDTH] = trail + 15;
-    const double* slot = context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
+    const double* slot = parent_end(context, column);
     for (int i = 0; i < CAL_DOWN_COUNT; i++)
         trail[i][CAL_WIDTH - 1] = slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
-    place at = find_place(context, column, CAL_REVOLUTE, 0);
+    place at = find_place(context, column, CAL_REVOLUTE, record, 0);
     for (int block = 0; block < column->block_count; block++) {
-        at = find_place(context, column, CAL_REVOLUTE, block);
+        at = find_place(context, column, CAL_REVOLUTE, record, block);
         store_columns(local[0], 0, revolute_rotation(at.constants, LOAD(at.y, 0)));
         cal_m3_1 E = {{turn[0][CAL_WIDTH - 1], turn[1][CAL_WIDTH - 1], turn[2][CAL_WIDTH - 1]},
                       {turn[3][CAL_WIDTH - 1], turn[4][CAL_WIDTH - 1], turn[5][CAL_WIDTH - 1]},
@@ -91,6 +92,6 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
                       .w = {spin[0][CAL_WIDTH - 1], spin[1][CAL_WIDTH - 1], spin[2][CAL_WIDTH - 1]},
                       .al = {swing[0][CAL_WIDTH - 1], swing[1][CAL_WIDTH - 1], swing[2][CAL_WIDTH - 1]},
                       .a = {pull[0][CAL_WIDTH - 1], pull[1][CAL_WIDTH - 1], pull[2][CAL_WIDTH - 1]}};
-    const cal_place_1 last = cal_find_place_1(context, column, CAL_REVOLUTE, column->node_count - 1);
+    const cal_place_1 last = cal_find_place_1(context, column, CAL_REVOLUTE, record, column->node_count - 1);
     cal_leave_end_1(context, column, &m, &last);
 }

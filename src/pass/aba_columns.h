@@ -1,63 +1,7 @@
-// Running one node's mechanics (aba_body.h) along a column. Include once a width, after aba_body.h.
-//
-// CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1 with a
-// larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both are the
-// same.
-#define place LANE(cal_place)
-#define find_place LANE(cal_find_place)
-
-// Where the numbers of one step of a column are.
-typedef struct place {
-    const double *y, *constants, *force, *external;
-    double *ydot, *record, *scratch;
-} place;
-
-LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind,
-                                                              int step) {
-    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
-    const int block = step / lanes_along, l = step % lanes_along;
-    const cal_layout* layout = context->layout;
-    const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
-    // The blocks of a column follow each other in every array, so the first one's position gives all.
-    const size_t v = (size_t)cal_kind_v(kind), y = (size_t)cal_kind_q(kind) + v, b = (size_t)block;
-    const size_t y_at = (size_t)layout->block_y[column->first_block] + b * y * width + (size_t)l;
-    const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
-    return (place){
-        .y = context->y + y_at,
-        .constants = layout->constants + index * CAL_CONSTANT_COUNT * width + (size_t)l,
-        .force = context->force + v_at,
-        .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
-        .ydot = context->ydot + y_at,
-        .record = context->records + column->record + b * (size_t)cal_aba_record(kind) * width + (size_t)l,
-        .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,
-    };
-}
-
-#define step_count LANE(cal_step_count)
-LANE_INLINE int step_count(const cal_column* column) {
-    return CAL_LANES == 1 && CAL_WIDTH > 1 ? column->node_count : column->block_count;
-}
-
-// Component i of what the parent's end holds, a lane for each of the column's lanes.
-#define from_parent LANE(cal_from_parent)
-LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
-#if CAL_LANES == 1
-    return slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
-#else
-    if (column->aligned) return LOAD(slot, i);
-    lane out;
-    for (int l = 0; l < CAL_LANES; l++) out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
-    return out;
-#endif
-}
-#define from_parent3 LANE(cal_from_parent3)
-LANE_INLINE v3 from_parent3(const double* slot, const cal_column* column, int i) {
-    return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
-}
-
+// The articulated-body mechanics (aba_body.h) of whole columns. Include once a width, after columns.h.
 #define load_motion LANE(cal_load_motion)
 LANE_INLINE motion load_motion(const cal_context* context, const cal_column* column) {
-    const double* slot = context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
+    const double* slot = parent_end(context, column);
     motion m;
     m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
     m.w = from_parent3(slot, column, 9);
@@ -85,9 +29,9 @@ LANE_INLINE void leave_end(const cal_context* context, const cal_column* column,
 LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_column* column) {
     motion m = load_motion(context, column);
     const int count = step_count(column);
-    place at = find_place(context, column, kind, 0);
+    place at = find_place(context, column, kind, cal_aba_record(kind), 0);
     for (int i = 0; i < count; i++) {
-        at = find_place(context, column, kind, i);
+        at = find_place(context, column, kind, cal_aba_record(kind), i);
         outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
     }
     leave_end(context, column, &m, &at);
@@ -106,7 +50,7 @@ static void LANE(outbound_column)(const cal_context* context, const cal_column* 
 LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {
     articulated I = {0};
     int i = step_count(column) - 1;
-    place at = find_place(context, column, kind, i);
+    place at = find_place(context, column, kind, cal_aba_record(kind), i);
     if (column->child_count > 0) {
         const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
         I.T = load_symmetric(sum, 0), I.H = load_columns(sum, 6), I.M = load_symmetric(sum, 15);
@@ -117,7 +61,7 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     for (;;) {
         inbound(kind, &I, at.force, at.constants, at.record);
         if (--i < 0) break;
-        at = find_place(context, column, kind, i);
+        at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);
     }
     if (column->parent < 0) return;
@@ -140,12 +84,12 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context,
                                                                  const cal_column* column) {
     v3 al = {0}, a = {0};
     if (column->parent >= 0) {
-        const double* slot = context->scratch + context->layout->columns[column->parent].end_slot;
+        const double* slot = parent_end(context, column);
         al = from_parent3(slot, column, 0), a = from_parent3(slot, column, 3);
     }
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {
-        const place at = find_place(context, column, kind, i);
+        const place at = find_place(context, column, kind, cal_aba_record(kind), i);
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
     if (column->child_count == 0) return;

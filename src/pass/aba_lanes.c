@@ -8,44 +8,11 @@
 #include "pass/aba.h"
 #include "pass/joint_force.h"
 
-#include <string.h>
-
-#define CAL_LANES 1
-#include "math/lanes.h"
-#include "math/lane_algebra.h"
-#include "pass/aba_body.h"
-#include "pass/aba_columns.h"
-#if CAL_WIDTH == 8
-#undef CAL_LANES
-#define CAL_LANES 4
-#include "math/lanes.h"
-#include "math/lane_algebra.h"
-#include "pass/aba_body.h"
-#include "pass/aba_columns.h"
-#endif
+#define CAL_BODY "pass/aba_body.h"
+#define CAL_COLUMNS "pass/aba_columns.h"
+#include "pass/each_width.h"
 #if CAL_WIDTH > 1
-#undef CAL_LANES
-#define CAL_LANES CAL_WIDTH
-#include "math/lanes.h"
-#include "math/lane_algebra.h"
-#include "pass/aba_body.h"
-#include "pass/aba_columns.h"
 #include "pass/aba_chain.h"
-#endif
-
-#define JOIN_(name, suffix) name##suffix
-#define JOIN(name, suffix) JOIN_(name, suffix)
-#define KERNEL(name) JOIN(name, CAL_KERNEL_SUFFIX)
-#define WIDE_(name, width) name##_##width
-#define WIDE__(name, width) WIDE_(name, width)
-#define WIDE(name) WIDE__(name, CAL_WIDTH)
-
-// Runs a function of aba_columns.h at the width that the column asks for.
-#if CAL_WIDTH == 8
-#define RUN(name, context, column)                                                                                     \
-    ((column)->lanes == 8 ? name##_8 : (column)->lanes == 4 ? name##_4 : name##_1)((context), (column))
-#else
-#define RUN(name, context, column) ((column)->lanes == 1 ? name##_1 : WIDE(name))((context), (column))
 #endif
 
 void KERNEL(cal_aba_velocity)(const cal_context* context, int index) {

@@ -61,6 +61,7 @@ typedef struct cal_program {
     const char* help;
     bool walked;
     bool solves;        // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;   // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks
     uint32_t fields;    // bit set of cal_field
@@ -68,7 +69,8 @@ typedef struct cal_program {
     int pass_count;
 } cal_program;
 
-extern const cal_program cal_program_aba, cal_program_rnea, cal_program_crba, cal_program_kinematics, cal_program_energy;
+extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_rnea, cal_program_crba, cal_program_kinematics,
+    cal_program_energy;
 // NULL when there is none of that name.
 const cal_program* cal_find_program(const char* name);
 

@@ -2,7 +2,7 @@
 #include "pass/pass.h"
 #include <string.h>
 
-static const cal_program* const programs[] = {&cal_program_aba, &cal_program_rnea, &cal_program_crba,
+static const cal_program* const programs[] = {&cal_program_aba, &cal_program_armstrong, &cal_program_rnea, &cal_program_crba,
                                               &cal_program_kinematics, &cal_program_energy};
 enum { PROGRAM_COUNT = sizeof programs / sizeof programs[0] };
 

@@ -51,7 +51,7 @@ void cal_sums_pull(const cal_context* context, int index) {
     const int width = layout->width, count = context->solver_ops->sum_count;
     const double* from = context->scratch + column->up_slot;
     double* to = end_sums(context, column->parent);
-    if (column->is_first) memset(to, 0, sizeof(double) * (size_t)(count * width));
+    if (column->child_index == 0) memset(to, 0, sizeof(double) * (size_t)(count * width));
     for (int i = 0; i < column->pull_count; i++) {
         const int lane = column->pull_order[i];
         double* own = to + column->parent_lane[lane];

@@ -10,9 +10,11 @@
 
 // The first block of a column that is still to be laid out.
 typedef struct seed {
-    int32_t parent, kind;
+    int32_t parent, kind, owner;
+    int taken; // lanes
     int32_t nodes[CAL_MAX_LANES];
-    int8_t parent_lane[CAL_MAX_LANES], rank[CAL_MAX_LANES];
+    int8_t parent_lane[CAL_MAX_LANES];
+    int8_t rank[CAL_MAX_LANES]; // of each lane among those with its parent
 } seed;
 
 // A child of a column's end that waits for a lane.
@@ -23,11 +25,16 @@ typedef struct candidate {
 
 typedef struct workshop {
     cal_layout* layout;
+    const int32_t* owners;
+    int32_t* newest; // of each processor: its last seed among those of the parent at hand, or -1
+    seed* open;      // seeds of the parent at hand
+    int open_count, open_capacity;
     int column_capacity, block_capacity;
     seed* seeds;
     int seed_count, seed_capacity;
     candidate* candidates;
     int candidate_count, candidate_capacity;
+    int root_count; // columns on the ground
     bool out_of_memory;
 } workshop;
 
@@ -71,6 +78,10 @@ static int next_child(const cal_layout* layout, int node, int child) {
 
 static int kind_of(const cal_layout* layout, int node) {
     return layout->model->nodes[node % layout->model->node_count].kind;
+}
+
+static int owner_of(const workshop* shop, int node) {
+    return shop->owners ? shop->owners[node % shop->layout->model->node_count] : 0;
 }
 
 static int32_t* add_block(workshop* shop) {
@@ -122,7 +133,7 @@ static void add_seeds(workshop* shop, seed* block) {
     for (int rank = 0; rank < width; rank++)
         for (int lane = 0; lane < width; lane++) {
             if (block->nodes[lane] < 0 || block->rank[lane] != rank) continue;
-            seed alone = {.parent = block->parent, .kind = block->kind};
+            seed alone = {.parent = block->parent, .kind = block->kind, .owner = block->owner};
             for (int i = 0; i < width; i++) alone.nodes[i] = alone.parent_lane[i] = -1;
             alone.nodes[0] = block->nodes[lane];
             alone.parent_lane[0] = block->parent_lane[lane];
@@ -137,39 +148,50 @@ static int compare_candidates(const void* left, const void* right) {
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-static void clear_block(seed* block, int kind) {
-    block->kind = kind;
-    memset(block->nodes, 0xff, sizeof block->nodes);
-    memset(block->parent_lane, 0xff, sizeof block->parent_lane);
-    memset(block->rank, 0, sizeof block->rank);
+// The seed among the open ones that a candidate may join. A parent adds its children seed by seed, so a child must not
+// join a seed that comes before its elder sibling's.
+static seed* find_seed(workshop* shop, int parent, const candidate* next, const int* eldest) {
+    const int owner = owner_of(shop, next->node), newest = shop->newest[owner];
+    if (newest >= 0 && newest >= eldest[next->lane]) {
+        seed* found = &shop->open[newest];
+        if (found->kind == next->kind && found->taken < shop->layout->width) return found;
+    }
+    shop->open = grow(shop, shop->open, &shop->open_capacity, shop->open_count + 1, sizeof(seed));
+    if (shop->out_of_memory) return NULL;
+    seed* fresh = &shop->open[shop->open_count];
+    *fresh = (seed){.parent = parent, .kind = next->kind, .owner = owner};
+    memset(fresh->nodes, 0xff, sizeof fresh->nodes);
+    memset(fresh->parent_lane, 0xff, sizeof fresh->parent_lane);
+    shop->newest[owner] = shop->open_count++;
+    return fresh;
 }
 
 // Packs the candidates into seeds: kind by kind, rank by rank, in the order of their parents' lanes.
 static void pack_candidates(workshop* shop, int parent) {
-    const int width = shop->layout->width, first = shop->seed_count;
+    const int first = shop->seed_count;
+    int eldest[CAL_MAX_LANES] = {0};
     if (shop->candidate_count > 1)
         qsort(shop->candidates, (size_t)shop->candidate_count, sizeof(candidate), compare_candidates);
-    seed block = {.parent = parent};
-    clear_block(&block, -1);
-    int taken = 0;
-    int used[CAL_MAX_LANES] = {0};
+    shop->open_count = 0;
     for (int i = 0; i < shop->candidate_count; i++) {
         const candidate* next = &shop->candidates[i];
-        if (taken == width || block.kind != next->kind) {
-            add_seeds(shop, &block);
-            clear_block(&block, next->kind);
-            memset(used, 0, sizeof used);
-            taken = 0;
-        }
-        int lane = next->lane;
-        if (block.nodes[lane] >= 0)
-            for (lane = 0; block.nodes[lane] >= 0;) lane++;
-        block.nodes[lane] = next->node;
-        block.parent_lane[lane] = (int8_t)next->lane;
-        block.rank[lane] = (int8_t)used[next->lane]++;
-        taken++;
+        seed* block = find_seed(shop, parent, next, eldest);
+        if (!block) return;
+        int lane = next->lane, rank = 0;
+        for (int other = 0; other < shop->layout->width; other++)
+            rank += block->nodes[other] >= 0 && block->parent_lane[other] == next->lane;
+        if (block->nodes[lane] >= 0)
+            for (lane = 0; block->nodes[lane] >= 0;) lane++;
+        block->nodes[lane] = next->node;
+        block->parent_lane[lane] = (int8_t)next->lane;
+        block->rank[lane] = (int8_t)rank;
+        block->taken++;
+        eldest[next->lane] = (int)(block - shop->open);
     }
-    add_seeds(shop, &block);
+    for (int i = 0; i < shop->open_count; i++) {
+        shop->newest[shop->open[i].owner] = -1;
+        add_seeds(shop, &shop->open[i]);
+    }
     // The stack is last in, first out: turn the new seeds round so that they are taken in order.
     for (int i = first, j = shop->seed_count - 1; i < j; i++, j--) {
         const seed swap = shop->seeds[i];
@@ -188,10 +210,11 @@ static void gather_children(workshop* shop, int node, int lane) {
     }
 }
 
-// The only child of a node, when it is of the given kind; -1 otherwise.
-static int only_child(const cal_layout* layout, int node, int kind) {
-    const int child = first_child(layout, node);
-    return child >= 0 && next_child(layout, node, child) < 0 && kind_of(layout, child) == kind ? child : -1;
+// The only child of a node, when it can continue the node's column; -1 otherwise.
+static int only_child(const workshop* shop, const cal_column* column, int node) {
+    const int child = first_child(shop->layout, node);
+    if (child < 0 || next_child(shop->layout, node, child) >= 0) return -1;
+    return kind_of(shop->layout, child) == column->kind && owner_of(shop, child) == column->owner ? child : -1;
 }
 
 static void lay_long(workshop* shop, cal_column* column, int node) {
@@ -205,7 +228,7 @@ static void lay_long(workshop* shop, cal_column* column, int node) {
         for (int lane = 0; lane < width; lane++) {
             nodes[lane] = node;
             column->node_count++;
-            const int next = only_child(shop->layout, node, column->kind);
+            const int next = only_child(shop, column, node);
             if (next < 0) {
                 gather_children(shop, node, 0);
                 return;
@@ -230,7 +253,7 @@ static void lay_wide(workshop* shop, cal_column* column, const int32_t* first) {
             nodes[lane] = lanes[lane];
             below[lane] = -1;
             if (lanes[lane] < 0 || first_child(shop->layout, lanes[lane]) < 0) continue;
-            below[lane] = only_child(shop->layout, lanes[lane], column->kind);
+            below[lane] = only_child(shop, column, lanes[lane]);
             goes_on = goes_on && below[lane] >= 0;
         }
         const int live = live_lanes(below, width);
@@ -250,7 +273,7 @@ static void lay_column(workshop* shop, const seed* start) {
     if (shop->out_of_memory) return;
     layout->column_count++;
     cal_column* column = &layout->columns[index];
-    *column = (cal_column){.first_block = layout->block_count, .kind = start->kind, .parent = start->parent, .aligned = true};
+    *column = (cal_column){.first_block = layout->block_count, .kind = start->kind, .owner = start->owner, .parent = start->parent, .aligned = true};
     memcpy(column->parent_lane, start->parent_lane, sizeof column->parent_lane);
     // A parent's children lie in lanes of rising rank; the ranks of different parents do not matter to each other.
     for (int rank = 0; rank < width; rank++)
@@ -259,24 +282,73 @@ static void lay_column(workshop* shop, const seed* start) {
                 column->pull_order[column->pull_count++] = (int8_t)lane;
                 if (column->parent_lane[lane] != lane) column->aligned = false;
             }
-    column->is_first = start->parent < 0 ? index == 0 : layout->columns[start->parent].child_count == 0;
-    if (start->parent >= 0) layout->columns[start->parent].child_count++;
+    if (start->parent >= 0) {
+        cal_column* parent = &layout->columns[start->parent];
+        column->child_index = parent->child_count++;
+        parent->waits = parent->waits || parent->owner != column->owner;
+    } else {
+        column->child_index = shop->root_count++;
+        layout->ground_waits = layout->ground_waits || column->owner != 0;
+    }
     if (width > 1 && live_lanes(start->nodes, width) == 1) lay_long(shop, column, start->nodes[0]);
     else lay_wide(shop, column, start->nodes);
     if (!shop->out_of_memory) pack_candidates(shop, index);
 }
 
-static void place_frames(cal_layout* layout) {
-    const size_t width = (size_t)layout->width, frame = (CAL_DOWN_COUNT + 2 * CAL_UP_COUNT) * width;
-    layout->scratch_size = frame;
+static size_t frame_size(size_t width, bool waits, int children) {
+    return (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (waits ? children : 1))) * width;
+}
+
+// Gives every kept column its frame on its owner's stack, above the nearest column of the same owner below which it hangs;
+// and, where memory is not shared, columns above kept ones a frame that only messages fill.
+static cal_status place_frames(cal_layout* layout, int root_count) {
+    const size_t width = (size_t)layout->width;
+    const int processors = layout->processors;
+    size_t* height = cal_allocate((size_t)processors + 1, sizeof *height);
+    // Where the frame above a column's own would begin on the stack of the column's owner.
+    size_t* top = cal_allocate((size_t)layout->column_count, sizeof *top);
+    bool* placed = cal_allocate((size_t)layout->column_count, sizeof *placed);
+    if (!height || !top || !placed) {
+        cal_free(height), cal_free(top), cal_free(placed);
+        return CAL_NO_MEMORY;
+    }
+    const size_t ground = frame_size(width, layout->ground_waits, root_count);
     for (int i = 0; i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
-        const size_t parent_end = column->parent < 0 ? 0 : layout->columns[column->parent].end_slot;
-        column->up_slot = parent_end + (CAL_DOWN_COUNT + CAL_UP_COUNT) * width;
-        column->scratch = parent_end + frame;
+        if (!cal_layout_keeps(layout, column)) continue;
+        int below = column->parent;
+        while (below >= 0 && layout->columns[below].owner != column->owner) below = layout->columns[below].parent;
+        column->scratch = below >= 0 ? top[below] : 0;
         column->end_slot = column->scratch + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
-        if (column->end_slot + frame > layout->scratch_size) layout->scratch_size = column->end_slot + frame;
+        top[i] = column->end_slot + frame_size(width, column->waits, column->child_count);
+        if (top[i] > height[column->owner]) height[column->owner] = top[i];
     }
+    size_t total = ground;
+    for (int p = 0; p < processors; p++) {
+        const size_t own = height[p];
+        height[p] = total;
+        total += own;
+    }
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (!cal_layout_keeps(layout, column)) continue;
+        column->scratch += height[column->owner], column->end_slot += height[column->owner];
+        cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
+        if (!parent || cal_layout_keeps(layout, parent) || placed[column->parent]) continue;
+        placed[column->parent] = true;
+        parent->end_slot = total;
+        total += frame_size(width, parent->waits, parent->child_count);
+    }
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        const cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
+        const bool waits = parent ? parent->waits : layout->ground_waits;
+        column->up_slot = (parent ? parent->end_slot : 0) +
+                          (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (waits ? column->child_index : 0))) * width;
+    }
+    layout->scratch_size = total;
+    cal_free(height), cal_free(top), cal_free(placed);
+    return CAL_OK;
 }
 
 static void fill_constants(cal_layout* layout, int block, int lane) {
@@ -306,18 +378,20 @@ static bool node_is_passive(const cal_node* node) {
 static void fill_positions(cal_layout* layout, cal_column* column, int block, int lane) {
     const cal_model* model = layout->model;
     const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+    const bool kept = cal_layout_keeps(layout, column);
     if (node < 0) return;
     const int copy = node / model->node_count;
     const cal_node* n = &model->nodes[node % model->node_count];
     const int q_count = cal_kind_q(n->kind), v_count = cal_kind_v(n->kind);
     const size_t q_first = (size_t)copy * (size_t)model->q_count + (size_t)n->first_q;
     const size_t v_first = (size_t)copy * (size_t)model->v_count + (size_t)n->first_v;
-    for (int i = 0; i < q_count; i++) layout->q_position[q_first + (size_t)i] = layout->block_y[block] + i * width + lane;
+    for (int i = 0; i < q_count; i++)
+        layout->q_position[q_first + (size_t)i] = kept ? layout->block_y[block] + i * width + lane : -1;
     for (int i = 0; i < v_count; i++) {
-        layout->v_position[v_first + (size_t)i] = layout->block_y[block] + (q_count + i) * width + lane;
-        layout->tau_position[v_first + (size_t)i] = layout->block_v[block] + i * width + lane;
+        layout->v_position[v_first + (size_t)i] = kept ? layout->block_y[block] + (q_count + i) * width + lane : -1;
+        layout->tau_position[v_first + (size_t)i] = kept ? layout->block_v[block] + i * width + lane : -1;
     }
-    if (!node_is_passive(n)) return;
+    if (!kept || !node_is_passive(n)) return;
     column->has_passive = true;
     for (int i = 0; i < v_count; i++) {
         double* passive = layout->passive + layout->block_v[block] + i * width + lane;
@@ -369,7 +443,7 @@ static cal_status fill_extras(cal_layout* layout) {
     for (int c = 0; status == CAL_OK && c < layout->column_count; c++) {
         cal_column* column = &layout->columns[c];
         column->first_extra = layout->extra_count;
-        if (total == 0) continue;
+        if (total == 0 || !cal_layout_keeps(layout, column)) continue;
         for (int block = column->first_block; block < column->first_block + column->block_count; block++)
             for (int lane = 0; lane < layout->width; lane++) {
                 const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
@@ -405,7 +479,7 @@ static cal_status fill(cal_layout* layout, cal_error* error) {
         const size_t v = (size_t)cal_kind_v(column->kind) * width, y = (size_t)cal_kind_q(column->kind) * width + v;
         for (int block = column->first_block; block < column->first_block + column->block_count; block++) {
             layout->block_y[block] = (int32_t)layout->y_size, layout->block_v[block] = (int32_t)layout->v_size;
-            layout->y_size += y, layout->v_size += v;
+            if (cal_layout_keeps(layout, column)) layout->y_size += y, layout->v_size += v;
         }
         if (layout->y_size > INT32_MAX)
             return cal_fail(error, CAL_BAD_MODEL, "the model is too large: at most about 100 million joints");
@@ -427,29 +501,35 @@ static cal_status fill(cal_layout* layout, cal_error* error) {
     return fill_extras(layout);
 }
 
-cal_status cal_layout_create(const cal_model* model, int width, int copies, cal_layout** out, cal_error* error) {
+cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_error* error) {
     *out = NULL;
-    cal_layout* layout = cal_allocate(1, sizeof *layout);
-    if (!layout) return cal_fail(error, CAL_NO_MEMORY, "no memory for a layout of %d bodies", model->body_count);
-    layout->model = model;
-    layout->width = width;
-    layout->copies = copies;
-    workshop shop = {.layout = layout};
-    int rank = 0;
-    for (int node = 0; node < model->node_count; node = model->nodes[node].end)
-        for (int copy = 0; copy < copies; copy++) add_candidate(&shop, copy * model->node_count + node, 0, rank++);
+    const cal_model* model = def->model;
+    workshop shop = {.owners = def->owners, .layout = cal_allocate(1, sizeof(cal_layout))};
+    shop.newest = cal_allocate((size_t)def->processors, sizeof *shop.newest);
+    cal_layout* layout = shop.layout;
+    shop.out_of_memory = !layout || !shop.newest;
+    if (!shop.out_of_memory) {
+        layout->model = model;
+        layout->width = def->width;
+        layout->copies = def->copies;
+        layout->processors = def->processors;
+        layout->keep = def->keep;
+        for (int p = 0; p < def->processors; p++) shop.newest[p] = -1;
+        int rank = 0;
+        for (int node = 0; node < model->node_count; node = model->nodes[node].end)
+            for (int copy = 0; copy < def->copies; copy++) add_candidate(&shop, copy * model->node_count + node, 0, rank++);
+    }
     if (!shop.out_of_memory) pack_candidates(&shop, -1);
     while (shop.seed_count > 0 && !shop.out_of_memory) {
         const seed next = shop.seeds[--shop.seed_count];
         lay_column(&shop, &next);
     }
     cal_free(shop.seeds);
+    cal_free(shop.open);
+    cal_free(shop.newest);
     cal_free(shop.candidates);
-    cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
-    if (status == CAL_OK) {
-        place_frames(layout);
-        status = fill(layout, error);
-    }
+    cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : place_frames(layout, shop.root_count);
+    if (status == CAL_OK) status = fill(layout, error);
     if (status != CAL_OK) {
         cal_layout_destroy(layout);
         return status == CAL_NO_MEMORY ? cal_fail(error, status, "no memory for a layout of %d bodies", model->body_count)
@@ -457,6 +537,15 @@ cal_status cal_layout_create(const cal_model* model, int width, int copies, cal_
     }
     *out = layout;
     return CAL_OK;
+}
+
+void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next) {
+    for (int i = 0; i <= layout->column_count; i++) first[i] = -1;
+    for (int i = layout->column_count - 1; i >= 0; i--) {
+        const int parent = layout->columns[i].parent;
+        next[i] = first[parent + 1];
+        first[parent + 1] = i;
+    }
 }
 
 void cal_layout_destroy(cal_layout* layout) {

@@ -19,7 +19,8 @@
 // All nodes of a column have one kind of joint. The children of a column's last block (or last node) that are not its
 // continuation are packed into child columns: kind by kind, rank by rank, in the order of their parents' lanes; a first
 // child keeps its parent's lane when it is free. So every column has one parent column, and a node's children come in
-// the order of the tree whatever W is.
+// the order of the tree whatever W is. All nodes of a column have one owner, the processor that computes them: a
+// column ends where the owner changes.
 //
 // The numbers of a block are stored component by component, W lanes each: component c of lane l is at
 // offset + c · W + l. A long column's blocks are stored the same way. With W = 1 every column is wide.
@@ -34,8 +35,10 @@ typedef struct cal_column {
     int32_t first_block, block_count;
     int32_t node_count; // long columns: nodes in the chain
     int32_t kind;       // cal_joint_kind of every node
-    int32_t parent;     // column, or -1: the ground
+    int32_t owner;       // the processor whose column it is
+    int32_t parent;      // column, or -1: the ground
     int32_t child_count; // child columns
+    int32_t child_index; // which of its parent's child columns this is
     int32_t first_extra, extra_count; // limits, actuators, ball springs of the column's nodes
     size_t record;   // first double of its records, which programs that walk keep between their walks
     size_t scratch;  // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
@@ -43,7 +46,7 @@ typedef struct cal_column {
     size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
     int8_t lanes;                     // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
     bool is_long;
-    bool is_first;                    // of its parent's child columns
+    bool waits;                       // some child column has another owner: children are pulled when all are there
     bool has_passive;                 // some node has damping or a spring of one degree
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
@@ -65,6 +68,9 @@ typedef struct cal_layout {
     const cal_model* model;
     int width;      // W
     int copies;     // instances of the model side by side; 1 but for ensembles
+    int processors; // owners of columns are 0 … processors - 1; the ground is 0's
+    int keep;       // the processor whose numbers this memory holds, or CAL_KEEP_ALL
+    bool ground_waits; // as cal_column.waits, for the ground
     int column_count, block_count, extra_count;
     cal_column* columns; // in walking order: parents before children, depth first
     int32_t* block_nodes;  // block_count × W: node (copy · node_count + node), -1 for a dead lane
@@ -95,13 +101,30 @@ enum {
 
 // The stack of a walk: every column on the way from the ground to the one that is being worked on has a frame
 //
-//     | scratch of its blocks | end: for its children to read | sum: for its children to add to | child's slot |
+//     | scratch of its blocks | end: for its children to read | sum: for its children to add to | slots of its children |
 //
-// and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends.
+// and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends. One slot serves all
+// children in turn, unless they wait for each other: then each has its own. Every processor has a stack of its own, with
+// the frames of its own columns; where memory is not shared it also has frames of the columns above its own.
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
 
-cal_status cal_layout_create(const cal_model* model, int width, int copies, cal_layout** out, cal_error* error);
+enum { CAL_KEEP_ALL = -1 };
+
+// What to lay out: owners gives each node's processor; NULL: all are processor 0's.
+typedef struct cal_layout_def {
+    const cal_model* model;
+    int width, copies, processors, keep;
+    const int32_t* owners;
+} cal_layout_def;
+
+cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_error* error);
 void cal_layout_destroy(cal_layout* layout);
+// The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
+void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
+
+static inline bool cal_layout_keeps(const cal_layout* layout, const cal_column* column) {
+    return layout->keep == CAL_KEEP_ALL || layout->keep == column->owner;
+}
 
 static inline int cal_kind_q(int kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }
 static inline int cal_kind_v(int kind) { return kind == CAL_FREE ? 6 : kind == CAL_BALL ? 3 : 1; }

@@ -5,50 +5,140 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include "pass/sums.h"
+#include "plan/distribution.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// The steps of one depth-first walk. Columns come in walking order, so the next column is a child of the last one or of
-// one of its ancestors: close columns until its parent is the open one.
-static void list_steps(cal_plan* plan) {
-    const cal_column* columns = plan->layout->columns;
-    int open = -1;
-    for (int next = 0; next <= plan->layout->column_count; next++) {
-        const int parent = next < plan->layout->column_count ? columns[next].parent : -1;
-        while (open != parent) {
-            plan->steps[plan->step_count++] = (cal_step){CAL_STEP_UP, open};
-            plan->steps[plan->step_count++] = (cal_step){CAL_STEP_PULL, open};
-            open = columns[open].parent;
-        }
-        if (next == plan->layout->column_count) break;
-        plan->steps[plan->step_count++] = (cal_step){CAL_STEP_DOWN, next};
-        open = next;
+// Collects the steps of all processors: first to count them, then to write them.
+typedef struct script {
+    cal_plan* plan;
+    int32_t* next; // per processor: where its next step goes
+    bool writes;
+} script;
+
+static void say(script* s, int processor, cal_step_kind kind, int column) {
+    if (s->writes) s->plan->steps[s->next[processor]] = (cal_step){kind, column};
+    s->next[processor]++;
+}
+
+static int owner_of(const cal_plan* plan, int column) { return column < 0 ? 0 : plan->layout->columns[column].owner; }
+
+// Pulls the children of a column (or of the ground) that waits for all of them, in the order of the tree.
+static void pull_children(script* s, int parent, const int32_t* first, const int32_t* next) {
+    const int owner = owner_of(s->plan, parent);
+    for (int child = first[parent + 1]; child >= 0; child = next[child]) {
+        if (owner_of(s->plan, child) != owner) say(s, owner, CAL_STEP_WAIT_UP, child);
+        say(s, owner, CAL_STEP_PULL, child);
     }
 }
 
-cal_status cal_plan_create_copies(const cal_model* model, const cal_program* program, cal_machine* machine, int copies,
-                                  cal_plan** out, cal_error* error) {
+static void close_column(script* s, int column, const int32_t* first, const int32_t* next) {
+    const cal_layout* layout = s->plan->layout;
+    const cal_column* c = &layout->columns[column];
+    if (c->waits) pull_children(s, column, first, next);
+    say(s, c->owner, CAL_STEP_UP, column);
+    const bool parent_waits = c->parent < 0 ? layout->ground_waits : layout->columns[c->parent].waits;
+    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_POST_UP, column);
+    else if (!parent_waits) say(s, c->owner, CAL_STEP_PULL, column);
+}
+
+// Columns come in walking order, so the next column is a child of the last one or of one of its ancestors: close columns
+// until its parent is the open one.
+static void recite(script* s, const int32_t* first, const int32_t* next) {
+    const cal_layout* layout = s->plan->layout;
+    int open = -1;
+    for (int column = 0; column <= layout->column_count; column++) {
+        const int parent = column < layout->column_count ? layout->columns[column].parent : -1;
+        while (open != parent) {
+            close_column(s, open, first, next);
+            open = layout->columns[open].parent;
+        }
+        if (column == layout->column_count) break;
+        const int owner = layout->columns[column].owner;
+        if (owner_of(s->plan, parent) != owner) say(s, owner, CAL_STEP_WAIT_DOWN, column);
+        say(s, owner, CAL_STEP_DOWN, column);
+        if (layout->columns[column].waits) say(s, owner, CAL_STEP_POST_DOWN, column);
+        open = column;
+    }
+    if (layout->ground_waits) pull_children(s, -1, first, next);
+}
+
+static cal_status write_steps(cal_plan* plan) {
+    const size_t columns = (size_t)plan->layout->column_count, processors = (size_t)plan->layout->processors;
+    int32_t* lists = cal_allocate(2 * columns + 1 + processors, sizeof *lists);
+    plan->first_step = cal_allocate(processors + 1, sizeof *plan->first_step);
+    cal_status status = lists && plan->first_step ? CAL_OK : CAL_NO_MEMORY;
+    if (status == CAL_OK) {
+        int32_t *first = lists, *next = first + columns + 1;
+        script s = {.plan = plan, .next = next + columns};
+        cal_layout_link_children(plan->layout, first, next);
+        recite(&s, first, next);
+        for (size_t p = 0; p < processors; p++) {
+            plan->first_step[p + 1] = plan->first_step[p] + s.next[p];
+            s.next[p] = plan->first_step[p];
+        }
+        plan->steps = cal_allocate((size_t)plan->first_step[processors], sizeof *plan->steps);
+        s.writes = true;
+        if (plan->steps) recite(&s, first, next);
+        else status = CAL_NO_MEMORY;
+    }
+    cal_free(lists);
+    return status;
+}
+
+// Who computes what: the caller's choice, or the machine's.
+static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_error* error) {
+    cal_machine* machine = def->machine;
+    *owners = NULL;
+    if (machine->processors == 1 || !def->program->walked || def->model->node_count == 0) return CAL_OK;
+    *owners = cal_allocate((size_t)def->model->node_count, sizeof **owners);
+    if (!*owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
+    if (def->owners) {
+        memcpy(*owners, def->owners, (size_t)def->model->node_count * sizeof **owners);
+        return CAL_OK;
+    }
+    int used;
+    double seconds;
+    return cal_distribute_balanced(def->model, machine->processors, &machine->costs, *owners, &used, &seconds, error);
+}
+
+cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error) {
     *out = NULL;
+    const cal_program* program = def->program;
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
-    plan->model = model;
+    plan->model = def->model;
     plan->program = program;
-    plan->machine = machine;
-    // Swept programs have kernels of width 1 only.
-    plan->variant = program->walked ? machine->variant : 0;
-    cal_status status = cal_layout_create(model, program->walked ? machine->lanes : 1, copies, &plan->layout, error);
+    plan->machine = def->machine;
+    plan->used = 1;
+    // Swept programs have kernels of width 1 only, and one processor.
+    plan->variant = program->walked ? def->machine->variant : 0;
+    int32_t* owners = NULL;
+    cal_status status = def->machine->ops->agree ? def->machine->ops->agree(def->machine, def->model, error) : CAL_OK;
+    if (status == CAL_OK) status = choose_owners(def, &owners, error);
+    const cal_layout_def layout = {.model = def->model,
+                                   .width = program->walked ? def->machine->lanes : 1,
+                                   .copies = def->copies,
+                                   .processors = program->walked ? def->machine->processors : 1,
+                                   .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
+                                   .owners = owners};
+    if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
+    cal_free(owners);
     if (status == CAL_OK && program->walked) {
         for (int i = 0; i < plan->layout->column_count; i++) {
             cal_column* column = &plan->layout->columns[i];
             column->record = plan->record_size;
+            if (!cal_layout_keeps(plan->layout, column)) continue;
             plan->record_size +=
                 (size_t)program->record(column->kind) * (size_t)plan->layout->width * (size_t)column->block_count;
         }
-        plan->steps = cal_allocate(3 * (size_t)plan->layout->column_count, sizeof *plan->steps);
-        if (plan->steps) list_steps(plan);
-        else status = cal_fail(error, CAL_NO_MEMORY, "no memory for a plan of %d columns", plan->layout->column_count);
+        for (int i = 0; i < plan->layout->column_count; i++)
+            if (plan->layout->columns[i].owner >= plan->used) plan->used = plan->layout->columns[i].owner + 1;
+        status = write_steps(plan);
+        if (status != CAL_OK) cal_fail(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
     }
+    if (status == CAL_OK && def->machine->ops->attach) status = def->machine->ops->attach(def->machine, plan, error);
     if (status != CAL_OK) {
         cal_plan_destroy(plan);
         return status;
@@ -57,23 +147,57 @@ cal_status cal_plan_create_copies(const cal_model* model, const cal_program* pro
     return CAL_OK;
 }
 
-cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
-                           cal_error* error) {
+// Owners of nodes from processors of joints.
+static cal_status translate_owners(const cal_model* model, int processors, const int32_t* processor_of_joint, int32_t* owners,
+                                   cal_error* error) {
+    for (int i = 0; i < model->joint_count; i++) {
+        char name[64];
+        if (processor_of_joint[i] < 0 || processor_of_joint[i] >= processors)
+            return cal_fail(error, CAL_BAD_ARGUMENT, "joint %s is given to processor %d; there are 0 to %d",
+                            cal_model_joint_name(model, i, name, sizeof name), processor_of_joint[i], processors - 1);
+        owners[model->joints[i].node] = processor_of_joint[i];
+    }
+    return CAL_OK;
+}
+
+cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
+                                  const int32_t* processor_of_joint, cal_plan** out, cal_error* error) {
     *out = NULL;
     const cal_program* program = cal_find_program(algorithm);
     if (!program)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no algorithm '%s'; there are aba, rnea, crba, kinematics, energy",
+        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no algorithm '%s'; there are aba, armstrong, rnea, crba, kinematics, energy",
                         algorithm ? algorithm : "(null)");
     if (program->fields & 1u << CAL_MASS && model->v_count > 20000)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba",
                         model->v_count);
-    return cal_plan_create_copies(model, program, machine, 1, out, error);
+    if (program->accepts) {
+        const cal_status status = program->accepts(model, error);
+        if (status != CAL_OK) return status;
+    }
+    cal_plan_def def = {.model = model, .program = program, .machine = machine, .copies = 1};
+    if (!processor_of_joint) return cal_plan_create_def(&def, out, error);
+    int32_t* owners = cal_allocate((size_t)model->node_count, sizeof *owners);
+    if (!owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
+    cal_status status = translate_owners(model, machine->processors, processor_of_joint, owners, error);
+    def.owners = owners;
+    if (status == CAL_OK) status = cal_plan_create_def(&def, out, error);
+    cal_free(owners);
+    return status;
 }
+
+cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
+                           cal_error* error) {
+    return cal_plan_create_placed(model, algorithm, machine, NULL, out, error);
+}
+
+int cal_plan_processors(const cal_plan* plan) { return plan->used; }
 
 void cal_plan_destroy(cal_plan* plan) {
     if (!plan) return;
+    if (plan->machine && plan->machine->ops->detach) plan->machine->ops->detach(plan);
     cal_layout_destroy(plan->layout);
     cal_free(plan->steps);
+    cal_free(plan->first_step);
     cal_free(plan);
 }
 
@@ -101,7 +225,15 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
 void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                       cal_solver_context* solver_context) {
     (void)state;
-    for (int i = 0; i < plan->layout->column_count; i++) solver->prepare(solver_context, &plan->layout->columns[i]);
+    for (int i = 0; i < plan->layout->column_count; i++)
+        if (cal_layout_keeps(plan->layout, &plan->layout->columns[i]))
+            solver->prepare(solver_context, &plan->layout->columns[i]);
+}
+
+cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v) {
+    cal_layout_gather(plan->layout, 0, y, q, v);
+    if (plan->layout->keep == CAL_KEEP_ALL) return CAL_OK;
+    return plan->machine->ops->collect(plan->machine, plan, q, v);
 }
 
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context,
@@ -109,8 +241,9 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
-    if (status == CAL_OK && solver) cal_sums_end(&state->context, sums);
-    return status;
+    if (status != CAL_OK || !solver) return status;
+    cal_sums_end(&state->context, sums);
+    return plan->machine->ops->share ? plan->machine->ops->share(plan->machine, sums, solver->sum_count) : CAL_OK;
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {

@@ -3,8 +3,17 @@
 #include "pass/pass.h"
 #include "solver/solver.h"
 
-// A walk's steps, in order: what a serial machine does, and what a threaded one cuts into pieces.
-typedef enum cal_step_kind { CAL_STEP_DOWN, CAL_STEP_UP, CAL_STEP_PULL } cal_step_kind;
+// A processor's part of a walk. The parts of all processors are one depth-first walk, taken apart: since each keeps the order
+// of the whole, none can wait for something that will not come.
+typedef enum cal_step_kind {
+    CAL_STEP_WAIT_DOWN, // until the end of the column's parent, another processor's, is there
+    CAL_STEP_DOWN,
+    CAL_STEP_POST_DOWN, // the column's end is there, for other processors' columns below it
+    CAL_STEP_WAIT_UP,   // until what the column, another processor's, leaves for its parent is there
+    CAL_STEP_PULL,
+    CAL_STEP_UP,
+    CAL_STEP_POST_UP // what the column leaves for its parent, another processor's, is there
+} cal_step_kind;
 typedef struct cal_step {
     int32_t kind;
     int32_t column;
@@ -15,10 +24,12 @@ struct cal_plan {
     const cal_program* program;
     struct cal_machine* machine;
     cal_layout* layout;
-    cal_step* steps; // walked programs: one depth-first walk
-    int step_count;
+    cal_step* steps;     // walked programs: one depth-first walk, processor by processor
+    int32_t* first_step; // processors + 1
     int variant;        // of the kernels: pass.h
+    int used;           // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size; // doubles
+    struct cal_traffic* traffic; // of machines that send messages
 };
 
 struct cal_state {
@@ -26,12 +37,20 @@ struct cal_state {
     cal_context context;
     double time;
     bool has_forces;  // context.force is memory of its own
+    unsigned walk;                 // machines with several processors count walks here …
+    struct cal_signal* signals; // two cache lines a column    // … and columns say here how far they are
     double* wrench;   // context.wrench while something pushes; kept for the next push
 };
 
-// Plans for `copies` instances side by side (ensembles).
-cal_status cal_plan_create_copies(const cal_model* model, const cal_program* program, struct cal_machine* machine, int copies,
-                                  cal_plan** out, cal_error* error);
+// What to plan. owners: a processor for each node, or NULL: the machine's own choice.
+typedef struct cal_plan_def {
+    const cal_model* model;
+    const cal_program* program;
+    struct cal_machine* machine;
+    int copies; // instances side by side (ensembles); else 1
+    const int32_t* owners;
+} cal_plan_def;
+cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
 // Executes with a solver riding along (NULL: none); sums: sum_count numbers for solver, may be NULL without one.
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
@@ -43,6 +62,9 @@ void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_o
 // Moves numbers between the user's order and a y-shaped vector of instance `copy`; q and v may be NULL.
 void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);
 void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v);
+
+// Gathers q and v of a y-shaped vector (either may be NULL), from all processors where memory is not shared.
+cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v);
 
 // Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
 int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);

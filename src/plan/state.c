@@ -11,6 +11,13 @@ void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, con
     const int q_count = layout->model->q_count, v_count = layout->model->v_count;
     const int32_t* q_position = layout->q_position + (size_t)copy * (size_t)q_count;
     const int32_t* v_position = layout->v_position + (size_t)copy * (size_t)v_count;
+    if (layout->keep != CAL_KEEP_ALL) {
+        for (int i = 0; q && i < q_count; i++)
+            if (q_position[i] >= 0) y[q_position[i]] = q[i];
+        for (int i = 0; v && i < v_count; i++)
+            if (v_position[i] >= 0) y[v_position[i]] = v[i];
+        return;
+    }
     if (q)
         for (int i = 0; i < q_count; i++) y[q_position[i]] = q[i];
     if (v)
@@ -21,6 +28,13 @@ void cal_layout_gather(const cal_layout* layout, int copy, const double* y, doub
     const int q_count = layout->model->q_count, v_count = layout->model->v_count;
     const int32_t* q_position = layout->q_position + (size_t)copy * (size_t)q_count;
     const int32_t* v_position = layout->v_position + (size_t)copy * (size_t)v_count;
+    if (layout->keep != CAL_KEEP_ALL) {
+        for (int i = 0; q && i < q_count; i++)
+            if (q_position[i] >= 0) q[i] = y[q_position[i]];
+        for (int i = 0; v && i < v_count; i++)
+            if (v_position[i] >= 0) v[i] = y[v_position[i]];
+        return;
+    }
     if (q)
         for (int i = 0; i < q_count; i++) q[i] = y[q_position[i]];
     if (v)
@@ -60,6 +74,8 @@ static size_t result_size(const cal_plan* plan) {
     return plan->program->fields & 1u << CAL_MASS ? 2 * n * n : plan->program->fields & 1u << CAL_ENERGY ? 8 : 0;
 }
 
+enum { SIGNAL_DOUBLES = 16 }; // of struct cal_signal: two cache lines
+
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     *out = NULL;
     const cal_layout* layout = plan->layout;
@@ -74,11 +90,13 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const size_t scratch = reserve(&total, program->walked ? layout->scratch_size : 0);
     const size_t workspace = reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
     const size_t result = reserve(&total, result_size(plan));
+    const size_t signals = reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * (size_t)layout->column_count : 0);
     double* block = cal_allocate(total, sizeof(double));
     if (!block) return CAL_NO_MEMORY;
     cal_state* state = (cal_state*)block;
     state->plan = plan;
     state->has_forces = has_forces;
+    state->signals = (struct cal_signal*)(block + signals);
     state->context = (cal_context){.layout = layout,
                                    .model = model,
                                    .y = block + y,
@@ -131,7 +149,8 @@ cal_status cal_state_set(cal_state* state, cal_field field, const double* values
     case CAL_V: cal_layout_scatter(layout, 0, NULL, values, context->y); return CAL_OK;
     case CAL_QDD: cal_layout_scatter(layout, 0, NULL, values, context->ydot); return CAL_OK;
     case CAL_TAU:
-        for (int i = 0; i < layout->model->v_count; i++) context->tau[layout->tau_position[i]] = values[i];
+        for (int i = 0; i < layout->model->v_count; i++)
+            if (layout->tau_position[i] >= 0) context->tau[layout->tau_position[i]] = values[i];
         return CAL_OK;
     case CAL_CONTROL:
         for (int i = 0; i < layout->model->actuator_count; i++) context->control[i] = values[i];
@@ -161,11 +180,13 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
     switch (field) {
-    case CAL_Q: cal_layout_gather(layout, 0, context->y, values, NULL); break;
-    case CAL_V: cal_layout_gather(layout, 0, context->y, NULL, values); break;
-    case CAL_QDD: cal_layout_gather(layout, 0, context->ydot, NULL, values); break;
+    case CAL_Q: return cal_plan_gather(state->plan, context->y, values, NULL);
+    case CAL_V: return cal_plan_gather(state->plan, context->y, NULL, values);
+    case CAL_QDD: return cal_plan_gather(state->plan, context->ydot, NULL, values);
     case CAL_TAU:
-        for (int i = 0; i < layout->model->v_count; i++) values[i] = context->tau[layout->tau_position[i]];
+        // Each process knows the forces of its own joints; where another has the rest they read as zero.
+        for (int i = 0; i < layout->model->v_count; i++)
+            values[i] = layout->tau_position[i] >= 0 ? context->tau[layout->tau_position[i]] : 0.0;
         break;
     case CAL_CONTROL:
         for (int i = 0; i < layout->model->actuator_count; i++) values[i] = context->control[i];
@@ -187,7 +208,8 @@ void cal_state_set_time(cal_state* state, double time) { state->time = time; }
 static double* find_wrench(const cal_state* state, int node) {
     const cal_layout* layout = state->plan->layout;
     const cal_node* n = &layout->model->nodes[node];
-    // A node's tau sits at its lane of its block in v-shaped vectors; the block is found by bisection.
+    // A node's tau sits at its lane of its block in v-shaped vectors; the block is found by bisection. Blocks of other
+    // processors are empty there, and the last of equal positions is the full one.
     const int32_t position = layout->tau_position[n->first_v];
     int low = 0, high = layout->block_count;
     while (high - low > 1) {
@@ -206,6 +228,7 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
         if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
     const cal_mount* mount = &model->mounts[body];
     if (mount->node < 0) return CAL_OK; // the ground does not move
+    if (layout->tau_position[model->nodes[mount->node].first_v] < 0) return CAL_OK; // another process's body
     if (!state->wrench) {
         state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
         if (!state->wrench) return CAL_NO_MEMORY;
@@ -248,6 +271,7 @@ int cal_state_find_not_finite(const cal_state* state, const double* y, const dou
     for (int node = 0; node < model->node_count; node++) {
         const cal_node* n = &model->nodes[node];
         bool finite = true;
+        if (layout->q_position[n->first_q] < 0) continue;
         for (int i = 0; i < cal_kind_q(n->kind); i++) {
             const int32_t at = layout->q_position[n->first_q + i];
             finite = finite && isfinite(y[at]) && isfinite(ydot[at]);

@@ -1,9 +1,9 @@
 // BDF by CVODE: orders 1 … 5, Newton's method.
 //
-// Small models get a dense Jacobian by differences (one evaluation a component), large ones GMRES with products J x by one
-// evaluation each and a preconditioner that knows the dampers and springs (bdf_preconditioner.c), so that a step costs
-// linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the order. Evaluations for
-// Jacobians and products are counted apart.
+// Small models get a dense Jacobian by differences (one evaluation a component), large ones GMRES with products J x by
+// one evaluation each and a preconditioner that knows the dampers and springs (bdf_preconditioner.c), so that a step
+// costs linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the order.
+// Evaluations for Jacobians and products are counted apart.
 #include "solver/bdf.h"
 
 const char cal_bdf_help[] =
@@ -53,8 +53,8 @@ static int right_side(realtype time, N_Vector y, N_Vector ydot, void* user) {
     return status == CAL_NOT_FINITE ? 1 : -1;
 }
 
-// The correction that gives every quaternion unit length, and the same projection of the error estimate: its part along the
-// quaternion is removed.
+// The correction that gives every quaternion unit length, and the same projection of the error estimate: its part
+// along the quaternion is removed.
 static int project(realtype time, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user) {
     (void)time, (void)tolerance;
     const cal_model* model = ((cal_bdf*)user)->model;
@@ -93,7 +93,9 @@ static int set_preconditioner(realtype time, N_Vector y, N_Vector ydot, booleant
                               realtype gamma, void* user) {
     (void)time, (void)ydot, (void)usable;
     *renewed = SUNTRUE;
-    return cal_preconditioner_set(((cal_bdf*)user)->preconditioner, N_VGetArrayPointer(y), gamma) ? -1 : 0;
+    cal_bdf* bdf = user;
+    bdf->status = cal_preconditioner_set(bdf->preconditioner, N_VGetArrayPointer(y), gamma);
+    return bdf->status ? -1 : 0;
 }
 
 static int apply_preconditioner(realtype time, N_Vector y, N_Vector ydot, N_Vector r, N_Vector z, realtype gamma,
@@ -134,7 +136,8 @@ static bool set_up(cal_bdf* bdf) {
         good = CVodeSetMaxOrd(bdf->memory, bdf->settings.largest_order) == CV_SUCCESS;
     if (good && has_quaternions(bdf->model)) good = CVodeSetProjFn(bdf->memory, project) == CV_SUCCESS;
     if (!good) return false;
-    // LSODE's habits instead of CVODE's: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1 times on.
+    // LSODE's habits instead of CVODE's: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1
+    // times on.
     return set_up_linear(bdf) && CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
            CVodeSetEtaFixedStepBounds(bdf->memory, 0.0, SMALLEST_CHANGE) == CV_SUCCESS &&
            CVodeSetNonlinConvCoef(bdf->memory, NEWTON_TOLERANCE) == CV_SUCCESS;
@@ -197,8 +200,8 @@ cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
     double reached = 0.0;
     // CVODE would step on where t + h = t.
     int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(time), bdf->settings.horizon));
-    // CVODE chooses its first step by where it is asked to go: always the same distance, so that a run's bits do not depend
-    // on how often it is looked at.
+    // CVODE chooses its first step by where it is asked to go: always the same distance, so that a run's bits do not
+    // depend on how often it is looked at.
     if (bdf->fresh && result >= 0)
         result = CVode(bdf->memory, bdf->begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
     bdf->fresh = false;

@@ -6,13 +6,14 @@
 //
 //   z_v = r_v − γ H⁻¹ (D r_v + K (r_q + γ r_v)) ,   z_q = r_q + γ z_v
 //
-// The articulated-body algorithm solves H x = τ in linear time, since D and K look like inertia to it. D and the springs
-// are rotors (armature). The weight: the potential energy is −∑ g · R_n ρ_n over the nodes, with ρ_n the node's own mass
-// moment and the masses below each of its children at that child's joint. Its second variation under a rotation of node n
-// is s (1 − ρ̂ρ̂ᵀ) where ρ hangs along gravity, s = g · R ρ: a second moment s ρ̂ρ̂ᵀ. What stands upright (s < 0) is left out.
+// The articulated-body algorithm solves H x = τ in linear time, since D and K look like inertia to it. D and the
+// springs are rotors (armature). The weight: the potential energy is −∑ g · R_n ρ_n over the nodes, with ρ_n the
+// node's own mass moment and the masses below each of its children at that child's joint. Its second variation under a
+// rotation of node n is s (1 − ρ̂ρ̂ᵀ) where ρ hangs along gravity, s = g · R ρ: a second moment s ρ̂ρ̂ᵀ. What stands
+// upright (s < 0) is left out.
 //
-// So: two copies of the model at rest without gravity. One has the inertia of H, and "aba" solves with it; the other has
-// the inertia of K alone, and "rnea" multiplies with it.
+// So: two copies of the model at rest without gravity. One has the inertia of H, and "aba" solves with it; the other
+// has the inertia of K alone, and "rnea" multiplies with it.
 #include "solver/bdf_preconditioner.h"
 #include "base/memory.h"
 #include "model/builder.h"

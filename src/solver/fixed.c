@@ -3,9 +3,9 @@
 //   rk4     k₁ = f(y), k₂ = f(y + ½h k₁), k₃ = f(y + ½h k₂), k₄ = f(y + h k₃); y + h (k₁ + 2k₂ + 2k₃ + k₄)/6
 //   euler   v₁ = v + h a(q, v), q₁ = q + h v₁
 //
-// Quaternions move by exponentials of angular velocities, q ← q ∘ exp(h ω), so that they keep unit length and a steady spin
-// is exact. For order 4 the exponentials must not be merged into one: this is the commutator-free method of Celledoni,
-// Marthinsen and Owren (2003), with the same k on everything else:
+// Quaternions move by exponentials of angular velocities, q ← q ∘ exp(h ω), so that they keep unit length and a steady
+// spin is exact. For order 4 the exponentials must not be merged into one: this is the commutator-free method of
+// Celledoni, Marthinsen and Owren (2003), with the same k on everything else:
 //
 //   q₂ = q ∘ exp(½h ω₁),  q₃ = q ∘ exp(½h ω₂),  q₄ = q₂ ∘ exp(h ω₃ − ½h ω₁),
 //   q ← q ∘ exp(h(3ω₁ + 2ω₂ + 2ω₃ − ω₄)/12) ∘ exp(h(−ω₁ + 2ω₂ + 2ω₃ + 3ω₄)/12)
@@ -24,8 +24,8 @@ typedef struct control {
     int stage;
 } control;
 
-// exp of half of a rotation vector, from the Taylor series of a small part of it, squared again: plain arithmetic, the same
-// bits everywhere.
+// exp of half of a rotation vector, from the Taylor series of a small part of it, squared again: plain arithmetic, the
+// same bits everywhere.
 static void exponential(const double rotation[3], double out[4]) {
     double half[3] = {0.5 * rotation[0], 0.5 * rotation[1], 0.5 * rotation[2]};
     double angle2 = cal_dot3(half, half);
@@ -99,13 +99,13 @@ static void rk4_turn(const cal_solver_context* context, const cal_column* column
         }
 }
 
-static void keep_previous(const cal_solver_context* context, int first, int end) {
+CAL_WIDE_INLINE void keep_previous(const cal_solver_context* context, int first, int end) {
     double* const* x = context->vectors;
     cal_range_copy(x[CAL_ONE_STEP_PREVIOUS], x[CAL_ONE_STEP_Y], first, end);
     cal_range_copy(x[CAL_ONE_STEP_PREVIOUS_F], x[CAL_ONE_STEP_F], first, end);
 }
 
-static void rk4_prepare(const cal_solver_context* context, const cal_column* column) {
+CAL_WIDE static void rk4_prepare(const cal_solver_context* context, const cal_column* column) {
     static const int k[4] = {CAL_ONE_STEP_F, VECTOR_K, VECTOR_K + 1, VECTOR_K + 2};
     double* const* x = context->vectors;
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
@@ -130,7 +130,7 @@ static void rk4_prepare(const cal_solver_context* context, const cal_column* col
     rk4_turn(context, column, h, stage, y);
 }
 
-static void euler_prepare(const cal_solver_context* context, const cal_column* column) {
+CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_column* column) {
     const cal_layout* layout = context->layout;
     double* restrict old = context->vectors[CAL_ONE_STEP_Y], * restrict y = context->y;
     const double* restrict f = context->vectors[CAL_ONE_STEP_F];
@@ -160,7 +160,7 @@ static void euler_prepare(const cal_solver_context* context, const cal_column* c
 }
 
 // Keeps the derivative; the only sum is zero unless something is infinite or not a number.
-static void keep_derivative(const cal_solver_context* context, double* out, int block, double* shares) {
+CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* out, int block, double* shares) {
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1],
               W = context->layout->width;
     for (int l = 0; l < W; l++) shares[l] = 0.0;
@@ -171,13 +171,13 @@ static void keep_derivative(const cal_solver_context* context, double* out, int 
         }
 }
 
-static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     (void)column;
     const int stage = (int)context->down[DOWN_STAGE];
     keep_derivative(context, context->vectors[stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage - 1], block, shares);
 }
 
-static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     (void)column;
     keep_derivative(context, context->vectors[CAL_ONE_STEP_F], block, shares);
 }

@@ -1,12 +1,13 @@
-// Gear's method for non-stiff equations: Adams in Nordsieck form, orders 1 … 12, functional iteration, with the step and
-// order control of Hindmarsh's LSODE (subroutine STODE), split into prepare / follow-up / control as Jung (III.C) does.
+// Gear's method for non-stiff equations: Adams in Nordsieck form, orders 1 … 12, functional iteration, with the step
+// and order control of Hindmarsh's LSODE (subroutine STODE), split into prepare / follow-up / control as Jung (III.C)
+// does.
 //
 //   z_j = hʲ y⁽ʲ⁾ / j!   Nordsieck history, j = 0 … q         P   Pascal's triangle: P z is the history moved on by h
 //   e = h f − (P z)₁     the sum of corrections (Jung's ∇a_q)  l   the method's coefficients (elco)
 //   y = (P z)₀ + l₀ e    corrected                             z ← P z + l e   after a successful step
 //
-// The history is not touched before the step has succeeded. Moving it on, changing its order and rescaling it to the next
-// step's size ride in the next step's preparation; until then the dense output evaluates P z + l e on the fly:
+// The history is not touched before the step has succeeded. Moving it on, changing its order and rescaling it to the
+// next step's size ride in the next step's preparation; until then the dense output evaluates P z + l e on the fly:
 //
 //   y(t) = ∑ z_j (1 + s)ʲ + e ∑ l_j sʲ ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
 //
@@ -79,10 +80,10 @@ static void find_coefficients(gear_control* g) {
     }
 }
 
-// --- Preparation --------------------------------------------------------------------------------------------------------
+// --- Preparation -----------------------------------------------------------------------------------------------------
 
 // z ← P z + l e, the new last row, the saved e; then the order changes and z_j ← ratioʲ z_j.
-static void commit(const cal_solver_context* context, int first, int end) {
+CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int end) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const int order = (int)down[DOWN_OLD_ORDER], n = end - first;
@@ -105,7 +106,7 @@ static void commit(const cal_solver_context* context, int first, int end) {
     }
 }
 
-static void rescale(double* const* z, int order, double ratio, int first, int end) {
+CAL_WIDE_INLINE void rescale(double* const* z, int order, double ratio, int first, int end) {
     double factor = 1.0;
     for (int j = 1; j <= order; j++) {
         factor *= ratio;
@@ -134,7 +135,7 @@ static void normalize_history(const cal_solver_context* context, const cal_colum
 }
 
 // (P z)₀ and (P z)₁
-static void predict(const cal_solver_context* context, int order, int first, int end) {
+CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int first, int end) {
     double* const* z = context->vectors;
     const int n = end - first;
     double value[CAL_CHUNK], slope[CAL_CHUNK];
@@ -155,7 +156,7 @@ static void predict(const cal_solver_context* context, int order, int first, int
     }
 }
 
-static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
+CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
@@ -187,12 +188,64 @@ static void gear_prepare(const cal_solver_context* context, const cal_column* co
     }
 }
 
-// --- Follow-up ----------------------------------------------------------------------------------------------------------
+// --- Follow-up -------------------------------------------------------------------------------------------------------
 
-static inline void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W, double* shares) {
-    const double* restrict y = context->vectors[0];
-    double* restrict row = context->vectors[1];
+// What the loops over one component's lanes read and write.
+typedef struct correction_rows {
+    double h, last_l, relative, absolute;
+    const double *y, *last, *slope, *saved, *ydot;
+    double* correction;
+} correction_rows;
+
+// One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
+// correction.
+static inline void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again,
+                                     double* restrict shares) {
+    const double h = rows->h, last_l = rows->last_l;
+    const double relative = rows->relative, absolute = rows->absolute;
+    const double* restrict y = rows->y + at;
+    const double* restrict last = rows->last + at;
+    const double* restrict slope = rows->slope + at;
+    const double* restrict saved = rows->saved + at;
+    const double* restrict ydot = rows->ydot + at;
+    double* restrict correction = rows->correction + at;
+    for (int l = 0; l < W; l++) {
+        const double scale = 1.0 / (relative * fabs(y[l]) + absolute), e = h * ydot[l] - slope[l];
+        const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
+        const double changed = (last[l] + last_l * e) * scale, change = e * scale, second = (e - saved[l]) * scale;
+        correction[l] = e;
+        shares[SUM_CORRECTION * W + l] = actual * actual + (begins ? 0.0 : shares[SUM_CORRECTION * W + l]);
+        shares[SUM_LAST_OLD * W + l] = old * old + (begins ? 0.0 : shares[SUM_LAST_OLD * W + l]);
+        shares[SUM_LAST_NEW * W + l] = changed * changed + (begins ? 0.0 : shares[SUM_LAST_NEW * W + l]);
+        shares[SUM_CHANGE * W + l] = change * change + (begins ? 0.0 : shares[SUM_CHANGE * W + l]);
+        shares[SUM_SECOND_CHANGE * W + l] = second * second + (begins ? 0.0 : shares[SUM_SECOND_CHANGE * W + l]);
+    }
+}
+
+CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
+                                     double* shares) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const correction_rows rows = {.h = down[DOWN_STEP],
+                                  .last_l = down[DOWN_LAST],
+                                  .relative = context->relative,
+                                  .absolute = context->absolute,
+                                  .y = z[0],
+                                  .last = z[(int)down[DOWN_ORDER]],
+                                  .slope = z[PREDICTED_SLOPE],
+                                  .saved = z[SAVED],
+                                  .ydot = context->ydot,
+                                  .correction = z[CORRECTION]};
+    correct_component(&rows, first, W, true, again, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, shares);
+}
+
+// The derivative by itself, for a start.
+static void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W, double* shares) {
+    const double* y = context->vectors[0];
+    double* row = context->vectors[1];
     const double h = context->down[DOWN_STEP];
+    for (int i = 0; i < SUM_COUNT * W; i++) shares[i] = 0.0;
     for (int i = first; i < end; i += W)
         for (int l = 0; l < W; l++) {
             const double f = context->ydot[i + l], part = f / cal_weight(context, y[i + l]);
@@ -201,60 +254,23 @@ static inline void follow_up_evaluate(const cal_solver_context* context, int fir
         }
 }
 
-static inline void follow_up_correct(const cal_solver_context* context, int first, int end, int W, double* shares) {
-    const double* down = context->down;
-    double* const* z = context->vectors;
-    const double h = down[DOWN_STEP], last_l = down[DOWN_LAST];
-    const double earlier =
-        (gear_mode)down[DOWN_MODE] == MODE_CORRECT ? 1.0 : 0.0; // the first correction starts from none
-    const double* restrict y = z[0], * restrict last = z[(int)down[DOWN_ORDER]], * restrict slope = z[PREDICTED_SLOPE];
-    const double* restrict saved = z[SAVED], * restrict ydot = context->ydot;
-    double* restrict correction = z[CORRECTION];
-    for (int i = first; i < end; i += W)
-        for (int l = 0; l < W; l++) {
-            const int at = i + l;
-            const double scale = 1.0 / cal_weight(context, y[at]), e = h * ydot[at] - slope[at];
-            const double before = earlier != 0.0 ? correction[at] : 0.0;
-            const double actual = (e - before) * scale, old = last[at] * scale, new = (last[at] + last_l * e) * scale;
-            const double change = e * scale, second = (e - saved[at]) * scale;
-            correction[at] = e;
-            shares[SUM_CORRECTION * W + l] += actual * actual;
-            shares[SUM_LAST_OLD * W + l] += old * old;
-            shares[SUM_LAST_NEW * W + l] += new* new;
-            shares[SUM_CHANGE * W + l] += change * change;
-            shares[SUM_SECOND_CHANGE * W + l] += second * second;
-        }
-}
-
-static inline void follow_up_lanes(const cal_solver_context* context, int block, int W, double* shares) {
-    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
-    double own[SUM_COUNT * CAL_MAX_LANES] = {0.0};
-    if ((gear_mode)context->down[DOWN_MODE] == MODE_EVALUATE)
-        follow_up_evaluate(context, first, end, W, own);
-    else
-        follow_up_correct(context, first, end, W, own);
-    for (int i = 0; i < SUM_COUNT * W; i++) shares[i] = own[i];
-}
-
-static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     (void)column;
-    switch (context->layout->width) {
-    case 8:
-        follow_up_lanes(context, block, 8, shares);
-        break;
-    case 4:
-        follow_up_lanes(context, block, 4, shares);
-        break;
-    case 2:
-        follow_up_lanes(context, block, 2, shares);
-        break;
-    default:
-        follow_up_lanes(context, block, 1, shares);
-        break;
-    }
+    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
+    const int W = context->layout->width;
+    const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
+    // The usual cases as constants, for the compiler to unroll.
+    if (mode == MODE_EVALUATE)
+        follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8)
+        follow_up_correct(context, first, end, 8, false, shares);
+    else if (mode == MODE_PREDICT && W == 4)
+        follow_up_correct(context, first, end, 4, false, shares);
+    else
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, shares);
 }
 
-// --- Control ------------------------------------------------------------------------------------------------------------
+// --- Control ---------------------------------------------------------------------------------------------------------
 
 static void send_evaluation(gear_control* g, double step, double* down, cal_verdict* verdict) {
     g->mode = MODE_EVALUATE;

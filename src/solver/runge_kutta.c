@@ -2,11 +2,11 @@
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
-// Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm by
-// the weights must not exceed one; the higher order goes on.
+// Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
+// by the weights must not exceed one; the higher order goes on.
 //
-// Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y. Its
-// size must not exceed one; y is extrapolated by it.
+// Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
+// Its size must not exceed one; y is extrapolated by it.
 //
 //   attempt (embedded)   y₀ ──────h──────▸ y₁
 //   attempt (doubling)   y₀ ──────h──────▸ Y    y₀ ──h/2──▸ middle ──h/2──▸ y      no evaluation is shared
@@ -102,7 +102,7 @@ static int stage_vectors(int pass, int index[STAGES]) {
     return pass == 2 ? VECTOR_MIDDLE : CAL_ONE_STEP_Y;
 }
 
-static void rk_prepare(const cal_solver_context* context, const cal_column* column) {
+CAL_WIDE static void rk_prepare(const cal_solver_context* context, const cal_column* column) {
     const double* down = context->down;
     double* const* x = context->vectors;
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
@@ -119,7 +119,7 @@ static void rk_prepare(const cal_solver_context* context, const cal_column* colu
 }
 
 // The largest of a lane's components of `error` by their weights.
-static void largest(const cal_solver_context* context, const double* error, int first, int end, double* shares) {
+CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* error, int first, int end, double* shares) {
     const int W = context->layout->width;
     const double* y = context->vectors[CAL_ONE_STEP_Y];
     for (int l = 0; l < W; l++) shares[l] = 0.0;
@@ -130,7 +130,7 @@ static void largest(const cal_solver_context* context, const double* error, int 
         }
 }
 
-static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     (void)column;
     const double* down = context->down;
     double* const* x = context->vectors;

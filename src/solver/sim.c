@@ -9,7 +9,8 @@
 // An evaluation is one execution of the plan with the solver riding along. A force callback needs q and v before the
 // forces: then the solver's preparation runs alone first.
 //
-// An advance that fails changes nothing: time, q and v stay those of the last good advance, and the next one starts there.
+// An advance that fails changes nothing: time, q and v stay those of the last good advance, and the next one starts
+// there.
 #include "base/error.h"
 #include "base/memory.h"
 #include "plan/plan.h"
@@ -68,7 +69,7 @@ cal_sim_def cal_default_sim_def(void) {
     return (cal_sim_def){.solver = "gear", .algorithm = "aba", .relative = 1e-4, .step = 1e-3, .cookie = COOKIE};
 }
 
-// --- Making one -----------------------------------------------------------------------------------------------------------
+// --- Making one ------------------------------------------------------------------------------------------------------
 
 static cal_status check_solver(const cal_sim_def* def, cal_error* error) {
     if (!def->solver) return cal_fail(error, CAL_BAD_ARGUMENT, "solver must be a name, not NULL");
@@ -167,7 +168,8 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
         if (status) return status;
         sim->def.machine = sim->own_machine;
     }
-    status = cal_plan_create(sim->model, def->algorithm, def->machine, &sim->plan, error);
+    status = cal_plan_create_placed(sim->model, def->algorithm, def->machine, def->processor_of_joint, &sim->plan, error);
+    sim->def.processor_of_joint = NULL; // the caller's memory
     if (status) return status;
     status = cal_state_create(sim->plan, &sim->state);
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
@@ -222,7 +224,7 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_free(sim);
 }
 
-// --- Evaluations ----------------------------------------------------------------------------------------------------------
+// --- Evaluations -----------------------------------------------------------------------------------------------------
 
 static cal_status apply_pushes(cal_sim* sim) {
     cal_state_release(sim->state);
@@ -244,7 +246,8 @@ static cal_status apply_forces(cal_sim* sim, const double* tau, const double* co
 static cal_status call_back(cal_sim* sim) {
     cal_status status = apply_pushes(sim);
     if (status) return status;
-    cal_layout_gather(sim->plan->layout, 0, sim->state->context.y, sim->seen_q, sim->seen_v);
+    status = cal_plan_gather(sim->plan, sim->state->context.y, sim->seen_q, sim->seen_v);
+    if (status) return status;
     memcpy(sim->changed_tau, sim->tau, (size_t)sim->model->v_count * sizeof(double));
     memcpy(sim->changed_control, sim->control, (size_t)sim->model->actuator_count * sizeof(double));
     cal_force_context context = {.model = sim->model,
@@ -280,15 +283,15 @@ static cal_status bdf_function(void* user, double time, const double* y, double*
     const cal_layout* layout = sim->plan->layout;
     const size_t q_count = (size_t)sim->model->q_count, count = q_count + (size_t)sim->model->v_count;
     cal_layout_scatter(layout, 0, y, y + q_count, sim->state->context.y);
-    const cal_status status = evaluate(sim, time, true);
+    cal_status status = evaluate(sim, time, true);
+    if (!status) status = cal_plan_gather(sim->plan, sim->state->context.ydot, ydot, ydot + q_count);
     if (status) return status;
-    cal_layout_gather(layout, 0, sim->state->context.ydot, ydot, ydot + q_count);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(ydot[i])) return CAL_NOT_FINITE;
     return CAL_OK;
 }
 
-// --- Advancing --------------------------------------------------------------------------------------------------------------
+// --- Advancing -------------------------------------------------------------------------------------------------------
 
 static cal_status start(cal_sim* sim) {
     cal_status status = apply_pushes(sim);
@@ -353,8 +356,10 @@ static cal_status advance_ops(cal_sim* sim, double time) {
     if (status) return status;
     const cal_layout* layout = sim->plan->layout;
     for (int i = 0; i < layout->column_count; i++)
-        sim->ops->interpolate(sim->memory, &sim->context, &layout->columns[i], time, sim->sample);
-    cal_layout_gather(layout, 0, sim->sample, sim->seen_q, sim->seen_v);
+        if (cal_layout_keeps(layout, &layout->columns[i]))
+            sim->ops->interpolate(sim->memory, &sim->context, &layout->columns[i], time, sim->sample);
+    status = cal_plan_gather(sim->plan, sim->sample, sim->seen_q, sim->seen_v);
+    if (status) return status;
     sim->report.step = sim->verdict.step;
     sim->report.order = sim->verdict.order;
     return CAL_OK;
@@ -403,7 +408,7 @@ double cal_sim_time(const cal_sim* sim) { return sim->time; }
 const double* cal_sim_q(const cal_sim* sim) { return sim->q; }
 const double* cal_sim_v(const cal_sim* sim) { return sim->v; }
 
-// --- Changing things ---------------------------------------------------------------------------------------------------------
+// --- Changing things -------------------------------------------------------------------------------------------------
 
 // The first joint whose quaternion has no length; NULL when all have.
 static const cal_joint* find_bad_quaternion(const cal_model* model, const double* q) {
@@ -489,7 +494,7 @@ cal_status cal_sim_release(cal_sim* sim) {
     return cal_sim_restart(sim);
 }
 
-// --- Looking at it ------------------------------------------------------------------------------------------------------------
+// --- Looking at it ---------------------------------------------------------------------------------------------------
 
 static cal_status observe(cal_sim* sim) {
     observer* o = &sim->observer;

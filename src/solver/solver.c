@@ -1,4 +1,5 @@
-// The list of solvers, and what several of them need: the first step, unit quaternions, dense output of one-step methods.
+// The list of solvers, and what several of them need: the first step, unit quaternions, dense output of one-step
+// methods.
 #include "solver/bdf.h"
 #include "solver/vectors.h"
 #include <string.h>

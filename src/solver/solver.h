@@ -4,18 +4,19 @@
 //
 //   prepare     in the first outbound pass, column by column: writes y, where to evaluate, from each component's own
 //               history and from a few numbers that control sent down (`down`)
-//   follow_up   in the last inbound pass, block by block: reads ydot, updates each component's own history, and gives its
+//   follow_up   in the last inbound pass, block by block: reads ydot, updates each component's history, and gives its
 //               share of the sums; the sums are added up the tree, node by node in the order of the tree
 //   control     at the root: sees only the sums, never a vector; decides step size, order, accept or repeat, and writes
 //               the numbers that go down with the next execution
 //
-// So a solver does not know where its vectors live, and one solver serves every machine with the same bits. Everything is
-// component-wise over y-shaped vectors (layout.h): component c of lane l of block b is at block_y[b] + c · W + l, and the
-// components of a block are its q (1, 1, 4 or 7) and then its v (1, 1, 3 or 6). Dead lanes hold zeros (and unit
-// quaternions), and stay so.
+// So a solver does not know where its vectors live, and one solver serves every machine with the same bits. Everything
+// is component-wise over y-shaped vectors (layout.h): component c of lane l of block b is at block_y[b] + c · W + l,
+// and the components of a block are its q (1, 1, 4 or 7) and then its v (1, 1, 3 or 6). Dead lanes hold zeros (and
+// unit quaternions), and stay so.
 //
 // Unit quaternions. dq/dt = ½ q ∘ ω is linear in q, so scaling a quaternion's whole history by 1/|q| gives exactly the
-// history of the scaled solution: solvers do that after each accepted step, which keeps unit length and the method's order.
+// history of the scaled solution: solvers do that after each accepted step, which keeps unit length and the method's
+// order.
 #pragma once
 #include "plan/layout.h"
 
@@ -74,7 +75,8 @@ extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal
 // NULL when there is none of that name (BDF is not one of these: bdf.h).
 const cal_solver_ops* cal_find_solver(const char* name);
 
-// The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the weights.
+// The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
+// weights.
 double cal_first_step(const cal_solver_settings* settings, double norm);
 
 // Divides the quaternions of a y-shaped vector's column by their lengths.

@@ -1,6 +1,7 @@
-// What solvers do with their y-shaped vectors: contiguous ranges, component by component, so that the compiler can use its
-// widest instructions and the bits do not depend on the lanes.
+// What solvers do with their y-shaped vectors: contiguous ranges, component by component, so that the compiler can use
+// its widest instructions and the bits do not depend on the lanes.
 #pragma once
+#include "base/wide.h"
 #include "solver/solver.h"
 #include <float.h>
 #include <math.h>
@@ -21,22 +22,22 @@ static inline int cal_quaternion_component(int kind) { return kind == CAL_FREE ?
 static inline int cal_angular_component(int kind) { return kind == CAL_FREE ? 10 : kind == CAL_BALL ? 4 : -1; }
 
 // The allowed error of a component.
-static inline double cal_weight(const cal_solver_context* context, double y) {
+CAL_WIDE_INLINE double cal_weight(const cal_solver_context* context, double y) {
     return context->relative * fabs(y) + context->absolute;
 }
 
 // |x| for a maximum norm: what is not a number counts as infinite, since comparisons would lose it.
-static inline double cal_size(double x) {
+CAL_WIDE_INLINE double cal_size(double x) {
     const double size = fabs(x);
     return size <= DBL_MAX ? size : (double)INFINITY;
 }
 
-static inline void cal_range_copy(double* restrict out, const double* restrict in, int first, int end) {
+CAL_WIDE_INLINE void cal_range_copy(double* restrict out, const double* restrict in, int first, int end) {
     for (int i = first; i < end; i++) out[i] = in[i];
 }
 
 // out = base + ∑ coefficient_j · vectors[index_j], the sum taken first.
-static inline void cal_range_combine(double* out, const double* base, double* const* vectors, int count,
+CAL_WIDE_INLINE void cal_range_combine(double* out, const double* base, double* const* vectors, int count,
                                      const int* index, const double* coefficients, int first, int end) {
     double sum[CAL_CHUNK];
     for (int i = first; i < end;) {

@@ -1,0 +1,27 @@
+/// \file calder_mpi.h
+/// Calder on the ranks of an MPI communicator: library calder_mpi, which links to MPI; the core does not.
+///
+/// Every rank makes the same calls with the same arguments (as MPI programs do), builds the same model, and holds the
+/// moving numbers of its own share of it. After cal_sim_advance every rank has all of q and v.
+#pragma once
+#include <calder/calder.h>
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A machine of the ranks of a communicator, which is duplicated and may be freed afterwards. Collective: all ranks call it,
+/// and all get the same status. lanes as for cal_machine_serial.
+cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, cal_error* error);
+
+/// What the messages of a plan's machine amount to, for one evaluation: of all ranks together.
+typedef struct cal_mpi_traffic {
+    int64_t messages, bytes;
+} cal_mpi_traffic;
+/// Collective. The plan must have been made with a machine of cal_machine_mpi.
+cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out);
+
+#ifdef __cplusplus
+}
+#endif

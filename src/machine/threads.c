@@ -1,0 +1,239 @@
+// All cores: persistent workers that share memory. Worker 0 is the caller's own thread.
+//
+// Nothing is locked in a step. A worker runs its own part of every walk of the program (walk.c) without coming back in
+// between; at a cut edge it spins on the other column's signal, which holds the number of the last walk in which that
+// column's end, or what it leaves for its parent, was ready:
+//
+//     worker 0   down(trunk) post ─ down(a) … up(a) ─ wait b ─ pull a, pull b, up(trunk)
+//                              └────────────┐            ┌──┘
+//     worker 1                 wait trunk ─ down(b) … up(b) post
+//
+// Between executions workers spin for the next job for a while, then sleep. A worker that waits longer than a hand-over
+// takes gives its core away now and then, so that more workers than cores work too, only slowly.
+#define _GNU_SOURCE
+#include "base/error.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 4000, SPINS_BEFORE_SLEEP = 40000, MOST_WORKERS = 1024 };
+
+// How far a column is; two cache lines, since different workers write them.
+struct cal_signal {
+    _Alignas(CACHE_LINE) atomic_uint down;
+    _Alignas(CACHE_LINE) atomic_uint up;
+};
+
+typedef struct worker {
+    _Alignas(CACHE_LINE) atomic_uint done; // number of the last job
+    struct threads_machine* machine;
+    pthread_t thread;
+    int index;
+} worker;
+
+typedef struct threads_machine {
+    cal_machine base;
+    cal_task_runner* runner; // the user's own threads, instead of ours
+    void* user;
+    bool pinned;
+    worker* workers; // [0] is the caller
+    int started;
+    // The job: written before `job` is, read after.
+    const cal_plan* plan;
+    cal_state* state;
+    bool prepared;
+    _Alignas(CACHE_LINE) atomic_uint job;
+    _Alignas(CACHE_LINE) atomic_int sleepers;
+    atomic_bool stops, busy;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+} threads_machine;
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void spin_until(const atomic_uint* signal, unsigned value) {
+    for (int spins = 0; atomic_load_explicit(signal, memory_order_acquire) != value; spins++) {
+        pause_briefly();
+        if (spins >= SPINS_BEFORE_YIELD) sched_yield();
+    }
+}
+
+typedef struct thread_exchange {
+    cal_exchange base;
+    const cal_plan* plan;
+    struct cal_signal* signals;
+    unsigned walk;
+} thread_exchange;
+
+static void wait_down(cal_exchange* exchange, int column) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    const int parent = e->plan->layout->columns[column].parent;
+    if (parent >= 0) spin_until(&e->signals[parent].down, e->walk); // the ground is always there
+}
+
+static void post_down(cal_exchange* exchange, int column) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    atomic_store_explicit(&e->signals[column].down, e->walk, memory_order_release);
+}
+
+static void wait_up(cal_exchange* exchange, int column) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    spin_until(&e->signals[column].up, e->walk);
+}
+
+static void post_up(cal_exchange* exchange, int column) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    atomic_store_explicit(&e->signals[column].up, e->walk, memory_order_release);
+}
+
+static void run_part(const threads_machine* machine, int processor) {
+    const cal_plan* plan = machine->plan;
+    const cal_context* context = &machine->state->context;
+    thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up},
+                                .plan = plan,
+                                .signals = machine->state->signals,
+                                .walk = machine->state->walk};
+    const cal_pass *down, *up;
+    for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);) {
+        exchange.walk++;
+        cal_walk(plan, context, processor, down, up, i == 2 && context->solver && !machine->prepared, &exchange.base);
+    }
+}
+
+static bool next_job(threads_machine* machine, unsigned* job) {
+    const unsigned last = *job;
+    for (int spins = 0; spins < SPINS_BEFORE_SLEEP; spins++) {
+        if (atomic_load_explicit(&machine->job, memory_order_acquire) != last) break;
+        pause_briefly();
+        if (spins % SPINS_BEFORE_YIELD == SPINS_BEFORE_YIELD - 1) sched_yield();
+    }
+    if (atomic_load_explicit(&machine->job, memory_order_acquire) == last) {
+        pthread_mutex_lock(&machine->mutex);
+        atomic_fetch_add(&machine->sleepers, 1);
+        while (atomic_load(&machine->job) == last) pthread_cond_wait(&machine->wake, &machine->mutex);
+        atomic_fetch_sub(&machine->sleepers, 1);
+        pthread_mutex_unlock(&machine->mutex);
+    }
+    *job = atomic_load_explicit(&machine->job, memory_order_acquire);
+    return !atomic_load(&machine->stops);
+}
+
+static void* work(void* argument) {
+    worker* own = argument;
+    threads_machine* machine = own->machine;
+    for (unsigned job = 0; next_job(machine, &job);) {
+        run_part(machine, own->index);
+        atomic_store_explicit(&own->done, job, memory_order_release);
+    }
+    return NULL;
+}
+
+// Tells the workers that there is a job (or that they shall stop), and wakes those that sleep.
+static unsigned announce(threads_machine* machine) {
+    const unsigned job = atomic_fetch_add(&machine->job, 1) + 1;
+    if (atomic_load(&machine->sleepers) > 0) {
+        pthread_mutex_lock(&machine->mutex);
+        pthread_cond_broadcast(&machine->wake);
+        pthread_mutex_unlock(&machine->mutex);
+    }
+    return job;
+}
+
+static void run_task(void* machine, int index) { run_part(machine, index); }
+
+static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
+    threads_machine* machine = (threads_machine*)base;
+    if (!plan->program->walked || plan->used == 1) return cal_execute_alone(plan, state, prepared);
+    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    machine->plan = plan;
+    machine->state = state;
+    machine->prepared = prepared;
+    if (machine->runner) {
+        machine->runner(machine->user, plan->used, run_task, machine);
+    } else {
+        const unsigned job = announce(machine);
+        run_part(machine, 0);
+        for (int i = 1; i < plan->used; i++) spin_until(&machine->workers[i].done, job);
+        // Workers without a part have nothing to finish, but must have seen this job before the next one is written.
+        for (int i = plan->used; i < base->processors; i++) spin_until(&machine->workers[i].done, job);
+    }
+    state->walk += (unsigned)(plan->program->pass_count + 1) / 2;
+    atomic_store(&machine->busy, false);
+    return CAL_OK;
+}
+
+static void destroy(cal_machine* base) {
+    threads_machine* machine = (threads_machine*)base;
+    atomic_store(&machine->stops, true);
+    announce(machine);
+    for (int i = 1; i <= machine->started; i++) pthread_join(machine->workers[i].thread, NULL);
+    pthread_cond_destroy(&machine->wake);
+    pthread_mutex_destroy(&machine->mutex);
+    cal_free(machine->workers);
+    cal_free(machine);
+}
+
+static const cal_machine_ops threads_ops = {.name = "threads", .execute = execute, .destroy = destroy};
+
+static void pin(pthread_t thread, int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET((size_t)core, &cores);
+    pthread_setaffinity_np(thread, sizeof cores, &cores); // a core that we may not use: the thread stays where it is
+}
+
+static cal_status start_workers(threads_machine* machine, cal_error* error) {
+    const int count = machine->base.processors;
+    if (machine->pinned) pin(pthread_self(), 0);
+    for (int i = 1; i < count; i++) {
+        machine->workers[i].machine = machine;
+        machine->workers[i].index = i;
+        if (pthread_create(&machine->workers[i].thread, NULL, work, &machine->workers[i]) != 0)
+            return cal_fail(error, CAL_MACHINE_FAILED, "could start only %d of %d threads", i, count);
+        machine->started = i;
+        if (machine->pinned) pin(machine->workers[i].thread, i);
+    }
+    return CAL_OK;
+}
+
+cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie = 0x7e1du}; }
+
+cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error) {
+    *out = NULL;
+    if (def->cookie != cal_default_threads_def().cookie)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the definition of the threads machine is not from cal_default_threads_def");
+    long workers = def->workers;
+    if (workers == 0) workers = sysconf(_SC_NPROCESSORS_ONLN);
+    if (workers < 1 || workers > MOST_WORKERS)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the number of threads must be 0 (all cores) to %d, not %ld", MOST_WORKERS, workers);
+    threads_machine* machine = cal_allocate(1, sizeof *machine);
+    if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
+    cal_status status = cal_machine_begin(&machine->base, &threads_ops, def->lanes, (int)workers, error);
+    if (status != CAL_OK) {
+        cal_free(machine);
+        return status;
+    }
+    // What a hand-over between two cores and a joint take on present processors; calder plan measures them.
+    machine->base.costs = (cal_costs){.compute = 20e-9, .message = 0.8e-6};
+    machine->runner = def->runner;
+    machine->user = def->user;
+    machine->pinned = def->pinned;
+    pthread_mutex_init(&machine->mutex, NULL);
+    pthread_cond_init(&machine->wake, NULL);
+    machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);
+    if (!machine->workers) status = cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
+    if (status == CAL_OK && !machine->runner) status = start_workers(machine, error);
+    if (status != CAL_OK) destroy(&machine->base);
+    else *out = &machine->base;
+    return status;
+}

@@ -1,0 +1,41 @@
+// One processor's part of a walk. Serial, threads and ranks run the same steps; they differ in how they wait.
+#include "machine/machine.h"
+
+bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down, const cal_pass** up) {
+    // Walked programs alternate: outbound, inbound.
+    if (*i >= program->pass_count) return false;
+    *down = &program->passes[*i];
+    *up = *i + 1 < program->pass_count ? &program->passes[*i + 1] : NULL;
+    if (*up && (*up)->for_solver && !context->solver) *up = NULL;
+    *i += 2;
+    return true;
+}
+
+void cal_walk(const cal_plan* plan, const cal_context* context, int processor, const cal_pass* down, const cal_pass* up,
+              bool prepares, cal_exchange* exchange) {
+    cal_kernel* const down_kernel = down->kernels[plan->variant];
+    cal_kernel* const up_kernel = up ? up->kernels[plan->variant] : NULL;
+    cal_kernel* const pull_kernel = up ? up->pulls[plan->variant] : NULL;
+    const int end = plan->first_step[processor + 1];
+    for (int i = plan->first_step[processor]; i < end; i++) {
+        const cal_step step = plan->steps[i];
+        switch (step.kind) {
+        case CAL_STEP_WAIT_DOWN: exchange->wait_down(exchange, step.column); break;
+        case CAL_STEP_DOWN:
+            if (prepares) context->solver_ops->prepare(context->solver, &plan->layout->columns[step.column]);
+            down_kernel(context, step.column);
+            break;
+        case CAL_STEP_POST_DOWN: exchange->post_down(exchange, step.column); break;
+        // Processors meet at cut edges also where no inbound pass follows: until its children have read it, a column's end
+        // must not be overwritten by what comes next on the stack.
+        case CAL_STEP_WAIT_UP: exchange->wait_up(exchange, step.column); break;
+        case CAL_STEP_PULL:
+            if (up) pull_kernel(context, step.column);
+            break;
+        case CAL_STEP_UP:
+            if (up) up_kernel(context, step.column);
+            break;
+        default: exchange->post_up(exchange, step.column); break;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// Running one node's mechanics along a column: where the numbers of each step are, and what the parent's end holds. Shared by
+// the algorithms that walk. Include once a width, after the mechanics (each_width.h does).
+//
+// CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1 with a
+// larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both are the
+// same.
+#define place LANE(cal_place)
+#define find_place LANE(cal_find_place)
+
+// Where the numbers of one step of a column are.
+typedef struct place {
+    const double *y, *constants, *force, *external;
+    double *ydot, *record, *scratch;
+} place;
+
+// record_doubles: what the algorithm keeps of a node of this kind between the walks.
+LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind, int record_doubles, int step) {
+    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
+    const int block = step / lanes_along, l = step % lanes_along;
+    const cal_layout* layout = context->layout;
+    const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
+    // The blocks of a column follow each other in every array, so the first one's position gives all.
+    const size_t v = (size_t)cal_kind_v(kind), y = (size_t)cal_kind_q(kind) + v, b = (size_t)block;
+    const size_t y_at = (size_t)layout->block_y[column->first_block] + b * y * width + (size_t)l;
+    const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
+    return (place){
+        .y = context->y + y_at,
+        .constants = layout->constants + index * CAL_CONSTANT_COUNT * width + (size_t)l,
+        .force = context->force + v_at,
+        .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
+        .ydot = context->ydot + y_at,
+        .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
+        .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,
+    };
+}
+
+#define step_count LANE(cal_step_count)
+LANE_INLINE int step_count(const cal_column* column) {
+    return CAL_LANES == 1 && CAL_WIDTH > 1 ? column->node_count : column->block_count;
+}
+
+// The end of the column above, or of the ground.
+#define parent_end LANE(cal_parent_end)
+LANE_INLINE const double* parent_end(const cal_context* context, const cal_column* column) {
+    return context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
+}
+
+// Component i of what the parent's end holds, a lane for each of the column's lanes.
+#define from_parent LANE(cal_from_parent)
+LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
+#if CAL_LANES == 1
+    return slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+#else
+    if (column->aligned) return LOAD(slot, i);
+    lane out;
+    for (int l = 0; l < CAL_LANES; l++) out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
+    return out;
+#endif
+}
+#define from_parent3 LANE(cal_from_parent3)
+LANE_INLINE v3 from_parent3(const double* slot, const cal_column* column, int i) {
+    return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
+}

@@ -1,0 +1,43 @@
+// Who computes what: distributions of a model's nodes over processors, and the virtual time that one evaluation takes.
+//
+// A distribution is an array `owner`, one processor 0 … used − 1 for each node. Time is counted in Jung's terms:
+// `compute` (his CMPTM) is what a processor needs for one joint and evaluation, `message` (ROITM) what the exchanges
+// between two processors across one cut edge cost in one evaluation, all four passes together. (In Jung's own algorithm
+// the sender is busy for all of it; elsewhere for the part `send`.)
+//
+//   distribution_jung.c      Jung's algorithm (III.D), to the letter; its time is his `estimated duration`
+//   distribution_balanced.c  ours, for machines with real cores: equal loads, full lanes, no more cores than pay
+//   distribution.c           Armstrong's paths, a processor for each leaf; what all of them check
+//   price.c                  the time of any owners whatever, by letting the walks run in virtual time
+#pragma once
+#include "model/model.h"
+
+// Distributes the nodes over at most `processors` processors; writes an owner for every node (0 … *used − 1, each of them
+// used; the first node's is 0), how many are used, and the predicted time of one evaluation. used and seconds may be NULL.
+// CAL_BAD_ARGUMENT: no processors, or costs that are negative or not finite. CAL_NO_MEMORY.
+cal_status cal_distribute_jung(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
+                               int* used, double* seconds, cal_error* error);
+cal_status cal_distribute_balanced(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
+                                   int* used, double* seconds, cal_error* error);
+// Armstrong's assignment (section 5): the links on a path to a leaf share a processor, a node's first child stays on its
+// own. Returns how many processors that takes: as many as there are leaves.
+int cal_distribute_paths(const cal_model* model, int32_t* owner);
+
+// The virtual time of one evaluation with any owners in 0 … processors − 1, and (busy may be NULL) the fraction of the
+// processors' time that goes into computing and sending. With 0 alone it is exactly node_count · compute.
+cal_status cal_price_owners(const cal_model* model, const int32_t* owner, const cal_costs* costs, int processors,
+                            double* seconds, double* busy, cal_error* error);
+
+// The virtual time of a single outbound pass as Armstrong counts it (section 6): `execute` (his t_E) for every node,
+// `communicate` (t_C) for every message, which the parent sends to one child after the other. Any owners ≥ 0.
+cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, double execute, double communicate,
+                              double* seconds, cal_error* error);
+
+// A node's work in tenths of a revolute joint's: whole numbers, so that sums over a tree are exact.
+static inline int cal_node_work(const cal_node* node) {
+    static const int work[] = {[CAL_REVOLUTE] = 10, [CAL_PRISMATIC] = 9, [CAL_BALL] = 25, [CAL_FREE] = 30};
+    return work[node->kind];
+}
+
+// Whether a machine of so many processors and these costs makes sense.
+cal_status cal_check_costs(int processors, const cal_costs* costs, cal_error* error);
