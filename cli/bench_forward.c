@@ -6,9 +6,11 @@
 
 #include "command.h"
 #include "json.h"
+#include "machine.h"
 #include "options.h"
 #include "peers.h"
 #include "progress.h"
+#include "timing.h"
 
 #define STATE_COUNT 64
 #define STATE_NUMBERS (INT64_C(1) << 23) // of all prepared states together, at most, unless one alone is larger
@@ -22,13 +24,14 @@ typedef struct row {
     const char* model;
     int joints;
     int64_t batch;
-    int lanes;
+    int lanes, processors;
     double us_per_call, us_quietest, ns_per_joint;
 } row;
 
 typedef struct table {
     row rows[MOST_ROWS];
     int count;
+    const char* machine;
     const char* lanes;
     double time_limit;
 } table;
@@ -77,14 +80,15 @@ static cal_status create_states(subject* s) {
     return CAL_OK;
 }
 
-static cal_status create_subject(subject* s, const cal_model* model, int64_t batch, int lanes, cal_error* error) {
-    *s = (subject){.model = model, .batch = batch};
+// The machine is the subject's from now on; a batch needs none.
+static cal_status create_subject(subject* s, const cal_model* model, int64_t batch, cal_machine* machine, int lanes,
+                                 cal_error* error) {
+    *s = (subject){.model = model, .batch = batch, .machine = machine};
     cal_status status;
     if (batch > 0) {
         status = cal_ensemble_create(model, (int)batch, lanes, &s->ensemble, error);
     } else {
-        status = cal_machine_serial(lanes, &s->machine, error);
-        if (status == CAL_OK) status = cal_plan_create(model, "aba", s->machine, &s->plan, error);
+        status = cal_plan_create(model, "aba", s->machine, &s->plan, error);
         if (status == CAL_OK) status = cal_state_create(s->plan, &s->state);
     }
     return status == CAL_OK ? create_states(s) : status;
@@ -99,11 +103,6 @@ static cal_status call_once(subject* s, size_t which, cal_error* error) {
     if (status == CAL_OK) status = cal_plan_execute(s->plan, s->state, error);
     if (status == CAL_OK) status = cal_state_get(s->state, CAL_QDD, s->qdd);
     return status;
-}
-
-static int compare_numbers(const void* a, const void* b) {
-    double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
 }
 
 // Repetitions of a few milliseconds; each gives the mean of its calls, the row gets their median and the quietest.
@@ -132,8 +131,7 @@ static cal_status measure(subject* s, double time_limit, row* out, cal_error* er
         }
         samples[count++] = (cal_wall_seconds() - before) / (double)per_repetition;
     }
-    qsort(samples, (size_t)count, sizeof *samples, compare_numbers);
-    out->us_per_call = 1e6 * samples[count / 2];
+    out->us_per_call = 1e6 * cal_median(samples, count);
     out->us_quietest = 1e6 * samples[0];
     double joints = (double)out->joints * (double)(s->batch > 0 ? s->batch : 1);
     out->ns_per_joint = joints > 0 ? 1e3 * out->us_per_call / joints : 0;
@@ -144,16 +142,23 @@ static int add_own_row(table* t, const char* model_name, int64_t batch) {
     cal_model* model = NULL;
     int status = cal_model_from_argument(model_name, &model);
     if (status != CAL_EXIT_DONE) return status;
+    cal_machine* machine = NULL;
+    if (batch == 0) status = cal_machine_open(t->machine, t->lanes, NULL, &machine);
+    if (status != CAL_EXIT_DONE) {
+        cal_model_destroy(model);
+        return status;
+    }
     subject s;
     cal_error error = {CAL_OK, ""};
-    error.status = create_subject(&s, model, batch, atoi(t->lanes), &error);
+    error.status = create_subject(&s, model, batch, machine, atoi(t->lanes), &error);
     if (error.status == CAL_OK) {
         row* r = &t->rows[t->count];
         *r = (row){.engine = "calder",
                    .model = model_name,
                    .joints = cal_model_joint_count(model),
                    .batch = batch > 0 ? batch : 1,
-                   .lanes = s.ensemble ? cal_ensemble_lanes(s.ensemble) : cal_machine_lanes(s.machine)};
+                   .lanes = s.ensemble ? cal_ensemble_lanes(s.ensemble) : cal_machine_lanes(s.machine),
+                   .processors = s.ensemble ? 1 : cal_plan_processors(s.plan)};
         error.status = measure(&s, t->time_limit, r, &error);
         t->count++;
     }
@@ -175,6 +180,7 @@ static void add_peer_row(table* t, const char* model_name, const char* peer, con
                .joints = result.joints,
                .batch = 1,
                .lanes = 1,
+               .processors = 1,
                .us_per_call = result.us_per_call,
                .us_quietest = result.us_per_call,
                .ns_per_joint = result.ns_per_joint};
@@ -198,28 +204,6 @@ static void add_peer_rows(table* t, const char* const* models, int model_count, 
     }
 }
 
-static void read_processor_name(char* text, size_t capacity) {
-    snprintf(text, capacity, "unknown");
-    FILE* file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file)) {
-        const char* colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        snprintf(text, capacity, "%s", colon + 2);
-        text[strcspn(text, "\n")] = '\0';
-        break;
-    }
-    if (file) fclose(file);
-}
-
-static const char* compiler_name(void) {
-#if defined(__clang__)
-    return "clang " __clang_version__;
-#else
-    return "gcc " __VERSION__;
-#endif
-}
-
 static double best_peer(const table* t, const char* model) {
     double best = 0;
     for (int i = 0; i < t->count; i++) {
@@ -234,7 +218,7 @@ static void print_json(const table* t, const char* processor) {
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
     cal_json_text(&json, "processor", processor);
-    cal_json_text(&json, "compiler", compiler_name());
+    cal_json_text(&json, "compiler", cal_compiler_name());
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < t->count; i++) {
         const row* r = &t->rows[i];
@@ -244,6 +228,7 @@ static void print_json(const table* t, const char* processor) {
         cal_json_integer(&json, "joints", r->joints);
         cal_json_integer(&json, "batch", r->batch);
         cal_json_integer(&json, "lanes", r->lanes);
+        cal_json_integer(&json, "processors", r->processors);
         cal_json_number(&json, "us_per_call", r->us_per_call);
         cal_json_number(&json, "ns_per_joint", r->ns_per_joint);
         cal_json_number(&json, "us_per_call_quietest", r->us_quietest);
@@ -254,13 +239,13 @@ static void print_json(const table* t, const char* processor) {
 }
 
 static void print_table(const table* t, const char* processor, bool with_peers) {
-    printf("forward dynamics on one core of %s, %s\n\n", processor, compiler_name());
-    printf("%-16s %-24s %7s %6s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "lanes", "us a call",
+    printf("forward dynamics on %s, %s\n\n", processor, cal_compiler_name());
+    printf("%-16s %-24s %7s %6s %5s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "cores", "lanes", "us a call",
            "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
     for (int i = 0; i < t->count; i++) {
         const row* r = &t->rows[i];
-        printf("%-16s %-24s %7d %6lld %5d %12.3f %12.3f %9.1f", r->engine, r->model, r->joints, (long long)r->batch,
-               r->lanes, r->us_per_call, r->us_quietest, r->ns_per_joint);
+        printf("%-16s %-24s %7d %6lld %5d %5d %12.3f %12.3f %9.1f", r->engine, r->model, r->joints, (long long)r->batch,
+               r->processors, r->lanes, r->us_per_call, r->us_quietest, r->ns_per_joint);
         double best = best_peer(t, r->model);
         if (strcmp(r->engine, "calder") == 0 && best > 0 && r->ns_per_joint > 0)
             printf("  %.2f times as long", best / r->ns_per_joint);
@@ -282,9 +267,10 @@ int cal_bench_forward(int argc, char** argv) {
     static const int64_t default_batches[] = {0, 0, 0, 0, 1024};
     int64_t batch = 0;
     bool as_json = false, with_peers = false;
-    table t = {.lanes = "0", .time_limit = 1};
+    table t = {.machine = "serial", .lanes = "0", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
+        {"machine", CAL_OPTION_TEXT, &t.machine, "NAME", "who computes: serial or threads[:N][,pinned]; a batch has one core", 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
          0, cal_lanes_choice},
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
@@ -293,7 +279,7 @@ int cal_bench_forward(int argc, char** argv) {
     };
     const cal_usage usage = {"bench forward",
                              "[MODEL…]",
-                             "Times forward dynamics on one core.",
+                             "Times forward dynamics.",
                              print_details,
                              "calder bench forward chain:n=36 humanoid --peers",
                              0,
@@ -301,6 +287,9 @@ int cal_bench_forward(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
+    // How long is timed depends on clocks, on which ranks do not agree.
+    if (strcmp(t.machine, "mpi") == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "bench forward does not run on ranks; 'calder bench scale --machine mpi' does");
     const char* models[MOST_ROWS / 4];
     bool by_default = count == 0;
     if (by_default) count = (int)CAL_ARRAY_COUNT(default_models);
@@ -315,7 +304,7 @@ int cal_bench_forward(int argc, char** argv) {
     cal_progress_end(&progress);
     if (status != CAL_EXIT_DONE) return status;
     char processor[128];
-    read_processor_name(processor, sizeof processor);
+    cal_processor_name(processor, sizeof processor);
     if (as_json)
         print_json(&t, processor);
     else

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "json.h"
+#include "machine.h"
 #include "options.h"
 #include "state_file.h"
 
@@ -47,13 +48,11 @@ static cal_status set_field(cal_state* state, cal_field field, const double* val
     return cal_state_size(state, field) > 0 ? cal_state_set(state, field, values) : CAL_OK;
 }
 
-static cal_status compute(answer* a, int lanes, cal_error* error) {
-    cal_machine* machine = NULL;
+static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
     const question* asked = a->asked;
-    cal_status status = cal_machine_serial(lanes, &machine, error);
-    if (status == CAL_OK) status = cal_plan_create(a->model, asked->algorithm, machine, &plan, error);
+    cal_status status = cal_plan_create(a->model, asked->algorithm, machine, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
@@ -70,7 +69,6 @@ static cal_status compute(answer* a, int lanes, cal_error* error) {
     if (status == CAL_OK && asked->field == CAL_ENERGY) status = cal_state_get(state, CAL_MOMENTUM, a->momentum);
     cal_state_destroy(state);
     cal_plan_destroy(plan);
-    cal_machine_destroy(machine);
     return status;
 }
 
@@ -167,11 +165,12 @@ static void print_details(void) {
 }
 
 int cal_command_eval(int argc, char** argv) {
-    const char *what = NULL, *path = NULL, *lanes = "0";
+    const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial";
     bool as_json = false;
     const cal_option table[] = {
         {"what", CAL_OPTION_CHOICE, &what, "NAME", "what to compute", 0, 0, what_choice},
         {"state", CAL_OPTION_TEXT, &path, "FILE", "where; without it the model's start", 0, 0, NULL},
+        {"machine", CAL_OPTION_TEXT, &machine_name, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
          cal_lanes_choice},
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
@@ -194,9 +193,11 @@ int cal_command_eval(int argc, char** argv) {
     a.model = model;
     if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
     if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
+    cal_machine* machine = NULL;
+    if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
     if (status == CAL_EXIT_DONE) {
         cal_error error = {CAL_OK, ""};
-        error.status = compute(&a, atoi(lanes), &error);
+        error.status = compute(&a, machine, &error);
         if (error.status != CAL_OK)
             status = cal_complain_error(&error);
         else if (as_json)
@@ -204,6 +205,7 @@ int cal_command_eval(int argc, char** argv) {
         else
             print_text(&a);
     }
+    cal_machine_destroy(machine);
     free(a.result);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);

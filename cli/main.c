@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "machine.h"
 #include "options.h"
 
 static const struct {
@@ -13,7 +14,8 @@ static const struct {
     {"sim", cal_command_sim, "simulate a model: summary, CSV, plot of the energy"},
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
-    {"bench", cal_command_bench, "forward: time of forward dynamics; solvers: the paper's six solvers"},
+    {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
+    {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine"},
 };
 
 static void print_models(void) {
@@ -67,7 +69,7 @@ static int answer_help(int argc, char** argv) {
     return run_command(argc > 1 ? 3 : 2, line);
 }
 
-int main(int argc, char** argv) {
+static int answer(int argc, char** argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
     if (strcmp(argv[1], "--version") == 0) {
         printf("calder %s\n", cal_version());
@@ -75,4 +77,9 @@ int main(int argc, char** argv) {
     }
     if (strcmp(argv[1], "help") == 0) return answer_help(argc - 2, argv + 2);
     return run_command(argc - 1, argv + 1);
+}
+
+int main(int argc, char** argv) {
+    cal_ranks_start(&argc, &argv);
+    return cal_ranks_finish(answer(argc, argv));
 }

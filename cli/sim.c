@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine.h"
 #include "options.h"
 
 static volatile sig_atomic_t interrupt_seen;
@@ -30,14 +31,15 @@ bool cal_interrupted(void) {
 
 bool cal_solver_is_fixed_step(const char* solver) { return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0; }
 
-void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, int lanes) {
+void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, const char* machine,
+                      int processors, int lanes) {
     cal_json_text(json, "model", options->model_name);
     cal_json_integer(json, "joints", cal_model_joint_count(model));
     cal_json_integer(json, "dof", cal_model_v_count(model));
     cal_json_text(json, "algorithm", options->algorithm);
     cal_json_text(json, "solver", options->solver);
-    cal_json_text(json, "machine", options->machine);
-    cal_json_integer(json, "processors", 1);
+    cal_json_text(json, "machine", machine);
+    cal_json_integer(json, "processors", processors);
     cal_json_integer(json, "lanes", lanes);
 }
 
@@ -64,29 +66,37 @@ static void print_details(void) {
 
 // Complains about what is right option by option but not together.
 static int check(const cal_sim_options* options) {
-    if (strcmp(options->machine, "serial") != 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--machine '%s' is not known; this build has only 'serial'",
-                            options->machine);
     if (options->out && options->plot && strcmp(options->out, options->plot) == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--out and --plot both name '%s'; give each its own file", options->out);
+    const char* const recorded[] = {options->out, options->plot};
+    for (int i = 0; options->checkpoint && i < 2; i++)
+        if (recorded[i] && strcmp(options->checkpoint, recorded[i]) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--checkpoint and --%s both name '%s'; give each its own file",
+                                i == 0 ? "out" : "plot", recorded[i]);
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (!cal_solver_is_fixed_step(options->solver))
         return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
                             options->solver);
     if (options->out || options->plot)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch", options->out ? "out" : "plot");
+    if (options->checkpoint || options->resume)
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
+                            options->checkpoint ? "checkpoint" : "resume");
+    if (options->placement || (options->machine && strcmp(options->machine, "serial") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; a --batch has a lane for each instance, on one core",
+                            options->placement ? "placement" : "machine");
     return CAL_EXIT_DONE;
 }
 
 int cal_command_sim(int argc, char** argv) {
     cal_sim_options options = {.algorithm = "aba",
-                               .machine = "serial",
                                .lanes = "0",
                                .time = 10,
                                .tol = 1e-4,
                                .step = 0,
                                .fps = 60,
-                               .spread = 1e-3};
+                               .spread = 1e-3,
+                               .every = 1};
     const cal_option table[] = {
         {"time", CAL_OPTION_NUMBER, &options.time, "S", "seconds to simulate", 0, 1e9, NULL},
         {"solver", CAL_OPTION_CHOICE, &options.solver, "NAME", "the solver [gear; with --batch rk4]", 0, 0,
@@ -96,7 +106,8 @@ int cal_command_sim(int argc, char** argv) {
          "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
          algorithm_choice},
-        {"machine", CAL_OPTION_TEXT, &options.machine, "NAME", "who computes: serial, one core", 0, 0, NULL},
+        {"machine", CAL_OPTION_TEXT, &options.machine, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
+        {"placement", CAL_OPTION_TEXT, &options.placement, "FILE", CAL_PLACEMENT_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W",
          "bodies that one instruction works on; 0: the processor's best", 0, 0, cal_lanes_choice},
         {"fps", CAL_OPTION_NUMBER, &options.fps, "N", "frames a simulated second in the CSV and the plot", 1e-3, 1e6,
@@ -107,6 +118,11 @@ int cal_command_sim(int argc, char** argv) {
          NULL},
         {"out", CAL_OPTION_TEXT, &options.out, "FILE", "write every frame as a row of a CSV file", 0, 0, NULL},
         {"plot", CAL_OPTION_TEXT, &options.plot, "FILE", "draw the energy as an SVG file", 0, 0, NULL},
+        {"checkpoint", CAL_OPTION_TEXT, &options.checkpoint, "FILE",
+         "write down now and then, and at the end, what --resume needs", 0, 0, NULL},
+        {"every", CAL_OPTION_NUMBER, &options.every, "S", "simulated seconds between checkpoints", 1e-6, 1e9, NULL},
+        {"resume", CAL_OPTION_TEXT, &options.resume, "FILE",
+         "continue from a checkpoint, to --time; rows are added to the CSV", 0, 0, NULL},
         {"json", CAL_OPTION_FLAG, &options.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
     const cal_usage usage = {"sim",

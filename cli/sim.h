@@ -7,11 +7,14 @@ typedef struct cal_sim_options {
     const char* model_name; // as the user wrote it
     const char* solver;
     const char* algorithm;
-    const char* machine;
+    const char* machine; // NULL: serial, or what a placement wants
     const char* lanes;
+    const char* placement;
     const char* out;
     const char* plot;
-    double time, tol, step, fps, spread;
+    const char* checkpoint;
+    const char* resume;
+    double time, tol, step, fps, spread, every;
     int64_t batch;
     bool json;
 } cal_sim_options;
@@ -21,7 +24,8 @@ int cal_sim_run_batch(const cal_sim_options* options, const cal_model* model);
 // A run of one instance.
 int cal_sim_run_single(const cal_sim_options* options, const cal_model* model);
 // What both say about the model, the algorithm and the machine, inside an open object.
-void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, int lanes);
+void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, const char* machine,
+                      int processors, int lanes);
 void cal_sim_describe_model(const cal_sim_options* options, const cal_model* model); // a line of the summary
 // Whether a solver takes steps of a fixed size.
 bool cal_solver_is_fixed_step(const char* solver);

@@ -65,7 +65,7 @@ static void print_json(const cal_sim_options* options, const cal_model* model, i
     double instance_steps = (double)result->steps * (double)options->batch;
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
-    cal_sim_describe(&json, options, model, lanes);
+    cal_sim_describe(&json, options, model, "serial", 1, lanes);
     cal_json_integer(&json, "batch", options->batch);
     cal_json_number(&json, "spread", options->spread);
     cal_json_number(&json, "step", result->step);

@@ -1,12 +1,17 @@
 // A run of one instance: frames from dense output, energy at each, CSV and plot as they were asked for, a summary.
+//
+// Frames and checkpoints have clocks of their own: tick k is at k / rate. A run that was resumed ticks at the same times, so
+// that what it writes is what the run without a pause would have written.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calder/calder_record.h"
+#include "machine.h"
 #include "plot.h"
 #include "progress.h"
 #include "sim.h"
@@ -18,11 +23,16 @@ typedef struct run {
     const cal_sim_options* options;
     const cal_model* model;
     cal_machine* machine;
+    cal_placement placement;
+    int processors; // that have work
     cal_sim* sim;
     cal_csv* csv;
     FILE* plot_file;
     double* history; // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
     size_t frames, capacity;
+    bool continues; // the CSV has the rows up to the checkpoint already
+    double from;    // where the run begins
+    double saved;   // time of the last checkpoint
     double energy_start, energy_end, kinetic_largest;
     double wall;
     bool interrupted;
@@ -33,18 +43,74 @@ static void release(run* r) {
     cal_csv_close(r->csv, NULL);
     cal_sim_destroy(r->sim);
     cal_machine_destroy(r->machine);
+    cal_placement_free(&r->placement);
     free(r->history);
+}
+
+// The machine, and how many of its processors a simulation will use.
+static int open_machine(run* r) {
+    const cal_sim_options* options = r->options;
+    if (options->placement) {
+        int status = cal_placement_read(options->placement, r->model, &r->placement);
+        if (status != CAL_EXIT_DONE) return status;
+    }
+    int status = cal_machine_open(options->machine, options->lanes, &r->placement, &r->machine);
+    if (status != CAL_EXIT_DONE) return status;
+    cal_plan* plan = NULL;
+    cal_error error = {CAL_OK, ""};
+    r->processors = 1;
+    if (cal_machine_processors(r->machine) == 1) return CAL_EXIT_DONE;
+    error.status = cal_plan_create_placed(r->model, options->algorithm, r->machine, r->placement.processor_of_joint,
+                                          &plan, &error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    r->processors = cal_plan_processors(plan);
+    cal_plan_destroy(plan);
+    return CAL_EXIT_DONE;
+}
+
+// The last tick of a clock at or before a time.
+static int64_t last_tick(double time, double rate) {
+    int64_t tick = (int64_t)floor(time * rate);
+    while ((double)tick / rate > time) tick--;
+    while ((double)(tick + 1) / rate <= time) tick++;
+    return tick;
+}
+
+static int resume(run* r) {
+    const cal_sim_options* options = r->options;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_sim_load(r->sim, options->resume, &error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    r->from = cal_sim_time(r->sim);
+    if (r->from > options->time)
+        return cal_complain(CAL_EXIT_MISTAKE, "the checkpoint '%s' is at %g s already; give a --time after that",
+                            options->resume, r->from);
+    return CAL_EXIT_DONE;
+}
+
+static int open_csv(run* r) {
+    const cal_sim_options* options = r->options;
+    cal_error error = {CAL_OK, ""};
+    r->continues = options->resume && access(options->out, F_OK) == 0;
+    if (r->continues) {
+        // At the end of the run there is a row whether the frame rate divides the time or not.
+        double last = r->from < options->time ? (double)last_tick(r->from, options->fps) / options->fps : r->from;
+        error.status = cal_csv_resume(options->out, r->model, last, &r->csv, &error);
+    } else
+        error.status = cal_csv_create(options->out, r->model, &r->csv, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
 static int prepare(run* r) {
     const cal_sim_options* options = r->options;
     cal_error error = {CAL_OK, ""};
-    error.status = cal_machine_serial(atoi(options->lanes), &r->machine, &error);
-    if (error.status != CAL_OK) return cal_complain_error(&error);
+    int status = open_machine(r);
+    if (status != CAL_EXIT_DONE) return status;
     cal_sim_def def = cal_default_sim_def();
     def.solver = options->solver;
     def.algorithm = options->algorithm;
     def.machine = r->machine;
+    def.processor_of_joint = r->placement.processor_of_joint;
     def.relative = options->tol;
     if (options->step > 0) {
         if (cal_solver_is_fixed_step(options->solver))
@@ -54,11 +120,10 @@ static int prepare(run* r) {
     }
     error.status = cal_sim_create(r->model, &def, &r->sim, &error);
     if (error.status != CAL_OK) return cal_complain_error(&error);
-    if (options->out) {
-        error.status = cal_csv_create(options->out, r->model, &r->csv, &error);
-        if (error.status != CAL_OK) return cal_complain_error(&error);
-    }
-    if (options->plot) {
+    if (options->resume) status = resume(r);
+    if (status == CAL_EXIT_DONE && options->out && cal_is_first_rank()) status = open_csv(r);
+    if (status != CAL_EXIT_DONE) return status;
+    if (options->plot && cal_is_first_rank()) {
         r->plot_file = fopen(options->plot, "w");
         if (!r->plot_file)
             return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", options->plot, strerror(errno));
@@ -82,35 +147,57 @@ static int record_frame(run* r) {
         const double values[] = {cal_sim_time(r->sim), kinetic, potential, kinetic + potential};
         for (size_t row = 0; row < 1 + ENERGY_COUNT; row++) r->history[row * r->capacity + r->frames] = values[row];
     }
+    const bool known = r->continues && r->frames == 0;
     r->frames++;
-    if (r->csv && cal_csv_write(r->csv, r->sim, &error) != CAL_OK)
+    if (r->csv && !known && cal_csv_write(r->csv, r->sim, &error) != CAL_OK)
         return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
     return CAL_EXIT_DONE;
 }
 
+// The rows of the CSV go to the disk first: a checkpoint promises that they are there.
+static int save(run* r) {
+    cal_error error = {CAL_OK, ""};
+    if (r->csv) error.status = cal_csv_flush(r->csv, &error);
+    int status = cal_ranks_agree(error.status == CAL_OK ? CAL_EXIT_DONE : CAL_EXIT_FAILED);
+    if (status == CAL_EXIT_DONE) {
+        error.status = cal_sim_save(r->sim, r->options->checkpoint, &error);
+        if (error.status == CAL_OK) {
+            r->saved = cal_sim_time(r->sim);
+            return status;
+        }
+    }
+    return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+}
+
 static int simulate(run* r) {
     const cal_sim_options* options = r->options;
-    int status = record_frame(r);
-    r->interrupted = cal_interrupted();
+    const double rate = 1 / options->every; // of checkpoints
+    int64_t frame = last_tick(r->from, options->fps) + 1, checkpoint = last_tick(r->from, rate) + 1;
+    r->saved = -1;
+    int status = cal_ranks_agree(record_frame(r));
+    r->interrupted = cal_ranks_agree(cal_interrupted());
     cal_progress progress = cal_progress_start("simulating");
-    for (int64_t frame = 1; status == CAL_EXIT_DONE && !r->interrupted && cal_sim_time(r->sim) < options->time;
-         frame++) {
+    while (status == CAL_EXIT_DONE && !r->interrupted && cal_sim_time(r->sim) < options->time) {
         // The last frame is at the end even when the frame rate does not divide the time.
-        double time = (double)frame / options->fps;
-        if (time > options->time * (1 - 1e-12)) time = options->time;
+        double next = (double)frame / options->fps;
+        if (next > options->time * (1 - 1e-12)) next = options->time;
+        const double due = options->checkpoint ? (double)checkpoint / rate : INFINITY, time = fmin(next, due);
         cal_error error = {CAL_OK, ""};
         double started = cal_wall_seconds();
         error.status = cal_sim_advance(r->sim, time, &error);
         r->wall += cal_wall_seconds() - started;
-        if (error.status == CAL_OK)
-            status = record_frame(r);
-        else {
+        if (error.status == CAL_OK) {
+            if (time == next) status = record_frame(r), frame++;
+        } else {
             cal_progress_end(&progress);
             status = cal_complain(CAL_EXIT_FAILED, "%s", error.text[0] ? error.text : cal_status_text(error.status));
         }
         cal_progress_show(&progress, time / options->time);
-        r->interrupted = cal_interrupted();
+        status = cal_ranks_agree(status);
+        if (status == CAL_EXIT_DONE && time == due) status = save(r), checkpoint++;
+        r->interrupted = cal_ranks_agree(cal_interrupted());
     }
+    if (status == CAL_EXIT_DONE && options->checkpoint && cal_sim_time(r->sim) > r->saved) status = save(r);
     cal_progress_end(&progress);
     return status;
 }
@@ -145,6 +232,8 @@ static int close_csv(run* r) {
 
 static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
 
+static size_t row_count(const run* r) { return r->frames - (r->continues ? 1 : 0); }
+
 static double energy_drift(const run* r) { return ratio(fabs(r->energy_end - r->energy_start), r->kinetic_largest); }
 
 static void print_json(const run* r, const cal_sim_report* report) {
@@ -152,16 +241,18 @@ static void print_json(const run* r, const cal_sim_report* report) {
     double time = cal_sim_time(r->sim);
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
-    cal_sim_describe(&json, options, r->model, cal_machine_lanes(r->machine));
+    cal_sim_describe(&json, options, r->model, cal_machine_name(r->machine), r->processors,
+                     cal_machine_lanes(r->machine));
     cal_json_number(&json, "tol", options->tol);
     cal_json_number(&json, "time", time);
-    cal_json_integer(&json, "frames", (int64_t)r->frames);
+    if (options->resume) cal_json_number(&json, "resumed_from", r->from);
+    cal_json_integer(&json, "frames", (int64_t)row_count(r));
     cal_json_integer(&json, "steps", report->steps);
     cal_json_integer(&json, "rejected", report->rejected);
     cal_json_integer(&json, "evaluations", report->evaluations);
     cal_json_number(&json, "evaluations_per_second", ratio((double)report->evaluations, time));
     cal_json_number(&json, "wall_s", r->wall);
-    cal_json_number(&json, "realtime_factor", ratio(time, r->wall));
+    cal_json_number(&json, "realtime_factor", ratio(time - r->from, r->wall));
     cal_json_number(&json, "energy_start", r->energy_start);
     cal_json_number(&json, "energy_end", r->energy_end);
     cal_json_number(&json, "energy_drift", energy_drift(r));
@@ -179,22 +270,26 @@ static void print_summary(const run* r, const cal_sim_report* report) {
         printf("step %g s", report->step);
     else
         printf("tolerance %g", options->tol);
-    printf("; %s on one core, lanes of %d\n", options->algorithm, cal_machine_lanes(r->machine));
-    double factor = ratio(time, r->wall);
-    printf("%-13s %g s in %.3g s, %.*f × real time\n", "simulated", time, r->wall, factor < 10 ? 2 : 0, factor);
+    char who[64];
+    printf("; %s on %s, lanes of %d\n", options->algorithm,
+           cal_machine_describe(r->machine, r->processors, who, sizeof who), cal_machine_lanes(r->machine));
+    double factor = ratio(time - r->from, r->wall);
+    if (options->resume) printf("%-13s %s, at %g s\n", "resumed", options->resume, r->from);
+    printf("%-13s %g s in %.3g s, %.*f × real time\n", "simulated", time - r->from, r->wall, factor < 10 ? 2 : 0,
+           factor);
     printf("%-13s %lld, and %lld rejected\n", "steps", (long long)report->steps, (long long)report->rejected);
     printf("%-13s %lld, %.4g a simulated second\n", "evaluations", (long long)report->evaluations,
            ratio((double)report->evaluations, time));
     printf("%-13s %.6g J at the start, %.6g J at the end\n", "energy", r->energy_start, r->energy_end);
     printf("%-13s %.2e of the largest kinetic energy, %.4g J\n", "energy drift", energy_drift(r), r->kinetic_largest);
     printf("%-13s %016llx\n", "state hash", (unsigned long long)cal_sim_hash(r->sim));
-    if (options->out) printf("%-13s %s, %zu frames\n", "written", options->out, r->frames);
+    if (options->out) printf("%-13s %s, %zu frames\n", "written", options->out, row_count(r));
     if (options->plot) printf("%-13s %s\n", options->out ? "" : "written", options->plot);
 }
 
 int cal_sim_run_single(const cal_sim_options* options, const cal_model* model) {
     run r = {.options = options, .model = model};
-    int status = prepare(&r);
+    int status = cal_ranks_agree(prepare(&r));
     if (status == CAL_EXIT_DONE) {
         status = simulate(&r);
         // After a failure or Ctrl-C too, what there is gets written.

@@ -9,6 +9,14 @@ install(TARGETS calder EXPORT calder-targets
 install(DIRECTORY include/calder DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT calder-targets NAMESPACE calder:: DESTINATION ${package_dir})
 
+# find_package(calder COMPONENTS mpi) brings calder::calder_mpi as well.
+if(TARGET calder_mpi)
+    install(TARGETS calder_mpi EXPORT calder-mpi-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT calder-mpi-targets NAMESPACE calder:: DESTINATION ${package_dir})
+endif()
+
 # The users of a static library link what it uses; a shared one brings it along.
 get_target_property(type calder TYPE)
 set(config_dependencies)

@@ -1,4 +1,5 @@
-// Armstrong's algorithm gives what the articulated-body algorithm gives, and its check knows a right answer from a wrong one.
+// Armstrong's algorithm gives what the articulated-body algorithm gives, and its check knows a right answer from a
+// wrong one.
 #include "support.h"
 #include "pass/armstrong.h"
 #include <math.h>
@@ -50,8 +51,8 @@ static void check_against_aba(const cal_model* model, const char* name) {
         for (int lanes = 1; lanes <= 8; lanes *= 8) {
             cal_test_engine engine = execute(model, "armstrong", lanes, seed);
             double* qdd = get_accelerations(&engine);
-            cal_test_expect_below(cal_test_largest_difference(qdd, expected, size) / cal_test_largest(expected, size), 1e-10,
-                                  "difference to aba", name);
+            cal_test_expect_below(cal_test_largest_difference(qdd, expected, size) / cal_test_largest(expected, size),
+                                  1e-10, "difference to aba", name);
             free(qdd);
             cal_test_close(&engine);
         }
@@ -67,8 +68,10 @@ static void check_lanes(const cal_model* model, const char* name) {
         for (int lanes = 1; lanes <= 8; lanes *= 2) {
             cal_test_engine engine = execute(model, "armstrong", lanes, seed);
             double* qdd = get_accelerations(&engine);
-            if (!first) first = qdd;
-            else if (memcmp(first, qdd, size * sizeof(double))) fail_msg("%s: accelerations differ with %d lanes", name, lanes);
+            if (!first)
+                first = qdd;
+            else if (memcmp(first, qdd, size * sizeof(double)))
+                fail_msg("%s: accelerations differ with %d lanes", name, lanes);
             if (qdd != first) free(qdd);
             cal_test_close(&engine);
         }
@@ -76,8 +79,8 @@ static void check_lanes(const cal_model* model, const char* name) {
     }
 }
 
-static cal_sim* simulate(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine, double tolerance,
-                         double time) {
+static cal_sim* simulate(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine,
+                         double tolerance, double time) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
     cal_error error;
@@ -85,7 +88,8 @@ static cal_sim* simulate(const cal_model* model, const char* solver, const char*
     def.algorithm = algorithm;
     def.machine = machine;
     def.relative = tolerance;
-    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", solver, error.text);
+    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_advance(sim, time, &error))
+        fail_msg("%s: %s", solver, error.text);
     return sim;
 }
 
@@ -110,8 +114,8 @@ static void test_every_solver_gives_the_trajectory_of_aba(void** unused) {
     for (int i = 0; cal_solver_name(i); i++) {
         cal_sim* expected = simulate(dressed, cal_solver_name(i), "aba", NULL, 1e-8, 0.3);
         cal_sim* sim = simulate(dressed, cal_solver_name(i), "armstrong", NULL, 1e-8, 0.3);
-        cal_test_expect_below(cal_test_largest_difference(cal_sim_q(sim), cal_sim_q(expected), size), 1e-7, "difference to aba",
-                              cal_solver_name(i));
+        cal_test_expect_below(cal_test_largest_difference(cal_sim_q(sim), cal_sim_q(expected), size), 1e-7,
+                              "difference to aba", cal_solver_name(i));
         cal_sim_destroy(sim);
         cal_sim_destroy(expected);
     }

@@ -1,5 +1,6 @@
 // The operations that the passes of forward dynamics state are the operations that their kernels do: the kernels' own
-// source is compiled here with a lane type that counts. (That it compiles as C++ is what a GPU's compiler will need of it, too.)
+// source is compiled here with a lane type that counts. (That it compiles as C++ is what a GPU's compiler will need of
+// it, too.)
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>

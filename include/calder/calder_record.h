@@ -18,9 +18,14 @@ typedef struct cal_csv cal_csv;
 /// Creates or empties the file and writes the header. The model must outlive the recorder.
 /// #CAL_BAD_ARGUMENT when the file cannot be written; nothing is left to close then.
 cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error);
+/// Continues a table of the same model after its row of a time: keeps the rows up to that one, cuts off what follows, and
+/// writes on from there. #CAL_BAD_ARGUMENT, with the file untouched, when it is not there, has another header or no such row.
+cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error);
 /// Writes the state of a simulation of the same model at cal_sim_time as one row, and its energies.
 /// #CAL_BAD_ARGUMENT when the file no longer takes data, for instance because the disk is full.
 cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error);
+/// Brings the rows so far to the disk, so that a crash cannot take them.
+cal_status cal_csv_flush(cal_csv* csv, cal_error* error);
 /// Writes what is still held back, closes the file and frees the recorder, also when that fails; NULL is allowed.
 /// The table is complete on the disk's side only when this returns #CAL_OK.
 cal_status cal_csv_close(cal_csv* csv, cal_error* error);

@@ -9,7 +9,7 @@
 //     worker 1                 wait trunk ─ down(b) … up(b) post
 //
 // Between executions workers spin for the next job for a while, then sleep. A worker that waits longer than a hand-over
-// takes gives its core away now and then, so that more workers than cores work too, only slowly.
+// takes gives its core away now and then, and at once where there are more workers than cores: they work too, only slowly.
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/memory.h"
@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 4000, SPINS_BEFORE_SLEEP = 40000, MOST_WORKERS = 1024 };
+enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 4000, SPINS_WHEN_CROWDED = 8, SPINS_BEFORE_SLEEP = 40000, MOST_WORKERS = 1024 };
 
 // How far a column is; two cache lines, since different workers write them.
 struct cal_signal {
@@ -40,6 +40,7 @@ typedef struct threads_machine {
     cal_task_runner* runner; // the user's own threads, instead of ours
     void* user;
     bool pinned;
+    int patience; // spins before a worker gives its core away
     worker* workers; // [0] is the caller
     int started;
     // The job: written before `job` is, read after.
@@ -61,10 +62,10 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void spin_until(const atomic_uint* signal, unsigned value) {
+static void spin_until(const atomic_uint* signal, unsigned value, int patience) {
     for (int spins = 0; atomic_load_explicit(signal, memory_order_acquire) != value; spins++) {
         pause_briefly();
-        if (spins >= SPINS_BEFORE_YIELD) sched_yield();
+        if (spins >= patience) sched_yield();
     }
 }
 
@@ -73,12 +74,13 @@ typedef struct thread_exchange {
     const cal_plan* plan;
     struct cal_signal* signals;
     unsigned walk;
+    int patience;
 } thread_exchange;
 
 static void wait_down(cal_exchange* exchange, int column) {
     const thread_exchange* e = (thread_exchange*)exchange;
     const int parent = e->plan->layout->columns[column].parent;
-    if (parent >= 0) spin_until(&e->signals[parent].down, e->walk); // the ground is always there
+    if (parent >= 0) spin_until(&e->signals[parent].down, e->walk, e->patience); // the ground is always there
 }
 
 static void post_down(cal_exchange* exchange, int column) {
@@ -88,7 +90,7 @@ static void post_down(cal_exchange* exchange, int column) {
 
 static void wait_up(cal_exchange* exchange, int column) {
     const thread_exchange* e = (thread_exchange*)exchange;
-    spin_until(&e->signals[column].up, e->walk);
+    spin_until(&e->signals[column].up, e->walk, e->patience);
 }
 
 static void post_up(cal_exchange* exchange, int column) {
@@ -102,6 +104,7 @@ static void run_part(const threads_machine* machine, int processor) {
     thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up},
                                 .plan = plan,
                                 .signals = machine->state->signals,
+                                .patience = machine->patience,
                                 .walk = machine->state->walk};
     const cal_pass *down, *up;
     for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);) {
@@ -115,7 +118,7 @@ static bool next_job(threads_machine* machine, unsigned* job) {
     for (int spins = 0; spins < SPINS_BEFORE_SLEEP; spins++) {
         if (atomic_load_explicit(&machine->job, memory_order_acquire) != last) break;
         pause_briefly();
-        if (spins % SPINS_BEFORE_YIELD == SPINS_BEFORE_YIELD - 1) sched_yield();
+        if (spins % machine->patience == machine->patience - 1) sched_yield();
     }
     if (atomic_load_explicit(&machine->job, memory_order_acquire) == last) {
         pthread_mutex_lock(&machine->mutex);
@@ -163,9 +166,9 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     } else {
         const unsigned job = announce(machine);
         run_part(machine, 0);
-        for (int i = 1; i < plan->used; i++) spin_until(&machine->workers[i].done, job);
+        for (int i = 1; i < plan->used; i++) spin_until(&machine->workers[i].done, job, machine->patience);
         // Workers without a part have nothing to finish, but must have seen this job before the next one is written.
-        for (int i = plan->used; i < base->processors; i++) spin_until(&machine->workers[i].done, job);
+        for (int i = plan->used; i < base->processors; i++) spin_until(&machine->workers[i].done, job, machine->patience);
     }
     state->walk += (unsigned)(plan->program->pass_count + 1) / 2;
     atomic_store(&machine->busy, false);
@@ -228,6 +231,7 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->runner = def->runner;
     machine->user = def->user;
     machine->pinned = def->pinned;
+    machine->patience = workers > sysconf(_SC_NPROCESSORS_ONLN) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);

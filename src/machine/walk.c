@@ -26,16 +26,18 @@ void cal_walk(const cal_plan* plan, const cal_context* context, int processor, c
             down_kernel(context, step.column);
             break;
         case CAL_STEP_POST_DOWN: exchange->post_down(exchange, step.column); break;
-        // Processors meet at cut edges also where no inbound pass follows: until its children have read it, a column's end
-        // must not be overwritten by what comes next on the stack.
-        case CAL_STEP_WAIT_UP: exchange->wait_up(exchange, step.column); break;
+        case CAL_STEP_WAIT_UP:
+            if (up) exchange->wait_up(exchange, step.column);
+            break;
         case CAL_STEP_PULL:
             if (up) pull_kernel(context, step.column);
             break;
         case CAL_STEP_UP:
             if (up) up_kernel(context, step.column);
             break;
-        default: exchange->post_up(exchange, step.column); break;
+        default:
+            if (up) exchange->post_up(exchange, step.column);
+            break;
         }
     }
 }

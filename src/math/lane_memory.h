@@ -15,10 +15,10 @@ typedef lane memory __attribute__((may_alias));
 #define store_turning LANE(cal_store_turning)
 LANE_INLINE v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
 LANE_INLINE void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
-LANE_INLINE m3 load_columns(const double* p, int i) {
-    return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)};
+LANE_INLINE m3 load_columns(const double* p, int i) { return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)}; }
+LANE_INLINE void store_columns(double* p, int i, m3 m) {
+    store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z);
 }
-LANE_INLINE void store_columns(double* p, int i, m3 m) { store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z); }
 LANE_INLINE s3 load_symmetric(const double* p, int i) {
     return (s3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2), LOAD(p, i + 3), LOAD(p, i + 4), LOAD(p, i + 5)};
 }

@@ -1,5 +1,5 @@
-// Forward dynamics of ball-joint trees by Armstrong's method (Armstrong, Marsland, Olafsson, Schaeffer: Solving equations
-// of motion on a virtual tree machine), in hinge-centred link frames:
+// Forward dynamics of ball-joint trees by Armstrong's method (Armstrong, Marsland, Olafsson, Schaeffer: Solving
+// equations of motion on a virtual tree machine), in hinge-centred link frames:
 //
 //   1  outbound  control: orientations, angular velocities, forces and torques     equations (2), (4), (6), (15), (16)
 //   2  inbound   coefficients of the links' answers                                equations (10)-(14), (17)-(20)
@@ -17,7 +17,8 @@ cal_status cal_armstrong_accepts(const cal_model* model, cal_error* error) {
         const cal_joint* joint = &model->joints[i];
         if (joint->def.kind == CAL_BALL || joint->def.kind == CAL_FREE) continue;
         char name[80];
-        return cal_fail(error, CAL_BAD_MODEL, "armstrong is for ball joints and free roots, but joint '%s' is %s; use aba",
+        return cal_fail(error, CAL_BAD_MODEL,
+                        "armstrong is for ball joints and free roots, but joint '%s' is %s; use aba",
                         cal_model_joint_name(model, i, name, sizeof name), cal_joint_kind_name(joint->def.kind));
     }
     return CAL_OK;
@@ -33,7 +34,7 @@ static const cal_pass passes[] = {
      .direction = CAL_INBOUND,
      .kernels = CAL_VARIANTS_OF(cal_armstrong_coefficients),
      .pulls = CAL_VARIANTS_OF(cal_aba_pull), // it adds up whatever 27 numbers there are
-     .crosses = CAL_UP_COUNT, // J*, C, M*, g*, f*
+     .crosses = CAL_UP_COUNT,                // J*, C, M*, g*, f*
      .cost = {.flops = 354, .bytes = 8 * (14 + 3 + 15 + 12)}},
     {.name = "armstrong.acceleration",
      .direction = CAL_OUTBOUND,

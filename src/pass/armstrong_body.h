@@ -1,30 +1,30 @@
-// Armstrong's algorithm for one link, W links at a time: the mechanics, without columns or memory management. Include after
-// math/lanes.h and math/lane_algebra.h, once a width; no libc call is in it.
+// Armstrong's algorithm for one link, W links at a time: the mechanics, without columns or memory management. Include
+// after math/lanes.h and math/lane_algebra.h, once a width; no libc call is in it.
 //
-// Notation (Armstrong, Marsland, Olafsson, Schaeffer, equations (1)-(24)). A link is a node; vectors are in the link's own
-// axes, about its proximal hinge, unless said otherwise:
+// Notation (Armstrong, Marsland, Olafsson, Schaeffer, equations (1)-(24)). A link is a node; vectors are in the link's
+// own axes, about its proximal hinge, unless said otherwise:
 //
-//   R, R_I       link's axes to the parent's, to the inertial frame's    ω, ω̇     angular velocity; rate of its components
-//   m, c, J      mass, centre of mass, inertia about the hinge; h = m c  a        acceleration of the hinge
-//   l            from the parent's hinge to this one, parent's axes      f, g     force and torque on the parent
-//   a_c          ω × (ω × l) of the parent's ω, parent's axes            ~        v~ w = v × w
+//   R, R_I    link's axes to the parent's, to the inertial frame's      ω, ω̇   angular velocity; rate of its components
+//   m, c, J   mass, centre of mass, inertia about the hinge; h = m c    a      acceleration of the hinge
+//   l         from the parent's hinge to this one, parent's axes        f, g   force and torque on the parent
+//   a_c       ω × (ω × l) of the parent's ω, parent's axes              ~      v~ w = v × w
 //
 // A link answers the acceleration of its hinge linearly: (7) ω̇ = K a + d, (8) f = M a + f′.
 //
-// Here a link does the work that its parent does in the paper: (10), (11), (17) and its terms of the sums in (12)-(14), (18)-(20)
-// are turned into the parent's axes by the child, W children at a time, and the parent adds up:
+// Here a link does the work that its parent does in the paper: (10), (11), (17) and its terms of the sums in (12)-(14),
+// (18)-(20) are turned into the parent's axes by the child, W children at a time, and the parent adds up:
 //
 //   J* = J + ∑ W l~     C = −h~ + ∑ W     M* = −m 1 + ∑ Q     g* = g¹_Σ + ∑ (R g + l × f″)     f* = f_Σ + ∑ f″
 //
 // with Q = R M Rᵀ, W = l~ Q, f″ = R f′ + Q a_c (the paper's f″ and Q a_c never occur apart). Then, τ = −g being the
 // hinge's torque on the link,
 //
-//   (12) T = J*⁻¹    (13) K = T C    (14) M = M* + Cᵀ K    (19) d = T (g* + τ)    (20) f′ = f* + Cᵀ d = f* + Kᵀ (g* + τ)
+//   (12) T = J*⁻¹   (13) K = T C   (14) M = M* + Cᵀ K   (19) d = T (g* + τ)   (20) f′ = f* + Cᵀ d = f* + Kᵀ (g* + τ)
 //
 // where Cᵀ = h~ + ∑ −Q l~ has been used.
 //
-// Armature is not in the paper. A rotor A in the hinge resists the relative motion, g = −τ + A u̇, where u = ω − Rᵀω_p is our
-// velocity and u̇ = ω̇ − β + u × ω, β = Rᵀ ω̇_p. So the answers depend on the parent's ω̇, too:
+// Armature is not in the paper. A rotor A in the hinge resists the relative motion, g = −τ + A u̇, where u = ω − Rᵀω_p
+// is our velocity and u̇ = ω̇ − β + u × ω, β = Rᵀ ω̇_p. So the answers depend on the parent's ω̇, too:
 //
 //   T = (J* + A)⁻¹    ω̇ = K a + A T β + d    d = T (g* + τ − A u × ω)
 //   f = M a + A Kᵀ β + f′    g = A K a + A (A T − 1) β + g′    g′ = −τ + A (d + u × ω)
@@ -62,7 +62,8 @@ typedef struct response {
     v3 Qa, Ya;
 } response;
 
-// What a link keeps between the walks. Ball: R, a_c, u × ω, K, d, and A T where there are rotors. Free: R_I, K, d, M, f′.
+// What a link keeps between the walks. Ball: R, a_c, u × ω, K, d, and A T where there are rotors. Free: R_I, K, d, M,
+// f′.
 enum {
     LANE(LINK_R) = 0,
     LANE(LINK_AC) = 9,
@@ -75,13 +76,14 @@ enum { LANE(ROOT_R) = 0, LANE(ROOT_K) = 9, LANE(ROOT_D) = 18, LANE(ROOT_M) = 21,
 // What it keeps from the way down to the way up: g¹_Σ and f_Σ.
 enum { LANE(LOAD_G) = 0, LANE(LOAD_F) = 3 };
 
-// --- Control, outbound -------------------------------------------------------------------------------------------------
+// --- Control, outbound -----------------------------------------------------------------------------------------------
 
 // Slow: R and R_I.
 #define orient LANE(cal_orient)
 LANE_INLINE void orient(int kind, posture* p, const double* y, const double* constants, double* record) {
     if (kind == CAL_BALL) {
-        const m3 R = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION), m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+        const m3 R = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
+                                m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
         p->R_I = m3_product(p->R_I, R);
         store_columns(record, LANE(LINK_R), R);
     } else {
@@ -118,7 +120,8 @@ LANE_INLINE s3 link_inertia(const double* constants) {
 
 // Slow, (15), (16): what acts on the link apart from its hinges. external: 15 components or NULL.
 #define burden LANE(cal_burden)
-LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, const double* external, double* scratch) {
+LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, const double* external,
+                        double* scratch) {
     const v3 w = p->w, h = load3(constants, CAL_CONSTANT_MOMENT), weight = m3_transpose_times(p->R_I, gravity);
     v3 g = v3_fma_cross(h, weight, v3_cross(s3_times(link_inertia(constants), w), w));
     v3 f = v3_fma_cross(v3_cross(w, h), w, v3_scale(weight, LOAD(constants, CAL_CONSTANT_MASS)));
@@ -136,15 +139,15 @@ LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, c
 
 // One step outbound: from the parent's posture to the link's.
 #define control LANE(cal_control)
-LANE_INLINE void control(int kind, posture* p, v3 gravity, const double* y, const double* constants, const double* external,
-                         double* record, double* scratch) {
+LANE_INLINE void control(int kind, posture* p, v3 gravity, const double* y, const double* constants,
+                         const double* external, double* record, double* scratch) {
     orient(kind, p, y, constants, record);
     if (kind == CAL_BALL) center(p->w, constants, record);
     spin(kind, p, y, record);
     burden(p, gravity, constants, external, scratch);
 }
 
-// --- Coefficients, inbound ---------------------------------------------------------------------------------------------
+// --- Coefficients, inbound -------------------------------------------------------------------------------------------
 
 // The link's own terms added to what came from below.
 #define begin_answers LANE(cal_begin_answers)
@@ -164,13 +167,15 @@ LANE_INLINE void begin_answers(answers* s, const double* constants, const double
 // The entries on and above the diagonal of X l~, and those below it.
 #define upper_cross LANE(cal_upper_cross)
 LANE_INLINE s3 upper_cross(m3 X, v3 l) {
-    return (s3){lane_fms(X.y.x, l.z, X.z.x * l.y), lane_fms(X.z.y, l.x, X.x.y * l.z), lane_fms(X.x.z, l.y, X.y.z * l.x),
-                lane_fms(X.z.x, l.x, X.x.x * l.z), lane_fms(X.x.x, l.y, X.y.x * l.x), lane_fms(X.x.y, l.y, X.y.y * l.x)};
+    return (s3){lane_fms(X.y.x, l.z, X.z.x * l.y), lane_fms(X.z.y, l.x, X.x.y * l.z),
+                lane_fms(X.x.z, l.y, X.y.z * l.x), lane_fms(X.z.x, l.x, X.x.x * l.z),
+                lane_fms(X.x.x, l.y, X.y.x * l.x), lane_fms(X.x.y, l.y, X.y.y * l.x)};
 }
 #define lower_cross LANE(cal_lower_cross)
 LANE_INLINE s3 lower_cross(m3 X, v3 l) {
-    return (s3){lane_fms(X.y.x, l.z, X.z.x * l.y), lane_fms(X.z.y, l.x, X.x.y * l.z), lane_fms(X.x.z, l.y, X.y.z * l.x),
-                lane_fms(X.y.y, l.z, X.z.y * l.y), lane_fms(X.y.z, l.z, X.z.z * l.y), lane_fms(X.z.z, l.x, X.x.z * l.z)};
+    return (s3){lane_fms(X.y.x, l.z, X.z.x * l.y), lane_fms(X.z.y, l.x, X.x.y * l.z),
+                lane_fms(X.x.z, l.y, X.y.z * l.x), lane_fms(X.y.y, l.z, X.z.y * l.y),
+                lane_fms(X.y.z, l.z, X.z.z * l.y), lane_fms(X.z.z, l.x, X.x.z * l.z)};
 }
 
 // Slow, (12)-(14): T, K, M.
@@ -194,7 +199,8 @@ LANE_INLINE void hand_over(bool rotors, answers* s, response* r, const double* c
     const v3 l = load3(constants, CAL_CONSTANT_OFFSET), ac = load3(record, LANE(LINK_AC));
     const s3 Q = s3_congruent(R, r->M);
     s->M = Q;
-    s->C = (m3){v3_cross(l, (v3){Q.xx, Q.xy, Q.xz}), v3_cross(l, (v3){Q.xy, Q.yy, Q.yz}), v3_cross(l, (v3){Q.xz, Q.yz, Q.zz})};
+    s->C = (m3){v3_cross(l, (v3){Q.xx, Q.xy, Q.xz}), v3_cross(l, (v3){Q.xy, Q.yy, Q.yz}),
+                v3_cross(l, (v3){Q.xz, Q.yz, Q.zz})};
     r->Qa = s3_times(Q, ac);
     store_columns(record, LANE(LINK_K), r->K);
     if (!rotors) {
@@ -210,16 +216,20 @@ LANE_INLINE void hand_over(bool rotors, answers* s, response* r, const double* c
     const s3 below = lower_cross(Y, l);
     s->C = (m3){v3_add(s->C.x, Y.x), v3_add(s->C.y, Y.y), v3_add(s->C.z, Y.z)};
     const s3 J = upper_cross(s->C, l);
-    s->J = (s3){J.xx + below.xx + lane_fnma(A, P.xx, A), J.yy + below.yy + lane_fnma(A, P.yy, A),
-                J.zz + below.zz + lane_fnma(A, P.zz, A), J.xy + below.xy - A * P.xy,
-                J.xz + below.xz - A * P.xz, J.yz + below.yz - A * P.yz};
+    s->J = (s3){J.xx + below.xx + lane_fnma(A, P.xx, A),
+                J.yy + below.yy + lane_fnma(A, P.yy, A),
+                J.zz + below.zz + lane_fnma(A, P.zz, A),
+                J.xy + below.xy - A * P.xy,
+                J.xz + below.xz - A * P.xz,
+                J.yz + below.yz - A * P.yz};
     r->Ya = m3_times(Y, ac);
     store_symmetric(record, LANE(LINK_ROTOR), AT);
 }
 
 // Fast, (17)-(20): d, f′ and the link's terms in its parent's sums g*, f*.
 #define settle LANE(cal_settle)
-LANE_INLINE void settle(bool rotors, answers* s, const response* r, const double* force, const double* constants, double* record) {
+LANE_INLINE void settle(bool rotors, answers* s, const response* r, const double* force, const double* constants,
+                        double* record) {
     const m3 R = load_columns(record, LANE(LINK_R));
     const v3 l = load3(constants, CAL_CONSTANT_OFFSET), torque = load3(force, 0);
     v3 sum = v3_add(s->g, torque), g = {-torque.x, -torque.y, -torque.z};
@@ -234,7 +244,8 @@ LANE_INLINE void settle(bool rotors, answers* s, const response* r, const double
 
 // A free root: nobody is above it. Its armature A resists ω̇ and a themselves: (8) with f = −R_Iᵀ force + A a.
 #define settle_root LANE(cal_settle_root)
-LANE_INLINE void settle_root(answers* s, const response* r, const double* force, const double* constants, double* record) {
+LANE_INLINE void settle_root(answers* s, const response* r, const double* force, const double* constants,
+                             double* record) {
     const lane A = LOAD(constants, CAL_CONSTANT_ARMATURE);
     const v3 sum = v3_add(s->g, load3(force, 3));
     const v3 push = m3_transpose_times(load_columns(record, LANE(ROOT_R)), load3(force, 0));
@@ -247,7 +258,8 @@ LANE_INLINE void settle_root(answers* s, const response* r, const double* force,
 
 // One step inbound: from the link's sums (own terms included) to what its parent adds.
 #define coefficients LANE(cal_coefficients)
-LANE_INLINE void coefficients(int kind, bool rotors, answers* s, const double* force, const double* constants, double* record) {
+LANE_INLINE void coefficients(int kind, bool rotors, answers* s, const double* force, const double* constants,
+                              double* record) {
     response r = respond(s, constants);
     if (kind == CAL_BALL) {
         hand_over(rotors, s, &r, constants, record);
@@ -257,12 +269,12 @@ LANE_INLINE void coefficients(int kind, bool rotors, answers* s, const double* f
     }
 }
 
-// --- Accelerations, outbound -------------------------------------------------------------------------------------------
+// --- Accelerations, outbound -----------------------------------------------------------------------------------------
 
 // (21)-(23): from the parent's ω̇ and a (its axes) to the link's; writes dy/dt.
 #define advance LANE(cal_advance)
-LANE_INLINE void advance(int kind, bool rotors, v3* wd, v3* a, const double* y, const double* constants, const double* record,
-                         double* ydot) {
+LANE_INLINE void advance(int kind, bool rotors, v3* wd, v3* a, const double* y, const double* constants,
+                         const double* record, double* ydot) {
     const int q = kind == CAL_BALL ? 0 : 3, v = kind == CAL_BALL ? 4 : 10;
     if (kind == CAL_BALL) {
         const m3 R = load_columns(record, LANE(LINK_R));

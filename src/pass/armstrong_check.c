@@ -1,13 +1,14 @@
-// fastband_check (Armstrong, Marsland, Olafsson, Schaeffer, appendix): do the accelerations fulfil the equations of motion?
+// fastband_check (Armstrong, Marsland, Olafsson, Schaeffer, appendix): do the accelerations fulfil the equations of
+// motion?
 //
-// Outbound, from the accelerations that the state holds: ω̇ and a of every link, by (5) and (6). Inbound: the force f that a
-// link exerts on its parent, by (3) and (4) from its children's; and what is left over in
+// Outbound, from the accelerations that the state holds: ω̇ and a of every link, by (5) and (6). Inbound: the force f
+// that a link exerts on its parent, by (3) and (4) from its children's; and what is left over in
 //
 //   (1), (2)  J ω̇ = −ω × J ω − g + ∑ R g + R_Iᵀ g_E + h × R_Iᵀ a_G + p_E × R_Iᵀ f_E − h × a + ∑ l × R f
 //   (3)       f = −R_Iᵀ force + A a, at a free root, on which only the user's force acts
 //
-// against the size of the terms. h = m c; a hinge's torque g is −τ, or −τ + A u̇ where it has armature A. The paper compares f
-// with (24), M a + f′: that is the same equation once more, from coefficients that the walk does not keep.
+// against the size of the terms. h = m c; a hinge's torque g is −τ, or −τ + A u̇ where it has armature A. The paper
+// compares f with (24), M a + f′: that is the same equation once more, from coefficients that the walk does not keep.
 //
 // Notation is that of armstrong_body.h, of which nothing is used here. Matrices are rows.
 #include "pass/armstrong.h"

@@ -2,7 +2,8 @@
 
 // Leaves what the children read, and begins the sums that they add to with the last link's own terms.
 #define leave_posture LANE(cal_leave_posture)
-LANE_INLINE void leave_posture(const cal_context* context, const cal_column* column, const posture* p, const place* last) {
+LANE_INLINE void leave_posture(const cal_context* context, const cal_column* column, const posture* p,
+                               const place* last) {
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
     store_columns(end, 0, p->R_I), store3(end, 9, p->w);
@@ -31,8 +32,10 @@ LANE_INLINE void control_run(int kind, const cal_context* context, const cal_col
 }
 
 static void LANE(control_column)(const cal_context* context, const cal_column* column) {
-    if (column->kind == CAL_BALL) control_run(CAL_BALL, context, column);
-    else control_run(CAL_FREE, context, column);
+    if (column->kind == CAL_BALL)
+        control_run(CAL_BALL, context, column);
+    else
+        control_run(CAL_FREE, context, column);
 }
 
 #define coefficients_run LANE(coefficients_run)
@@ -60,9 +63,12 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, const cal_context* cont
 }
 
 static void LANE(coefficients_column)(const cal_context* context, const cal_column* column) {
-    if (column->kind == CAL_FREE) coefficients_run(CAL_FREE, false, context, column);
-    else if (has_rotors(context, column)) coefficients_run(CAL_BALL, true, context, column);
-    else coefficients_run(CAL_BALL, false, context, column);
+    if (column->kind == CAL_FREE)
+        coefficients_run(CAL_FREE, false, context, column);
+    else if (has_rotors(context, column))
+        coefficients_run(CAL_BALL, true, context, column);
+    else
+        coefficients_run(CAL_BALL, false, context, column);
 }
 
 #define advance_run LANE(advance_run)
@@ -83,7 +89,10 @@ LANE_INLINE void advance_run(int kind, bool rotors, const cal_context* context, 
 }
 
 static void LANE(advance_column)(const cal_context* context, const cal_column* column) {
-    if (column->kind == CAL_FREE) advance_run(CAL_FREE, false, context, column);
-    else if (has_rotors(context, column)) advance_run(CAL_BALL, true, context, column);
-    else advance_run(CAL_BALL, false, context, column);
+    if (column->kind == CAL_FREE)
+        advance_run(CAL_FREE, false, context, column);
+    else if (has_rotors(context, column))
+        advance_run(CAL_BALL, true, context, column);
+    else
+        advance_run(CAL_BALL, false, context, column);
 }

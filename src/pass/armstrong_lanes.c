@@ -1,8 +1,8 @@
 // Armstrong's kernels of one width: armstrong_body.h's mechanics run along columns. Compiled once for each width, with
 // CAL_WIDTH (lanes in a block) and CAL_KERNEL_SUFFIX defined, and with the instructions that the width needs.
 //
-// Columns in which a hinge has armature run the longer formulas. Where there is none those add zeros, so the choice does not
-// change a number.
+// Columns in which a hinge has armature run the longer formulas. Where there is none those add zeros, so the choice
+// does not change a number.
 #include "pass/armstrong.h"
 #include "pass/joint_force.h"
 

@@ -1,9 +1,9 @@
-// Running one node's mechanics along a column: where the numbers of each step are, and what the parent's end holds. Shared by
-// the algorithms that walk. Include once a width, after the mechanics (each_width.h does).
+// Running one node's mechanics along a column: where the numbers of each step are, and what the parent's end holds.
+// Shared by the algorithms that walk. Include once a width, after the mechanics (each_width.h does).
 //
-// CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1 with a
-// larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both are the
-// same.
+// CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1
+// with a larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both
+// are the same.
 #define place LANE(cal_place)
 #define find_place LANE(cal_find_place)
 
@@ -14,7 +14,8 @@ typedef struct place {
 } place;
 
 // record_doubles: what the algorithm keeps of a node of this kind between the walks.
-LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind, int record_doubles, int step) {
+LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind, int record_doubles,
+                             int step) {
     const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
     const int block = step / lanes_along, l = step % lanes_along;
     const cal_layout* layout = context->layout;
@@ -53,7 +54,8 @@ LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i
 #else
     if (column->aligned) return LOAD(slot, i);
     lane out;
-    for (int l = 0; l < CAL_LANES; l++) out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
+    for (int l = 0; l < CAL_LANES; l++)
+        out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
     return out;
 #endif
 }

@@ -1,7 +1,7 @@
-// Compiles an algorithm's mechanics for every number of lanes that the columns of one width ask for: all W of them, half of
-// 8, and one for chains. Define CAL_BODY (the header with the mechanics of one node) and CAL_COLUMNS (the one that runs them
-// along a column) first. Afterwards KERNEL(name) is a kernel's name at this width, and RUN calls a function of CAL_COLUMNS
-// with the lanes of the column at hand.
+// Compiles an algorithm's mechanics for every number of lanes that the columns of one width ask for: all W of them,
+// half of 8, and one for chains. Define CAL_BODY (the header with the mechanics of one node) and CAL_COLUMNS (the one
+// that runs them along a column) first. Afterwards KERNEL(name) is a kernel's name at this width, and RUN calls a
+// function of CAL_COLUMNS with the lanes of the column at hand.
 #define CAL_LANES 1
 #include "math/lanes.h"
 #include "math/lane_algebra.h"

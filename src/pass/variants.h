@@ -1,11 +1,14 @@
-// What the tables of walked programs have in common. A kernel's names at every width, in the order of cal_pass.kernels: *_lanes.c is compiled once for each.
+// What the tables of walked programs have in common. A kernel's names at every width, in the order of cal_pass.kernels:
+// *_lanes.c is compiled once for each.
 #pragma once
 #include "pass/sums.h"
 
 #ifdef CAL_PORTABLE_LANES
-#define CAL_VARIANTS_OF(name) {name##_w1, name##_w2, name##_w4, name##_w8, name##_w1}
+#define CAL_VARIANTS_OF(name)                                                                                          \
+    { name##_w1, name##_w2, name##_w4, name##_w8, name##_w1 }
 #else
-#define CAL_VARIANTS_OF(name) {name##_w1, name##_w2, name##_w4, name##_w8, name##_w1_fma}
+#define CAL_VARIANTS_OF(name)                                                                                          \
+    { name##_w1, name##_w2, name##_w4, name##_w8, name##_w1_fma }
 #endif
 #define CAL_DECLARE_VARIANTS(name) cal_kernel name##_w1, name##_w1_fma, name##_w2, name##_w4, name##_w8
 

@@ -1,8 +1,8 @@
 // A distribution for machines with real cores: loads as equal as they can be, lanes full, and no more cores than pay.
 //
 // 1. Split. Starting from the ground, branches heavier than a small part of a processor's share are split at the fork at
-//    their end; what is not split is a *task*, what is split is the *trunk*. What is lighter than a message is worth is
-//    never cut off: it stays with the trunk that it hangs from.
+//    their end; what is not split is a *task*, what is split is the *trunk*. What is lighter than what a message takes
+//    is not cut off: it stays with the trunk that it hangs from.
 //
 //              ┌── task 0                  trunk A spans tasks 0 … 4
 //        A ────┼── B ─┬─ task 1            trunk B spans tasks 1 … 3
@@ -16,13 +16,13 @@
 //    given time, runs are filled from the last task backwards; processor 0, which has the first tasks, takes what is left.
 //    Bisection finds the shortest time that leaves it no more than that.
 //
-// 3. Choose. This is done for several numbers of processors, both kinds of trunks, and two sizes of what is never cut off;
-//    the walks in virtual time (price.c) say what each takes. The fewest processors within 2 % of the fastest win.
+// 3. Choose. This is done for several numbers of processors, both kinds of trunks, and once more with everything cut off
+//    however light, since siblings share a message; the walks in virtual time (price.c) say what each takes. The fewest
+//    processors within 2 % of the fastest win.
 #include "base/memory.h"
 #include "plan/branches.h"
 #include "plan/distribution.h"
 
-#include <math.h>
 #include <string.h>
 
 // A task is at most one part in so many of a processor's share; runs can be no finer.
@@ -72,11 +72,14 @@ static bool can_be_split(const dealer* d, int b, double least) {
     return false;
 }
 
-static void split(dealer* d, double most, double least) {
+// Returns whether `least` kept anything from being cut off.
+static bool split(dealer* d, double most, double least) {
+    bool kept = false;
     d->trunk_count = d->task_count = 0;
     for (int b = 0; b < d->branches.count;) {
+        const bool heavy = b == 0 || (d->weights[b] > most && d->branches.at[b].child_count > 0);
         d->tasks_above[b] = d->task_count;
-        if (b == 0 || (d->weights[b] > most && can_be_split(d, b, least))) {
+        if (heavy && (b == 0 || can_be_split(d, b, least))) {
             double weight = d->weights[b];
             for (int child = b + 1; child < d->branches.at[b].next; child = d->branches.at[child].next)
                 if (d->weights[child] >= least) weight -= d->weights[child];
@@ -85,12 +88,14 @@ static void split(dealer* d, double most, double least) {
             continue;
         }
         if (d->weights[b] >= least) d->tasks[d->task_count++] = (task){.branch = b, .weight = d->weights[b]};
+        kept = kept || heavy || d->weights[b] < least;
         b = d->branches.at[b].next;
     }
     for (int i = 0; i < d->trunk_count; i++) {
         const int next = d->branches.at[d->trunks[i].branch].next;
         d->trunks[i].last = (next < d->branches.count ? d->tasks_above[next] : d->task_count) - 1;
     }
+    return kept;
 }
 
 // Fills runs from the last task backwards, the last processor first, so that each is done at a time `load` after having
@@ -132,8 +137,10 @@ static void deal(dealer* d, int processors, bool spread) {
     double low = d->weights[0] / processors, high = d->weights[0], delay = message;
     for (int i = 0; i < BISECTIONS && high - low > 0.1; i++) {
         const double middle = 0.5 * (low + high);
-        if (fill(d, processors, spread, middle, delay)) high = middle;
-        else low = middle;
+        if (fill(d, processors, spread, middle, delay))
+            high = middle;
+        else
+            low = middle;
         if (!spread) delay = message + weigh_shared(d);
     }
     fill(d, processors, spread, high, delay);
@@ -181,10 +188,8 @@ static bool is_better(const choice* a, const choice* b) {
     return a->used < b->used ? a->seconds <= b->seconds * enough : a->seconds * enough < b->seconds;
 }
 
-static cal_status try_processors(dealer* d, int processors, double least, bool spread, choice* trial, choice* best,
-                                 cal_error* error) {
-    split(d, d->weights[0] / ((double)processors * GRAIN), least);
-    if (d->task_count == 0) return CAL_OK;
+// Deals out what has been split.
+static cal_status try_deal(dealer* d, int processors, bool spread, choice* trial, choice* best, cal_error* error) {
     deal(d, processors, spread);
     write_owners(d, spread, trial->owner);
     trial->used = number_processors(d, processors, trial->owner);
@@ -199,12 +204,17 @@ static cal_status try_processors(dealer* d, int processors, double least, bool s
 }
 
 static cal_status choose(dealer* d, int processors, choice* trial, choice* best, cal_error* error) {
-    const double message = d->costs->message / d->costs->compute; // in joints
     cal_status status = CAL_OK;
     for (int p = 2; p <= processors && status == CAL_OK;) {
-        const bool fine = message > d->weights[0] / ((double)p * GRAIN); // else what is lighter is no task anyway
-        for (int kind = 0; kind < (fine ? 4 : 2) && status == CAL_OK; kind++)
-            status = try_processors(d, p, kind < 2 ? message : 0.0, kind % 2 == 1, trial, best, error);
+        // Siblings share a message, so that even the lightest may be worth one together.
+        const double least[] = {d->costs->message / d->costs->compute, 0.0}, most = d->weights[0] / ((double)p * GRAIN);
+        bool finer = true;
+        for (int i = 0; i < 2 && finer && status == CAL_OK; i++) {
+            finer = split(d, most, least[i]);
+            if (d->task_count == 0) continue;
+            status = try_deal(d, p, false, trial, best, error);
+            if (status == CAL_OK) status = try_deal(d, p, true, trial, best, error);
+        }
         const int next = p + 1 + p / 8;
         p = p < processors && next > processors ? processors : next;
     }

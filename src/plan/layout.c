@@ -283,72 +283,82 @@ static void lay_column(workshop* shop, const seed* start) {
                 if (column->parent_lane[lane] != lane) column->aligned = false;
             }
     if (start->parent >= 0) {
-        cal_column* parent = &layout->columns[start->parent];
-        column->child_index = parent->child_count++;
-        parent->waits = parent->waits || parent->owner != column->owner;
+        column->child_index = layout->columns[start->parent].child_count++;
     } else {
         column->child_index = shop->root_count++;
-        layout->ground_waits = layout->ground_waits || column->owner != 0;
     }
     if (width > 1 && live_lanes(start->nodes, width) == 1) lay_long(shop, column, start->nodes[0]);
     else lay_wide(shop, column, start->nodes);
     if (!shop->out_of_memory) pack_candidates(shop, index);
 }
 
-static size_t frame_size(size_t width, bool waits, int children) {
-    return (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (waits ? children : 1))) * width;
+static void find_shared(cal_layout* layout) {
+    for (int i = layout->column_count - 1; i >= 0; i--) {
+        const cal_column* column = &layout->columns[i];
+        cal_column* parent = column->parent < 0 ? NULL : &layout->columns[column->parent];
+        if (column->shared || column->owner != (parent ? parent->owner : 0)) {
+            if (parent) parent->shared = true;
+            else layout->ground_shared = true;
+        }
+    }
 }
 
-// Gives every kept column its frame on its owner's stack, above the nearest column of the same owner below which it hangs;
-// and, where memory is not shared, columns above kept ones a frame that only messages fill.
+// Doubles of a frame after its blocks' scratch.
+static size_t frame_size(size_t width, bool shared, int children) {
+    return (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (shared ? children : 1))) * width;
+}
+
+static void place_frame(cal_column* column, size_t width, size_t* top) {
+    column->scratch = *top;
+    column->end_slot = *top + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
+    *top = column->end_slot + frame_size(width, column->shared, column->child_count);
+}
+
+// Gives every kept column its frame: shared ones for good, private ones on their owner's stack; and, where memory is not
+// shared, columns above kept ones a frame that only messages fill.
 static cal_status place_frames(cal_layout* layout, int root_count) {
     const size_t width = (size_t)layout->width;
-    const int processors = layout->processors;
-    size_t* height = cal_allocate((size_t)processors + 1, sizeof *height);
-    // Where the frame above a column's own would begin on the stack of the column's owner.
+    size_t* height = cal_allocate((size_t)layout->processors, sizeof *height);
+    // Where the frame above a column's own begins, counted from the bottom of its owner's stack.
     size_t* top = cal_allocate((size_t)layout->column_count, sizeof *top);
     bool* placed = cal_allocate((size_t)layout->column_count, sizeof *placed);
-    if (!height || !top || !placed) {
-        cal_free(height), cal_free(top), cal_free(placed);
-        return CAL_NO_MEMORY;
-    }
-    const size_t ground = frame_size(width, layout->ground_waits, root_count);
-    for (int i = 0; i < layout->column_count; i++) {
+    cal_status status = height && top && placed ? CAL_OK : CAL_NO_MEMORY;
+    size_t total = frame_size(width, layout->ground_shared, root_count);
+    for (int i = 0; status == CAL_OK && i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
         if (!cal_layout_keeps(layout, column)) continue;
-        int below = column->parent;
-        while (below >= 0 && layout->columns[below].owner != column->owner) below = layout->columns[below].parent;
-        column->scratch = below >= 0 ? top[below] : 0;
-        column->end_slot = column->scratch + (size_t)column->block_count * CAL_SCRATCH_COUNT * width;
-        top[i] = column->end_slot + frame_size(width, column->waits, column->child_count);
-        if (top[i] > height[column->owner]) height[column->owner] = top[i];
-    }
-    size_t total = ground;
-    for (int p = 0; p < processors; p++) {
-        const size_t own = height[p];
-        height[p] = total;
-        total += own;
-    }
-    for (int i = 0; i < layout->column_count; i++) {
-        cal_column* column = &layout->columns[i];
-        if (!cal_layout_keeps(layout, column)) continue;
-        column->scratch += height[column->owner], column->end_slot += height[column->owner];
+        if (column->shared) {
+            place_frame(column, width, &total);
+        } else {
+            top[i] = column->parent >= 0 && !layout->columns[column->parent].shared ? top[column->parent] : 0;
+            place_frame(column, width, &top[i]);
+            if (top[i] > height[column->owner]) height[column->owner] = top[i];
+        }
         cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
         if (!parent || cal_layout_keeps(layout, parent) || placed[column->parent]) continue;
         placed[column->parent] = true;
         parent->end_slot = total;
-        total += frame_size(width, parent->waits, parent->child_count);
+        total += frame_size(width, true, parent->child_count);
     }
-    for (int i = 0; i < layout->column_count; i++) {
+    for (int p = 0; status == CAL_OK && p < layout->processors; p++) {
+        const size_t own = height[p];
+        height[p] = total;
+        total += own;
+    }
+    for (int i = 0; status == CAL_OK && i < layout->column_count; i++) {
         cal_column* column = &layout->columns[i];
+        if (!column->shared && cal_layout_keeps(layout, column))
+            column->scratch += height[column->owner], column->end_slot += height[column->owner];
         const cal_column* parent = column->parent >= 0 ? &layout->columns[column->parent] : NULL;
-        const bool waits = parent ? parent->waits : layout->ground_waits;
+        const bool shared = parent ? parent->shared : layout->ground_shared;
         column->up_slot = (parent ? parent->end_slot : 0) +
-                          (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (waits ? column->child_index : 0))) * width;
+                          (size_t)(CAL_DOWN_COUNT + CAL_UP_COUNT * (1 + (shared ? column->child_index : 0))) * width;
     }
     layout->scratch_size = total;
-    cal_free(height), cal_free(top), cal_free(placed);
-    return CAL_OK;
+    cal_free(height);
+    cal_free(top);
+    cal_free(placed);
+    return status;
 }
 
 static void fill_constants(cal_layout* layout, int block, int lane) {
@@ -528,7 +538,11 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     cal_free(shop.open);
     cal_free(shop.newest);
     cal_free(shop.candidates);
-    cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : place_frames(layout, shop.root_count);
+    cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
+    if (status == CAL_OK) {
+        find_shared(layout);
+        status = place_frames(layout, shop.root_count);
+    }
     if (status == CAL_OK) status = fill(layout, error);
     if (status != CAL_OK) {
         cal_layout_destroy(layout);

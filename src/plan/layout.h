@@ -46,7 +46,7 @@ typedef struct cal_column {
     size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
     int8_t lanes;                     // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
     bool is_long;
-    bool waits;                       // some child column has another owner: children are pulled when all are there
+    bool shared;                      // some column below has another owner: children are pulled when all are there
     bool has_passive;                 // some node has damping or a spring of one degree
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
@@ -70,7 +70,7 @@ typedef struct cal_layout {
     int copies;     // instances of the model side by side; 1 but for ensembles
     int processors; // owners of columns are 0 … processors - 1; the ground is 0's
     int keep;       // the processor whose numbers this memory holds, or CAL_KEEP_ALL
-    bool ground_waits; // as cal_column.waits, for the ground
+    bool ground_shared; // as cal_column.shared, for the ground
     int column_count, block_count, extra_count;
     cal_column* columns; // in walking order: parents before children, depth first
     int32_t* block_nodes;  // block_count × W: node (copy · node_count + node), -1 for a dead lane
@@ -103,9 +103,9 @@ enum {
 //
 //     | scratch of its blocks | end: for its children to read | sum: for its children to add to | slots of its children |
 //
-// and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends. One slot serves all
-// children in turn, unless they wait for each other: then each has its own. Every processor has a stack of its own, with
-// the frames of its own columns; where memory is not shared it also has frames of the columns above its own.
+// and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends, and one slot serves
+// all children in turn. Shared columns, which wait for other processors, have frames for good, with a slot for each child.
+// Every processor has a stack of its own; where memory is not shared it also has frames of the columns above its own.
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
 
 enum { CAL_KEEP_ALL = -1 };

@@ -24,7 +24,11 @@ static void say(script* s, int processor, cal_step_kind kind, int column) {
 
 static int owner_of(const cal_plan* plan, int column) { return column < 0 ? 0 : plan->layout->columns[column].owner; }
 
-// Pulls the children of a column (or of the ground) that waits for all of them, in the order of the tree.
+static bool is_shared(const cal_plan* plan, int column) {
+    return column < 0 ? plan->layout->ground_shared : plan->layout->columns[column].shared;
+}
+
+// Pulls the children of a shared column (or of the ground) in the order of the tree.
 static void pull_children(script* s, int parent, const int32_t* first, const int32_t* next) {
     const int owner = owner_of(s->plan, parent);
     for (int child = first[parent + 1]; child >= 0; child = next[child]) {
@@ -33,35 +37,51 @@ static void pull_children(script* s, int parent, const int32_t* first, const int
     }
 }
 
-static void close_column(script* s, int column, const int32_t* first, const int32_t* next) {
-    const cal_layout* layout = s->plan->layout;
-    const cal_column* c = &layout->columns[column];
-    if (c->waits) pull_children(s, column, first, next);
-    say(s, c->owner, CAL_STEP_UP, column);
-    const bool parent_waits = c->parent < 0 ? layout->ground_waits : layout->columns[c->parent].waits;
-    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_POST_UP, column);
-    else if (!parent_waits) say(s, c->owner, CAL_STEP_PULL, column);
+static void go_down(script* s, int column) {
+    const cal_column* c = &s->plan->layout->columns[column];
+    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_WAIT_DOWN, column);
+    say(s, c->owner, CAL_STEP_DOWN, column);
+    if (c->shared) say(s, c->owner, CAL_STEP_POST_DOWN, column);
 }
 
-// Columns come in walking order, so the next column is a child of the last one or of one of its ancestors: close columns
-// until its parent is the open one.
-static void recite(script* s, const int32_t* first, const int32_t* next) {
+static void go_up(script* s, int column) {
+    const cal_column* c = &s->plan->layout->columns[column];
+    say(s, c->owner, CAL_STEP_UP, column);
+    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_POST_UP, column);
+    else if (!is_shared(s->plan, c->parent)) say(s, c->owner, CAL_STEP_PULL, column);
+}
+
+// Private columns come in walking order, so the next one is a child of the last, or of one of its ancestors, or begins a new
+// subtree: close columns until its parent is the open one.
+static void visit_private(script* s) {
     const cal_layout* layout = s->plan->layout;
     int open = -1;
     for (int column = 0; column <= layout->column_count; column++) {
-        const int parent = column < layout->column_count ? layout->columns[column].parent : -1;
+        const bool ends = column == layout->column_count;
+        if (!ends && layout->columns[column].shared) continue;
+        const int parent = ends || is_shared(s->plan, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
         while (open != parent) {
-            close_column(s, open, first, next);
-            open = layout->columns[open].parent;
+            const int above = layout->columns[open].parent;
+            go_up(s, open);
+            open = is_shared(s->plan, above) ? -1 : above;
         }
-        if (column == layout->column_count) break;
-        const int owner = layout->columns[column].owner;
-        if (owner_of(s->plan, parent) != owner) say(s, owner, CAL_STEP_WAIT_DOWN, column);
-        say(s, owner, CAL_STEP_DOWN, column);
-        if (layout->columns[column].waits) say(s, owner, CAL_STEP_POST_DOWN, column);
+        if (ends) break;
+        go_down(s, column);
         open = column;
     }
-    if (layout->ground_waits) pull_children(s, -1, first, next);
+}
+
+static void recite(script* s, const int32_t* first, const int32_t* next) {
+    const cal_layout* layout = s->plan->layout;
+    for (int column = 0; column < layout->column_count; column++)
+        if (layout->columns[column].shared) go_down(s, column);
+    visit_private(s);
+    for (int column = layout->column_count - 1; column >= 0; column--) {
+        if (!layout->columns[column].shared) continue;
+        pull_children(s, column, first, next);
+        go_up(s, column);
+    }
+    if (layout->ground_shared) pull_children(s, -1, first, next);
 }
 
 static cal_status write_steps(cal_plan* plan) {

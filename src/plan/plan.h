@@ -3,8 +3,15 @@
 #include "pass/pass.h"
 #include "solver/solver.h"
 
-// A processor's part of a walk. The parts of all processors are one depth-first walk, taken apart: since each keeps the order
-// of the whole, none can wait for something that will not come.
+// A processor's part of a walk, in three stretches: its shared columns down; its private subtrees, each down and up; its
+// shared columns up, children before parents.
+//
+//     processor 0   down trunk ─ down a ─┬─ (subtrees of a, down and up) ─┬─ up a ─ up trunk
+//                                        │                                │
+//     processor 1                        └─ (other subtrees of a) ────────┘
+//
+// The parts of all processors together, stretch by stretch, are one order in which everything comes after what it needs;
+// each keeps that order, so none can wait for something that will not come.
 typedef enum cal_step_kind {
     CAL_STEP_WAIT_DOWN, // until the end of the column's parent, another processor's, is there
     CAL_STEP_DOWN,

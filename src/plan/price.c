@@ -207,15 +207,17 @@ cal_status cal_price_outbound(const cal_model* model, const int32_t* owner, doub
     double* clocks = cal_allocate((size_t)processors, sizeof *clocks);
     double* arrivals = cal_allocate((size_t)model->node_count, sizeof *arrivals);
     *seconds = 0.0;
-    if (!clocks || !arrivals)
+    if (!clocks || !arrivals) {
         status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints on %d processors", model->node_count,
                           processors);
-    for (int node = 0; status == CAL_OK && node < model->node_count; node++) {
-        double* clock = &clocks[owner[node]];
-        *clock = fmax(*clock, arrivals[node]) + execute;
-        for (int child = node + 1; child < model->nodes[node].end; child = model->nodes[child].end)
-            if (owner[child] != owner[node]) arrivals[child] = *clock += communicate;
-        *seconds = fmax(*seconds, *clock);
+    } else {
+        for (int node = 0; node < model->node_count; node++) {
+            double* clock = &clocks[owner[node]];
+            *clock = fmax(*clock, arrivals[node]) + execute;
+            for (int child = node + 1; child < model->nodes[node].end; child = model->nodes[child].end)
+                if (owner[child] != owner[node]) arrivals[child] = *clock += communicate;
+            *seconds = fmax(*seconds, *clock);
+        }
     }
     cal_free(clocks);
     cal_free(arrivals);

@@ -46,7 +46,7 @@ static void fill_dead_lanes(const cal_layout* layout, double* y) {
     const int width = layout->width;
     for (int c = 0; c < layout->column_count; c++) {
         const int kind = layout->columns[c].kind;
-        if (kind != CAL_BALL && kind != CAL_FREE) continue;
+        if ((kind != CAL_BALL && kind != CAL_FREE) || !cal_layout_keeps(layout, &layout->columns[c])) continue;
         for (int b = layout->columns[c].first_block; b < layout->columns[c].first_block + layout->columns[c].block_count; b++)
             for (int lane = 0; lane < width; lane++) y[layout->block_y[b] + (kind == CAL_FREE ? 3 : 0) * width + lane] = 1.0;
     }

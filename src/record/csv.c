@@ -1,4 +1,5 @@
 // Comma-separated tables of a run: a header that names joints and components, one row a sample.
+#define _POSIX_C_SOURCE 200809L
 #include "calder/calder_record.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -86,30 +88,102 @@ static cal_status fail_with_errno(cal_error* error, const char* path) {
     return cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", path, reason);
 }
 
-cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
-    *out = NULL;
+// A recorder without a file yet.
+static cal_status begin(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
     cal_csv* csv = cal_allocate(1, sizeof *csv);
     char* copy = cal_copy_text(path);
+    *out = NULL;
     if (!csv || !copy) {
         cal_free(csv);
         cal_free(copy);
         return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     }
-    errno = 0;
-    *csv = (cal_csv){fopen(path, "w"), model, copy};
-    if (csv->file) {
-        setvbuf(csv->file, NULL, _IOFBF, 1 << 16);
-        write_header(csv->file, model);
-        if (fflush(csv->file) == 0) {
-            *out = csv;
-            return CAL_OK;
-        }
-    }
-    cal_status status = fail_with_errno(error, path);
+    *csv = (cal_csv){NULL, model, copy};
+    *out = csv;
+    return CAL_OK;
+}
+
+// Keeps the recorder when it was made well, and ends it otherwise.
+static cal_status end(cal_csv* csv, cal_status status, cal_csv** out) {
+    *out = status == CAL_OK ? csv : NULL;
+    if (status == CAL_OK) return status;
     if (csv->file) fclose(csv->file);
-    cal_free(copy);
+    cal_free(csv->path);
     cal_free(csv);
     return status;
+}
+
+static bool open_file(cal_csv* csv, const char* mode) {
+    errno = 0;
+    csv->file = fopen(csv->path, mode);
+    if (csv->file) setvbuf(csv->file, NULL, _IOFBF, 1 << 16);
+    return csv->file != NULL;
+}
+
+cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
+    cal_csv* csv;
+    cal_status status = begin(path, model, &csv, error);
+    if (status != CAL_OK) return end(csv, status, out);
+    bool good = open_file(csv, "w");
+    if (good) {
+        write_header(csv->file, model);
+        good = fflush(csv->file) == 0;
+    }
+    return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
+}
+
+// Reads over the header; false when it is another one.
+static cal_status skip_header(cal_csv* csv, bool* fits) {
+    char* header = NULL;
+    size_t size = 0;
+    FILE* memory = open_memstream(&header, &size);
+    if (!memory) return CAL_NO_MEMORY;
+    write_header(memory, csv->model);
+    if (fclose(memory) != 0) {
+        free(header);
+        return CAL_NO_MEMORY;
+    }
+    *fits = true;
+    for (size_t i = 0; i < size && *fits; i++) *fits = getc(csv->file) == (unsigned char)header[i];
+    free(header);
+    return CAL_OK;
+}
+
+// Reads over rows up to the one of a time, to its end; false when there is none.
+static bool skip_rows(cal_csv* csv, double time) {
+    char text[CAL_NUMBER_CAPACITY + 1];
+    cal_number_text(time, text);
+    strcat(text, ",");
+    for (int c = 0; c != EOF;) {
+        size_t same = 0;
+        for (; text[same] && (c = getc(csv->file)) == (unsigned char)text[same]; same++) {}
+        const bool found = !text[same];
+        while (c != '\n' && c != EOF) c = getc(csv->file);
+        if (found && c == '\n') return true;
+    }
+    return false;
+}
+
+cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error) {
+    cal_csv* csv;
+    bool fits = false;
+    cal_status status = begin(path, model, &csv, error);
+    if (status != CAL_OK) return end(csv, status, out);
+    if (!open_file(csv, "r+")) return end(csv, fail_with_errno(error, path), out);
+    status = skip_header(csv, &fits);
+    if (status != CAL_OK)
+        status = cal_fail(error, status, "no memory to read '%s'", path);
+    else if (!fits)
+        status = cal_fail(error, CAL_BAD_ARGUMENT,
+                          "'%s' is not a table of this model: its header differs; name another file", path);
+    else if (!skip_rows(csv, time))
+        status = cal_fail(error, CAL_BAD_ARGUMENT,
+                          "'%s' cannot be continued: it has no row at %.10g s; name another file", path, time);
+    if (status != CAL_OK) return end(csv, status, out);
+    errno = 0;
+    const off_t kept = ftello(csv->file);
+    const bool good = kept >= 0 && fseeko(csv->file, kept, SEEK_SET) == 0 && ftruncate(fileno(csv->file), kept) == 0;
+    return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
 }
 
 cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
@@ -129,6 +203,14 @@ cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
     write_numbers(csv->file, energy, 2);
     fputc('\n', csv->file);
     return ferror(csv->file) ? fail_with_errno(error, csv->path) : CAL_OK;
+}
+
+cal_status cal_csv_flush(cal_csv* csv, cal_error* error) {
+    errno = 0;
+    if (fflush(csv->file) != 0) return fail_with_errno(error, csv->path);
+    // A pipe or a terminal has nothing to synchronise.
+    if (fsync(fileno(csv->file)) != 0 && errno != EINVAL && errno != ENOTSUP) return fail_with_errno(error, csv->path);
+    return CAL_OK;
 }
 
 cal_status cal_csv_close(cal_csv* csv, cal_error* error) {

@@ -11,59 +11,15 @@
 //
 // An advance that fails changes nothing: time, q and v stay those of the last good advance, and the next one starts
 // there.
+#include "solver/sim.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plan/plan.h"
-#include "solver/bdf.h"
 #include <math.h>
 #include <string.h>
 
 static const uint32_t COOKIE = 0x53494d31;
 static const double HORIZON = 1.0; // a constant, so that a run's bits do not depend on how often it is looked at
 enum { LARGEST_ORDER_GEAR = 12, LARGEST_ORDER_BDF = 5 };
-
-typedef struct push {
-    int body;
-    double force[3], torque[3], point[3];
-} push;
-
-// A second plan that looks at the state: poses, energy.
-typedef struct observer {
-    cal_machine* machine;
-    cal_plan* plan;
-    cal_state* state;
-    bool current; // has been executed at the simulation's time
-} observer;
-
-struct cal_sim {
-    const cal_model* model;
-    cal_sim_def def;
-    cal_machine* own_machine; // NULL: the user's
-    cal_plan* plan;
-    cal_state* state;
-    observer observer;
-    double time;
-    double *q, *v;                                         // at `time`, the user's order, v after q in one block
-    double *seen_q, *seen_v;                               // at an evaluation, for the force callback
-    double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
-    push* pushes;
-    int push_count, push_capacity;
-
-    cal_solver_settings settings;
-    const cal_solver_ops* ops; // NULL: BDF
-    cal_bdf* bdf;
-    cal_solver_context context;
-    void* memory; // control's
-    double* block;
-    double** vectors;
-    double* sample; // y-shaped, where the polynomial is evaluated
-    double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
-    cal_verdict verdict;
-    bool running;      // the solver has begun
-    bool interpolates; // nothing was executed since the last accepted step
-    int64_t spent;     // evaluations of this advance
-    cal_sim_report report;
-};
 
 cal_sim_def cal_default_sim_def(void) {
     return (cal_sim_def){.solver = "gear", .algorithm = "aba", .relative = 1e-4, .step = 1e-3, .cookie = COOKIE};
@@ -142,12 +98,12 @@ static bool allocate_solver(cal_sim* sim) {
     const cal_solver_ops* ops = sim->ops;
     const size_t count = (size_t)ops->vector_count;
     // An odd number of cache lines, so that one component of all vectors does not fall into one set of the cache.
-    const size_t stride = 8 * ((sim->plan->layout->y_size + 7) / 8 | 1);
+    sim->stride = 8 * ((sim->plan->layout->y_size + 7) / 8 | 1);
     sim->memory = cal_allocate(1, ops->control_size);
     sim->vectors = cal_allocate(count, sizeof(double*));
-    sim->block = cal_allocate(count * stride, sizeof(double));
+    sim->block = cal_allocate(count * sim->stride, sizeof(double));
     if (!sim->memory || !sim->vectors || !sim->block) return false;
-    for (size_t i = 0; i < count; i++) sim->vectors[i] = sim->block + i * stride;
+    for (size_t i = 0; i < count; i++) sim->vectors[i] = sim->block + i * sim->stride;
     // Dead lanes keep what the fresh state gives them.
     memcpy(sim->vectors[0], sim->state->context.y, sim->plan->layout->y_size * sizeof(double));
     sim->context = (cal_solver_context){.layout = sim->plan->layout,
@@ -229,7 +185,7 @@ void cal_sim_destroy(cal_sim* sim) {
 static cal_status apply_pushes(cal_sim* sim) {
     cal_state_release(sim->state);
     for (int i = 0; i < sim->push_count; i++) {
-        const push* p = &sim->pushes[i];
+        const cal_push* p = &sim->pushes[i];
         const cal_status status = cal_state_push(sim->state, p->body, p->force, p->torque, p->point);
         if (status) return status;
     }
@@ -240,6 +196,11 @@ static cal_status apply_forces(cal_sim* sim, const double* tau, const double* co
     cal_status status = cal_state_set(sim->state, CAL_TAU, tau);
     if (!status && sim->model->actuator_count > 0) status = cal_state_set(sim->state, CAL_CONTROL, control);
     return status;
+}
+
+cal_status cal_sim_apply(cal_sim* sim) {
+    const cal_status status = apply_pushes(sim);
+    return status ? status : apply_forces(sim, sim->tau, sim->control);
 }
 
 // Asks the user's callback for the forces at the state's y.
@@ -294,8 +255,7 @@ static cal_status bdf_function(void* user, double time, const double* y, double*
 // --- Advancing -------------------------------------------------------------------------------------------------------
 
 static cal_status start(cal_sim* sim) {
-    cal_status status = apply_pushes(sim);
-    if (!status) status = apply_forces(sim, sim->tau, sim->control);
+    cal_status status = cal_sim_apply(sim);
     if (status) return status;
     if (sim->ops) {
         cal_layout_scatter(sim->plan->layout, 0, sim->q, sim->v, sim->vectors[0]);
@@ -370,9 +330,9 @@ static cal_status advance_bdf(cal_sim* sim, double time) {
     cal_status status = sim->running ? CAL_OK : start(sim);
     if (!status) status = cal_bdf_advance(sim->bdf, time, sim->seen_q);
     cal_bdf_get_report(sim->bdf, &report);
-    sim->report.steps = report.steps;
-    sim->report.rejected = report.rejected;
-    sim->report.jacobian_evaluations = report.jacobian_evaluations;
+    sim->report.steps = sim->before.steps + report.steps;
+    sim->report.rejected = sim->before.rejected + report.rejected;
+    sim->report.jacobian_evaluations = sim->before.jacobian_evaluations + report.jacobian_evaluations;
     sim->report.step = report.step;
     sim->report.order = report.order;
     if (status) sim->running = false;
@@ -473,14 +433,14 @@ cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const dou
     if (!all_finite(force, 3) || !all_finite(torque, 3) || !all_finite(point, 3)) return CAL_BAD_ARGUMENT;
     if (sim->push_count == sim->push_capacity) {
         const int capacity = 2 * sim->push_capacity + 8;
-        push* pushes = cal_allocate((size_t)capacity, sizeof *pushes);
+        cal_push* pushes = cal_allocate((size_t)capacity, sizeof *pushes);
         if (!pushes) return CAL_NO_MEMORY;
         if (sim->push_count > 0) memcpy(pushes, sim->pushes, (size_t)sim->push_count * sizeof *pushes);
         cal_free(sim->pushes);
         sim->pushes = pushes;
         sim->push_capacity = capacity;
     }
-    push* p = &sim->pushes[sim->push_count++];
+    cal_push* p = &sim->pushes[sim->push_count++];
     p->body = body;
     memcpy(p->force, force, sizeof p->force);
     memcpy(p->torque, torque, sizeof p->torque);
@@ -497,7 +457,7 @@ cal_status cal_sim_release(cal_sim* sim) {
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
 static cal_status observe(cal_sim* sim) {
-    observer* o = &sim->observer;
+    cal_observer* o = &sim->observer;
     cal_status status = CAL_OK;
     if (o->current) return CAL_OK;
     if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);

@@ -88,7 +88,7 @@ static void note(mpi_exchange* e, int result) {
 static void receive(mpi_exchange* e, int index) {
     if (index < 0) return;
     message* m = &e->messages->list[index];
-    if (!m->started) return; // another column below the same parent has taken it
+    if (!m->started) return; // an earlier column below the same parent has taken it
     note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
     m->started = false;
     copy_lanes(e->plan, m, place_of(e->plan, e->context, m), false);
@@ -172,16 +172,17 @@ static cal_status make_walk(const cal_plan* plan, const mpi_machine* machine, st
     for (int c = 0; c < columns; c++) {
         const cal_column* column = &layout->columns[c];
         const int parent = column->parent, parent_owner = parent < 0 ? 0 : layout->columns[parent].owner;
-        if (column->owner == own && column->waits) {
+        if (column->owner == own && column->shared) {
             const int count = ranks_below(layout, c, first, next, ranks, size);
             for (int i = 0; i < count; i++) add_message(plan, machine, w, c, ranks[i], down, true, false, &w->post_down[c]);
         }
         if (parent_owner == column->owner) continue;
         if (column->owner == own && parent >= 0) {
-            // Of several columns below one parent the first receives; the others find it done.
+            // One message serves all own columns below a parent: whichever comes first receives it.
             int elder = first[parent + 1];
             while (elder != c && layout->columns[elder].owner != own) elder = next[elder];
             if (elder == c) add_message(plan, machine, w, parent, parent_owner, down, true, true, &w->wait_down[c]);
+            else w->wait_down[c] = w->wait_down[elder];
         }
         if (up == 0) continue;
         if (column->owner == own) add_message(plan, machine, w, c, parent_owner, up, false, false, &w->post_up[c]);
@@ -249,7 +250,7 @@ static cal_status run_walks(mpi_machine* machine, const cal_plan* plan, cal_stat
         exchange.messages = &traffic->walks[walk];
         for (int k = 0; k < exchange.messages->count; k++) {
             message* m = &exchange.messages->list[k];
-            if (!m->receives) continue;
+            if (!m->receives || (!m->down && !up)) continue;
             note(&exchange, MPI_Start(&m->request));
             m->started = true;
         }

@@ -1,0 +1,158 @@
+// Machines from the command line, and the ranks of MPI.
+#define _POSIX_C_SOURCE 200809L
+#include "machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef CALDER_HAVE_MPI
+#include "calder/calder_mpi.h"
+#include <time.h>
+#endif
+
+enum { MOST_THREADS = 1024 };
+
+// --- Ranks ------------------------------------------------------------------------------------------------------------
+
+#ifdef CALDER_HAVE_MPI
+static const double PATIENCE = 10; // s, for the others to come to the end
+
+static bool ranks_started(void) {
+    int started = 0, ended = 0;
+    MPI_Initialized(&started);
+    MPI_Finalized(&ended);
+    return started && !ended;
+}
+
+static bool asks_for_mpi(int argc, char** argv) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--machine=mpi") == 0) return true;
+        if (strcmp(argv[i], "--machine") == 0 && i + 1 < argc && strcmp(argv[i + 1], "mpi") == 0) return true;
+    }
+    return false;
+}
+
+void cal_ranks_start(int* argc, char*** argv) {
+    if (!asks_for_mpi(*argc, *argv)) return;
+    MPI_Init(argc, argv);
+    // What fails on a rank is answered by all of them, see cal_ranks_agree.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (cal_is_first_rank()) return;
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) MPI_Abort(MPI_COMM_WORLD, CAL_EXIT_FAILED);
+}
+
+bool cal_is_first_rank(void) {
+    int rank = 0;
+    if (ranks_started()) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == 0;
+}
+
+int cal_ranks_agree(int status) {
+    if (ranks_started()) MPI_Allreduce(MPI_IN_PLACE, &status, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return status;
+}
+
+int cal_ranks_finish(int status) {
+    if (!ranks_started()) return status;
+    // A rank that failed alone finds the others waiting for it somewhere else: then all must go.
+    const int own = status;
+    int together = status, done = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&own, &together, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    const double started = cal_wall_seconds();
+    while (!done && cal_wall_seconds() - started < PATIENCE) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (!done) MPI_Abort(MPI_COMM_WORLD, own != CAL_EXIT_DONE ? own : CAL_EXIT_FAILED);
+    MPI_Finalize();
+    return together;
+}
+
+static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
+    return cal_machine_mpi(MPI_COMM_WORLD, lanes, out, error);
+}
+#else
+void cal_ranks_start(int* argc, char*** argv) {
+    (void)argc;
+    (void)argv;
+}
+int cal_ranks_finish(int status) { return status; }
+bool cal_is_first_rank(void) { return true; }
+int cal_ranks_agree(int status) { return status; }
+static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
+    (void)lanes;
+    *out = NULL;
+    snprintf(error->text, sizeof error->text, "--machine 'mpi' was left out of this build: no MPI was found");
+    return CAL_NOT_AVAILABLE;
+}
+#endif
+
+// --- Machines ---------------------------------------------------------------------------------------------------------
+
+// "threads", "threads:4", "threads,pinned", "threads:4,pinned"
+static bool parse_threads(const char* text, cal_threads_def* def) {
+    const size_t length = strlen("threads");
+    if (strncmp(text, "threads", length) != 0) return false;
+    text += length;
+    if (*text == ':') {
+        char* end;
+        if (text[1] < '0' || text[1] > '9') return false;
+        const long count = strtol(text + 1, &end, 10);
+        if (count < 1 || count > MOST_THREADS) return false;
+        def->workers = (int)count;
+        text = end;
+    }
+    if (strcmp(text, ",pinned") == 0) {
+        def->pinned = true;
+        return true;
+    }
+    return *text == '\0';
+}
+
+int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out) {
+    const bool placed = placement && placement->processor_of_joint;
+    const int width = atoi(lanes);
+    cal_threads_def def = cal_default_threads_def();
+    def.lanes = width;
+    cal_error error = {CAL_OK, ""};
+    *out = NULL;
+    if (!text && placed && placement->processors > MOST_THREADS)
+        return cal_complain(CAL_EXIT_MISTAKE, "the placement wants %d processors; there are at most %d threads",
+                            placement->processors, MOST_THREADS);
+    if (!text && placed) {
+        def.workers = placement->processors;
+        error.status = cal_machine_threads(&def, out, &error);
+    } else if (!text || strcmp(text, "serial") == 0) {
+        error.status = cal_machine_serial(width, out, &error);
+    } else if (strcmp(text, "mpi") == 0) {
+        error.status = open_mpi(width, out, &error);
+    } else if (parse_threads(text, &def)) {
+        error.status = cal_machine_threads(&def, out, &error);
+    } else {
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--machine '%s' is not known; allowed: serial, threads, threads:N with N from 1 to %d, either "
+                            "with ',pinned', and mpi",
+                            text, MOST_THREADS);
+    }
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;
+    const int processors = cal_machine_processors(*out);
+    cal_machine_destroy(*out);
+    *out = NULL;
+    return cal_complain(CAL_EXIT_MISTAKE, "the placement wants %d processors, but --machine '%s' has %d",
+                        placement->processors, text, processors);
+}
+
+const char* cal_machine_describe(const cal_machine* machine, int used, char* text, size_t capacity) {
+    const char* noun = strcmp(cal_machine_name(machine), "mpi") == 0 ? "rank" : "core";
+    if (used == 1 && cal_machine_processors(machine) == 1)
+        snprintf(text, capacity, "one %s", noun);
+    else if (used == cal_machine_processors(machine))
+        snprintf(text, capacity, "%d %ss", used, noun);
+    else
+        snprintf(text, capacity, "%d of %d %ss", used, cal_machine_processors(machine), noun);
+    return text;
+}

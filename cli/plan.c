@@ -1,0 +1,297 @@
+// `calder plan`: who computes what on many processors, and how long one evaluation would take.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "joint_tree.h"
+#include "json.h"
+#include "machine.h"
+#include "options.h"
+#include "progress.h"
+#include "quantities.h"
+
+enum { LONGEST_TABLE = 20 };
+
+typedef struct plan_row {
+    int processors, used;
+    double seconds, speedup;
+} plan_row;
+
+typedef struct plan {
+    const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save;
+    bool tree, json;
+    cal_model* model;
+    cal_costs costs;
+    bool measured;
+    cal_distribution kind;
+    int* counts; // of processors
+    int count;
+    plan_row* rows;
+    int32_t* processor_of_joint; // of the last row
+} plan;
+
+static const char* distribution_choice(int index) {
+    static const char* const names[] = {"balanced", "jung", NULL};
+    return names[index];
+}
+
+static int read_duration(const char* option, const char* text, double* seconds) {
+    if (!text || cal_duration_parse(text, seconds)) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_MISTAKE, "--%s '%s' is not a duration; allowed: a number with s, ms, us or ns, as 0.4ms",
+                        option, text);
+}
+
+static int read_costs(plan* p) {
+    int status = read_duration("compute", p->compute, &p->costs.compute);
+    if (status == CAL_EXIT_DONE) status = read_duration("message", p->message, &p->costs.message);
+    if (status == CAL_EXIT_DONE) status = read_duration("send", p->send, &p->costs.send);
+    if (status != CAL_EXIT_DONE) return status;
+    p->measured = !p->compute && !p->message;
+    if (!p->compute != !p->message || (p->measured && p->send))
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "a machine is described by --compute and --message together; without them this one is measured");
+    if (!p->measured && p->costs.compute == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--compute '%s': a joint takes longer than that", p->compute);
+    if (p->costs.send > p->costs.message)
+        return cal_complain(CAL_EXIT_MISTAKE, "--send '%s' is a part of --message '%s' and cannot be longer", p->send,
+                            p->message);
+    if (!p->measured && p->machine)
+        return cal_complain(CAL_EXIT_MISTAKE, "--machine '%s' is measured; leave it out where costs are given",
+                            p->machine);
+    if (!p->distribution) p->distribution = p->measured ? "balanced" : "jung";
+    p->kind = strcmp(p->distribution, "jung") == 0 ? CAL_JUNG : CAL_BALANCED;
+    return CAL_EXIT_DONE;
+}
+
+static int measure(plan* p) {
+    cal_machine* machine = NULL;
+    // Two threads are enough to exchange something; more would have to be told that there is nothing for them.
+    const char* text = !p->machine || strcmp(p->machine, "threads") == 0 ? "threads:2" : p->machine;
+    int status = cal_machine_open(text, p->lanes, NULL, &machine);
+    if (status != CAL_EXIT_DONE) return status;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_machine_measure(machine, p->model, &p->costs, &error);
+    cal_machine_destroy(machine);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+static int distribute(plan* p) {
+    const int joints = cal_model_joint_count(p->model);
+    p->rows = calloc((size_t)p->count, sizeof *p->rows);
+    p->processor_of_joint = calloc((size_t)joints + 1, sizeof *p->processor_of_joint);
+    if (!p->rows || !p->processor_of_joint) return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
+    cal_error error = {CAL_OK, ""};
+    cal_progress progress = cal_progress_start("planning");
+    for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
+        plan_row* r = &p->rows[i];
+        r->processors = p->counts[i];
+        error.status = cal_distribute(p->model, p->kind, r->processors, &p->costs, p->processor_of_joint, &r->used,
+                                      &r->seconds, &error);
+        r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
+        cal_progress_show(&progress, (i + 1.0) / p->count);
+    }
+    cal_progress_end(&progress);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+// --- Saying it ----------------------------------------------------------------------------------------------------------
+
+static const plan_row* fastest_row(const plan* p) {
+    const plan_row* best = &p->rows[0];
+    for (int i = 1; i < p->count; i++)
+        if (p->rows[i].seconds < best->seconds * (1 - 1e-9)) best = &p->rows[i];
+    return best;
+}
+
+static void print_json(const plan* p) {
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "model", p->model_name);
+    cal_json_integer(&json, "joints", cal_model_joint_count(p->model));
+    cal_json_integer(&json, "depth", cal_model_depth(p->model));
+    cal_json_text(&json, "distribution", p->distribution);
+    cal_json_boolean(&json, "measured", p->measured);
+    cal_json_number(&json, "compute_s", p->costs.compute);
+    cal_json_number(&json, "message_s", p->costs.message);
+    cal_json_number(&json, "send_s", p->costs.send);
+    cal_json_number(&json, "longest_path_s", cal_model_depth(p->model) * p->costs.compute);
+    cal_json_integer(&json, "useful_processors", fastest_row(p)->used);
+    cal_json_open(&json, "rows", '[');
+    for (int i = 0; i < p->count; i++) {
+        cal_json_open(&json, NULL, '{');
+        cal_json_integer(&json, "processors", p->rows[i].processors);
+        cal_json_integer(&json, "used", p->rows[i].used);
+        cal_json_number(&json, "time_s", p->rows[i].seconds);
+        cal_json_number(&json, "speedup", p->rows[i].speedup);
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+// Of a long range: its ends, powers of two and the numbers half way between them, and the first of the fastest.
+static bool is_shown(const plan* p, int i) {
+    if (p->count <= LONGEST_TABLE || i == 0 || i + 1 == p->count || &p->rows[i] == fastest_row(p)) return true;
+    int n = p->rows[i].processors;
+    while (n % 2 == 0) n /= 2;
+    return n == 1 || n == 3;
+}
+
+static void print_table(const plan* p) {
+    char text[4][32];
+    const int joints = cal_model_joint_count(p->model), depth = cal_model_depth(p->model);
+    printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
+           depth);
+    printf("%-13s %s a joint, %s a cut edge", "costs", cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
+           cal_duration_text(p->costs.message, text[1], sizeof text[1]));
+    if (p->costs.send > 0)
+        printf(" of which %s keep the sender", cal_duration_text(p->costs.send, text[2], sizeof text[2]));
+    printf(", %s\n", p->measured ? "measured here" : "as given");
+    printf("%-13s %s\n\n", "distribution", p->distribution);
+    printf("%10s %8s %14s %10s %11s\n", "processors", "used", "time", "speed-up", "efficiency");
+    for (int i = 0; i < p->count; i++) {
+        const plan_row* r = &p->rows[i];
+        if (!is_shown(p, i)) continue;
+        // The unit of time may be wider in bytes than on the screen.
+        const char* time = cal_duration_text(r->seconds, text[3], sizeof text[3]);
+        printf("%10d %8d %*s %10.2f %9.0f %%\n", r->processors, r->used, strstr(time, "µ") ? 15 : 14, time, r->speedup,
+               100 * r->speedup / r->used);
+    }
+    const plan_row *best = fastest_row(p), *last = &p->rows[p->count - 1];
+    printf("\n");
+    if (best->used < last->processors)
+        printf("%d of %d processors are of use; a further one would cost more than it saves.\n", best->used,
+               last->processors);
+    else
+        printf("All %d processors are of use.\n", best->used);
+    printf("The longest path alone takes %s: no number of processors is faster.\n",
+           cal_duration_text(depth * p->costs.compute, text[0], sizeof text[0]));
+}
+
+// Joints that hang together on one processor are a process.
+static void write_processes(const plan* p, const cal_joint_tree* tree, int32_t* process, FILE* file) {
+    const int32_t* processors = p->processor_of_joint;
+    cal_json json = {.file = file};
+    int32_t* next = process + tree->count; // lists of the joints of a process, in the order of the tree
+    int32_t* last = next + tree->count;
+    for (int i = 0; i < tree->count; i++) {
+        const int joint = tree->order[i], parent = tree->parent[joint];
+        const bool first = parent < 0 || processors[parent] != processors[joint];
+        process[joint] = first ? joint : process[parent];
+        next[joint] = -1;
+        if (!first) next[last[process[joint]]] = joint;
+        last[process[joint]] = joint;
+    }
+    cal_json_open(&json, NULL, '{');
+    cal_json_integer(&json, "processors", p->rows[p->count - 1].used);
+    cal_json_open(&json, "processes", '[');
+    for (int i = 0; i < tree->count; i++) {
+        const int first = tree->order[i];
+        if (process[first] != first) continue;
+        cal_json_open(&json, NULL, '{');
+        cal_json_integer(&json, "processor", processors[first]);
+        cal_json_open(&json, "joints", '[');
+        for (int joint = first; joint >= 0; joint = next[joint]) {
+            char name[128];
+            cal_json_text(&json, NULL, cal_model_joint_name(p->model, joint, name, sizeof name));
+        }
+        cal_json_close(&json, ']');
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+static int save(const plan* p, const cal_joint_tree* tree) {
+    int32_t* lists = calloc(3 * (size_t)tree->count + 1, sizeof *lists);
+    if (!lists) return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", tree->count);
+    FILE* file = fopen(p->save, "w");
+    int status = CAL_EXIT_DONE;
+    if (!file) {
+        status = cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", p->save, strerror(errno));
+    } else {
+        write_processes(p, tree, lists, file);
+        const bool written = !ferror(file);
+        if (fclose(file) != 0 || !written)
+            status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", p->save, strerror(errno));
+    }
+    free(lists);
+    return status;
+}
+
+static int say(const plan* p) {
+    cal_joint_tree tree = {0};
+    int status = CAL_EXIT_DONE;
+    if ((p->save || p->tree) && !cal_joint_tree_create(p->model, &tree))
+        status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", p->model_name);
+    if (status == CAL_EXIT_DONE && p->save && cal_is_first_rank()) status = save(p, &tree);
+    if (status == CAL_EXIT_DONE) {
+        if (p->json)
+            print_json(p);
+        else
+            print_table(p);
+        if (p->tree) {
+            printf("\non %d processor%s:\n", p->rows[p->count - 1].used, p->rows[p->count - 1].used == 1 ? "" : "s");
+            if (!cal_joint_tree_draw(&tree, p->model, p->processor_of_joint))
+                status = cal_complain(CAL_EXIT_FAILED, "no memory for drawing '%s'", p->model_name);
+        }
+    }
+    cal_joint_tree_destroy(&tree);
+    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
+}
+
+static void print_details(void) {
+    printf("\nTimes are those of one evaluation: all four passes, and the solver's own work. --compute is the time a\n"
+           "joint takes, --message the time that a cut between two processors adds to an evaluation, --send the\n"
+           "part of it for which the sender can do nothing else. Without them both are measured, here with two\n"
+           "threads, or on the ranks of 'mpirun -n 2 calder plan MODEL --machine mpi'. --tree and --save are about\n"
+           "the last number of --processors. With given costs the distribution is Jung's.\n");
+}
+
+int cal_command_plan(int argc, char** argv) {
+    plan p = {.processors = "1..16", .lanes = "0"};
+    const cal_option table[] = {
+        {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
+        {"compute", CAL_OPTION_TEXT, &p.compute, "TIME", "time per joint, as 0.4ms", 0, 0, NULL},
+        {"message", CAL_OPTION_TEXT, &p.message, "TIME", "time per cut edge, as 1.5ms", 0, 0, NULL},
+        {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},
+        {"distribution", CAL_OPTION_CHOICE, &p.distribution, "NAME", "how joints are given to processors", 0, 0,
+         distribution_choice},
+        {"machine", CAL_OPTION_TEXT, &p.machine, "NAME", "what to measure: threads, or mpi", 0, 0, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &p.lanes, "W", "bodies that one instruction works on, when measuring", 0, 0,
+         cal_lanes_choice},
+        {"tree", CAL_OPTION_FLAG, &p.tree, NULL, "draw who computes what", 0, 0, NULL},
+        {"save", CAL_OPTION_TEXT, &p.save, "FILE", "write the placement, for 'calder sim --placement'", 0, 0, NULL},
+        {"json", CAL_OPTION_FLAG, &p.json, NULL, "print one JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"plan",
+                             "MODEL",
+                             "Predicts the time of an evaluation on many processors, and says who computes what.",
+                             print_details,
+                             "calder plan mobile:s=3,l=5,o=9 --processors 1..128 --compute 0.4ms --message 1.5ms",
+                             1,
+                             1};
+    int argument_count = 0;
+    int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &argument_count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    p.model_name = argv[1];
+    if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
+    status = read_costs(&p);
+    if (status != CAL_EXIT_DONE) return status;
+    p.count = cal_processors_parse(p.processors, &p.counts);
+    if (p.count == 0)
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..128, or 1,2,4,8",
+                            p.processors);
+    status = cal_model_from_argument(p.model_name, &p.model);
+    if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
+    if (status == CAL_EXIT_DONE) status = distribute(&p);
+    if (status == CAL_EXIT_DONE) status = say(&p);
+    cal_model_destroy(p.model);
+    free(p.counts);
+    free(p.rows);
+    free(p.processor_of_joint);
+    return status;
+}

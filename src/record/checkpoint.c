@@ -1,0 +1,437 @@
+// Checkpoints: everything that a continuation needs, in one file, independent of the machine and its lanes.
+//
+// The file (words.h) holds
+//
+//     identity │ moment │ q, v │ tau │ control │ pushes │ control's memory │ the solver's vectors
+//
+// *identity* says what the numbers belong to: the model, the solver and its settings; a simulation must match it. Vectors
+// are in the user's order of q and v.
+//
+// Control's memory may point to constants of the program, which lie elsewhere in every run. So what is written is its
+// difference (exclusive or) from the memory of a solver that has just begun: such pointers cancel. A solver that has not
+// begun has no difference.
+//
+// Where memory is not shared, processor 0 alone reads and writes; the others take part in gathering, and are told what was
+// read.
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+#include "record/words.h"
+#include "solver/sim.h"
+#include "solver/vectors.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORD = CAL_WORD, TEXT = 16 };
+
+// Only words, so that it can be moved as it is; texts are padded with zeros.
+typedef struct identity {
+    char version[TEXT], solver[TEXT], algorithm[TEXT];
+    double relative, absolute, step, largest_step;
+    int64_t largest_order;
+    int64_t bodies, joints, q_count, v_count, actuators;
+    uint64_t model;
+    int64_t vectors, control_size; // of the solver's inside
+} identity;
+
+// The numbers of a simulation that come one by one; only words.
+typedef struct moment {
+    double time, step, previous, reached, last_step, evaluation_time;
+    int64_t order, last_order, accepted, rejected, running, interpolates;
+    int64_t steps, rejections, evaluations, jacobian_evaluations;
+    int64_t pushes;
+    double down[CAL_MAX_DOWN];
+} moment;
+_Static_assert(sizeof(identity) % CAL_WORD == 0 && sizeof(moment) % CAL_WORD == 0, "words are moved whole");
+
+static size_t words_of(size_t bytes) { return (bytes + WORD - 1) / WORD; }
+
+// --- What a checkpoint belongs to -----------------------------------------------------------------------------------
+
+static uint64_t hash_node(uint64_t hash, const cal_node* node) {
+    const int32_t numbers[] = {node->parent, node->body, node->joint, node->first_q, node->first_v, node->kind};
+    const double masses[] = {node->mass, node->armature, node->damping, node->stiffness, node->spring_reference};
+    hash = cal_hash_bytes(hash, numbers, sizeof numbers);
+    hash = cal_hash_doubles(hash, masses, sizeof masses / sizeof masses[0]);
+    hash = cal_hash_doubles(hash, node->rotation, 9);
+    hash = cal_hash_doubles(hash, node->offset, 3);
+    hash = cal_hash_doubles(hash, node->moment, 3);
+    return cal_hash_doubles(hash, node->second_moment, 6);
+}
+
+// Everything that motion depends on; names and start values are not.
+static uint64_t hash_model(const cal_model* model) {
+    uint64_t hash = cal_hash_doubles(CAL_HASH_START, model->gravity, 3);
+    for (int i = 0; i < model->node_count; i++) hash = hash_node(hash, &model->nodes[i]);
+    for (int i = 0; i < model->body_count; i++) {
+        const cal_mount* mount = &model->mounts[i];
+        hash = cal_hash_bytes(hash, &mount->node, sizeof mount->node);
+        hash = cal_hash_doubles(hash, mount->rotation, 9);
+        hash = cal_hash_doubles(hash, mount->offset, 3);
+    }
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint_def* def = &model->joints[i].def;
+        if (!def->limited) continue;
+        const double stops[] = {i, def->range[0], def->range[1], def->limit_stiffness, def->limit_damping};
+        hash = cal_hash_doubles(hash, stops, sizeof stops / sizeof stops[0]);
+    }
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* def = &model->actuators[i];
+        const double motor[] = {def->joint, def->gear, def->gain};
+        hash = cal_hash_doubles(hash, motor, sizeof motor / sizeof motor[0]);
+        hash = cal_hash_doubles(hash, def->bias, 3);
+        hash = cal_hash_doubles(hash, def->control_range, 2);
+        hash = cal_hash_doubles(hash, def->force_range, 2);
+    }
+    return hash;
+}
+
+static identity identify(const cal_sim* sim) {
+    const cal_model* model = sim->model;
+    const cal_solver_settings* settings = &sim->settings;
+    identity own = {.relative = settings->relative,
+                    .absolute = settings->absolute,
+                    .step = settings->step,
+                    .largest_step = settings->largest_step,
+                    .largest_order = settings->largest_order,
+                    .bodies = model->body_count,
+                    .joints = model->joint_count,
+                    .q_count = model->q_count,
+                    .v_count = model->v_count,
+                    .actuators = model->actuator_count,
+                    .model = hash_model(model),
+                    .vectors = sim->ops ? sim->ops->vector_count : 0,
+                    .control_size = sim->ops ? (int64_t)sim->ops->control_size : 0};
+    snprintf(own.version, TEXT, "%s", cal_version());
+    snprintf(own.solver, TEXT, "%s", sim->ops ? sim->ops->name : "bdf");
+    snprintf(own.algorithm, TEXT, "%s", sim->plan->program->name);
+    return own;
+}
+
+static cal_status compare(const identity* theirs, const identity* own, const char* path, cal_error* error) {
+    const struct {
+        const char* name;
+        double theirs, own;
+    } numbers[] = {{"relative tolerance", theirs->relative, own->relative},
+                   {"absolute tolerance", theirs->absolute, own->absolute},
+                   {"step", theirs->step, own->step},
+                   {"largest step", theirs->largest_step, own->largest_step},
+                   {"largest order", (double)theirs->largest_order, (double)own->largest_order}};
+    if (strcmp(theirs->version, own->version) != 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "was written by Calder %s; this is %s", path,
+                        theirs->version, own->version);
+    if (theirs->bodies != own->bodies || theirs->joints != own->joints || theirs->q_count != own->q_count ||
+        theirs->v_count != own->v_count || theirs->actuators != own->actuators)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE
+                        "is of another model: %lld bodies, %lld joints, %lld motors; this one has %lld, %lld, %lld",
+                        path, (long long)theirs->bodies, (long long)theirs->joints, (long long)theirs->actuators,
+                        (long long)own->bodies, (long long)own->joints, (long long)own->actuators);
+    if (theirs->model != own->model)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE
+                        "is of another model: as many bodies, but other masses, frames, joints, motors or gravity",
+                        path);
+    if (strcmp(theirs->solver, own->solver) != 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of solver '%s'; this simulation uses '%s'", path,
+                        theirs->solver, own->solver);
+    if (strcmp(theirs->algorithm, own->algorithm) != 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of algorithm '%s'; this simulation uses '%s'", path,
+                        theirs->algorithm, own->algorithm);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].theirs != numbers[i].own)
+            return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "has the %s %.10g; this simulation has %.10g", path,
+                            numbers[i].name, numbers[i].theirs, numbers[i].own);
+    if (theirs->vectors != own->vectors || theirs->control_size != own->control_size)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE "was written by another build of Calder, for another processor", path);
+    return CAL_OK;
+}
+
+// --- The solver's inside --------------------------------------------------------------------------------------------
+
+// Exclusive or of control's memory with that of a solver that has just begun: there and back.
+static void difference(const cal_sim* sim, void* memory, void* fresh) {
+    double down[CAL_MAX_DOWN];
+    cal_verdict verdict;
+    sim->ops->start(fresh, &sim->settings, 0.0, down, &verdict);
+    unsigned char *a = memory, *b = fresh;
+    for (size_t i = 0; i < sim->ops->control_size; i++) a[i] ^= b[i];
+}
+
+// What a body that rests leaves in the scalar part of a quaternion in each of the solver's vectors: one where a vector holds
+// places, zero where it holds slopes. Found by letting the solver advance such a body for a while.
+static bool find_rest(const cal_sim* sim, double* rest) {
+    enum { EVALUATIONS = 64, COMPONENTS = 7 };
+    const cal_solver_ops* ops = sim->ops;
+    const size_t count = (size_t)ops->vector_count;
+    void* control = cal_allocate(1, ops->control_size);
+    double* block = cal_allocate(count, COMPONENTS * sizeof(double));
+    double** vectors = cal_allocate(count, sizeof *vectors);
+    const bool good = control && block && vectors;
+    if (good) {
+        int32_t block_y[] = {0, COMPONENTS};
+        const cal_column column = {.block_count = 1, .node_count = 1, .kind = CAL_BALL, .parent = -1, .lanes = 1};
+        const cal_layout layout = {.width = 1, .copies = 1, .block_count = 1, .block_y = block_y, .y_size = COMPONENTS};
+        double y[COMPONENTS] = {0}, ydot[COMPONENTS] = {0}, down[CAL_MAX_DOWN] = {0}, sums[CAL_MAX_SUMS] = {0};
+        cal_verdict verdict = {0};
+        for (size_t i = 0; i < count; i++) vectors[i] = block + i * COMPONENTS;
+        vectors[0][0] = 1.0;
+        const cal_solver_context context = {.layout = &layout,
+                                            .y = y,
+                                            .ydot = ydot,
+                                            .vectors = vectors,
+                                            .down = down,
+                                            .relative = sim->settings.relative,
+                                            .absolute = sim->settings.absolute};
+        ops->start(control, &sim->settings, 0.0, down, &verdict);
+        cal_status status = CAL_OK;
+        for (int i = 0; i < EVALUATIONS && !status; i++) {
+            ops->prepare(&context, &column);
+            ops->follow_up(&context, &column, 0, sums);
+            status = ops->control(control, sums, down, &verdict);
+        }
+        for (size_t i = 0; i < count; i++) rest[i] = vectors[i][0];
+    }
+    cal_free(control), cal_free(block), cal_free(vectors);
+    return good;
+}
+
+// Dead lanes are not in the file: in a fresh block they rest.
+static bool fill_dead_lanes(const cal_sim* sim) {
+    const cal_layout* layout = sim->plan->layout;
+    const int width = layout->width;
+    double* rest = cal_allocate((size_t)sim->ops->vector_count, sizeof *rest);
+    const bool good = rest && find_rest(sim, rest);
+    for (int c = 0; good && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        const int component = cal_quaternion_component(column->kind);
+        if (component < 0 || !cal_layout_keeps(layout, column)) continue;
+        for (int b = column->first_block; b < column->first_block + column->block_count; b++)
+            for (int lane = 0; lane < width; lane++) {
+                if (layout->block_nodes[b * width + lane] >= 0) continue;
+                double* first = sim->block + layout->block_y[b] + component * width + lane;
+                for (int i = 0; i < sim->ops->vector_count; i++) first[(size_t)i * sim->stride] = rest[i];
+            }
+    }
+    cal_free(rest);
+    return good;
+}
+
+// --- The whole ------------------------------------------------------------------------------------------------------
+
+static moment moment_of(const cal_sim* sim) {
+    moment m = {.time = sim->time,
+                .step = sim->verdict.step,
+                .previous = sim->verdict.previous,
+                .reached = sim->verdict.time,
+                .last_step = sim->report.step,
+                .evaluation_time = sim->verdict.evaluation_time,
+                .order = sim->verdict.order,
+                .last_order = sim->report.order,
+                .accepted = sim->verdict.accepted,
+                .rejected = sim->verdict.rejected,
+                .running = sim->running,
+                .interpolates = sim->interpolates,
+                .steps = sim->report.steps,
+                .rejections = sim->report.rejected,
+                .evaluations = sim->report.evaluations,
+                .jacobian_evaluations = sim->report.jacobian_evaluations,
+                .pushes = sim->push_count};
+    memcpy(m.down, sim->down, sizeof m.down);
+    return m;
+}
+
+static void set_moment(cal_sim* sim, const moment* m) {
+    sim->time = m->time;
+    sim->verdict = (cal_verdict){.accepted = m->accepted != 0,
+                                 .rejected = m->rejected != 0,
+                                 .previous = m->previous,
+                                 .time = m->reached,
+                                 .step = m->step,
+                                 .order = (int)m->order,
+                                 .evaluation_time = m->evaluation_time};
+    sim->report = (cal_sim_report){.step = m->last_step,
+                                   .order = (int)m->last_order,
+                                   .steps = m->steps,
+                                   .rejected = m->rejections,
+                                   .evaluations = m->evaluations,
+                                   .jacobian_evaluations = m->jacobian_evaluations};
+    sim->running = m->running != 0;
+    sim->interpolates = m->interpolates != 0;
+    sim->push_count = sim->push_capacity = (int)m->pushes;
+    memcpy(sim->down, m->down, sizeof m->down);
+}
+
+static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        double words[10] = {0};
+        cal_push* p = pushes ? &pushes[i] : NULL;
+        if (s->writes) {
+            words[0] = p->body;
+            memcpy(words + 1, p->force, sizeof p->force);
+            memcpy(words + 4, p->torque, sizeof p->torque);
+            memcpy(words + 7, p->point, sizeof p->point);
+        }
+        cal_words_move(s, words, sizeof words / WORD);
+        if (s->writes || !p) continue;
+        p->body = (int)words[0];
+        memcpy(p->force, words + 1, sizeof p->force);
+        memcpy(p->torque, words + 4, sizeof p->torque);
+        memcpy(p->point, words + 7, sizeof p->point);
+    }
+}
+
+static size_t motion_count(const cal_sim* sim) { return (size_t)sim->model->q_count + (size_t)sim->model->v_count; }
+
+// All arrays of a simulation but control's memory and the vectors. Any of them may be NULL when reading.
+static void move_arrays(cal_words* s, cal_sim* sim) {
+    const cal_model* model = sim->model;
+    cal_words_move(s, sim->q, motion_count(sim));
+    cal_words_move(s, sim->tau, (size_t)model->v_count);
+    cal_words_move(s, sim->control, (size_t)model->actuator_count);
+    move_pushes(s, sim->pushes, sim->push_count);
+}
+
+// --- Saving ---------------------------------------------------------------------------------------------------------
+
+static void put_solver(cal_words* s, cal_sim* sim) {
+    const size_t words = words_of(sim->ops->control_size);
+    if (s->file && !s->problem) {
+        void *memory = cal_allocate(words, WORD), *fresh = cal_allocate(words, WORD);
+        if (memory && fresh) {
+            memcpy(memory, sim->memory, sim->ops->control_size);
+            difference(sim, memory, fresh);
+            if (!sim->running) memset(memory, 0, words * WORD);
+            cal_words_move(s, memory, words);
+        } else {
+            s->problem = ENOMEM;
+        }
+        cal_free(memory), cal_free(fresh);
+    }
+    for (int i = 0; i < sim->ops->vector_count && !s->status; i++) {
+        s->status = cal_plan_gather(sim->plan, sim->vectors[i], sim->seen_q, sim->seen_v);
+        if (!s->status) cal_words_move(s, sim->seen_q, motion_count(sim));
+    }
+}
+
+static void put_all(cal_words* s, cal_sim* sim) {
+    identity own = identify(sim);
+    moment now = moment_of(sim);
+    cal_words_move(s, &own, sizeof own / WORD);
+    cal_words_move(s, &now, sizeof now / WORD);
+    move_arrays(s, sim);
+    if (sim->ops) put_solver(s, sim);
+}
+
+cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
+    if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
+    if (!sim->ops) cal_sim_restart(sim);
+    cal_words words;
+    cal_words_create(&words, path, sim->def.machine);
+    put_all(&words, sim);
+    return cal_words_close(&words, error);
+}
+
+// --- Loading --------------------------------------------------------------------------------------------------------
+
+static void free_arrays(const cal_sim* sim) {
+    void* arrays[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->memory, sim->block};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+}
+
+// Gives a copy of a simulation arrays of its own. Without memory some stay NULL.
+static bool allocate_arrays(cal_sim* copy) {
+    const cal_model* model = copy->model;
+    const cal_solver_ops* ops = copy->ops;
+    copy->q = cal_allocate(motion_count(copy), sizeof(double));
+    copy->v = copy->q ? copy->q + model->q_count : NULL;
+    copy->tau = cal_allocate((size_t)model->v_count, sizeof(double));
+    copy->control = cal_allocate((size_t)model->actuator_count, sizeof(double));
+    copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
+    copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
+    copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
+    return copy->q && copy->tau && copy->control && copy->pushes &&
+           (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
+}
+
+static bool get_solver(cal_words* s, cal_sim* copy) {
+    const size_t words = words_of(copy->ops->control_size);
+    void* fresh = cal_allocate(words, WORD);
+    cal_words_move(s, copy->memory, words);
+    if (fresh && copy->memory) difference(copy, copy->memory, fresh);
+    for (int i = 0; i < copy->ops->vector_count; i++) {
+        cal_words_move(s, copy->seen_q, motion_count(copy));
+        if (copy->block)
+            cal_layout_scatter(copy->plan->layout, 0, copy->seen_q, copy->seen_v,
+                               copy->block + (size_t)i * copy->stride);
+    }
+    cal_free(fresh);
+    return fresh != NULL;
+}
+
+static void become(cal_sim* sim, const cal_sim* other) {
+    *sim = *other;
+    for (int i = 0; sim->ops && i < sim->ops->vector_count; i++) sim->vectors[i] = sim->block + (size_t)i * sim->stride;
+}
+
+// Whether all processors have succeeded: each marks the numbers of its own nodes.
+static cal_status agree(cal_sim* sim, cal_status own) {
+    cal_machine* machine = sim->def.machine;
+    if (machine->keep == CAL_KEEP_ALL) return own;
+    for (int i = 0; i < sim->model->v_count; i++) sim->seen_v[i] = own ? 1.0 : 0.0;
+    const cal_status status = machine->ops->collect(machine, sim->plan, NULL, sim->seen_v);
+    for (int i = 0; i < sim->model->v_count && !own; i++)
+        if (sim->seen_v[i] != 0.0) own = CAL_NO_MEMORY;
+    return own ? own : status;
+}
+
+// Reads what follows the identity into a copy of the simulation, and lets the simulation become it.
+static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_error* error) {
+    cal_sim copy = *sim;
+    moment then = {0};
+    cal_words_move(s, &then, sizeof then / WORD);
+    set_moment(&copy, &then);
+    if (!sim->ops) {
+        cal_bdf_report counts;
+        cal_bdf_get_report(sim->bdf, &counts);
+        copy.before = (cal_bdf_report){.steps = then.steps - counts.steps,
+                                       .rejected = then.rejections - counts.rejected,
+                                       .jacobian_evaluations = then.jacobian_evaluations - counts.jacobian_evaluations};
+    }
+    copy.observer.current = false;
+    bool good = allocate_arrays(&copy);
+    move_arrays(s, &copy);
+    if (sim->ops && !get_solver(s, &copy)) good = false;
+    const cal_status read = cal_words_check(s, error);
+    if (read) {
+        free_arrays(&copy);
+        return read;
+    }
+    const cal_sim old = *sim;
+    if (good) become(sim, &copy);
+    const cal_status status = agree(sim, good ? cal_sim_apply(sim) : CAL_NO_MEMORY);
+    if (status && good) {
+        become(sim, &old);
+        (void)cal_sim_apply(sim); // as before: needs no memory
+    }
+    free_arrays(status ? &copy : &old);
+    return status ? cal_fail(error, status, "no memory to continue from '%.100s'", path) : CAL_OK;
+}
+
+cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
+    if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
+    cal_words words;
+    cal_status status = cal_words_open(&words, path, sim->def.machine, error);
+    if (status) return status;
+    const identity own = identify(sim);
+    identity theirs;
+    cal_words_move(&words, &theirs, sizeof theirs / WORD);
+    status = cal_words_check(&words, error);
+    if (!status) status = compare(&theirs, &own, path, error);
+    if (!status) status = get_all(&words, sim, path, error);
+    cal_words_close(&words, NULL);
+    return status;
+}

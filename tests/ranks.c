@@ -1,0 +1,115 @@
+// Run under mpirun by CTest: ranks give the bits of one core, for every solver and any placement, and disagree loudly.
+// Prints what failed and ends with a status other than 0 on every rank.
+#include "base/random.h"
+#include "calder/calder_mpi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, failures;
+
+static void expect(bool good, const char* what, const char* detail) {
+    int all = good;
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all) return;
+    failures++;
+    if (!good) fprintf(stderr, "rank %d of %d: %s (%s)\n", rank, size, what, detail);
+}
+
+static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine, const int32_t* placement) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim;
+    cal_error error = {.text = ""};
+    def.solver = solver;
+    def.algorithm = algorithm;
+    def.machine = machine;
+    def.processor_of_joint = placement;
+    def.relative = 1e-3;
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK || cal_sim_advance(sim, 0.02, &error) != CAL_OK) {
+        fprintf(stderr, "rank %d: %s: %s\n", rank, solver, error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    const uint64_t hash = cal_sim_hash(sim);
+    cal_sim_destroy(sim);
+    return hash;
+}
+
+static void same_bits(const char* name, const char* solver, const char* algorithm, cal_machine* machine) {
+    cal_model* model;
+    cal_error error;
+    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    const int count = cal_model_joint_count(model);
+    int32_t* placement = malloc((size_t)count * sizeof *placement);
+    cal_random random = {17};
+    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size);
+    const uint64_t alone = run(model, solver, algorithm, NULL, NULL);
+    expect(run(model, solver, algorithm, machine, NULL) == alone, "the machine's own distribution changes the bits", name);
+    expect(run(model, solver, algorithm, machine, placement) == alone, "a placement changes the bits", name);
+    free(placement);
+    cal_model_destroy(model);
+}
+
+static void forward(cal_machine* machine) {
+    cal_model* model;
+    cal_plan* plan;
+    cal_state* state;
+    cal_error error;
+    cal_mpi_traffic traffic;
+    double qdd[2][200];
+    if (cal_model_generate("mobile:s=2,l=5,o=9", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2; i++) {
+        cal_machine* serial;
+        int32_t placement[200] = {0};
+        cal_machine_serial(0, &serial, &error);
+        for (int j = 0; j < cal_model_joint_count(model); j++) placement[j] = j % size;
+        if (cal_plan_create_placed(model, "aba", i ? machine : serial, i ? placement : NULL, &plan, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+        cal_state_create(plan, &state);
+        cal_plan_execute(plan, state, &error);
+        cal_state_get(state, CAL_QDD, qdd[i]);
+        if (i == 1) {
+            expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_OK && (size == 1) == (traffic.messages == 0), "messages", "traffic");
+        } else {
+            expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_BAD_ARGUMENT, "traffic of a serial plan", "refused");
+        }
+        cal_state_destroy(state);
+        cal_plan_destroy(plan);
+        cal_machine_destroy(serial);
+    }
+    expect(memcmp(qdd[0], qdd[1], sizeof(double) * (size_t)cal_model_v_count(model)) == 0, "accelerations differ", "forward");
+    cal_model_destroy(model);
+}
+
+// A model that differs on the last rank is an error on every rank, and nobody hangs.
+static void disagreement(cal_machine* machine) {
+    cal_model* model;
+    cal_plan* plan;
+    cal_error error = {.text = ""};
+    if (size == 1) return;
+    if (cal_model_generate(rank == size - 1 ? "chain:n=5" : "chain:n=4", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    const cal_status status = cal_plan_create(model, "aba", machine, &plan, &error);
+    expect(status == CAL_BAD_MODEL && strstr(error.text, "differs between ranks"), "unequal models", error.text);
+    cal_model_destroy(model);
+}
+
+int main(int argc, char** argv) {
+    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman", "figure:dof=48", "humanoid", "random:n=60,seed=11"};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    cal_machine* machine;
+    cal_error error;
+    if (cal_machine_mpi(MPI_COMM_WORLD, 0, &machine, &error) != CAL_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) same_bits(models[i], "gear", "aba", machine);
+    for (int i = 0; cal_solver_name(i); i++) same_bits("mobile:s=2,l=2,o=4", cal_solver_name(i), "aba", machine);
+    same_bits("stickman", "gear", "armstrong", machine);
+    forward(machine);
+    disagreement(machine);
+    cal_machine_destroy(machine);
+    if (rank == 0) printf("%d passed, %d failed\n", failures == 0, failures);
+    MPI_Finalize();
+    return failures != 0;
+}

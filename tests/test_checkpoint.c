@@ -1,0 +1,435 @@
+// Checkpoints: a simulation that was written down and read back goes on to the same bits, on any machine; a file that does
+// not fit is refused and changes nothing; a file that cannot be written leaves the old one alone.
+#define _XOPEN_SOURCE 700
+#include "support.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static const double END = 0.4;
+
+static char folder[] = "/tmp/calder-checkpoint-XXXXXX";
+static char path[64];
+
+// --- Simulations on machines -----------------------------------------------------------------------------------------
+
+typedef struct subject {
+    cal_machine* machine;
+    cal_sim* sim;
+} subject;
+
+// workers = 0: the serial machine.
+static cal_machine* make_machine(int lanes, int workers) {
+    cal_machine* machine = NULL;
+    cal_threads_def def = cal_default_threads_def();
+    def.lanes = lanes;
+    def.workers = workers;
+    const cal_status status =
+        workers ? cal_machine_threads(&def, &machine, NULL) : cal_machine_serial(lanes, &machine, NULL);
+    assert_int_equal(status, CAL_OK);
+    return machine;
+}
+
+// Begins away from rest: a figure that only falls would need no steps.
+static subject open_subject(const cal_model* model, const cal_sim_def* like, int lanes, int workers) {
+    subject s = {make_machine(lanes, workers), NULL};
+    cal_sim_def def = *like;
+    cal_error error;
+    def.machine = s.machine;
+    if (cal_sim_create(model, &def, &s.sim, &error)) fail_msg("%s", error.text);
+    cal_test_motion motion = cal_test_random_motion(model, 11);
+    assert_int_equal(cal_sim_set(s.sim, 0, motion.q, motion.v, NULL), CAL_OK);
+    cal_test_motion_free(&motion);
+    return s;
+}
+
+static subject open_simply(const cal_model* model, const char* solver) {
+    cal_sim_def def = cal_default_sim_def();
+    def.solver = solver;
+    return open_subject(model, &def, 1, 0);
+}
+
+static void close_subject(subject* s) {
+    cal_sim_destroy(s->sim);
+    cal_machine_destroy(s->machine);
+}
+
+static void advance(const subject* s, double time) {
+    cal_error error;
+    if (cal_sim_advance(s->sim, time, &error)) fail_msg("%s", error.text);
+}
+
+static void save(const subject* s) {
+    cal_error error;
+    if (cal_sim_save(s->sim, path, &error)) fail_msg("%s", error.text);
+}
+
+static void load(const subject* s) {
+    cal_error error;
+    if (cal_sim_load(s->sim, path, &error)) fail_msg("%s", error.text);
+}
+
+static void expect_equal(const subject* a, const subject* b, const char* model, const char* solver, double time) {
+    cal_sim_report of_a, of_b;
+    cal_sim_get_report(a->sim, &of_a);
+    cal_sim_get_report(b->sim, &of_b);
+    if (cal_sim_hash(a->sim) != cal_sim_hash(b->sim))
+        fail_msg("%s, %s, saved at %g: other bits at %g", model, solver, time, cal_sim_time(a->sim));
+    if (of_a.evaluations != of_b.evaluations || of_a.steps != of_b.steps || of_a.rejected != of_b.rejected ||
+        of_a.jacobian_evaluations != of_b.jacobian_evaluations || of_a.step != of_b.step || of_a.order != of_b.order)
+        fail_msg("%s, %s, saved at %g: another report", model, solver, time);
+}
+
+// --- Going on --------------------------------------------------------------------------------------------------------
+
+// Models with lanes that die in the middle of columns, with ball joints and free ones.
+static const char* const models[] = {"mobile:s=2,l=3,o=5", "stickman", "random:n=40,seed=7,joints=ball",
+                                     "random:n=30,seed=5"};
+enum { MODELS = sizeof models / sizeof models[0] };
+
+static void goes_on_to_the_same_bits(void** unused) {
+    (void)unused;
+    const double moments[] = {0, 1e-7, 0.0313, 0.25};
+    const int machines[][2] = {{1, 0}, {4, 0}, {8, 0}, {2, 2}, {1, 3}}; // lanes and workers
+    const int count = cal_best_lanes() == 8 ? 5 : 2;
+    for (int m = 0; m < MODELS; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        for (int i = 0; cal_solver_name(i); i++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = cal_solver_name(i);
+            const bool starts_afresh = strcmp(def.solver, "bdf") == 0;
+            subject whole = open_subject(model, &def, 1, 0);
+            advance(&whole, END);
+            for (int k = 0; k < 4; k++) {
+                const int *from = machines[k % count], *to = machines[(k + 1 + i) % count];
+                subject first = open_subject(model, &def, from[0], from[1]);
+                subject second = open_subject(model, &def, to[0], to[1]);
+                advance(&second, 0.02); // something to forget
+                advance(&first, moments[k]);
+                save(&first);
+                load(&second);
+                expect_equal(&first, &second, models[m], def.solver, moments[k]);
+                advance(&first, END);
+                advance(&second, 0.7 * END);
+                advance(&second, END);
+                expect_equal(&first, &second, models[m], def.solver, moments[k]);
+                if (!starts_afresh) expect_equal(&whole, &first, models[m], def.solver, moments[k]);
+                close_subject(&first);
+                close_subject(&second);
+            }
+            close_subject(&whole);
+        }
+        cal_model_destroy(model);
+    }
+}
+
+// An advance that meets its limit of evaluations stops anywhere inside an attempt at a step.
+static void goes_on_inside_a_step(void** unused) {
+    (void)unused;
+    const int widest = cal_best_lanes();
+    for (int m = 0; m < MODELS; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        for (int i = 0; cal_solver_name(i); i++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = cal_solver_name(i);
+            def.relative = 1e-6;
+            if (strcmp(def.solver, "bdf") == 0) continue;
+            subject whole = open_subject(model, &def, widest, 0);
+            advance(&whole, END);
+            for (int limit = 1; limit <= 14; limit++) {
+                def.evaluation_limit = limit;
+                subject first = open_subject(model, &def, 1, 0);
+                assert_int_equal(cal_sim_advance(first.sim, END, NULL), CAL_NOT_CONVERGED);
+                save(&first);
+                close_subject(&first);
+                def.evaluation_limit = 0;
+                subject second = open_subject(model, &def, widest, 0);
+                load(&second);
+                advance(&second, END);
+                expect_equal(&whole, &second, models[m], def.solver, limit);
+                close_subject(&second);
+            }
+            close_subject(&whole);
+        }
+        cal_model_destroy(model);
+    }
+}
+
+// What the user set is part of it: forces, controls, pushes.
+static void keeps_what_drives_it(void** unused) {
+    (void)unused;
+    cal_model* plain = cal_test_model("humanoid");
+    cal_model* model = cal_test_dress(plain, 5);
+    cal_test_motion motion = cal_test_random_motion(model, 3);
+    subject first = open_simply(model, "gear"), second = open_simply(model, "gear");
+    const double force[3] = {3, -2, 1}, torque[3] = {0.1, 0.2, -0.3}, point[3] = {0.1, 0, 0.2};
+    assert_int_equal(cal_sim_set(first.sim, 1.5, motion.q, motion.v, NULL), CAL_OK);
+    assert_int_equal(cal_sim_drive(first.sim, motion.tau, motion.control, NULL), CAL_OK);
+    for (int body = 1; body < 5; body++) assert_int_equal(cal_sim_push(first.sim, body, force, torque, point), CAL_OK);
+    advance(&first, 1.6);
+    save(&first);
+    load(&second);
+    assert_true(cal_sim_time(second.sim) == 1.6);
+    advance(&first, 1.9);
+    advance(&second, 1.9);
+    expect_equal(&first, &second, "humanoid", "gear", 1.6);
+    // And it can be changed afterwards.
+    const subject both[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cal_sim_push(both[i].sim, 3, force, torque, point), CAL_OK);
+        advance(&both[i], 2);
+        assert_int_equal(cal_sim_release(both[i].sim), CAL_OK);
+        advance(&both[i], 2.1);
+    }
+    expect_equal(&first, &second, "humanoid", "gear", 1.6);
+    close_subject(&first);
+    close_subject(&second);
+    cal_test_motion_free(&motion);
+    cal_model_destroy(model);
+    cal_model_destroy(plain);
+}
+
+// --- Refusing --------------------------------------------------------------------------------------------------------
+
+// Loading fails with these words, and the simulation goes on as if nothing had been tried.
+static void expect_refusal(const cal_model* model, const cal_sim_def* def, const char* words) {
+    subject tried = open_subject(model, def, 1, 0), other = open_subject(model, def, 1, 0);
+    cal_error error = {CAL_OK, ""};
+    advance(&tried, 0.1);
+    advance(&other, 0.1);
+    assert_int_not_equal(cal_sim_load(tried.sim, path, &error), CAL_OK);
+    if (!strstr(error.text, words)) fail_msg("'%s' is missing in: %s", words, error.text);
+    if (!strstr(error.text, path)) fail_msg("no file is named in: %s", error.text);
+    expect_equal(&tried, &other, words, def->solver, 0.1);
+    advance(&tried, 0.2);
+    advance(&other, 0.2);
+    expect_equal(&tried, &other, words, def->solver, 0.1);
+    close_subject(&tried);
+    close_subject(&other);
+}
+
+static void refuses_what_belongs_to_another_simulation(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    subject first = open_simply(model, "gear");
+    advance(&first, 0.3);
+    save(&first);
+    close_subject(&first);
+    const cal_sim_def good = cal_default_sim_def();
+    cal_sim_def def = good;
+    def.solver = "rkf";
+    expect_refusal(model, &def, "solver 'gear'; this simulation uses 'rkf'");
+    def = good, def.algorithm = "armstrong";
+    expect_refusal(model, &def, "algorithm 'aba'");
+    def = good, def.relative = def.absolute = 1e-5;
+    expect_refusal(model, &def, "relative tolerance 0.0001");
+    def = good, def.absolute = 1e-6;
+    expect_refusal(model, &def, "absolute tolerance");
+    def = good, def.step = 0.002;
+    expect_refusal(model, &def, "step");
+    def = good, def.largest_step = 0.1;
+    expect_refusal(model, &def, "largest step");
+    def = good, def.largest_order = 5;
+    expect_refusal(model, &def, "largest order");
+    cal_model* larger = cal_test_model("chain:n=13");
+    expect_refusal(larger, &good, "another model: 12 bodies");
+    cal_model_destroy(larger);
+    cal_model* dressed = cal_test_dress(model, 1);
+    expect_refusal(dressed, &good, "another model: as many bodies");
+    cal_model_destroy(dressed);
+    cal_model_destroy(model);
+}
+
+static unsigned char* read_all(const char* name, size_t* size) {
+    FILE* file = fopen(name, "rb");
+    assert_non_null(file);
+    unsigned char* bytes = malloc(1 << 22);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 1 << 22, file);
+    assert_true(*size < 1 << 22);
+    fclose(file);
+    return bytes;
+}
+
+static void write_all(const void* bytes, size_t size) {
+    FILE* file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void refuses_what_is_damaged(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    const cal_sim_def def = cal_default_sim_def();
+    subject first = open_simply(model, "gear");
+    advance(&first, 0.3);
+    save(&first);
+    close_subject(&first);
+    size_t size;
+    unsigned char* bytes = read_all(path, &size);
+    const size_t ends[] = {15, 16, 24, size / 2, size / 2 + 3, size - 9, size - 8, size - 1};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        write_all(bytes, ends[i]);
+        expect_refusal(model, &def, "cut off or damaged");
+    }
+    for (size_t at = 8; at < size; at += 1 + size / 23) {
+        bytes[at] ^= 0x10;
+        write_all(bytes, size);
+        expect_refusal(model, &def, "cut off or damaged");
+        bytes[at] ^= 0x10;
+    }
+    free(bytes);
+    write_all("", 0);
+    expect_refusal(model, &def, "not a checkpoint");
+    write_all("time,hip.q,hip.v\n0,1,2\n", 23);
+    expect_refusal(model, &def, "not a checkpoint");
+    assert_int_equal(unlink(path), 0);
+    expect_refusal(model, &def, "No such file");
+    assert_int_equal(mkdir(path, 0777), 0);
+    expect_refusal(model, &def, "directory");
+    assert_int_equal(rmdir(path), 0);
+    cal_model_destroy(model);
+}
+
+// --- Failing ---------------------------------------------------------------------------------------------------------
+
+static int count_files(void) {
+    DIR* list = opendir(folder);
+    assert_non_null(list);
+    int count = 0;
+    for (const struct dirent* entry; (entry = readdir(list));) count += entry->d_name[0] != '.';
+    closedir(list);
+    return count;
+}
+
+// A limit on the size of files stands for a full disk.
+static void leaves_the_old_file_when_the_disk_is_full(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    subject s = open_simply(model, "gear"), other = open_simply(model, "gear");
+    cal_error error = {CAL_OK, ""};
+    advance(&s, 0.1);
+    advance(&other, 0.1);
+    save(&s);
+    size_t before, after;
+    unsigned char* old = read_all(path, &before);
+    advance(&s, 0.2);
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {before / 2, limit.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const cal_status status = cal_sim_save(s.sim, path, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_not_equal(status, CAL_OK);
+    assert_non_null(strstr(error.text, path));
+    unsigned char* now = read_all(path, &after);
+    assert_int_equal(before, after);
+    assert_memory_equal(old, now, before);
+    assert_int_equal(count_files(), 1);
+    // The simulation does not mind.
+    advance(&s, 0.3);
+    advance(&other, 0.3);
+    expect_equal(&s, &other, "stickman", "gear", 0.2);
+    free(old);
+    free(now);
+    close_subject(&s);
+    close_subject(&other);
+    cal_model_destroy(model);
+}
+
+static void tells_when_a_place_cannot_be_written(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("chain:n=3");
+    subject s = open_simply(model, "gear");
+    char nowhere[96];
+    cal_error error = {CAL_OK, ""};
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere/run.checkpoint", folder);
+    assert_int_not_equal(cal_sim_save(s.sim, nowhere, &error), CAL_OK);
+    assert_non_null(strstr(error.text, nowhere));
+    const int files = count_files();
+    assert_int_not_equal(cal_sim_save(s.sim, folder, &error), CAL_OK);
+    assert_non_null(strstr(error.text, folder));
+    assert_int_equal(count_files(), files);
+    close_subject(&s);
+    cal_model_destroy(model);
+}
+
+// Whichever allocation fails, nothing is changed and nothing is lost.
+static void survives_a_lack_of_memory(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    const double force[3] = {3, -2, 1}, torque[3] = {0}, point[3] = {0};
+    subject first = open_simply(model, "gear"), second = open_simply(model, "gear"), other = open_simply(model, "gear");
+    assert_int_equal(cal_sim_push(first.sim, 2, force, torque, point), CAL_OK);
+    advance(&first, 0.1);
+    advance(&second, 0.05);
+    advance(&other, 0.05);
+    cal_status status = CAL_NO_MEMORY;
+    for (int after = 0; status != CAL_OK; after++) {
+        const int64_t live = cal_live_allocations();
+        cal_fail_allocation(after);
+        status = cal_sim_save(first.sim, path, NULL);
+        cal_fail_allocation(-1);
+        assert_int_equal(cal_live_allocations(), live);
+    }
+    int failures = 0;
+    for (status = CAL_NO_MEMORY; status != CAL_OK; failures++) {
+        const int64_t live = cal_live_allocations();
+        cal_fail_allocation(failures);
+        status = cal_sim_load(second.sim, path, NULL);
+        cal_fail_allocation(-1);
+        if (status == CAL_OK) break;
+        assert_int_equal(status, CAL_NO_MEMORY);
+        assert_int_equal(cal_live_allocations(), live);
+        advance(&second, 0.05 + 0.001 * (failures + 1));
+        advance(&other, 0.05 + 0.001 * (failures + 1));
+        expect_equal(&second, &other, "stickman", "gear", failures);
+    }
+    assert_true(failures > 5);
+    advance(&first, 0.3);
+    advance(&second, 0.3);
+    expect_equal(&first, &second, "stickman", "gear", 0.1);
+    close_subject(&first);
+    close_subject(&second);
+    close_subject(&other);
+    cal_model_destroy(model);
+}
+
+static int create_folder(void** unused) {
+    (void)unused;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/run.checkpoint", folder);
+    return 0;
+}
+
+static int remove_folder(void** unused) {
+    (void)unused;
+    unlink(path);
+    return rmdir(folder); // fails where something was left behind
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(goes_on_to_the_same_bits),
+        cmocka_unit_test(goes_on_inside_a_step),
+        cmocka_unit_test(keeps_what_drives_it),
+        cmocka_unit_test(refuses_what_belongs_to_another_simulation),
+        cmocka_unit_test(refuses_what_is_damaged),
+        cmocka_unit_test(leaves_the_old_file_when_the_disk_is_full),
+        cmocka_unit_test(tells_when_a_place_cannot_be_written),
+        cmocka_unit_test(survives_a_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, create_folder, remove_folder);
+}

@@ -1,0 +1,209 @@
+// One answer on every machine: threads give the bits of one core, whatever their number and whoever computes what.
+#include "base/random.h"
+#include "support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40",     "tree:height=4,fanout=3,joint=ball", "stickman",
+                                     "figure:dof=48",      "humanoid",       "random:n=60,seed=11",               "random:n=60,seed=12"};
+enum { MODEL_COUNT = sizeof models / sizeof models[0] };
+
+static cal_machine* make_threads(int workers, int lanes) {
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine;
+    cal_error error;
+    def.workers = workers;
+    def.lanes = lanes;
+    if (cal_machine_threads(&def, &machine, &error) != CAL_OK) fail_msg("%s", error.text);
+    return machine;
+}
+
+static uint64_t run(const cal_model* model, const char* solver, cal_machine* machine, const int32_t* placement) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim;
+    cal_error error;
+    def.solver = solver;
+    def.machine = machine;
+    def.processor_of_joint = placement;
+    def.relative = 1e-3;
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, 0.02, &error) != CAL_OK) fail_msg("%s: %s", solver, error.text);
+    const uint64_t hash = cal_sim_hash(sim);
+    cal_sim_destroy(sim);
+    return hash;
+}
+
+// Any joint on any processor: much worse than any sensible choice.
+static int32_t* scatter_joints(const cal_model* model, int processors, uint64_t seed) {
+    const int count = cal_model_joint_count(model);
+    int32_t* placement = malloc((size_t)count * sizeof *placement);
+    cal_random random = {seed};
+    for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, processors);
+    return placement;
+}
+
+static void test_threads_give_the_bits_of_one_core(void** state) {
+    (void)state;
+    for (int m = 0; m < MODEL_COUNT; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        const uint64_t alone = run(model, "gear", NULL, NULL);
+        for (int workers = 1; workers <= 5; workers++) {
+            cal_machine* machine = make_threads(workers, 0);
+            assert_int_equal(alone, run(model, "gear", machine, NULL));
+            cal_machine_destroy(machine);
+        }
+        cal_model_destroy(model);
+    }
+}
+
+static void test_any_placement_gives_the_bits_of_one_core(void** state) {
+    (void)state;
+    for (int m = 0; m < MODEL_COUNT; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        const uint64_t alone = run(model, "rk4", NULL, NULL);
+        for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) {
+            cal_machine* machine = make_threads(3, lanes);
+            int32_t* placement = scatter_joints(model, 3, (uint64_t)(m + lanes));
+            assert_int_equal(alone, run(model, "rk4", machine, placement));
+            free(placement);
+            cal_machine_destroy(machine);
+        }
+        cal_model_destroy(model);
+    }
+}
+
+static void test_every_solver_gives_the_bits_of_one_core(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=5");
+    cal_machine* machine = make_threads(3, 0);
+    int32_t* placement = scatter_joints(model, 3, 5);
+    for (int i = 0; cal_solver_name(i); i++)
+        assert_int_equal(run(model, cal_solver_name(i), NULL, NULL), run(model, cal_solver_name(i), machine, placement));
+    free(placement);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
+static void bend(cal_force_context* context, void* user) {
+    (void)user;
+    for (int i = 0; i < cal_model_v_count(context->model); i++) context->tau[i] += 0.1 * context->time - 0.2 * context->v[i];
+}
+
+static void test_forces_of_every_kind_act_on_threads(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("random:n=40,seed=21");
+    cal_machine* machine = make_threads(2, 0);
+    int32_t* placement = scatter_joints(model, 2, 9);
+    uint64_t hash[2];
+    for (int i = 0; i < 2; i++) {
+        const double force[3] = {1.0, 2.0, 3.0}, torque[3] = {0.1, 0.0, 0.0}, point[3] = {0.0, 0.1, 0.0};
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim;
+        cal_error error;
+        def.force = bend;
+        def.machine = i ? machine : NULL;
+        def.processor_of_joint = i ? placement : NULL;
+        assert_int_equal(CAL_OK, cal_sim_create(model, &def, &sim, &error));
+        assert_int_equal(CAL_OK, cal_sim_push(sim, cal_model_body_count(model) - 1, force, torque, point));
+        assert_int_equal(CAL_OK, cal_sim_advance(sim, 0.05, &error));
+        hash[i] = cal_sim_hash(sim);
+        cal_sim_destroy(sim);
+    }
+    assert_int_equal(hash[0], hash[1]);
+    free(placement);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
+// A user's own threads: one for each task, started and joined each time.
+typedef struct task {
+    void (*function)(void*, int);
+    void* argument;
+    int index;
+} task;
+
+static void* run_one(void* argument) {
+    const task* own = argument;
+    own->function(own->argument, own->index);
+    return NULL;
+}
+
+static void run_tasks(void* user, int count, void (*function)(void*, int), void* argument) {
+    pthread_t threads[8];
+    task tasks[8];
+    assert_true(count <= 8);
+    ++*(int*)user;
+    for (int i = 0; i < count; i++) {
+        tasks[i] = (task){function, argument, i};
+        assert_int_equal(0, pthread_create(&threads[i], NULL, run_one, &tasks[i]));
+    }
+    for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+}
+
+static void test_a_users_own_threads_do_the_work(void** state) {
+    (void)state;
+    int calls = 0;
+    cal_model* model = cal_test_model("mobile:s=3,l=3,o=4");
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine;
+    cal_error error;
+    def.workers = 3;
+    def.runner = run_tasks;
+    def.user = &calls;
+    assert_int_equal(CAL_OK, cal_machine_threads(&def, &machine, &error));
+    int32_t* placement = scatter_joints(model, 3, 7);
+    assert_int_equal(run(model, "rk4", NULL, NULL), run(model, "rk4", machine, placement));
+    assert_true(calls > 10);
+    free(placement);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
+static void test_a_small_model_stays_on_one_core(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum");
+    cal_machine* machine = make_threads(4, 0);
+    cal_plan* plan;
+    cal_error error;
+    assert_int_equal(CAL_OK, cal_plan_create(model, "aba", machine, &plan, &error));
+    assert_int_equal(1, cal_plan_processors(plan));
+    cal_plan_destroy(plan);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
+static void test_bad_calls_say_what_is_wrong(void** state) {
+    (void)state;
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_error error;
+    cal_threads_def def = cal_default_threads_def();
+    def.workers = -1;
+    assert_int_equal(CAL_BAD_ARGUMENT, cal_machine_threads(&def, &machine, &error));
+    assert_non_null(strstr(error.text, "-1"));
+    def = (cal_threads_def){.workers = 2};
+    assert_int_equal(CAL_BAD_ARGUMENT, cal_machine_threads(&def, &machine, &error));
+    cal_model* model = cal_test_model("chain:n=3");
+    machine = make_threads(2, 0);
+    const int32_t placement[3] = {0, 2, 1};
+    assert_int_equal(CAL_BAD_ARGUMENT, cal_plan_create_placed(model, "aba", machine, placement, &plan, &error));
+    assert_non_null(strstr(error.text, "processor 2"));
+    assert_null(plan);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_give_the_bits_of_one_core),
+        cmocka_unit_test(test_any_placement_gives_the_bits_of_one_core),
+        cmocka_unit_test(test_every_solver_gives_the_bits_of_one_core),
+        cmocka_unit_test(test_forces_of_every_kind_act_on_threads),
+        cmocka_unit_test(test_a_users_own_threads_do_the_work),
+        cmocka_unit_test(test_a_small_model_stays_on_one_core),
+        cmocka_unit_test(test_bad_calls_say_what_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
