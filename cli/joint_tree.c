@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINES = 60, LABEL_WIDTH = 46, MOST_RANGES = 6 };
+enum { MOST_LINES = 60, LABEL_WIDTH = 52, MOST_RANGES = 6 };
 
 void cal_joint_tree_destroy(cal_joint_tree* tree) {
     free(tree->parent);

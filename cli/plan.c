@@ -117,7 +117,8 @@ static void print_json(const plan* p) {
     cal_json_number(&json, "message_s", p->costs.message);
     cal_json_number(&json, "send_s", p->costs.send);
     cal_json_number(&json, "longest_path_s", cal_model_depth(p->model) * p->costs.compute);
-    cal_json_integer(&json, "useful_processors", fastest_row(p)->used);
+    cal_json_integer(&json, "useful_processors", p->rows[p->count - 1].used);
+    cal_json_integer(&json, "fastest_processors", fastest_row(p)->used);
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < p->count; i++) {
         cal_json_open(&json, NULL, '{');
@@ -160,12 +161,12 @@ static void print_table(const plan* p) {
                100 * r->speedup / r->used);
     }
     const plan_row *best = fastest_row(p), *last = &p->rows[p->count - 1];
-    printf("\n");
-    if (best->used < last->processors)
-        printf("%d of %d processors are of use; a further one would cost more than it saves.\n", best->used,
+    if (last->used < last->processors)
+        printf("\n%d of %d processors are of use: a further one would cost more than it saves.\n", last->used,
                last->processors);
     else
-        printf("All %d processors are of use.\n", best->used);
+        printf("\n%d processor%s %s of use.\n", last->used, last->used == 1 ? "" : "s", last->used == 1 ? "is" : "are");
+    if (best->used < last->used) printf("Already %d give the shortest time.\n", best->used);
     printf("The longest path alone takes %s: no number of processors is faster.\n",
            cal_duration_text(depth * p->costs.compute, text[0], sizeof text[0]));
 }

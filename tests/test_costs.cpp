@@ -23,6 +23,7 @@ static counted operator/(counted a, counted b) { return operations++, counted{a.
 static counted operator-(counted a) { return counted{-a.value}; }
 
 #define CAL_WIDTH 1
+#define CAL_LANES 1
 #define LANE_INLINE static inline
 #define LANE(name) name##_counted
 #define lane counted
@@ -34,6 +35,7 @@ typedef uint64_t lane_bits;
 #define lane_sincos LANE(cal_lane_sincos)
 #include "math/lane_sincos.h"
 #include "math/lane_algebra.h"
+#include "math/lane_memory.h"
 #include "pass/aba_body.h"
 
 // A node's numbers.
@@ -76,6 +78,7 @@ static void stated_operations_are_counted_operations(void**) {
 #undef LANE
 #define LANE(name) name##_counted_once_more
 #include "math/lane_algebra.h"
+#include "math/lane_memory.h"
 #include "pass/armstrong_body.h"
 
 static void stated_operations_of_armstrong_are_counted_operations(void**) {

@@ -40,3 +40,33 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
     STORE(ydot, q, -v3_dot(e, omega));
     store3(ydot, q + 1, v3_fma_cross(e, omega, v3_scale(omega, w)));
 }
+
+// What crosses an edge of the tree is packed, so that it fills few cache lines and goes into a message as it is: component i
+// of lane l is at i · CAL_LANES + l.
+#define slot_store LANE(cal_slot_store)
+#define slot_store3 LANE(cal_slot_store3)
+#define slot_store_columns LANE(cal_slot_store_columns)
+#define slot_store_symmetric LANE(cal_slot_store_symmetric)
+#define slot_load LANE(cal_slot_load)
+#define slot_load3 LANE(cal_slot_load3)
+#define slot_load_columns LANE(cal_slot_load_columns)
+#define slot_load_symmetric LANE(cal_slot_load_symmetric)
+LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
+LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
+LANE_INLINE v3 slot_load3(const double* p, int i) { return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)}; }
+LANE_INLINE void slot_store3(double* p, int i, v3 v) {
+    slot_store(p, i, v.x), slot_store(p, i + 1, v.y), slot_store(p, i + 2, v.z);
+}
+LANE_INLINE m3 slot_load_columns(const double* p, int i) {
+    return (m3){slot_load3(p, i), slot_load3(p, i + 3), slot_load3(p, i + 6)};
+}
+LANE_INLINE void slot_store_columns(double* p, int i, m3 m) {
+    slot_store3(p, i, m.x), slot_store3(p, i + 3, m.y), slot_store3(p, i + 6, m.z);
+}
+LANE_INLINE s3 slot_load_symmetric(const double* p, int i) {
+    const v3 diagonal = slot_load3(p, i), rest = slot_load3(p, i + 3);
+    return (s3){diagonal.x, diagonal.y, diagonal.z, rest.x, rest.y, rest.z};
+}
+LANE_INLINE void slot_store_symmetric(double* p, int i, s3 m) {
+    slot_store3(p, i, (v3){m.xx, m.yy, m.zz}), slot_store3(p, i + 3, (v3){m.xy, m.xz, m.yz});
+}

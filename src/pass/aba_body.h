@@ -1,5 +1,5 @@
 // The articulated-body algorithm of one node, W nodes at a time: the mechanics, without columns or memory management.
-// Include after math/lanes.h and math/lane_algebra.h, once a width; no libc call is in it.
+// Include after math/lanes.h, math/lane_algebra.h and math/lane_memory.h, once a width; no libc call is in it.
 //
 // Notation (Jung, Appendix I; Featherstone). All vectors have the world's axes and each body's own origin, so that moving
 // from child to parent is a translation by d (child's origin as seen from the parent's) and needs no rotation:
@@ -38,31 +38,6 @@ typedef struct articulated {
     v3 n, f;
 } articulated;
 
-// Component i of a block; the lanes of a block are CAL_WIDTH doubles, of which this width reads CAL_LANES.
-#define memory LANE(cal_lane_memory)
-typedef lane memory __attribute__((may_alias));
-#define LOAD(p, i) (*(const memory*)((p) + (i) * CAL_WIDTH))
-#define STORE(p, i, value) (*(memory*)((p) + (i) * CAL_WIDTH) = (value))
-#define load3 LANE(cal_load3)
-#define store3 LANE(cal_store3)
-#define load_columns LANE(cal_load_columns)
-#define load_symmetric LANE(cal_load_symmetric)
-#define store_symmetric LANE(cal_store_symmetric)
-LANE_INLINE v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
-LANE_INLINE void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
-LANE_INLINE m3 load_columns(const double* p, int i) {
-    return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)};
-}
-#define store_columns LANE(cal_store_columns)
-LANE_INLINE void store_columns(double* p, int i, m3 m) { store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z); }
-LANE_INLINE s3 load_symmetric(const double* p, int i) {
-    return (s3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2), LOAD(p, i + 3), LOAD(p, i + 4), LOAD(p, i + 5)};
-}
-LANE_INLINE void store_symmetric(double* p, int i, s3 m) {
-    STORE(p, i, m.xx), STORE(p, i + 1, m.yy), STORE(p, i + 2, m.zz);
-    STORE(p, i + 3, m.xy), STORE(p, i + 4, m.xz), STORE(p, i + 5, m.yz);
-}
-
 // What a node keeps between the walks, by kind. One degree: z, d, g = D⁻¹U at the parent's origin (torque, force), k = D⁻¹u.
 // Ball: d, E, k, G = U D⁻¹ (torque columns, force columns). Free: E, δα, δa.
 enum { LANE(RECORD_Z) = 0, LANE(RECORD_D) = 3, LANE(RECORD_G) = 6, LANE(RECORD_K) = 12, LANE(RECORD_ONE) = 13 };
@@ -78,12 +53,6 @@ enum { LANE(FREE_E) = 0, LANE(FREE_AL) = 9, LANE(FREE_A) = 12, LANE(RECORD_FREE)
 // What it keeps from the way down to the way up: Θ, h, n⁰, f⁰.
 enum { LANE(SCRATCH_T) = 0, LANE(SCRATCH_H) = 6, LANE(SCRATCH_N) = 9, LANE(SCRATCH_F) = 12 };
 
-// Rotation constants are rows in memory.
-#define load_rotation LANE(cal_load_rotation)
-LANE_INLINE m3 load_rotation(const double* p) {
-    return (m3){{LOAD(p, 0), LOAD(p, 3), LOAD(p, 6)}, {LOAD(p, 1), LOAD(p, 4), LOAD(p, 7)}, {LOAD(p, 2), LOAD(p, 5), LOAD(p, 8)}};
-}
-
 #define spin_matrix LANE(cal_spin_matrix)
 LANE_INLINE m3 spin_matrix(v3 w, v3 al) {
     const lane xx = w.x * w.x, yy = w.y * w.y, zz = w.z * w.z;
@@ -97,7 +66,7 @@ LANE_INLINE m3 spin_matrix(v3 w, v3 al) {
 LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
     lane s, c;
     lane_sincos(q, &s, &c);
-    const m3 R = load_rotation(constants);
+    const m3 R = load_rows(constants, CAL_CONSTANT_ROTATION);
     return (m3){v3_fma_scale(R.y, s, v3_scale(R.x, c)),
                 (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)}, R.z};
 }
@@ -166,13 +135,13 @@ LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* co
         store3(record, LANE(RECORD_D), d);
     } else if (kind == CAL_PRISMATIC) {
         const v3 r0 = m3_times(m->E, r);
-        m->E = m3_product(m->E, load_rotation(constants));
+        m->E = m3_product(m->E, load_rows(constants, CAL_CONSTANT_ROTATION));
         const v3 z = m->E.z, d = v3_fma_scale(z, LOAD(y, 0), r0), zv = v3_scale(z, LOAD(y, 1) + LOAD(y, 1));
         m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, d)));
         store3(record, LANE(RECORD_Z), z);
         store3(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
-        const m3 L = m3_product(load_rotation(constants), m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+        const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION), m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
         const v3 d = m3_times(m->E, r);
         m->E = m3_product(m->E, L);
         const v3 relative = m3_times(m->E, load3(y, 4));
@@ -331,7 +300,6 @@ LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const doub
         STORE(ydot, 1, qdd);
         return;
     }
-    const lane half = lane_set(0.5);
     const int q = kind == CAL_BALL ? 0 : 3, v = kind == CAL_BALL ? 4 : 10;
     if (kind == CAL_BALL) {
         const v3 turn = m3_transpose_times(load_columns(record, LANE(BALL_N)), *al);
@@ -347,8 +315,5 @@ LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const doub
         store3(ydot, 7, *a);
         store3(ydot, v, m3_transpose_times(load_columns(record, LANE(FREE_E)), *al));
     }
-    const lane w = half * LOAD(y, q);
-    const v3 e = v3_scale(load3(y, q + 1), half), omega = load3(y, v);
-    STORE(ydot, q, -v3_dot(e, omega));
-    store3(ydot, q + 1, v3_fma_cross(e, omega, v3_scale(omega, w)));
+    store_turning(y, q, v, ydot);
 }

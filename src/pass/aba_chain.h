@@ -52,7 +52,7 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
     double(*swing)[2 * CAL_WIDTH] = trail + 12, (*pull)[2 * CAL_WIDTH] = trail + 15;
     const double* slot = parent_end(context, column);
     for (int i = 0; i < CAL_DOWN_COUNT; i++)
-        trail[i][CAL_WIDTH - 1] = slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+        trail[i][CAL_WIDTH - 1] = slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
     place at = find_place(context, column, CAL_REVOLUTE, record, 0);
     for (int block = 0; block < column->block_count; block++) {
         at = find_place(context, column, CAL_REVOLUTE, record, block);

@@ -16,13 +16,13 @@ LANE_INLINE motion load_motion(const cal_context* context, const cal_column* col
 LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
-    store_columns(end, 0, m->E);
-    store3(end, 9, m->w), store3(end, 12, m->al), store3(end, 15, m->a);
+    slot_store_columns(end, 0, m->E);
+    slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
     double* sum = end + CAL_DOWN_COUNT * CAL_WIDTH;
-    store_symmetric(sum, 0, I.T), store_columns(sum, 6, I.H), store_symmetric(sum, 15, I.M);
-    store3(sum, 21, I.n), store3(sum, 24, I.f);
+    slot_store_symmetric(sum, 0, I.T), slot_store_columns(sum, 6, I.H), slot_store_symmetric(sum, 15, I.M);
+    slot_store3(sum, 21, I.n), slot_store3(sum, 24, I.f);
 }
 
 #define outbound_run LANE(outbound_run)
@@ -53,8 +53,8 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     if (column->child_count > 0) {
         const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-        I.T = load_symmetric(sum, 0), I.H = load_columns(sum, 6), I.M = load_symmetric(sum, 15);
-        I.n = load3(sum, 21), I.f = load3(sum, 24);
+        I.T = slot_load_symmetric(sum, 0), I.H = slot_load_columns(sum, 6), I.M = slot_load_symmetric(sum, 15);
+        I.n = slot_load3(sum, 21), I.f = slot_load3(sum, 24);
     } else {
         add_own(&I, at.constants, at.scratch);
     }
@@ -66,8 +66,8 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     }
     if (column->parent < 0) return;
     double* up = context->scratch + column->up_slot;
-    store_symmetric(up, 0, I.T), store_columns(up, 6, I.H), store_symmetric(up, 15, I.M);
-    store3(up, 21, I.n), store3(up, 24, I.f);
+    slot_store_symmetric(up, 0, I.T), slot_store_columns(up, 6, I.H), slot_store_symmetric(up, 15, I.M);
+    slot_store3(up, 21, I.n), slot_store3(up, 24, I.f);
 }
 
 static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
@@ -94,7 +94,7 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context,
     }
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
-    store3(end, 0, al), store3(end, 3, a);
+    slot_store3(end, 0, al), slot_store3(end, 3, a);
 }
 
 static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {

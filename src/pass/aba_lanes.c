@@ -42,13 +42,13 @@ void KERNEL(cal_aba_pull)(const cal_context* context, int index) {
     const cal_column* parent = &context->layout->columns[column->parent];
     const double* from = context->scratch + column->up_slot;
     double* to = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-    if (column->aligned && column->lanes == CAL_WIDTH && parent->lanes == CAL_WIDTH) {
-        for (int i = 0; i < CAL_UP_COUNT * CAL_WIDTH; i++) to[i] += from[i];
+    if (column->aligned && column->lanes == parent->lanes) {
+        for (int i = 0; i < CAL_UP_COUNT * column->lanes; i++) to[i] += from[i];
         return;
     }
     for (int k = 0; k < column->pull_count; k++) {
         const int l = column->pull_order[k];
         double* own = to + column->parent_lane[l];
-        for (int i = 0; i < CAL_UP_COUNT; i++) own[i * CAL_WIDTH] += from[i * CAL_WIDTH + l];
+        for (int i = 0; i < CAL_UP_COUNT; i++) own[i * parent->lanes] += from[i * column->lanes + l];
     }
 }

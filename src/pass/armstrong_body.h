@@ -34,7 +34,6 @@
 //   J* += W l~ + Y l~ + (Y l~)ᵀ − P    C += W + Y    g* += R g′ + l × f″ + Y a_c
 //
 // Functions come in the paper's bands: those whose results the paper lets grow old for ν steps are marked slow.
-#include "math/lane_memory.h"
 
 #define posture LANE(cal_posture)
 #define answers LANE(cal_answers)

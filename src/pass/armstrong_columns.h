@@ -6,12 +6,12 @@ LANE_INLINE void leave_posture(const cal_context* context, const cal_column* col
                                const place* last) {
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
-    store_columns(end, 0, p->R_I), store3(end, 9, p->w);
+    slot_store_columns(end, 0, p->R_I), slot_store3(end, 9, p->w);
     answers s = {0};
     begin_answers(&s, last->constants, last->scratch);
     double* sum = end + CAL_DOWN_COUNT * CAL_WIDTH;
-    store_symmetric(sum, 0, s.J), store_columns(sum, 6, s.C), store_symmetric(sum, 15, s.M);
-    store3(sum, 21, s.g), store3(sum, 24, s.f);
+    slot_store_symmetric(sum, 0, s.J), slot_store_columns(sum, 6, s.C), slot_store_symmetric(sum, 15, s.M);
+    slot_store3(sum, 21, s.g), slot_store3(sum, 24, s.f);
 }
 
 #define control_run LANE(control_run)
@@ -45,8 +45,8 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, const cal_context* cont
     place at = find_place(context, column, kind, cal_armstrong_record(kind), i);
     if (column->child_count > 0) {
         const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-        s.J = load_symmetric(sum, 0), s.C = load_columns(sum, 6), s.M = load_symmetric(sum, 15);
-        s.g = load3(sum, 21), s.f = load3(sum, 24);
+        s.J = slot_load_symmetric(sum, 0), s.C = slot_load_columns(sum, 6), s.M = slot_load_symmetric(sum, 15);
+        s.g = slot_load3(sum, 21), s.f = slot_load3(sum, 24);
     } else {
         begin_answers(&s, at.constants, at.scratch);
     }
@@ -58,8 +58,8 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, const cal_context* cont
     }
     if (column->parent < 0) return;
     double* up = context->scratch + column->up_slot;
-    store_symmetric(up, 0, s.J), store_columns(up, 6, s.C), store_symmetric(up, 15, s.M);
-    store3(up, 21, s.g), store3(up, 24, s.f);
+    slot_store_symmetric(up, 0, s.J), slot_store_columns(up, 6, s.C), slot_store_symmetric(up, 15, s.M);
+    slot_store3(up, 21, s.g), slot_store3(up, 24, s.f);
 }
 
 static void LANE(coefficients_column)(const cal_context* context, const cal_column* column) {
@@ -85,7 +85,7 @@ LANE_INLINE void advance_run(int kind, bool rotors, const cal_context* context, 
     }
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
-    store3(end, 0, wd), store3(end, 3, a);
+    slot_store3(end, 0, wd), slot_store3(end, 3, a);
 }
 
 static void LANE(advance_column)(const cal_context* context, const cal_column* column) {

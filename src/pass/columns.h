@@ -50,12 +50,12 @@ LANE_INLINE const double* parent_end(const cal_context* context, const cal_colum
 #define from_parent LANE(cal_from_parent)
 LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
 #if CAL_LANES == 1
-    return slot[i * CAL_WIDTH + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+    return slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
 #else
-    if (column->aligned) return LOAD(slot, i);
+    if (column->aligned && column->parent_lanes == CAL_LANES) return slot_load(slot, i);
     lane out;
     for (int l = 0; l < CAL_LANES; l++)
-        out[l] = slot[i * CAL_WIDTH + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
+        out[l] = slot[i * column->parent_lanes + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
     return out;
 #endif
 }

@@ -5,6 +5,7 @@
 #define CAL_LANES 1
 #include "math/lanes.h"
 #include "math/lane_algebra.h"
+#include "math/lane_memory.h"
 #include CAL_BODY
 #include "pass/columns.h"
 #include CAL_COLUMNS
@@ -13,6 +14,7 @@
 #define CAL_LANES 4
 #include "math/lanes.h"
 #include "math/lane_algebra.h"
+#include "math/lane_memory.h"
 #include CAL_BODY
 #include "pass/columns.h"
 #include CAL_COLUMNS
@@ -22,6 +24,7 @@
 #define CAL_LANES CAL_WIDTH
 #include "math/lanes.h"
 #include "math/lane_algebra.h"
+#include "math/lane_memory.h"
 #include CAL_BODY
 #include "pass/columns.h"
 #include CAL_COLUMNS

@@ -20,7 +20,7 @@ static double* end_sums(const cal_context* context, int column) {
 }
 
 void cal_sums_end(const cal_context* context, double* sums) {
-    for (int k = 0; k < context->solver_ops->sum_count; k++) sums[k] = end_sums(context, -1)[k * context->layout->width];
+    for (int k = 0; k < context->solver_ops->sum_count; k++) sums[k] = end_sums(context, -1)[k];
 }
 
 void cal_sums_add(const cal_context* context, int index) {
@@ -29,7 +29,10 @@ void cal_sums_add(const cal_context* context, int index) {
     const cal_solver_ops* ops = context->solver_ops;
     const int width = layout->width, count = ops->sum_count;
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES] = {0};
-    if (column->child_count > 0) memcpy(sums, end_sums(context, index), sizeof(double) * (size_t)(count * width));
+    if (column->child_count > 0)
+        for (int k = 0; k < count; k++)
+            for (int lane = 0; lane < column->lanes; lane++)
+                sums[k * width + lane] = end_sums(context, index)[k * column->lanes + lane];
     for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
         ops->follow_up(context->solver, column, block, shares);
         if (!column->is_long) {
@@ -42,20 +45,22 @@ void cal_sums_add(const cal_context* context, int index) {
         for (int lane = (live < width ? live : width) - 1; lane >= 0; lane--)
             for (int k = 0; k < count; k++) sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
     }
-    memcpy(context->scratch + column->up_slot, sums, sizeof(double) * (size_t)(count * width));
+    for (int k = 0; k < count; k++)
+        for (int lane = 0; lane < column->lanes; lane++)
+            context->scratch[column->up_slot + (size_t)(k * column->lanes + lane)] = sums[k * width + lane];
 }
 
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
-    const int width = layout->width, count = context->solver_ops->sum_count;
+    const int count = context->solver_ops->sum_count, lanes = column->lanes, parent_lanes = column->parent_lanes;
     const double* from = context->scratch + column->up_slot;
     double* to = end_sums(context, column->parent);
-    if (column->child_index == 0) memset(to, 0, sizeof(double) * (size_t)(count * width));
+    if (column->child_index == 0) memset(to, 0, sizeof(double) * (size_t)(count * parent_lanes));
     for (int i = 0; i < column->pull_count; i++) {
         const int lane = column->pull_order[i];
         double* own = to + column->parent_lane[lane];
         for (int k = 0; k < count; k++)
-            own[k * width] = join(own[k * width], from[k * width + lane], k < context->solver_ops->max_count);
+            own[k * parent_lanes] = join(own[k * parent_lanes], from[k * lanes + lane], k < context->solver_ops->max_count);
     }
 }

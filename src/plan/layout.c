@@ -282,6 +282,7 @@ static void lay_column(workshop* shop, const seed* start) {
                 column->pull_order[column->pull_count++] = (int8_t)lane;
                 if (column->parent_lane[lane] != lane) column->aligned = false;
             }
+    column->parent_lanes = start->parent >= 0 ? layout->columns[start->parent].lanes : 1;
     if (start->parent >= 0) {
         column->child_index = layout->columns[start->parent].child_count++;
     } else {

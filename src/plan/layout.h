@@ -45,6 +45,7 @@ typedef struct cal_column {
     size_t end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
     size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
     int8_t lanes;                     // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
+    int8_t parent_lanes;              // of the column above; 1 for the ground
     bool is_long;
     bool shared;                      // some column below has another owner: children are pulled when all are there
     bool has_passive;                 // some node has damping or a spring of one degree
@@ -105,6 +106,7 @@ enum {
 //
 // and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends, and one slot serves
 // all children in turn. Shared columns, which wait for other processors, have frames for good, with a slot for each child.
+// What crosses an edge is packed by the column's own lanes: component i of lane l is at i · lanes + l; the ground has one.
 // Every processor has a stack of its own; where memory is not shared it also has frames of the columns above its own.
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
 

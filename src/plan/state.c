@@ -53,12 +53,10 @@ static void fill_dead_lanes(const cal_layout* layout, double* y) {
 }
 
 // What the roots of a walk see of the ground: E = 1, at rest, accelerated against gravity.
-static void fill_ground(const cal_layout* layout, double* slot) {
-    for (int lane = 0; lane < layout->width; lane++) {
-        for (int i = 0; i < 3; i++) {
-            slot[4 * i * layout->width + lane] = 1.0;
-            slot[(15 + i) * layout->width + lane] = -layout->model->gravity[i];
-        }
+static void fill_ground(const cal_model* model, double* slot) {
+    for (int i = 0; i < 3; i++) {
+        slot[4 * i] = 1.0;
+        slot[15 + i] = -model->gravity[i];
     }
 }
 
@@ -109,7 +107,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
                                    .workspace = block + workspace,
                                    .result = block + result};
     fill_dead_lanes(layout, state->context.y);
-    if (program->walked) fill_ground(layout, state->context.scratch);
+    if (program->walked) fill_ground(model, state->context.scratch);
     for (int copy = 0; copy < layout->copies; copy++) {
         cal_layout_scatter(layout, copy, model->initial_q, model->initial_v, state->context.y);
         for (int i = 0; i < model->actuator_count; i++)

@@ -52,23 +52,15 @@ typedef struct cal_traffic {
     } walks[2];
 } cal_traffic;
 
-enum { MOST_LANES = CAL_MAX_LANES };
-
-// --- Packing ------------------------------------------------------------------------------------------------------------
+// --- Where it is ----------------------------------------------------------------------------------------------------------
 
 static double* place_of(const cal_plan* plan, const cal_context* context, const message* m) {
     const cal_column* column = &plan->layout->columns[m->column];
     return context->scratch + (m->down ? column->end_slot : column->up_slot);
 }
 
-static void copy_lanes(const cal_plan* plan, const message* m, double* memory, bool out) {
-    const int width = plan->layout->width, lanes = plan->layout->columns[m->column].lanes;
-    for (int i = 0; i < m->doubles; i++)
-        for (int lane = 0; lane < lanes; lane++) {
-            double* number = &memory[i * width + lane];
-            if (out) m->packed[i * lanes + lane] = *number;
-            else *number = m->packed[i * lanes + lane];
-        }
+static size_t size_of(const cal_plan* plan, const message* m) {
+    return (size_t)(m->doubles * plan->layout->columns[m->column].lanes) * sizeof(double);
 }
 
 // --- Exchange -----------------------------------------------------------------------------------------------------------
@@ -91,7 +83,7 @@ static void receive(mpi_exchange* e, int index) {
     if (!m->started) return; // an earlier column below the same parent has taken it
     note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
     m->started = false;
-    copy_lanes(e->plan, m, place_of(e->plan, e->context, m), false);
+    memcpy(place_of(e->plan, e->context, m), m->packed, size_of(e->plan, m));
 }
 
 static void send_all(mpi_exchange* e, int index, int column, bool down) {
@@ -99,7 +91,7 @@ static void send_all(mpi_exchange* e, int index, int column, bool down) {
         message* m = &e->messages->list[index];
         if (m->receives || m->column != column || m->down != down) return;
         if (m->started) note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
-        copy_lanes(e->plan, m, place_of(e->plan, e->context, m), true);
+        memcpy(m->packed, place_of(e->plan, e->context, m), size_of(e->plan, m));
         note(e, MPI_Start(&m->request));
         m->started = true;
     }
@@ -380,7 +372,7 @@ cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out) {
             const message* m = &plan->traffic->walks[i].list[k];
             if (m->receives) continue;
             sums[0]++;
-            sums[1] += (int64_t)sizeof(double) * m->doubles * plan->layout->columns[m->column].lanes;
+            sums[1] += (int64_t)size_of(plan, m);
         }
     if (MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, machine->comm) != MPI_SUCCESS) return CAL_MACHINE_FAILED;
     *out = (cal_mpi_traffic){.messages = sums[0], .bytes = sums[1]};

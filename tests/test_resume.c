@@ -1,0 +1,208 @@
+// Long runs survive: a command that is killed at any moment and resumed ends in the same state, and leaves the same table,
+// as one that was left alone. CALDER_COMMAND names the executable.
+#define _XOPEN_SOURCE 700
+#include "support.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/calder-resume-XXXXXX"; // the tests work in it
+
+// --- Running the command ---------------------------------------------------------------------------------------------
+
+static pid_t begin(const char* arguments) {
+    char line[1024];
+    snprintf(line, sizeof line, "exec \"$CALDER_COMMAND\" sim %s >out 2>err", arguments);
+    const pid_t process = fork();
+    if (process == 0) {
+        execl("/bin/sh", "sh", "-c", line, (char*)NULL);
+        _exit(127);
+    }
+    assert_true(process > 0);
+    return process;
+}
+
+// Exit status, or -1 when a signal ended it.
+static int finish(pid_t process) {
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char* read_text(const char* name) {
+    FILE* file = fopen(name, "rb");
+    if (!file) fail_msg("'%s' was not written", name);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const long size = ftell(file);
+    rewind(file);
+    char* text = calloc((size_t)size + 1, 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    fclose(file);
+    return text;
+}
+
+static void run_well(const char* arguments) {
+    const int status = finish(begin(arguments));
+    if (status == 0) return;
+    char* err = read_text("err");
+    fail_msg("calder sim %s: exit status %d: %s", arguments, status, err);
+}
+
+static void expect_complaint(const char* arguments, int status, const char* words) {
+    assert_int_equal(finish(begin(arguments)), status);
+    char* err = read_text("err");
+    if (strncmp(err, "calder: ", 8) != 0 || strchr(err, '\n') != err + strlen(err) - 1 || !strstr(err, words))
+        fail_msg("calder sim %s: '%s' is missing in: %s", arguments, words, err);
+    free(err);
+}
+
+// Kills the command after it has written so many checkpoints; false when it was done before.
+static bool kill_after(const char* arguments, const char* checkpoint, int count) {
+    const struct timespec pause = {0, 500000};
+    const pid_t process = begin(arguments);
+    struct stat facts;
+    ino_t last = stat(checkpoint, &facts) == 0 ? facts.st_ino : 0;
+    siginfo_t end = {0};
+    for (int seen = 0; seen < count && !end.si_pid; nanosleep(&pause, NULL)) {
+        if (stat(checkpoint, &facts) == 0 && facts.st_ino != last) last = facts.st_ino, seen++;
+        assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+    kill(process, SIGKILL);
+    return finish(process) == -1;
+}
+
+static void read_hash(char hash[17]) {
+    char* out = read_text("out");
+    const char* found = strstr(out, "\"state_hash\": \"");
+    assert_non_null(found);
+    snprintf(hash, 17, "%.16s", found + strlen("\"state_hash\": \""));
+    free(out);
+}
+
+static void expect_equal_files(const char* a, const char* b, const char* what) {
+    char *first = read_text(a), *second = read_text(b);
+    if (strcmp(first, second) != 0) fail_msg("%s: the tables differ", what);
+    free(first);
+    free(second);
+}
+
+// --- Tests -----------------------------------------------------------------------------------------------------------
+
+static void survives_being_killed(void** unused) {
+    (void)unused;
+    const char* const runs[] = {
+        "mobile:s=3,l=5,o=9 --time 4",
+        "random:n=40,seed=7,joints=ball --time 20.01 --solver rkf --fps 25",
+        "random:n=30,seed=5 --time 20 --solver rkg --fps 25",
+#ifdef CALDER_HAVE_SUNDIALS
+        "chain:n=12 --time 4 --solver bdf",
+#endif
+    };
+    const char* const machines[] = {"--lanes 1", "--machine threads:2", "--lanes 0", "--lanes 1 --machine threads:2"};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char arguments[512], whole[17], resumed[17];
+        int kills = 0;
+        // BDF starts afresh at each checkpoint: what is left alone must write them too.
+        snprintf(arguments, sizeof arguments, "%s --json --out whole.csv --checkpoint whole.cal --every 0.02", runs[i]);
+        run_well(arguments);
+        read_hash(whole);
+        unlink("cut.cal");
+        unlink("cut.csv");
+        for (int k = 0; k < 4; k++) {
+            snprintf(arguments, sizeof arguments, "%s --json --out cut.csv --checkpoint cut.cal --every 0.02 %s %s",
+                     runs[i], machines[k], k > 0 ? "--resume cut.cal" : "");
+            kills += kill_after(arguments, "cut.cal", 3 + 5 * k);
+        }
+        assert_true(kills >= 1);
+        snprintf(arguments, sizeof arguments, "%s --json --out cut.csv --resume cut.cal", runs[i]);
+        if (strstr(runs[i], "bdf")) strcat(arguments, " --checkpoint cut.cal --every 0.02");
+        run_well(arguments);
+        read_hash(resumed);
+        if (strcmp(whole, resumed) != 0) fail_msg("%s: %s after %d kills, not %s", runs[i], resumed, kills, whole);
+        expect_equal_files("whole.csv", "cut.csv", runs[i]);
+    }
+}
+
+// Checkpoints do not disturb, a finished run can be made longer, and its last row is a frame of its own no more.
+static void makes_a_run_longer(void** unused) {
+    (void)unused;
+    char plain[17], longer[17];
+    run_well("stickman --time 1.3 --fps 10 --json --out whole.csv");
+    read_hash(plain);
+    run_well("stickman --time 0.55 --fps 10 --json --out cut.csv --checkpoint cut.cal --every 0.07");
+    char* before = read_text("cut.csv");
+    run_well("stickman --time 0.55 --fps 10 --json --out cut.csv --resume cut.cal"); // nothing is left to do
+    char* after = read_text("cut.csv");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    run_well("stickman --time 1.3 --fps 10 --json --out cut.csv --resume cut.cal");
+    read_hash(longer);
+    assert_string_equal(plain, longer);
+    expect_equal_files("whole.csv", "cut.csv", "stickman");
+    char* out = read_text("out");
+    assert_non_null(strstr(out, "\"resumed_from\": 0.55"));
+    free(out);
+}
+
+static void names_every_mistake(void** unused) {
+    (void)unused;
+    run_well("chain:n=3 --time 1 --fps 10 --out run.csv --checkpoint run.cal");
+    run_well("chain:n=4 --time 1 --fps 10 --out other.csv");
+    run_well("chain:n=3 --time 0.5 --fps 10 --out short.csv");
+    const char* const mistakes[][2] = {
+        {"chain:n=3 --resume nowhere.cal", "nowhere.cal"},
+        {"chain:n=3 --resume run.csv", "not a checkpoint"},
+        {"chain:n=4 --resume run.cal", "another model"},
+        {"chain:n=3 --resume run.cal --solver rkf", "solver 'gear'"},
+        {"chain:n=3 --resume run.cal --tol 1e-5", "tolerance"},
+        {"chain:n=3 --resume run.cal --time 0.5", "is at 1 s already"},
+        {"chain:n=3 --resume run.cal --time 2 --fps 10 --out other.csv", "its header differs"},
+        {"chain:n=3 --resume run.cal --time 2 --fps 10 --out short.csv", "no row at 1 s"},
+        {"chain:n=3 --out same --checkpoint same", "'same'"},
+        {"chain:n=3 --plot same --checkpoint same", "'same'"},
+        {"chain:n=3 --batch 4 --checkpoint run.cal", "--batch"},
+        {"chain:n=3 --batch 4 --resume run.cal", "--batch"},
+        {"chain:n=3 --checkpoint run.cal --every 0", "--every"},
+    };
+    char *other = read_text("other.csv"), *cut = read_text("short.csv");
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) expect_complaint(mistakes[i][0], 2, mistakes[i][1]);
+    char *other_after = read_text("other.csv"), *cut_after = read_text("short.csv");
+    assert_string_equal(other, other_after);
+    assert_string_equal(cut, cut_after);
+    free(other), free(cut), free(other_after), free(cut_after);
+    expect_complaint("chain:n=3 --checkpoint nowhere/run.cal", 1, "cannot write 'nowhere/run.cal'");
+}
+
+static int create_folder(void** unused) {
+    (void)unused;
+    const char* command = getenv("CALDER_COMMAND");
+    if (!command || command[0] != '/') {
+        fprintf(stderr, "CALDER_COMMAND is not set to a path from the root\n");
+        return -1;
+    }
+    return mkdtemp(folder) ? chdir(folder) : -1;
+}
+
+static int remove_folder(void** unused) {
+    (void)unused;
+    char line[64];
+    snprintf(line, sizeof line, "rm -r %s", folder);
+    return chdir("/") == 0 ? system(line) : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survives_being_killed),
+        cmocka_unit_test(makes_a_run_longer),
+        cmocka_unit_test(names_every_mistake),
+    };
+    return cmocka_run_group_tests(tests, create_folder, remove_folder);
+}
