@@ -169,7 +169,6 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     int status = open_machine(s, processors, &machine);
     cal_error error = {CAL_OK, ""};
     if (status == CAL_EXIT_DONE && first) {
-        // Ranks measured for themselves; they must place alike.
         r->alone = first->measured;
         cal_costs costs = s->exchange;
         costs.compute = r->alone.simulation / (joints > 0 ? joints : 1);
@@ -186,7 +185,7 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
-// Ranks must have the same numbers; those of the first are as good as any.
+// Ranks must place alike, so they must have the same numbers: those of the first.
 static void share(double* seconds) {
     const double nanoseconds = fmin(*seconds * 1e9, 2e9);
     *seconds = 1e-9 * cal_ranks_agree(cal_is_first_rank() ? (int)ceil(nanoseconds) : 0);
@@ -218,8 +217,11 @@ static int measure_all(scale* s) {
             model = NULL;
             status = open_model(s, s->counts[i], &model);
             if (status == CAL_EXIT_DONE) status = measure_row(s, 1, model, NULL, &first);
-            share(&first.measured.forward);
-            share(&first.measured.simulation);
+            if (s->ranks) {
+                share(&first.measured.forward);
+                share(&first.measured.simulation);
+                first.alone = first.predicted = first.measured;
+            }
         }
         if (status != CAL_EXIT_DONE) break;
         if (s->counts[i] == 1)

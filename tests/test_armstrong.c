@@ -14,13 +14,43 @@ static const char* const names[] = {"stickman",
                                     "random:n=40,seed=7,joints=ball",
                                     "random:n=90,seed=11,joints=ball,branching=1,passive=1"};
 
+// A free body from which chains of 1, 2, … 7 links hang: lanes die on the way down.
+static cal_model* make_comb(void) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error;
+    cal_body_def link = cal_default_body_def();
+    cal_joint_def joint = cal_default_joint_def();
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    link.mass = 1.0, link.center[2] = -0.25;
+    for (int i = 0; i < 3; i++) link.inertia[i] = 0.02 + 0.005 * i;
+    joint.kind = CAL_FREE;
+    const int root = cal_builder_add_body(builder, &link);
+    cal_builder_add_joint(builder, root, &joint);
+    joint.kind = CAL_BALL;
+    for (int chain = 1; chain <= 7; chain++) {
+        link.parent = root;
+        link.position[0] = 0.1 * chain, link.position[2] = 0.0;
+        for (int i = 0; i < chain; i++) {
+            joint.initial_v[i % 3] = 0.3 * chain;
+            cal_builder_add_joint(builder, link.parent = cal_builder_add_body(builder, &link), &joint);
+            link.position[0] = 0.0, link.position[2] = -0.5;
+        }
+    }
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
 // Runs a check on the models, as they are and with dampers, springs and armature.
 static void on_every_tree(cal_test_check* check) {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        cal_model* model = cal_test_model(names[i]);
+    const size_t count = sizeof names / sizeof names[0];
+    for (size_t i = 0; i <= count; i++) {
+        const char* name = i < count ? names[i] : "comb";
+        cal_model* model = i < count ? cal_test_model(name) : make_comb();
         cal_model* dressed = cal_test_dress(model, i + 1);
-        check(model, names[i]);
-        check(dressed, names[i]);
+        check(model, name);
+        check(dressed, name);
         cal_model_destroy(dressed);
         cal_model_destroy(model);
     }
@@ -123,20 +153,23 @@ static void test_every_solver_gives_the_trajectory_of_aba(void** unused) {
     cal_model_destroy(model);
 }
 
-static void test_simulations_do_not_depend_on_lanes(void** unused) {
-    (void)unused;
-    cal_model* model = cal_test_model("tree:height=4,fanout=3,joint=ball,damping=0.1");
+// Dead lanes stay at rest, so that the solver's sums see nothing of them.
+static void check_simulation_lanes(const cal_model* model, const char* name) {
     uint64_t hash = 0;
     for (int lanes = 1; lanes <= 8; lanes *= 2) {
         cal_machine* machine = NULL;
         assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
-        cal_sim* sim = simulate(model, "gear", "armstrong", machine, 1e-4, 0.1);
+        cal_sim* sim = simulate(model, "gear", "armstrong", machine, 1e-3, 0.02);
         if (lanes == 1) hash = cal_sim_hash(sim);
-        assert_true(cal_sim_hash(sim) == hash);
+        if (cal_sim_hash(sim) != hash) fail_msg("%s: the simulation differs with %d lanes", name, lanes);
         cal_sim_destroy(sim);
         cal_machine_destroy(machine);
     }
-    cal_model_destroy(model);
+}
+
+static void test_simulations_do_not_depend_on_lanes(void** unused) {
+    (void)unused;
+    on_every_tree(check_simulation_lanes);
 }
 
 static void test_other_joints_are_refused(void** unused) {

@@ -40,7 +40,7 @@ static const cal_pass passes[] = {
      .direction = CAL_OUTBOUND,
      .kernels = CAL_VARIANTS_OF(cal_armstrong_acceleration),
      .crosses = 6, // ω̇, a
-     .cost = {.flops = 93, .bytes = 8 * (3 + 27 + 7 + 7)}},
+     .cost = {.flops = 99, .bytes = 8 * (4 + 27 + 7 + 7)}},
     CAL_SUMS_PASS,
 };
 

@@ -280,7 +280,9 @@ LANE_INLINE void advance(int kind, bool rotors, v3* wd, v3* a, const double* y, 
         const v3 l = load3(constants, CAL_CONSTANT_OFFSET), turn = m3_transpose_times(R, *wd);
         *a = m3_transpose_times(R, v3_fma_cross(*wd, l, v3_add(load3(record, LANE(LINK_AC)), *a)));
         *wd = m3_fma_times(load_columns(record, LANE(LINK_K)), *a, load3(record, LANE(LINK_D)));
-        if (rotors) *wd = v3_add(*wd, s3_times(load_symmetric(record, LANE(LINK_ROTOR)), turn));
+        // Dead lanes have armature, and no mass: they follow their parents. T = 1 there.
+        *wd = rotors ? v3_add(*wd, s3_times(load_symmetric(record, LANE(LINK_ROTOR)), turn))
+                     : v3_fma_scale(turn, LOAD(constants, CAL_CONSTANT_ARMATURE), *wd);
         store3(ydot, v, v3_add(v3_sub(*wd, turn), load3(record, LANE(LINK_TURN))));
     } else {
         const s3 M = load_symmetric(record, LANE(ROOT_M));

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { LARGEST_ORDER = 12, ROWS = LARGEST_ORDER + 1 };
-enum { PREDICTED = ROWS, PREDICTED_SLOPE, CORRECTION, SAVED, VECTOR_COUNT };
+enum { PREDICTED_SLOPE = ROWS, CORRECTION, SAVED, VECTOR_COUNT };
 enum { SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
 // What control sends down.
 enum {
@@ -30,6 +30,7 @@ enum {
     DOWN_STEP,
     DOWN_FIRST, // l₀ and l_q of the present order
     DOWN_LAST,
+    DOWN_SECOND, // 1: ∇²a_q is wanted, since the order may change after this step
     DOWN_OLD, // l of the old order
     DOWN_COUNT = DOWN_OLD + ROWS
 };
@@ -148,10 +149,10 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int f
         }
     }
     const double* restrict row = z[0] + first;
-    double* restrict predicted = z[PREDICTED] + first, * restrict y = context->y + first;
+    double* restrict y = context->y + first;
     double* restrict predicted_slope = z[PREDICTED_SLOPE] + first;
     for (int i = 0; i < n; i++) {
-        y[i] = predicted[i] = value[i] + row[i];
+        y[i] = value[i] + row[i];
         predicted_slope[i] = slope[i];
     }
 }
@@ -180,9 +181,14 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         }
         break;
     case MODE_CORRECT: {
-        const double* restrict predicted = z[PREDICTED], * restrict e = z[CORRECTION];
+        // Rare, so the prediction is made again rather than kept: what big models lack is memory's speed.
+        const double* restrict e = z[CORRECTION];
         double* restrict y = context->y;
-        for (int i = first; i < end; i++) y[i] = predicted[i] + down[DOWN_FIRST] * e[i];
+        for (int i = first, next; i < end; i = next) {
+            next = cal_chunk_end(i, end);
+            predict(context, order, i, next);
+        }
+        for (int i = first; i < end; i++) y[i] += down[DOWN_FIRST] * e[i];
         break;
     }
     }
@@ -198,8 +204,8 @@ typedef struct correction_rows {
 } correction_rows;
 
 // One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
-// correction.
-static inline void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again,
+// correction; twice: ∇² is wanted.
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
                                      double* restrict shares) {
     const double h = rows->h, last_l = rows->last_l;
     const double relative = rows->relative, absolute = rows->absolute;
@@ -212,7 +218,8 @@ static inline void correct_component(const correction_rows* rows, int at, int W,
     for (int l = 0; l < W; l++) {
         const double scale = 1.0 / (relative * fabs(y[l]) + absolute), e = h * ydot[l] - slope[l];
         const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
-        const double changed = (last[l] + last_l * e) * scale, change = e * scale, second = (e - saved[l]) * scale;
+        const double changed = (last[l] + last_l * e) * scale, change = e * scale;
+        const double second = twice ? (e - saved[l]) * scale : 0.0;
         correction[l] = e;
         shares[SUM_CORRECTION * W + l] = actual * actual + (begins ? 0.0 : shares[SUM_CORRECTION * W + l]);
         shares[SUM_LAST_OLD * W + l] = old * old + (begins ? 0.0 : shares[SUM_LAST_OLD * W + l]);
@@ -223,7 +230,7 @@ static inline void correct_component(const correction_rows* rows, int at, int W,
 }
 
 CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
-                                     double* shares) {
+                                       bool twice, double* shares) {
     const double* down = context->down;
     double* const* z = context->vectors;
     const correction_rows rows = {.h = down[DOWN_STEP],
@@ -236,8 +243,8 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
                                   .saved = z[SAVED],
                                   .ydot = context->ydot,
                                   .correction = z[CORRECTION]};
-    correct_component(&rows, first, W, true, again, shares);
-    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, shares);
+    correct_component(&rows, first, W, true, again, twice, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
 }
 
 // The derivative by itself, for a start.
@@ -259,15 +266,18 @@ CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;
     const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
+    const bool twice = context->down[DOWN_SECOND] != 0.0;
     // The usual cases as constants, for the compiler to unroll.
     if (mode == MODE_EVALUATE)
         follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8 && !twice)
+        follow_up_correct(context, first, end, 8, false, false, shares);
     else if (mode == MODE_PREDICT && W == 8)
-        follow_up_correct(context, first, end, 8, false, shares);
+        follow_up_correct(context, first, end, 8, false, true, shares);
     else if (mode == MODE_PREDICT && W == 4)
-        follow_up_correct(context, first, end, 4, false, shares);
+        follow_up_correct(context, first, end, 4, false, twice, shares);
     else
-        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, shares);
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, twice, shares);
 }
 
 // --- Control ---------------------------------------------------------------------------------------------------------
@@ -293,6 +303,7 @@ static cal_status send_prediction(gear_control* g, double ratio, double* down, c
     down[DOWN_STEP] = g->step;
     down[DOWN_FIRST] = g->elco[g->order][0];
     down[DOWN_LAST] = g->elco[g->order][g->order];
+    down[DOWN_SECOND] = g->wait == 1 ? 1.0 : 0.0;
     verdict->evaluation_time = g->time + g->step;
     return CAL_OK;
 }
