@@ -385,7 +385,7 @@ static int prepare(scale* s) {
 }
 
 int cal_bench_scale(int argc, char** argv) {
-    scale s = {.machine = "threads", .lanes = "0", .time = 1, .tol = 1e-4, .runs = 5};
+    scale s = {.machine = "threads", .lanes = "0", .time = 0.2, .tol = 1e-4, .runs = 5};
     const cal_option options[] = {
         {"processors", CAL_OPTION_TEXT, &s.processors, "LIST", "how many: 1..8, or 1,2,4; without it all there are", 0, 0,
          NULL},

@@ -83,11 +83,11 @@ double cal_tree_model(const cal_tree_schedule* schedule, const cal_tree_times* t
 // --- On threads -------------------------------------------------------------------------------------------------------
 
 typedef struct run {
+    struct processor* processors;
     const cal_tree_schedule* schedule;
     const cal_tree_times* times;
     int* missing; // per task: messages that have not come
     pthread_mutex_t mutex;
-    pthread_cond_t news;
     int signal; // 0: wait, 1: go, -1: there are not enough threads
 } run;
 
@@ -95,6 +95,7 @@ typedef struct processor {
     run* run;
     int index;
     pthread_t thread;
+    pthread_cond_t news; // for this one, so that a message wakes nobody else
 } processor;
 
 static void spend(double seconds) {
@@ -105,13 +106,14 @@ static void spend(double seconds) {
 
 static void await_messages(run* r, int task) {
     pthread_mutex_lock(&r->mutex);
-    while (r->missing[task] > 0) pthread_cond_wait(&r->news, &r->mutex);
+    pthread_cond_t* news = &r->processors[r->schedule->tasks[task].processor].news;
+    while (r->missing[task] > 0) pthread_cond_wait(news, &r->mutex);
     pthread_mutex_unlock(&r->mutex);
 }
 
 static void deliver(run* r, int task) {
     pthread_mutex_lock(&r->mutex);
-    if (--r->missing[task] == 0) pthread_cond_broadcast(&r->news);
+    if (--r->missing[task] == 0) pthread_cond_signal(&r->processors[r->schedule->tasks[task].processor].news);
     pthread_mutex_unlock(&r->mutex);
 }
 
@@ -134,7 +136,7 @@ static void* work_as(void* argument) {
     // Without this a sleep of a millisecond takes 5 % longer.
     prctl(PR_SET_TIMERSLACK, 1UL);
     pthread_mutex_lock(&p->run->mutex);
-    while (p->run->signal == 0) pthread_cond_wait(&p->run->news, &p->run->mutex);
+    while (p->run->signal == 0) pthread_cond_wait(&p->news, &p->run->mutex);
     const bool goes = p->run->signal > 0;
     pthread_mutex_unlock(&p->run->mutex);
     if (goes) work(p->run, p->index);
@@ -154,21 +156,22 @@ double cal_tree_measure(const cal_tree_schedule* schedule, const cal_tree_times*
     }
     for (int m = 0; m < schedule->message_count; m++) r.missing[schedule->messages[m].task]++;
     pthread_mutex_init(&r.mutex, NULL);
-    pthread_cond_init(&r.news, NULL);
+    r.processors = processors;
     size_t started = 0;
     for (; started < count; started++) {
         processors[started] = (processor){.run = &r, .index = (int)started};
+        pthread_cond_init(&processors[started].news, NULL);
         if (pthread_create(&processors[started].thread, NULL, work_as, &processors[started]) != 0) break;
     }
     pthread_mutex_lock(&r.mutex);
     r.signal = started == count ? 1 : -1;
-    pthread_cond_broadcast(&r.news);
+    for (size_t i = 0; i < started; i++) pthread_cond_signal(&processors[i].news);
     pthread_mutex_unlock(&r.mutex);
     const double began = cal_wall_seconds();
     for (size_t i = 0; i < started; i++) pthread_join(processors[i].thread, NULL);
     if (started == count) seconds = cal_wall_seconds() - began;
     pthread_mutex_destroy(&r.mutex);
-    pthread_cond_destroy(&r.news);
+    for (size_t i = 0; i < started; i++) pthread_cond_destroy(&processors[i].news);
     free(processors);
     free(r.missing);
     return seconds;

@@ -22,20 +22,23 @@ static bool should_fail(void) {
     return left == 0;
 }
 
+// What calloc gave, kept in front of the aligned memory that the caller sees. Calloc leaves big blocks untouched, so that a
+// vector that is never used takes no memory.
 void* cal_allocate(size_t count, size_t size) {
-    if (size != 0 && count > (SIZE_MAX - LARGE_PAGE) / size) return NULL;
+    if (size != 0 && count > (SIZE_MAX - 2 * LARGE_PAGE) / size) return NULL;
     if (should_fail()) return NULL;
     // Passes over big models stream through dozens of arrays at once: large pages, where the system has them, spare them
     // the misses of the address cache.
     const bool large = count * size >= 4 * (size_t)LARGE_PAGE;
     const size_t alignment = large ? LARGE_PAGE : ALIGNMENT;
-    const size_t bytes = count * size > 0 ? (count * size + alignment - 1) / alignment * alignment : alignment;
-    void* memory = aligned_alloc(alignment, bytes);
-    if (memory == NULL) return NULL;
+    char* block = calloc(1, count * size + alignment + sizeof(void*));
+    if (block == NULL) return NULL;
+    const uintptr_t first = (uintptr_t)block + sizeof(void*);
+    char* memory = block + (size_t)((first + alignment - 1) / alignment * alignment - (uintptr_t)block);
+    memcpy(memory - sizeof(void*), &block, sizeof(void*));
 #ifdef MADV_HUGEPAGE
-    if (large) madvise(memory, bytes, MADV_HUGEPAGE); // only a wish: nothing depends on it
+    if (large) madvise(memory, count * size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); // only a wish: nothing depends on it
 #endif
-    memset(memory, 0, bytes);
     atomic_fetch_add_explicit(&live_allocations, 1, memory_order_relaxed);
     return memory;
 }
@@ -43,7 +46,9 @@ void* cal_allocate(size_t count, size_t size) {
 void cal_free(void* memory) {
     if (memory == NULL) return;
     atomic_fetch_sub_explicit(&live_allocations, 1, memory_order_relaxed);
-    free(memory);
+    void* block;
+    memcpy(&block, (char*)memory - sizeof(void*), sizeof(void*));
+    free(block);
 }
 
 char* cal_copy_text(const char* text) {

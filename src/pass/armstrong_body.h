@@ -1,5 +1,5 @@
 // Armstrong's algorithm for one link, W links at a time: the mechanics, without columns or memory management. Include
-// after math/lanes.h and math/lane_algebra.h, once a width; no libc call is in it.
+// after math/lanes.h, math/lane_algebra.h and math/lane_memory.h, once a width; no libc call is in it.
 //
 // Notation (Armstrong, Marsland, Olafsson, Schaeffer, equations (1)-(24)). A link is a node; vectors are in the link's
 // own axes, about its proximal hinge, unless said otherwise:

@@ -473,7 +473,7 @@ static cal_status fill_extras(cal_layout* layout) {
 }
 
 // Everything whose size is known once the columns are.
-static cal_status fill(cal_layout* layout, cal_error* error) {
+static cal_status fill(cal_layout* layout, bool constants, cal_error* error) {
     const cal_model* model = layout->model;
     const size_t blocks = (size_t)layout->block_count, width = (size_t)layout->width, copies = (size_t)layout->copies;
     layout->block_y = cal_allocate(blocks + 1, sizeof *layout->block_y);
@@ -481,9 +481,9 @@ static cal_status fill(cal_layout* layout, cal_error* error) {
     layout->q_position = cal_allocate(copies * (size_t)model->q_count, sizeof *layout->q_position);
     layout->v_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->v_position);
     layout->tau_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->tau_position);
-    layout->constants = cal_allocate(blocks * CAL_CONSTANT_COUNT * width, sizeof(double));
+    if (constants) layout->constants = cal_allocate(blocks * CAL_CONSTANT_COUNT * width, sizeof(double));
     if (!layout->block_y || !layout->block_v || !layout->q_position || !layout->v_position || !layout->tau_position ||
-        !layout->constants)
+        (constants && !layout->constants))
         return CAL_NO_MEMORY;
     for (int c = 0; c < layout->column_count; c++) {
         const cal_column* column = &layout->columns[c];
@@ -505,7 +505,7 @@ static cal_status fill(cal_layout* layout, cal_error* error) {
         cal_column* column = &layout->columns[c];
         for (int block = column->first_block; block < column->first_block + column->block_count; block++)
             for (int lane = 0; lane < layout->width; lane++) {
-                fill_constants(layout, block, lane);
+                if (constants) fill_constants(layout, block, lane);
                 fill_positions(layout, column, block, lane);
             }
     }
@@ -544,7 +544,7 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
         find_shared(layout);
         status = place_frames(layout, shop.root_count);
     }
-    if (status == CAL_OK) status = fill(layout, error);
+    if (status == CAL_OK) status = fill(layout, def->constants, error);
     if (status != CAL_OK) {
         cal_layout_destroy(layout);
         return status == CAL_NO_MEMORY ? cal_fail(error, status, "no memory for a layout of %d bodies", model->body_count)

@@ -80,7 +80,7 @@ typedef struct cal_layout {
     cal_extra* extras;
     size_t y_size, v_size;   // doubles in y-shaped (q then v of each block) and v-shaped vectors
     size_t scratch_size;     // doubles of the stack; the ground's own slots are at its bottom
-    double* constants;       // CAL_CONSTANT_COUNT · W a block
+    double* constants;       // CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
     double* passive;         // 3 × v_size: damping, stiffness, spring reference; NULL when nobody has any
     int32_t* q_position;     // copies × q_count: where the user's q is in y
     int32_t* v_position;     // copies × v_count: where the user's v is in y
@@ -116,6 +116,7 @@ enum { CAL_KEEP_ALL = -1 };
 typedef struct cal_layout_def {
     const cal_model* model;
     int width, copies, processors, keep;
+    bool constants; // whether kernels read layout->constants
     const int32_t* owners;
 } cal_layout_def;
 

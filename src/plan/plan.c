@@ -142,6 +142,7 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
                                    .copies = def->copies,
                                    .processors = program->walked ? def->machine->processors : 1,
                                    .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
+                                   .constants = program->walked,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
