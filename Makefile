@@ -37,10 +37,13 @@ tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
 	scripts/sources src cli | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) 2> /dev/null
 
-sanitize: # the tests under the address and undefined-behaviour sanitizers
+sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS) --target test_machines
+	ctest --preset tsan -R test_machines
 
 same-bits: # one state hash from gcc and clang, -O2 and -O3, every width of lanes
 	scripts/same-bits

@@ -21,6 +21,8 @@
 
 enum { MOST_SAMPLES = 200, LEAST_SAMPLES = 7, MOST_RUNS = 100 };
 static const double SAMPLE_SECONDS = 1e-3, FORWARD_SECONDS = 0.2;
+static const double JOINTS_A_RUN = 1e6, LEAST_EVALUATIONS = 20, MOST_EVALUATIONS = 400; // of the simulation, when chosen
+static const double FIRST_TIME = 1e-3, LONGEST_TIME = 100;                             // s
 static const char weak_model[] = "mobile:s=3,l=5,o=%d,plateau=light,taper=0.1";
 enum { WEAK_CHAINS = 20 }; // o of the weak model for one processor
 
@@ -31,13 +33,14 @@ typedef struct times {
 typedef struct scale_row {
     int processors, used, joints;
     times measured, predicted, alone; // alone: of one processor
+    double time; // that a run simulates
     uint64_t hash;
     bool same;
 } scale_row;
 
 typedef struct scale {
     const char *model_name, *processors, *machine, *lanes, *plot;
-    double time, tol;
+    double time, tol; // time 0: chosen for the model
     int64_t runs;
     bool weak, json, ranks;
     int* counts;
@@ -79,6 +82,19 @@ static cal_status time_forward(cal_machine* machine, const cal_model* model, con
     return status;
 }
 
+// How far to simulate: some evaluations, fewer of large models. Depends on no clock, so that ranks agree.
+static cal_status choose_time(cal_sim* sim, int joints, double* time, cal_error* error) {
+    const double wanted = fmin(MOST_EVALUATIONS, fmax(LEAST_EVALUATIONS, JOINTS_A_RUN / (joints + 1.0)));
+    cal_sim_report report;
+    cal_status status = CAL_OK;
+    *time = FIRST_TIME;
+    for (;; *time *= 2) {
+        status = cal_sim_advance(sim, *time, error);
+        cal_sim_get_report(sim, &report);
+        if (status != CAL_OK || (double)report.evaluations >= wanted || *time > LONGEST_TIME) return status;
+    }
+}
+
 static cal_status run_simulation(cal_sim* sim, const double* q, const double* v, double time, double* seconds,
                                  cal_error* error) {
     cal_sim_report before, after;
@@ -93,7 +109,7 @@ static cal_status run_simulation(cal_sim* sim, const double* q, const double* v,
 }
 
 static cal_status time_simulation(const scale* s, cal_machine* machine, const cal_model* model, const int32_t* placement,
-                                  double* seconds, uint64_t* hash, cal_error* error) {
+                                  scale_row* r, cal_error* error) {
     double samples[MOST_RUNS];
     double* q = calloc((size_t)cal_model_q_count(model) + 1, sizeof *q);
     double* v = calloc((size_t)cal_model_v_count(model) + 1, sizeof *v);
@@ -104,11 +120,12 @@ static cal_status time_simulation(const scale* s, cal_machine* machine, const ca
     def.relative = s->tol;
     cal_status status = q && v ? cal_sim_create(model, &def, &sim, error) : CAL_NO_MEMORY;
     if (status == CAL_OK) cal_model_initial(model, q, v, NULL);
+    if (status == CAL_OK && r->time == 0) status = choose_time(sim, cal_model_joint_count(model), &r->time, error);
     for (int i = -1; i < s->runs && status == CAL_OK; i++) // one to warm up
-        status = run_simulation(sim, q, v, s->time, &samples[i < 0 ? 0 : i], error);
+        status = run_simulation(sim, q, v, r->time, &samples[i < 0 ? 0 : i], error);
     if (status == CAL_OK) {
-        *seconds = cal_median(samples, (int)s->runs);
-        *hash = cal_sim_hash(sim);
+        r->measured.simulation = cal_median(samples, (int)s->runs);
+        r->hash = cal_sim_hash(sim);
     }
     cal_sim_destroy(sim);
     free(q);
@@ -117,10 +134,9 @@ static cal_status time_simulation(const scale* s, cal_machine* machine, const ca
 }
 
 static cal_status time_both(const scale* s, cal_machine* machine, const cal_model* model, const int32_t* placement,
-                            times* out, int* used, uint64_t* hash, cal_error* error) {
-    cal_status status = time_forward(machine, model, placement, &out->forward, used, error);
-    if (status == CAL_OK) status = time_simulation(s, machine, model, placement, &out->simulation, hash, error);
-    return status;
+                            scale_row* r, cal_error* error) {
+    const cal_status status = time_forward(machine, model, placement, &r->measured.forward, &r->used, error);
+    return status == CAL_OK ? time_simulation(s, machine, model, placement, r, error) : status;
 }
 
 // --- One row ----------------------------------------------------------------------------------------------------------
@@ -163,7 +179,7 @@ static cal_status predict(const scale* s, const cal_model* model, const int32_t*
 static int measure_row(scale* s, int processors, const cal_model* model, const scale_row* first, scale_row* r) {
     cal_machine* machine = NULL;
     const int joints = cal_model_joint_count(model);
-    *r = (scale_row){.processors = processors, .joints = joints};
+    *r = (scale_row){.processors = processors, .joints = joints, .time = first ? first->time : s->time};
     int32_t* placement = calloc((size_t)joints + 1, sizeof *placement);
     if (!placement) return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", joints);
     int status = open_machine(s, processors, &machine);
@@ -176,7 +192,7 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
         if (error.status == CAL_OK) error.status = predict(s, model, placement, r, &error);
     }
     if (status == CAL_EXIT_DONE && error.status == CAL_OK)
-        error.status = time_both(s, machine, model, placement, &r->measured, &r->used, &r->hash, &error);
+        error.status = time_both(s, machine, model, placement, r, &error);
     if (!first) r->alone = r->predicted = r->measured;
     r->same = !first || r->hash == first->hash;
     free(placement);
@@ -269,7 +285,6 @@ static void print_json(const scale* s, const char* processor) {
     cal_json_text(&json, "compiler", cal_compiler_name());
     cal_json_integer(&json, "cores", cal_core_count());
     cal_json_number(&json, "tol", s->tol);
-    cal_json_number(&json, "time", s->time);
     cal_json_number(&json, "message_s", s->exchange.message);
     cal_json_number(&json, "send_s", s->exchange.send);
     cal_json_boolean(&json, "same_state", all_same(s));
@@ -280,6 +295,7 @@ static void print_json(const scale* s, const char* processor) {
         cal_json_integer(&json, "processors", r->processors);
         cal_json_integer(&json, "used", r->used);
         cal_json_integer(&json, "joints", r->joints);
+        cal_json_number(&json, "time", r->time);
         print_json_times(&json, "forward", r->measured.forward, r->predicted.forward, r->alone.forward, r->processors);
         print_json_times(&json, "simulation", r->measured.simulation, r->predicted.simulation, r->alone.simulation,
                          r->processors);
@@ -295,8 +311,8 @@ static void print_table(const scale* s, const char* processor) {
     char text[2][32];
     printf("%s on %s of %s, %s\n", s->weak ? "a mobile that grows with the processors" : s->model_name,
            s->ranks ? "ranks" : "threads", processor, cal_compiler_name());
-    printf("simulation: gear, tolerance %g, %g s; microseconds an evaluation; a cut costs %s, %s of it the sender's\n\n",
-           s->tol, s->time, cal_duration_text(s->exchange.message, text[0], sizeof text[0]),
+    printf("simulation: gear, tolerance %g; microseconds an evaluation; a cut costs %s, %s of it the sender's\n\n",
+           s->tol, cal_duration_text(s->exchange.message, text[0], sizeof text[0]),
            cal_duration_text(s->exchange.send, text[1], sizeof text[1]));
     printf("%21s %8s  %s%31s  %s\n", "", "", "forward dynamics", "", "simulation");
     printf("%10s %5s %8s  %9s %9s %8s %6s   %9s %9s %8s %6s %6s  state\n", "processors", "used", "joints", "measured",
@@ -385,7 +401,7 @@ static int prepare(scale* s) {
 }
 
 int cal_bench_scale(int argc, char** argv) {
-    scale s = {.machine = "threads", .lanes = "0", .time = 0.2, .tol = 1e-4, .runs = 5};
+    scale s = {.machine = "threads", .lanes = "0", .time = 0, .tol = 1e-4, .runs = 5};
     const cal_option options[] = {
         {"processors", CAL_OPTION_TEXT, &s.processors, "LIST", "how many: 1..8, or 1,2,4; without it all there are", 0, 0,
          NULL},
@@ -393,7 +409,8 @@ int cal_bench_scale(int argc, char** argv) {
         {"lanes", CAL_OPTION_CHOICE, &s.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
          cal_lanes_choice},
         {"weak", CAL_OPTION_FLAG, &s.weak, NULL, "a mobile that grows with the processors, instead of MODEL", 0, 0, NULL},
-        {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run", 1e-3, 1e6, NULL},
+        {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run; 0: for some evaluations", 0, 1e6,
+         NULL},
         {"tol", CAL_OPTION_NUMBER, &s.tol, "E", "tolerance of the simulation", 1e-14, 0.1, NULL},
         {"runs", CAL_OPTION_COUNT, &s.runs, "N", "runs, of which the median counts", 1, MOST_RUNS, NULL},
         {"plot", CAL_OPTION_TEXT, &s.plot, "FILE", "draw the speed-up as an SVG file", 0, 0, NULL},
