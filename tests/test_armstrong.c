@@ -2,6 +2,7 @@
 // wrong one.
 #include "support.h"
 #include "pass/armstrong.h"
+#include "plan/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,59 @@ static void test_simulations_do_not_depend_on_lanes(void** unused) {
     on_every_tree(check_simulation_lanes);
 }
 
+// The fast band after a slow one that saw other hinge torques is the whole evaluation, to the bit: torques are fast.
+static void check_bands(const cal_model* model, const char* name) {
+    const size_t size = (size_t)cal_model_v_count(model);
+    for (int lanes = 1; lanes <= 8; lanes *= 2) {
+        cal_test_engine whole = execute(model, "armstrong", lanes, 2), banded = execute(model, "armstrong", lanes, 2);
+        double *tau = cal_test_numbers(size), *expected = get_accelerations(&whole);
+        assert_int_equal(cal_state_get(banded.state, CAL_TAU, tau), CAL_OK);
+        for (size_t i = 0; i < size; i++) tau[i] += 1.0 + (double)i;
+        assert_int_equal(cal_state_set(banded.state, CAL_TAU, tau), CAL_OK);
+        banded.state->context.band = CAL_BAND_SLOW;
+        cal_test_execute(&banded);
+        double* other = get_accelerations(&banded);
+        assert_int_equal(cal_state_get(whole.state, CAL_TAU, tau), CAL_OK);
+        assert_int_equal(cal_state_set(banded.state, CAL_TAU, tau), CAL_OK);
+        banded.state->context.band = CAL_BAND_FAST;
+        cal_test_execute(&banded);
+        double* qdd = get_accelerations(&banded);
+        assert_true(cal_test_largest_difference(other, expected, size) > 0.0);
+        if (memcmp(qdd, expected, size * sizeof(double)))
+            fail_msg("%s: the fast band differs with %d lanes", name, lanes);
+        free(tau), free(expected), free(other), free(qdd);
+        cal_test_close(&whole), cal_test_close(&banded);
+    }
+}
+
+static void test_fast_band_solves_for_new_torques(void** unused) {
+    (void)unused;
+    on_every_tree(check_bands);
+}
+
+// Positions are slow: with them grown old by a step of 1 ms, the accelerations are nearly right, and not quite.
+static void test_slow_band_grows_old(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    const size_t size = (size_t)cal_model_v_count(model);
+    cal_test_engine whole = execute(model, "armstrong", 0, 1), banded = execute(model, "armstrong", 0, 1);
+    cal_test_motion motion = cal_test_random_motion(model, 1);
+    banded.state->context.band = CAL_BAND_SLOW;
+    cal_test_execute(&banded);
+    double* q = cal_test_numbers((size_t)cal_model_q_count(model));
+    cal_test_displace(model, motion.q, motion.v, 1e-3, q);
+    cal_state_set(whole.state, CAL_Q, q), cal_state_set(banded.state, CAL_Q, q);
+    banded.state->context.band = CAL_BAND_FAST;
+    cal_test_execute(&whole), cal_test_execute(&banded);
+    double *expected = get_accelerations(&whole), *qdd = get_accelerations(&banded);
+    const double error = cal_test_largest_difference(qdd, expected, size) / cal_test_largest(expected, size);
+    assert_true(error > 1e-6 && error < 1e-2);
+    free(q), free(expected), free(qdd);
+    cal_test_motion_free(&motion);
+    cal_test_close(&whole), cal_test_close(&banded);
+    cal_model_destroy(model);
+}
+
 static void test_other_joints_are_refused(void** unused) {
     (void)unused;
     static const struct {
@@ -279,6 +333,8 @@ int main(void) {
         cmocka_unit_test(test_accelerations_do_not_depend_on_lanes),
         cmocka_unit_test(test_every_solver_gives_the_trajectory_of_aba),
         cmocka_unit_test(test_simulations_do_not_depend_on_lanes),
+        cmocka_unit_test(test_fast_band_solves_for_new_torques),
+        cmocka_unit_test(test_slow_band_grows_old),
         cmocka_unit_test(test_other_joints_are_refused),
         cmocka_unit_test(test_check_sees_every_wrong_acceleration),
         cmocka_unit_test(test_check_names_the_body),

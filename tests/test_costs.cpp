@@ -40,7 +40,7 @@ typedef uint64_t lane_bits;
 
 // A node's numbers.
 static struct {
-    double y[7], ydot[7], constants[CAL_CONSTANT_COUNT], record[33], scratch[CAL_SCRATCH_COUNT], force[3];
+    double y[7], ydot[7], constants[CAL_CONSTANT_COUNT], record[51], scratch[CAL_SCRATCH_COUNT], force[3];
 } at = {{0.3, 0.2}, {}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 2}, {}, {}, {1.0}};
 
 static long count_outbound() {
@@ -74,11 +74,6 @@ static void stated_operations_are_counted_operations(void**) {
     assert_int_equal((long)passes[2].cost.flops, count_accelerate());
 }
 
-// Armstrong's mechanics, as one more width of lanes.
-#undef LANE
-#define LANE(name) name##_counted_once_more
-#include "math/lane_algebra.h"
-#include "math/lane_memory.h"
 #include "pass/armstrong_body.h"
 
 static void stated_operations_of_armstrong_are_counted_operations(void**) {
@@ -88,11 +83,11 @@ static void stated_operations_of_armstrong_are_counted_operations(void**) {
     v3 wd = {}, a = {};
     s.J.xx = s.J.yy = s.J.zz = counted{1.0};
     operations = 0;
-    control(CAL_BALL, &p, v3{}, at.y, at.constants, nullptr, at.record, at.scratch);
+    control(CAL_BALL, CAL_BAND_ALL, &p, v3{}, at.y, at.constants, nullptr, at.record, at.scratch);
     assert_int_equal((long)passes[0].cost.flops, operations);
     operations = 0;
-    begin_answers(&s, at.constants, at.scratch);
-    coefficients(CAL_BALL, false, &s, at.force, at.constants, at.record);
+    begin_answers(CAL_BALL, CAL_BAND_ALL, &s, at.constants, at.record, at.scratch);
+    coefficients(CAL_BALL, false, CAL_BAND_ALL, &s, at.force, at.constants, at.record);
     assert_int_equal((long)passes[1].cost.flops, operations);
     operations = 0;
     advance(CAL_BALL, false, &wd, &a, at.y, at.constants, at.record, at.ydot);

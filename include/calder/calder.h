@@ -226,7 +226,7 @@ double cal_machine_virtual_time(const cal_machine* machine);
 /// Measures what joints of this model and exchanges between processors cost on this machine.
 cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal_costs* out, cal_error* error);
 
-/// The algorithms: "aba" (forward dynamics), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
+/// The algorithms: "aba" (forward dynamics), "armstrong" (the same for ball and free joints, Armstrong's equations), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
 /// "kinematics" (poses), "energy" (energy and momentum). NULL past the last one.
 const char* cal_algorithm_name(int index);
 /// Plans an algorithm for a model; both and the machine must outlive the plan.
@@ -298,7 +298,7 @@ typedef void cal_force_callback(cal_force_context* context, void* user);
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
     const char* solver;    ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
-    const char* algorithm; ///< "aba"
+    const char* algorithm; ///< "aba", or "armstrong" for models of ball and free joints
     cal_machine* machine;  ///< NULL: one core with its best lanes, owned by the simulation
     const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
     double relative;       ///< relative error tolerance, 1e-4
@@ -306,6 +306,8 @@ typedef struct cal_sim_def {
     double step;           ///< step of the fixed-step solvers, s, 0.001
     double largest_step;   ///< of the others, s; 0: no bound
     int largest_order;     ///< of gear (1…12) and bdf (1…5); 0: their own
+    int slow_band;            ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
+                              ///< so many steps only (Armstrong's slow band); 0 and 1: always
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
@@ -348,6 +350,10 @@ cal_status cal_sim_restart(cal_sim* sim);
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
 /// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
+/// Puts the accelerations of the simulation's algorithm at cal_sim_time into every link's equations of motion (Armstrong's
+/// fastband_check): the largest misfit relative to the terms of its equation (1e-15 is rounding), and the body where it is.
+/// For models of ball and free joints; CAL_BAD_MODEL for others.
+cal_status cal_sim_check(cal_sim* sim, double* residual, int* body);
 uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
 

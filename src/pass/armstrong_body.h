@@ -33,7 +33,9 @@
 //
 //   J* += W l~ + Y l~ + (Y l~)ᵀ − P    C += W + Y    g* += R g′ + l × f″ + Y a_c
 //
-// Functions come in the paper's bands: those whose results the paper lets grow old for ν steps are marked slow.
+// Functions come in the paper's bands: those whose results the paper lets grow old for ν steps are marked slow. Their
+// results live in the records where they are kept for the fast band (CAL_BAND_SLOW, CAL_BAND_FAST), or else only as long
+// as they are needed.
 
 #define posture LANE(cal_posture)
 #define answers LANE(cal_answers)
@@ -62,18 +64,33 @@ typedef struct response {
 } response;
 
 // What a link keeps between the walks. Ball: R, a_c, u × ω, K, d, and A T where there are rotors. Free: R_I, K, d, M,
-// f′.
+// f′. And for the fast band alone: g¹_Σ and f_Σ, T, Q a_c and Y a_c.
 enum {
     LANE(LINK_R) = 0,
     LANE(LINK_AC) = 9,
     LANE(LINK_TURN) = 12,
     LANE(LINK_K) = 15,
     LANE(LINK_D) = 24,
-    LANE(LINK_ROTOR) = 27
+    LANE(LINK_ROTOR) = 27,
+    LANE(LINK_BURDEN) = 33,
+    LANE(LINK_T) = 39,
+    LANE(LINK_QA) = 45,
+    LANE(LINK_YA) = 48,
+    LANE(ROOT_R) = 0,
+    LANE(ROOT_K) = 9,
+    LANE(ROOT_D) = 18,
+    LANE(ROOT_M) = 21,
+    LANE(ROOT_F) = 27,
+    LANE(ROOT_BURDEN) = 30,
+    LANE(ROOT_T) = 36
 };
-enum { LANE(ROOT_R) = 0, LANE(ROOT_K) = 9, LANE(ROOT_D) = 18, LANE(ROOT_M) = 21, LANE(ROOT_F) = 27 };
-// What it keeps from the way down to the way up: g¹_Σ and f_Σ.
-enum { LANE(LOAD_G) = 0, LANE(LOAD_F) = 3 };
+// g¹_Σ and f_Σ: kept from the way down to the way up only, unless for the fast band.
+enum { LANE(BURDEN_G) = 0, LANE(BURDEN_F) = 3 };
+#define find_burden LANE(cal_find_burden)
+LANE_INLINE double* find_burden(int kind, cal_band band, double* record, double* scratch) {
+    const int kept = kind == CAL_BALL ? LANE(LINK_BURDEN) : LANE(ROOT_BURDEN);
+    return band == CAL_BAND_ALL ? scratch : record + kept * CAL_WIDTH;
+}
 
 // --- Control, outbound -----------------------------------------------------------------------------------------------
 
@@ -119,8 +136,7 @@ LANE_INLINE s3 link_inertia(const double* constants) {
 
 // Slow, (15), (16): what acts on the link apart from its hinges. external: 15 components or NULL.
 #define burden LANE(cal_burden)
-LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, const double* external,
-                        double* scratch) {
+LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, const double* external, double* out) {
     const v3 w = p->w, h = load3(constants, CAL_CONSTANT_MOMENT), weight = m3_transpose_times(p->R_I, gravity);
     v3 g = v3_fma_cross(h, weight, v3_cross(s3_times(link_inertia(constants), w), w));
     v3 f = v3_fma_cross(v3_cross(w, h), w, v3_scale(weight, LOAD(constants, CAL_CONSTANT_MASS)));
@@ -132,25 +148,30 @@ LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, c
         g.y = g.y + (t.y + (B.x.z - B.z.x));
         g.z = g.z + (t.z + (B.y.x - B.x.y));
     }
-    store3(scratch, LANE(LOAD_G), g);
-    store3(scratch, LANE(LOAD_F), f);
+    store3(out, LANE(BURDEN_G), g);
+    store3(out, LANE(BURDEN_F), f);
 }
 
 // One step outbound: from the parent's posture to the link's.
 #define control LANE(cal_control)
-LANE_INLINE void control(int kind, posture* p, v3 gravity, const double* y, const double* constants,
+LANE_INLINE void control(int kind, cal_band band, posture* p, v3 gravity, const double* y, const double* constants,
                          const double* external, double* record, double* scratch) {
-    orient(kind, p, y, constants, record);
-    if (kind == CAL_BALL) center(p->w, constants, record);
+    if (band != CAL_BAND_FAST) orient(kind, p, y, constants, record);
+    if (band != CAL_BAND_FAST && kind == CAL_BALL) center(p->w, constants, record);
     spin(kind, p, y, record);
-    burden(p, gravity, constants, external, scratch);
+    if (band != CAL_BAND_FAST) burden(p, gravity, constants, external, find_burden(kind, band, record, scratch));
 }
 
 // --- Coefficients, inbound -------------------------------------------------------------------------------------------
 
 // The link's own terms added to what came from below.
 #define begin_answers LANE(cal_begin_answers)
-LANE_INLINE void begin_answers(answers* s, const double* constants, const double* scratch) {
+LANE_INLINE void begin_answers(int kind, cal_band band, answers* s, const double* constants, double* record,
+                               double* scratch) {
+    const double* own = find_burden(kind, band, record, scratch);
+    s->g = v3_add(load3(own, LANE(BURDEN_G)), s->g);
+    s->f = v3_add(load3(own, LANE(BURDEN_F)), s->f);
+    if (band == CAL_BAND_FAST) return;
     const s3 J = link_inertia(constants);
     const v3 h = load3(constants, CAL_CONSTANT_MOMENT);
     const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
@@ -159,8 +180,6 @@ LANE_INLINE void begin_answers(answers* s, const double* constants, const double
     s->C.y.x = h.z + s->C.y.x, s->C.y.z = s->C.y.z - h.x;
     s->C.z.x = s->C.z.x - h.y, s->C.z.y = h.x + s->C.z.y;
     s->M.xx = s->M.xx - mass, s->M.yy = s->M.yy - mass, s->M.zz = s->M.zz - mass;
-    s->g = v3_add(load3(scratch, LANE(LOAD_G)), s->g);
-    s->f = v3_add(load3(scratch, LANE(LOAD_F)), s->f);
 }
 
 // The entries on and above the diagonal of X l~, and those below it.
@@ -201,7 +220,6 @@ LANE_INLINE void hand_over(bool rotors, answers* s, response* r, const double* c
     s->C = (m3){v3_cross(l, (v3){Q.xx, Q.xy, Q.xz}), v3_cross(l, (v3){Q.xy, Q.yy, Q.yz}),
                 v3_cross(l, (v3){Q.xz, Q.yz, Q.zz})};
     r->Qa = s3_times(Q, ac);
-    store_columns(record, LANE(LINK_K), r->K);
     if (!rotors) {
         s->J = upper_cross(s->C, l);
         return;
@@ -241,31 +259,59 @@ LANE_INLINE void settle(bool rotors, answers* s, const response* r, const double
     if (rotors) s->g = v3_add(s->g, r->Ya);
 }
 
-// A free root: nobody is above it. Its armature A resists ω̇ and a themselves: (8) with f = −R_Iᵀ force + A a.
+// A free root: nobody is above it. Its armature A resists ω̇ and a themselves: (8) with f = −R_Iᵀ force + A a, so A
+// goes to M.
 #define settle_root LANE(cal_settle_root)
-LANE_INLINE void settle_root(answers* s, const response* r, const double* force, const double* constants,
-                             double* record) {
-    const lane A = LOAD(constants, CAL_CONSTANT_ARMATURE);
+LANE_INLINE void settle_root(answers* s, const response* r, const double* force, double* record) {
     const v3 sum = v3_add(s->g, load3(force, 3));
     const v3 push = m3_transpose_times(load_columns(record, LANE(ROOT_R)), load3(force, 0));
-    store_columns(record, LANE(ROOT_K), r->K);
     store3(record, LANE(ROOT_D), s3_times(r->T, sum));
-    store_symmetric(record, LANE(ROOT_M), (s3){r->M.xx - A, r->M.yy - A, r->M.zz - A, r->M.xy, r->M.xz, r->M.yz});
     store3(record, LANE(ROOT_F), v3_add(v3_add(s->f, push), m3_transpose_times(r->K, sum)));
     *s = (answers){0};
 }
 
+// Slow: what the fast band of this execution (T, Q a_c, Y a_c: of later ones) and the accelerations read.
+#define keep LANE(cal_keep)
+LANE_INLINE void keep(int kind, bool rotors, cal_band band, const response* r, const double* constants,
+                      double* record) {
+    if (kind == CAL_BALL) {
+        store_columns(record, LANE(LINK_K), r->K);
+        if (band == CAL_BAND_ALL) return;
+        store_symmetric(record, LANE(LINK_T), r->T);
+        store3(record, LANE(LINK_QA), r->Qa);
+        if (rotors) store3(record, LANE(LINK_YA), r->Ya);
+    } else {
+        const lane A = LOAD(constants, CAL_CONSTANT_ARMATURE);
+        store_columns(record, LANE(ROOT_K), r->K);
+        store_symmetric(record, LANE(ROOT_M), (s3){r->M.xx - A, r->M.yy - A, r->M.zz - A, r->M.xy, r->M.xz, r->M.yz});
+        if (band != CAL_BAND_ALL) store_symmetric(record, LANE(ROOT_T), r->T);
+    }
+}
+#define recall LANE(cal_recall)
+LANE_INLINE void recall(int kind, bool rotors, response* r, const double* record) {
+    const bool ball = kind == CAL_BALL;
+    r->T = load_symmetric(record, ball ? LANE(LINK_T) : LANE(ROOT_T));
+    r->K = load_columns(record, ball ? LANE(LINK_K) : LANE(ROOT_K));
+    if (ball) r->Qa = load3(record, LANE(LINK_QA));
+    if (ball && rotors) r->Ya = load3(record, LANE(LINK_YA));
+}
+
 // One step inbound: from the link's sums (own terms included) to what its parent adds.
 #define coefficients LANE(cal_coefficients)
-LANE_INLINE void coefficients(int kind, bool rotors, answers* s, const double* force, const double* constants,
-                              double* record) {
-    response r = respond(s, constants);
-    if (kind == CAL_BALL) {
-        hand_over(rotors, s, &r, constants, record);
-        settle(rotors, s, &r, force, constants, record);
+LANE_INLINE void coefficients(int kind, bool rotors, cal_band band, answers* s, const double* force,
+                              const double* constants, double* record) {
+    response r;
+    if (band == CAL_BAND_FAST) {
+        recall(kind, rotors, &r, record);
     } else {
-        settle_root(s, &r, force, constants, record);
+        r = respond(s, constants);
+        if (kind == CAL_BALL) hand_over(rotors, s, &r, constants, record);
+        keep(kind, rotors, band, &r, constants, record);
     }
+    if (kind == CAL_BALL)
+        settle(rotors, s, &r, force, constants, record);
+    else
+        settle_root(s, &r, force, record);
 }
 
 // --- Accelerations, outbound -----------------------------------------------------------------------------------------

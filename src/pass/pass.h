@@ -20,6 +20,13 @@ typedef enum cal_direction { CAL_OUTBOUND, CAL_INBOUND } cal_direction;
 typedef struct cal_solver_context cal_solver_context;
 typedef struct cal_solver_ops cal_solver_ops;
 
+// What an execution computes, for programs that know what varies slowly (armstrong).
+typedef enum cal_band {
+    CAL_BAND_ALL,  // everything
+    CAL_BAND_SLOW, // everything, and the slow band is kept in the records
+    CAL_BAND_FAST  // the fast band; the slow one is what the last CAL_BAND_SLOW left
+} cal_band;
+
 // Everything that kernels read and write. One a state.
 typedef struct cal_context {
     const cal_layout* layout;
@@ -34,6 +41,7 @@ typedef struct cal_context {
     double* records;     // walked programs: record_doubles(kind) · W a block, kept between the walks
     double* scratch;     // walked programs: the stack
     double* workspace;   // swept programs: node_doubles a node
+    cal_band band;
     double* result;      // swept programs: energy (2) and momentum (6), or the mass matrix
     const cal_solver_ops* solver_ops; // NULL where no solver rides along
     cal_solver_context* solver;

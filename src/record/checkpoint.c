@@ -260,6 +260,7 @@ static void set_moment(cal_sim* sim, const moment* m) {
                                    .evaluations = m->evaluations,
                                    .jacobian_evaluations = m->jacobian_evaluations};
     sim->running = m->running != 0;
+    sim->slow_band = false;
     sim->interpolates = m->interpolates != 0;
     sim->push_count = sim->push_capacity = (int)m->pushes;
     memcpy(sim->down, m->down, sizeof m->down);
@@ -329,6 +330,7 @@ static void put_all(cal_words* s, cal_sim* sim) {
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
     if (!sim->ops) cal_sim_restart(sim);
+    sim->slow_band = false; // not in the file: this run and a resumed one compute it anew
     cal_words words;
     cal_words_create(&words, path, sim->def.machine);
     put_all(&words, sim);

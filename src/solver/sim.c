@@ -12,6 +12,7 @@
 // An advance that fails changes nothing: time, q and v stay those of the last good advance, and the next one starts
 // there.
 #include "solver/sim.h"
+#include "pass/armstrong.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include <math.h>
@@ -68,6 +69,13 @@ static cal_status check_def(const cal_sim_def* def, cal_error* error) {
     if (def->largest_order < 0 || def->largest_order > largest)
         return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver,
                         largest, def->largest_order);
+    const bool banded = strcmp(def->algorithm, "armstrong") == 0 &&
+                        (strcmp(def->solver, "rk4") == 0 || strcmp(def->solver, "euler") == 0);
+    if (def->slow_band < 0 || (def->slow_band > 1 && !banded))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a slow band of %d steps: it must not be negative, and above 1 it is for algorithm armstrong with "
+                        "solver rk4 or euler",
+                        def->slow_band);
     if (def->evaluation_limit < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "evaluation limit must be 0 (none) or more, not %lld",
                         (long long)def->evaluation_limit);
@@ -165,12 +173,17 @@ cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_si
     return CAL_OK;
 }
 
+static void close_observer(cal_observer* observer) {
+    cal_state_destroy(observer->state);
+    cal_plan_destroy(observer->plan);
+    cal_machine_destroy(observer->machine);
+}
+
 void cal_sim_destroy(cal_sim* sim) {
     if (!sim) return;
     cal_bdf_destroy(sim->bdf);
-    cal_state_destroy(sim->observer.state);
-    cal_plan_destroy(sim->observer.plan);
-    cal_machine_destroy(sim->observer.machine);
+    close_observer(&sim->observer);
+    close_observer(&sim->checker);
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);
@@ -235,6 +248,11 @@ static cal_status evaluate(cal_sim* sim, double time, bool prepared) {
         const cal_status status = call_back(sim);
         if (status) return status;
         prepared = true;
+    }
+    if (sim->def.slow_band > 1) {
+        const bool anew = !sim->slow_band || sim->report.steps % sim->def.slow_band == 0;
+        sim->state->context.band = anew ? CAL_BAND_SLOW : CAL_BAND_FAST;
+        sim->slow_band = true;
     }
     return cal_plan_run(sim->plan, sim->state, sim->ops, context, prepared, sim->sums);
 }
@@ -456,18 +474,29 @@ cal_status cal_sim_release(cal_sim* sim) {
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
-static cal_status observe(cal_sim* sim) {
-    cal_observer* o = &sim->observer;
+// Executes an algorithm at the simulation's q and v, on one core.
+static cal_status look(cal_sim* sim, cal_observer* o, const char* algorithm) {
     cal_status status = CAL_OK;
-    if (o->current) return CAL_OK;
     if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
-    if (!status && !o->plan) status = cal_plan_create(sim->model, "energy", o->machine, &o->plan, NULL);
+    if (!status && !o->plan) status = cal_plan_create(sim->model, algorithm, o->machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
     if (!status) status = cal_state_set(o->state, CAL_Q, sim->q);
     if (!status) status = cal_state_set(o->state, CAL_V, sim->v);
-    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
-    o->current = status == CAL_OK;
+    if (!status && o->plan->program->solves) status = cal_state_set(o->state, CAL_TAU, sim->tau);
+    return status ? status : cal_plan_execute(o->plan, o->state, NULL);
+}
+
+static cal_status observe(cal_sim* sim) {
+    if (sim->observer.current) return CAL_OK;
+    const cal_status status = look(sim, &sim->observer, "energy");
+    sim->observer.current = status == CAL_OK;
     return status;
+}
+
+cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
+    if (!sim || !residual || !body) return CAL_BAD_ARGUMENT;
+    const cal_status status = look(sim, &sim->checker, sim->def.algorithm);
+    return status ? status : cal_armstrong_check(sim->checker.state, residual, body);
 }
 
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {

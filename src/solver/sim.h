@@ -8,7 +8,7 @@ typedef struct cal_push {
     double force[3], torque[3], point[3];
 } cal_push;
 
-// A second plan that looks at the state: poses, energy.
+// A second plan that looks at the state: poses and energy, or its accelerations again.
 typedef struct cal_observer {
     cal_machine* machine;
     cal_plan* plan;
@@ -22,7 +22,7 @@ struct cal_sim {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_observer observer;
+    cal_observer observer, checker;
     double time;
     double *q, *v;                                         // at `time`, the user's order, v after q in one block
     double *seen_q, *seen_v;                               // at an evaluation, for the force callback
@@ -42,6 +42,7 @@ struct cal_sim {
     double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
     cal_verdict verdict;
     bool running;      // the solver has begun
+    bool slow_band;    // the state's records hold one
     bool interpolates; // nothing was executed since the last accepted step
     int64_t spent;     // evaluations of this advance
     cal_sim_report report;
