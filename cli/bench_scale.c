@@ -44,7 +44,7 @@ typedef struct scale {
     int64_t runs;
     bool weak, json, ranks;
     int* counts;
-    int count;
+    int count, cores;
     scale_row* rows;
     cal_machine* shared; // ranks are always all there
     cal_costs exchange;  // compute is the model's
@@ -283,7 +283,7 @@ static void print_json(const scale* s, const char* processor) {
     cal_json_text(&json, "machine", s->machine);
     cal_json_text(&json, "processor", processor);
     cal_json_text(&json, "compiler", cal_compiler_name());
-    cal_json_integer(&json, "cores", cal_core_count());
+    cal_json_integer(&json, "cores", s->cores);
     cal_json_number(&json, "tol", s->tol);
     cal_json_number(&json, "message_s", s->exchange.message);
     cal_json_number(&json, "send_s", s->exchange.send);
@@ -384,7 +384,8 @@ static int prepare(scale* s) {
         const int status = cal_machine_open(s->machine, s->lanes, NULL, &s->shared);
         if (status != CAL_EXIT_DONE) return status;
     }
-    const int there = s->ranks ? cal_machine_processors(s->shared) : cal_core_count();
+    s->cores = cal_core_count(); // before a thread is pinned
+    const int there = s->ranks ? cal_machine_processors(s->shared) : s->cores;
     snprintf(all, sizeof all, "1..%d", there);
     s->count = cal_processors_parse(s->processors ? s->processors : all, &s->counts);
     if (s->count == 0)

@@ -51,7 +51,7 @@ void cal_sim_describe_model(const cal_sim_options* options, const cal_model* mod
 
 // Those of the algorithms that can advance a simulation.
 static const char* algorithm_choice(int index) {
-    static const char* const names[] = {"aba", NULL};
+    static const char* const names[] = {"aba", "armstrong", NULL};
     return names[index];
 }
 
@@ -77,6 +77,8 @@ static int check(const cal_sim_options* options) {
     if (!cal_solver_is_fixed_step(options->solver))
         return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
                             options->solver);
+    if (options->check || options->slow_band > 1)
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch", options->check ? "check" : "slow-band");
     if (options->out || options->plot)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch", options->out ? "out" : "plot");
     if (options->checkpoint || options->resume)
@@ -91,6 +93,7 @@ static int check(const cal_sim_options* options) {
 int cal_command_sim(int argc, char** argv) {
     cal_sim_options options = {.algorithm = "aba",
                                .lanes = "0",
+                               .slow_band = 1,
                                .time = 10,
                                .tol = 1e-4,
                                .step = 0,
@@ -106,6 +109,10 @@ int cal_command_sim(int argc, char** argv) {
          "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
          algorithm_choice},
+        {"slow-band", CAL_OPTION_COUNT, &options.slow_band, "N",
+         "armstrong with rk4 or euler: steps between new rotations", 0, 1e6, NULL},
+        {"check", CAL_OPTION_FLAG, &options.check, NULL,
+         "test every frame's accelerations against the equations of motion (ball and free joints)", 0, 0, NULL},
         {"machine", CAL_OPTION_TEXT, &options.machine, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
         {"placement", CAL_OPTION_TEXT, &options.placement, "FILE", CAL_PLACEMENT_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W",

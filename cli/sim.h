@@ -15,8 +15,8 @@ typedef struct cal_sim_options {
     const char* checkpoint;
     const char* resume;
     double time, tol, step, fps, spread, every;
-    int64_t batch;
-    bool json;
+    int64_t batch, slow_band;
+    bool check, json;
 } cal_sim_options;
 
 // Many instances at once, `--batch`.

@@ -24,7 +24,6 @@ typedef struct run {
     const cal_model* model;
     cal_machine* machine;
     cal_placement placement;
-    int processors; // that have work
     cal_sim* sim;
     cal_csv* csv;
     FILE* plot_file;
@@ -34,6 +33,7 @@ typedef struct run {
     double from;    // where the run begins
     double saved;   // time of the last checkpoint
     double energy_start, energy_end, kinetic_largest;
+    double misfit; // largest that --check has seen
     double wall;
     bool interrupted;
 } run;
@@ -47,25 +47,13 @@ static void release(run* r) {
     free(r->history);
 }
 
-// The machine, and how many of its processors a simulation will use.
 static int open_machine(run* r) {
     const cal_sim_options* options = r->options;
     if (options->placement) {
         int status = cal_placement_read(options->placement, r->model, &r->placement);
         if (status != CAL_EXIT_DONE) return status;
     }
-    int status = cal_machine_open(options->machine, options->lanes, &r->placement, &r->machine);
-    if (status != CAL_EXIT_DONE) return status;
-    cal_plan* plan = NULL;
-    cal_error error = {CAL_OK, ""};
-    r->processors = 1;
-    if (cal_machine_processors(r->machine) == 1) return CAL_EXIT_DONE;
-    error.status = cal_plan_create_placed(r->model, options->algorithm, r->machine, r->placement.processor_of_joint,
-                                          &plan, &error);
-    if (error.status != CAL_OK) return cal_complain_error(&error);
-    r->processors = cal_plan_processors(plan);
-    cal_plan_destroy(plan);
-    return CAL_EXIT_DONE;
+    return cal_machine_open(options->machine, options->lanes, &r->placement, &r->machine);
 }
 
 // The last tick of a clock at or before a time.
@@ -112,6 +100,7 @@ static int prepare(run* r) {
     def.machine = r->machine;
     def.processor_of_joint = r->placement.processor_of_joint;
     def.relative = options->tol;
+    def.slow_band = (int)options->slow_band;
     if (options->step > 0) {
         if (cal_solver_is_fixed_step(options->solver))
             def.step = options->step;
@@ -135,7 +124,26 @@ static int prepare(run* r) {
     return CAL_EXIT_DONE;
 }
 
+// Armstrong's fastband_check: the accelerations must satisfy every link's equations of motion.
+static int check_frame(run* r) {
+    const double allowed = 1e-8;
+    double misfit;
+    int body;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_sim_check(r->sim, &misfit, &body);
+    if (error.status == CAL_BAD_MODEL)
+        return cal_complain(CAL_EXIT_MISTAKE, "--check is for models of ball and free joints");
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    r->misfit = fmax(r->misfit, misfit);
+    char name[64];
+    if (misfit <= allowed) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_FAILED, "the equations of motion of body '%s' miss by %.2g of their terms at t = %g s",
+                        cal_model_body_name(r->model, body, name, sizeof name), misfit, cal_sim_time(r->sim));
+}
+
 static int record_frame(run* r) {
+    int checked = r->options->check ? check_frame(r) : CAL_EXIT_DONE;
+    if (checked != CAL_EXIT_DONE) return checked;
     double kinetic, potential;
     cal_error error = {CAL_OK, ""};
     error.status = cal_sim_energy(r->sim, &kinetic, &potential);
@@ -241,7 +249,7 @@ static void print_json(const run* r, const cal_sim_report* report) {
     double time = cal_sim_time(r->sim);
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
-    cal_sim_describe(&json, options, r->model, cal_machine_name(r->machine), r->processors,
+    cal_sim_describe(&json, options, r->model, cal_machine_name(r->machine), cal_sim_processors(r->sim),
                      cal_machine_lanes(r->machine));
     cal_json_number(&json, "tol", options->tol);
     cal_json_number(&json, "time", time);
@@ -256,6 +264,7 @@ static void print_json(const run* r, const cal_sim_report* report) {
     cal_json_number(&json, "energy_start", r->energy_start);
     cal_json_number(&json, "energy_end", r->energy_end);
     cal_json_number(&json, "energy_drift", energy_drift(r));
+    if (options->check) cal_json_number(&json, "misfit", r->misfit);
     cal_json_hash(&json, "state_hash", cal_sim_hash(r->sim));
     cal_json_boolean(&json, "interrupted", r->interrupted);
     cal_json_close(&json, '}');
@@ -272,7 +281,7 @@ static void print_summary(const run* r, const cal_sim_report* report) {
         printf("tolerance %g", options->tol);
     char who[64];
     printf("; %s on %s, lanes of %d\n", options->algorithm,
-           cal_machine_describe(r->machine, r->processors, who, sizeof who), cal_machine_lanes(r->machine));
+           cal_machine_describe(r->machine, cal_sim_processors(r->sim), who, sizeof who), cal_machine_lanes(r->machine));
     double factor = ratio(time - r->from, r->wall);
     if (options->resume) printf("%-13s %s, at %g s\n", "resumed", options->resume, r->from);
     printf("%-13s %g s in %.3g s, %.*f × real time\n", "simulated", time - r->from, r->wall, factor < 10 ? 2 : 0,
@@ -282,6 +291,7 @@ static void print_summary(const run* r, const cal_sim_report* report) {
            ratio((double)report->evaluations, time));
     printf("%-13s %.6g J at the start, %.6g J at the end\n", "energy", r->energy_start, r->energy_end);
     printf("%-13s %.2e of the largest kinetic energy, %.4g J\n", "energy drift", energy_drift(r), r->kinetic_largest);
+    if (options->check) printf("%-13s equations of motion hold to %.1e of their terms\n", "check", r->misfit);
     printf("%-13s %016llx\n", "state hash", (unsigned long long)cal_sim_hash(r->sim));
     if (options->out) printf("%-13s %s, %zu frames\n", "written", options->out, row_count(r));
     if (options->plot) printf("%-13s %s\n", options->out ? "" : "written", options->plot);

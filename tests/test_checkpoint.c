@@ -154,6 +154,25 @@ static void goes_on_on_another_machine(void** unused) {
     }
 }
 
+// Armstrong's slow band begins afresh where it was saved: both go on alike.
+static void goes_on_with_a_slow_band(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("stickman");
+    cal_sim_def def = cal_default_sim_def();
+    def.solver = "rk4", def.algorithm = "armstrong", def.slow_band = 5;
+    subject first = open_subject(model, &def, 1, 0), second = open_subject(model, &def, cal_best_lanes(), 0);
+    advance(&second, 0.02);
+    advance(&first, 0.0533);
+    save(&first);
+    load(&second);
+    advance(&first, END);
+    advance(&second, END);
+    expect_equal(&first, &second, "stickman", "rk4", 0.0533);
+    close_subject(&first);
+    close_subject(&second);
+    cal_model_destroy(model);
+}
+
 // An advance that meets its limit of evaluations stops anywhere inside an attempt at a step.
 static void goes_on_inside_a_step(void** unused) {
     (void)unused;
@@ -446,6 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goes_on_to_the_same_bits),
         cmocka_unit_test(goes_on_on_another_machine),
+        cmocka_unit_test(goes_on_with_a_slow_band),
         cmocka_unit_test(goes_on_inside_a_step),
         cmocka_unit_test(keeps_what_drives_it),
         cmocka_unit_test(refuses_what_belongs_to_another_simulation),

@@ -334,6 +334,7 @@ void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
 /// Advances to a time not before the last one. The solver steps as far as it likes; the state at exactly that time comes
 /// from its own polynomial, and costs no evaluation. On an error the last good state is kept.
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);
+int cal_sim_processors(const cal_sim* sim); ///< how many of the machine's processors have work
 double cal_sim_time(const cal_sim* sim);
 const double* cal_sim_q(const cal_sim* sim);   ///< q_count numbers at cal_sim_time; valid until the next call
 const double* cal_sim_v(const cal_sim* sim);   ///< v_count numbers at cal_sim_time

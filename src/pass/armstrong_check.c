@@ -76,7 +76,8 @@ static void turn_outbound(const cal_context* context, const cal_node* node, cons
     own->external_torque[2] += lever[1] - lever[3];
 }
 
-// A sum of vectors that should be zero, and the sum of their lengths.
+// A sum of vectors that should be zero, and how long its terms could be: of a product, the lengths of its factors, since a
+// figure that falls freely leaves nothing but rounding of the products themselves.
 typedef struct balance {
     double sum[3], size;
 } balance;
@@ -89,7 +90,8 @@ static void add(balance* b, double sign, const double term[3]) {
 static void add_cross(balance* b, double sign, const double x[3], const double y[3]) {
     double term[3];
     cal_cross3(x, y, term);
-    add(b, sign, term);
+    for (int i = 0; i < 3; i++) b->sum[i] += sign * term[i];
+    b->size += sqrt(cal_dot3(x, x) * cal_dot3(y, y));
 }
 
 static double relative(const balance* b) { return b->size == 0.0 ? 0.0 : sqrt(cal_dot3(b->sum, b->sum)) / b->size; }
@@ -102,7 +104,8 @@ static double weigh(const cal_model* model, int n, link* links) {
     const double J[9] = {S[1] + S[2], -S[3], -S[4], -S[3], S[0] + S[2], -S[5], -S[4], -S[5], S[0] + S[1]};
     double weight[3], term[3];
     cal_unrotate3(own->R_I, model->gravity, weight);
-    balance torque = {0}, force = {0};
+    // A link whose centre of mass is at its hinge still has its weight to be measured by.
+    balance torque = {.size = sqrt(cal_dot3(weight, weight) * node->mass * (S[0] + S[1] + S[2]))}, force = {0};
     cal_rotate3(J, own->wd, term);
     add(&torque, -1.0, term);
     cal_rotate3(J, own->w, term);

@@ -11,6 +11,9 @@
 // difference (exclusive or) from the memory of a solver that has just begun: such pointers cancel. A solver that has not
 // begun has no difference.
 //
+// Two things cannot be written, CVODE's inside and the slow band in a state's records: saving makes both begin afresh, so
+// that the simulation that saved and the one that loads still agree.
+//
 // Where memory is not shared, processor 0 alone reads and writes; the others take part in gathering, and are told what was
 // read.
 #include "base/error.h"
@@ -30,7 +33,7 @@ enum { WORD = CAL_WORD, TEXT = 16 };
 typedef struct identity {
     char version[TEXT], solver[TEXT], algorithm[TEXT];
     double relative, absolute, step, largest_step;
-    int64_t largest_order;
+    int64_t largest_order, slow_band;
     int64_t bodies, joints, q_count, v_count, actuators;
     uint64_t model;
     int64_t vectors, control_size; // of the solver's inside
@@ -96,6 +99,7 @@ static identity identify(const cal_sim* sim) {
                     .step = settings->step,
                     .largest_step = settings->largest_step,
                     .largest_order = settings->largest_order,
+                    .slow_band = sim->def.slow_band > 1 ? sim->def.slow_band : 1,
                     .bodies = model->body_count,
                     .joints = model->joint_count,
                     .q_count = model->q_count,
@@ -118,7 +122,8 @@ static cal_status compare(const identity* theirs, const identity* own, const cha
                    {"absolute tolerance", theirs->absolute, own->absolute},
                    {"step", theirs->step, own->step},
                    {"largest step", theirs->largest_step, own->largest_step},
-                   {"largest order", (double)theirs->largest_order, (double)own->largest_order}};
+                   {"largest order", (double)theirs->largest_order, (double)own->largest_order},
+                   {"slow band", (double)theirs->slow_band, (double)own->slow_band}};
     if (strcmp(theirs->version, own->version) != 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "was written by Calder %s; this is %s", path,
                         theirs->version, own->version);
@@ -330,6 +335,7 @@ static void put_all(cal_words* s, cal_sim* sim) {
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
     if (!sim->ops) cal_sim_restart(sim);
+    sim->slow_band = false;
     sim->slow_band = false; // not in the file: this run and a resumed one compute it anew
     cal_words words;
     cal_words_create(&words, path, sim->def.machine);
@@ -404,6 +410,7 @@ static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_erro
                                        .jacobian_evaluations = then.jacobian_evaluations - counts.jacobian_evaluations};
     }
     copy.observer.current = false;
+    copy.slow_band = false;
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);
     if (sim->ops && !get_solver(s, &copy)) good = false;

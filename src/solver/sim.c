@@ -382,6 +382,7 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     return CAL_OK;
 }
 
+int cal_sim_processors(const cal_sim* sim) { return cal_plan_processors(sim->plan); }
 double cal_sim_time(const cal_sim* sim) { return sim->time; }
 const double* cal_sim_q(const cal_sim* sim) { return sim->q; }
 const double* cal_sim_v(const cal_sim* sim) { return sim->v; }

@@ -1,0 +1,247 @@
+// Machines, plans and placements as a user or a script meets them.
+#define _POSIX_C_SOURCE 200809L
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void helps_and_ends_with_an_example(void** unused) {
+    (void)unused;
+    const char* const calls[] = {"plan --help", "help plan", "bench scale --help", "bench tree-machine --help"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        cal_test_outcome o = cal_test_run_well(calls[i]);
+        const char* example = strstr(o.out, "\nexample:\n  calder ");
+        if (!example || cal_test_count_lines(example) != 3) fail_msg("calder %s: does not end with an example", calls[i]);
+        cal_test_release(&o);
+    }
+}
+
+static void names_every_mistake(void** unused) {
+    (void)unused;
+    const char* const mistakes[][2] = {
+        {"plan", "needs MODEL"},
+        {"plan chain --processors 4,2", "--processors '4,2'"},
+        {"plan chain --processors 0..4", "--processors '0..4'"},
+        {"plan chain --processors 1..", "--processors '1..'"},
+        {"plan chain --processors many", "1..128"},
+        {"plan chain --processors 1..99999999", "--processors"},
+        {"plan chain --compute 0.4ms", "--compute and --message"},
+        {"plan chain --message 0.4ms", "--compute and --message"},
+        {"plan chain --send 1us", "--compute and --message"},
+        {"plan chain --compute 0.4 --message 1ms", "--compute '0.4' is not a duration"},
+        {"plan chain --compute 4h --message 1ms", "s, ms, us or ns"},
+        {"plan chain --compute=-1ms --message 1ms", "--compute '-1ms'"},
+        {"plan chain --compute 0s --message 1ms", "--compute '0s'"},
+        {"plan chain --compute 1ms --message 1ms --send 2ms", "--send '2ms'"},
+        {"plan chain --compute 1ms --message 1ms --machine threads", "--machine 'threads'"},
+        {"plan chain --distribution fair", "balanced, jung"},
+        {"plan chain --compute 1ms --message 1ms --tree --json", "--tree"},
+        {"plan chain --compute 1ms --message 1ms --save nowhere/p.json", "cannot write 'nowhere/p.json'"},
+        {"sim chain --machine cluster", "serial, threads"},
+        {"sim chain --machine threads:0", "--machine 'threads:0'"},
+        {"sim chain --machine threads:2,fast", "--machine 'threads:2,fast'"},
+        {"sim chain --machine threads:99999", "from 1 to"},
+        {"sim chain --batch 4 --machine threads:2", "--machine is for one run"},
+        {"bench forward chain --machine mpi", "bench scale"},
+        {"bench scale chain --machine serial", "threads"},
+        {"bench scale chain --weak", "leave out 'chain'"},
+        {"bench tree-machine --execute soon", "--execute 'soon'"},
+        {"bench treemachine", "tree-machine"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        cal_test_expect_mistake(mistakes[i][0], mistakes[i][1]);
+}
+
+// The n-th number after a key.
+static double number_at(const char* text, const char* key, int n) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    for (; n >= 0 && text; n--) {
+        text = strstr(text, quoted);
+        if (text) text += strlen(quoted);
+    }
+    if (!text) fail_msg("too few of '%s'", key);
+    return text ? strtod(text, NULL) : 0;
+}
+
+// Jung's mobile of 455 joints: the numbers that his algorithm must give.
+static void prints_the_papers_plan(void** unused) {
+    (void)unused;
+    const double milliseconds[] = {182, 103.5, 83.5, 45, 26.5, 21.5, 19.5, 18, 18, 18};
+    const double speedups[] = {1, 1.76, 2.18, 4.04, 6.87, 8.47, 9.33, 10.11, 10.11, 10.11};
+    cal_test_outcome o = cal_test_run_well("plan mobile:s=3,l=5,o=9 --processors 1,2,4,8,16,20,32,64,81,128 "
+                                           "--compute 0.4ms --message 1500us --json");
+    for (int i = 0; i < 10; i++) {
+        cal_test_expect_below(fabs(number_at(o.out, "time_s", i) - 1e-3 * milliseconds[i]), 1e-12, "time", "455 joints");
+        cal_test_expect_below(fabs(number_at(o.out, "speedup", i) - speedups[i]), 0.006, "speed-up", "455 joints");
+    }
+    assert_true(number_at(o.out, "processors", 9) == 128);
+    assert_true(number_at(o.out, "used", 9) == 81);
+    cal_test_release(&o);
+    o = cal_test_run_well("plan mobile:s=3,l=5,o=9 --processors 1,2,128 --compute 0.4ms --message 1.5ms");
+    const char* const words[] = {"103.5 ms", "1.76", "10.11", "81 of 128 processors are of use", "jung", "6 ms"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(o.out, words[i])) fail_msg("no '%s' in: %s", words[i], o.out);
+    cal_test_release(&o);
+}
+
+static void answers_scripts_in_json(void** unused) {
+    (void)unused;
+    cal_test_expect_json("plan chain:n=5 --processors 1..3 --json",
+                         "model joints depth distribution measured compute_s message_s send_s longest_path_s "
+                         "useful_processors rows processors used time_s speedup");
+    cal_test_expect_json("sim mobile:s=2,l=3,o=5 --time 0.1 --machine threads:2 --json", "machine processors state_hash");
+    cal_test_expect_json("bench scale mobile:s=2,l=3,o=5 --processors 1,2 --runs 1 --time 0.05 --json",
+                         "model machine processor cores message_s send_s same_state rows processors used joints forward "
+                         "simulation time_s speedup efficiency predicted_s deviation_percent state_hash");
+    cal_test_expect_json("bench tree-machine --execute 100us --json",
+                         "execute_s rows experiment fanout height figures processors ratio formula modelled measured "
+                         "paper busy");
+}
+
+static void draws_who_computes_what(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well("plan mobile:s=3,l=5,o=9 --processors 1 --compute 1ms --message 1ms --tree");
+    assert_non_null(strstr(o.out, "chain of 5: "));
+    assert_non_null(strstr(o.out, "└─ 9 × chain of 5  "));
+    assert_non_null(strstr(o.out, "   └─ 9 × chain of 5  "));
+    cal_test_release(&o);
+    o = cal_test_run_well("plan stickman --processors 5 --compute 1ms --message 0.1ms --tree");
+    assert_non_null(strstr(o.out, "3 × chain of 2"));
+    assert_non_null(strstr(o.out, "processors 2…4"));
+    cal_test_release(&o);
+}
+
+// The 16 digits of a run's state hash, and its number of processors.
+static void run_to_hash(const char* arguments, char hash[17], int* processors) {
+    cal_test_outcome o = cal_test_run_well(arguments);
+    const char* found = strstr(o.out, "\"state_hash\": \"");
+    assert_non_null(found);
+    snprintf(hash, 17, "%.16s", found + strlen("\"state_hash\": \""));
+    *processors = (int)cal_test_number_after(o.out, "processors");
+    cal_test_release(&o);
+}
+
+static void expect_same_bits(const char* arguments, const char* serial, int processors) {
+    char hash[17];
+    int used;
+    run_to_hash(arguments, hash, &used);
+    assert_string_equal(hash, serial);
+    assert_int_equal(used, processors);
+}
+
+static void places_joints_as_saved(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_JANSSON
+    char serial[17];
+    int used;
+    run_to_hash("sim mobile:s=2,l=3,o=5 --time 1 --json", serial, &used);
+    assert_int_equal(used, 1);
+    const char* const distributions[] = {"jung", "balanced"};
+    for (int i = 0; i < 2; i++) {
+        char line[160];
+        snprintf(line, sizeof line,
+                 "plan mobile:s=2,l=3,o=5 --processors 3 --compute 1ms --message 0.1ms --distribution %s --save p.json",
+                 distributions[i]);
+        cal_test_outcome o = cal_test_run_well(line);
+        cal_test_release(&o);
+        expect_same_bits("sim mobile:s=2,l=3,o=5 --time 1 --placement p.json --json", serial, 3);
+        expect_same_bits("sim mobile:s=2,l=3,o=5 --time 1 --placement p.json --machine threads:4 --json", serial, 3);
+        cal_test_expect_mistake("sim mobile:s=2,l=3,o=5 --placement p.json --machine threads:2", "wants 3 processors");
+        cal_test_expect_mistake("sim mobile:s=2,l=3,o=5 --placement p.json --machine serial", "wants 3 processors");
+        cal_test_expect_mistake("sim mobile:s=2,l=3,o=4 --placement p.json", "has no joint");
+        cal_test_expect_mistake("sim mobile:s=2,l=3,o=6 --placement p.json", "is in no process");
+    }
+#else
+    cal_test_expect_mistake("sim chain --placement p.json", "no jansson");
+#endif
+}
+
+static void rejects_wrong_placements(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_JANSSON
+    const char* const mistakes[][2] = {
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"knee\"]}]}", "no joint 'knee'"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 2, \"joints\": [\"joint0\"]}]}", "processor 2, but there are 0 to 1"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": -1, \"joints\": [\"joint0\"]}]}", "processor -1"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\"]}]}", "joint 'joint1' is in no process"},
+        {"{\"processors\": 1, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"joint0\"]}]}", "'joint0' is listed twice"},
+        {"{\"processors\": 0, \"processes\": []}", "'processors'"},
+        {"{\"processors\": 1}", "'processes'"},
+        {"{\"processors\": 1, \"processes\": [3]}", "process 0 is not an object"},
+        {"{\"processors\": 1, \"processes\": [{\"processor\": 0, \"links\": []}]}", "unknown key 'links'"},
+        {"{\"processors\": 1, \"processes\": [{\"processor\": 0, \"joints\": \"joint0\"}]}", "array of names"},
+        {"{\"processors\": 1, \"processes\": [{\"joints\": []}]}", "'processor' must be"},
+        {"{\"cores\": 1}", "unknown key 'cores'"},
+        {"[]", "object"},
+        {"{", "line 1"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        cal_test_write_file("wrong.json", mistakes[i][0]);
+        cal_test_expect_mistake("sim chain:n=2 --placement wrong.json", mistakes[i][1]);
+    }
+    cal_test_expect_mistake("sim chain:n=2 --placement nowhere.json", "nowhere.json");
+#else
+    skip();
+#endif
+}
+
+// Everything on one processor but one joint in the middle of a chain, two processes on one processor: no restriction.
+static void takes_any_mapping(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_JANSSON
+    char serial[17];
+    int used;
+    run_to_hash("sim chain:n=4 --time 1 --json", serial, &used);
+    cal_test_write_file("odd.json", "{\"processors\": 3, \"processes\": [{\"processor\": 2, \"joints\": [\"joint2\"]}, "
+                                    "{\"processor\": 0, \"joints\": [\"joint3\"]}, "
+                                    "{\"processor\": 0, \"joints\": [\"joint1\", \"joint0\"]}]}");
+    char hash[17];
+    run_to_hash("sim chain:n=4 --time 1 --placement odd.json --json", hash, &used);
+    assert_string_equal(hash, serial);
+#else
+    skip();
+#endif
+}
+
+static void runs_on_ranks(void** unused) {
+    (void)unused;
+    if (!getenv("CALDER_MPIRUN")) skip();
+    char serial[17];
+    int used;
+    run_to_hash("sim mobile:s=2,l=3,o=5 --time 0.5 --json", serial, &used);
+    cal_test_outcome o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2",
+                                            "sim mobile:s=2,l=3,o=5 --time 0.5 --machine mpi --out ranks.csv --json");
+    if (o.status != 0) fail_msg("status %d: %s", o.status, o.err);
+    assert_int_equal(cal_test_count_lines(o.out), 1); // one rank speaks
+    if (!strstr(o.out, serial)) fail_msg("not the bits of one core: %s", o.out);
+    assert_non_null(strstr(o.out, "\"machine\": \"mpi\""));
+    cal_test_release(&o);
+    char* table = cal_test_read_file("ranks.csv");
+    assert_int_equal(cal_test_count_lines(table), 1 + 31);
+    free(table);
+    // A mistake is said once, and is every rank's status.
+    o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2", "sim mobile:s=2,l=3,o=5 --machine mpi --out nowhere/run.csv");
+    assert_int_equal(o.status, 2);
+    const char* said = strstr(o.err, "cannot write 'nowhere/run.csv'");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "cannot write 'nowhere/run.csv'"));
+    cal_test_release(&o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(helps_and_ends_with_an_example),
+        cmocka_unit_test(names_every_mistake),
+        cmocka_unit_test(prints_the_papers_plan),
+        cmocka_unit_test(answers_scripts_in_json),
+        cmocka_unit_test(draws_who_computes_what),
+        cmocka_unit_test(places_joints_as_saved),
+        cmocka_unit_test(rejects_wrong_placements),
+        cmocka_unit_test(takes_any_mapping),
+        cmocka_unit_test(runs_on_ranks),
+    };
+    return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);
+}
