@@ -53,44 +53,6 @@ static size_t words_of(size_t bytes) { return (bytes + WORD - 1) / WORD; }
 
 // --- What a checkpoint belongs to -----------------------------------------------------------------------------------
 
-static uint64_t hash_node(uint64_t hash, const cal_node* node) {
-    const int32_t numbers[] = {node->parent, node->body, node->joint, node->first_q, node->first_v, node->kind};
-    const double masses[] = {node->mass, node->armature, node->damping, node->stiffness, node->spring_reference};
-    hash = cal_hash_bytes(hash, numbers, sizeof numbers);
-    hash = cal_hash_doubles(hash, masses, sizeof masses / sizeof masses[0]);
-    hash = cal_hash_doubles(hash, node->rotation, 9);
-    hash = cal_hash_doubles(hash, node->offset, 3);
-    hash = cal_hash_doubles(hash, node->moment, 3);
-    return cal_hash_doubles(hash, node->second_moment, 6);
-}
-
-// Everything that motion depends on; names and start values are not.
-static uint64_t hash_model(const cal_model* model) {
-    uint64_t hash = cal_hash_doubles(CAL_HASH_START, model->gravity, 3);
-    for (int i = 0; i < model->node_count; i++) hash = hash_node(hash, &model->nodes[i]);
-    for (int i = 0; i < model->body_count; i++) {
-        const cal_mount* mount = &model->mounts[i];
-        hash = cal_hash_bytes(hash, &mount->node, sizeof mount->node);
-        hash = cal_hash_doubles(hash, mount->rotation, 9);
-        hash = cal_hash_doubles(hash, mount->offset, 3);
-    }
-    for (int i = 0; i < model->joint_count; i++) {
-        const cal_joint_def* def = &model->joints[i].def;
-        if (!def->limited) continue;
-        const double stops[] = {i, def->range[0], def->range[1], def->limit_stiffness, def->limit_damping};
-        hash = cal_hash_doubles(hash, stops, sizeof stops / sizeof stops[0]);
-    }
-    for (int i = 0; i < model->actuator_count; i++) {
-        const cal_actuator_def* def = &model->actuators[i];
-        const double motor[] = {def->joint, def->gear, def->gain};
-        hash = cal_hash_doubles(hash, motor, sizeof motor / sizeof motor[0]);
-        hash = cal_hash_doubles(hash, def->bias, 3);
-        hash = cal_hash_doubles(hash, def->control_range, 2);
-        hash = cal_hash_doubles(hash, def->force_range, 2);
-    }
-    return hash;
-}
-
 static identity identify(const cal_sim* sim) {
     const cal_model* model = sim->model;
     const cal_solver_settings* settings = &sim->settings;
@@ -105,7 +67,7 @@ static identity identify(const cal_sim* sim) {
                     .q_count = model->q_count,
                     .v_count = model->v_count,
                     .actuators = model->actuator_count,
-                    .model = hash_model(model),
+                    .model = cal_model_hash(model),
                     .vectors = sim->ops ? sim->ops->vector_count : 0,
                     .control_size = sim->ops ? (int64_t)sim->ops->control_size : 0};
     snprintf(own.version, TEXT, "%s", cal_version());

@@ -280,25 +280,12 @@ static cal_status collect(cal_machine* base, const cal_plan* plan, double* q, do
     return status != CAL_OK ? status : collect_vector(machine, layout->v_position, layout->model->v_count, v);
 }
 
-static uint64_t hash_model(const cal_model* model) {
-    uint64_t hash = cal_hash_bytes(CAL_HASH_START, &model->node_count, sizeof model->node_count);
-    hash = cal_hash_doubles(hash, model->gravity, 3);
-    for (int i = 0; i < model->node_count; i++) {
-        const cal_node* n = &model->nodes[i];
-        hash = cal_hash_bytes(hash, &n->parent, sizeof n->parent);
-        hash = cal_hash_doubles(hash, n->rotation, 9);
-        hash = cal_hash_doubles(hash, n->offset, 3);
-        hash = cal_hash_doubles(hash, n->moment, 3);
-        hash = cal_hash_doubles(hash, &n->mass, 1);
-    }
-    hash = cal_hash_doubles(hash, model->initial_q, (size_t)model->q_count);
-    return cal_hash_doubles(hash, model->initial_v, (size_t)model->v_count);
-}
-
 // Before anything is planned: the ranks must be talking about one model, and what one cannot do none does.
 static cal_status agree(cal_machine* base, const cal_model* model, cal_error* error) {
     mpi_machine* machine = (mpi_machine*)base;
-    const uint64_t own = hash_model(model);
+    uint64_t own = cal_model_hash(model);
+    own = cal_hash_doubles(own, model->initial_q, (size_t)model->q_count);
+    own = cal_hash_doubles(own, model->initial_v, (size_t)model->v_count);
     uint64_t ends[2] = {own, ~own};
     if (MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MIN, machine->comm) != MPI_SUCCESS)
         return cal_fail(error, CAL_MACHINE_FAILED, "the ranks could not compare their models");
