@@ -240,8 +240,8 @@ static void print_json(const table* t, const char* processor) {
 
 static void print_table(const table* t, const char* processor, bool with_peers) {
     printf("forward dynamics on %s, %s\n\n", processor, cal_compiler_name());
-    printf("%-16s %-24s %7s %6s %5s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "cores", "lanes", "us a call",
-           "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
+    printf("%-16s %-24s %7s %6s %5s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "cores", "lanes",
+           "us a call", "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
     for (int i = 0; i < t->count; i++) {
         const row* r = &t->rows[i];
         printf("%-16s %-24s %7d %6lld %5d %5d %12.3f %12.3f %9.1f", r->engine, r->model, r->joints, (long long)r->batch,
@@ -270,7 +270,8 @@ int cal_bench_forward(int argc, char** argv) {
     table t = {.machine = "serial", .lanes = "0", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
-        {"machine", CAL_OPTION_TEXT, &t.machine, "NAME", "who computes: serial or threads[:N][,pinned]; a batch has one core", 0, 0, NULL},
+        {"machine", CAL_OPTION_TEXT, &t.machine, "NAME",
+         "who computes: serial or threads[:N][,pinned]; a batch has one core", 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
          0, cal_lanes_choice},
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
@@ -289,7 +290,8 @@ int cal_bench_forward(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     // How long is timed depends on clocks, on which ranks do not agree.
     if (strcmp(t.machine, "mpi") == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "bench forward does not run on ranks; 'calder bench scale --machine mpi' does");
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "bench forward does not run on ranks; 'calder bench scale --machine mpi' does");
     const char* models[MOST_ROWS / 4];
     bool by_default = count == 0;
     if (by_default) count = (int)CAL_ARRAY_COUNT(default_models);

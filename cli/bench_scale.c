@@ -21,8 +21,9 @@
 
 enum { MOST_SAMPLES = 200, LEAST_SAMPLES = 7, MOST_RUNS = 100 };
 static const double SAMPLE_SECONDS = 1e-3, FORWARD_SECONDS = 0.2;
-static const double JOINTS_A_RUN = 1e6, LEAST_EVALUATIONS = 20, MOST_EVALUATIONS = 400; // of the simulation, when chosen
-static const double FIRST_TIME = 1e-3, LONGEST_TIME = 100;                             // s
+static const double JOINTS_A_RUN = 1e6, LEAST_EVALUATIONS = 20,
+                    MOST_EVALUATIONS = 400;                // of the simulation, when chosen
+static const double FIRST_TIME = 1e-3, LONGEST_TIME = 100; // s
 static const char weak_model[] = "mobile:s=3,l=5,o=%d,plateau=light,taper=0.1";
 enum { WEAK_CHAINS = 20 }; // o of the weak model for one processor
 
@@ -33,7 +34,7 @@ typedef struct times {
 typedef struct scale_row {
     int processors, used, joints;
     times measured, predicted, alone; // alone: of one processor
-    double time; // that a run simulates
+    double time;                      // that a run simulates
     uint64_t hash;
     bool same;
 } scale_row;
@@ -108,8 +109,8 @@ static cal_status run_simulation(cal_sim* sim, const double* q, const double* v,
     return status;
 }
 
-static cal_status time_simulation(const scale* s, cal_machine* machine, const cal_model* model, const int32_t* placement,
-                                  scale_row* r, cal_error* error) {
+static cal_status time_simulation(const scale* s, cal_machine* machine, const cal_model* model,
+                                  const int32_t* placement, scale_row* r, cal_error* error) {
     double samples[MOST_RUNS];
     double* q = calloc((size_t)cal_model_q_count(model) + 1, sizeof *q);
     double* v = calloc((size_t)cal_model_v_count(model) + 1, sizeof *v);
@@ -378,8 +379,8 @@ static int prepare(scale* s) {
     char all[32];
     s->ranks = strcmp(s->machine, "mpi") == 0;
     if (!s->ranks && strcmp(s->machine, "threads") != 0 && strcmp(s->machine, "threads,pinned") != 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--machine '%s' does not scale; allowed: threads, 'threads,pinned' and mpi",
-                            s->machine);
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--machine '%s' does not scale; allowed: threads, 'threads,pinned' and mpi", s->machine);
     if (s->ranks) {
         const int status = cal_machine_open(s->machine, s->lanes, NULL, &s->shared);
         if (status != CAL_EXIT_DONE) return status;
@@ -389,14 +390,16 @@ static int prepare(scale* s) {
     snprintf(all, sizeof all, "1..%d", there);
     s->count = cal_processors_parse(s->processors ? s->processors : all, &s->counts);
     if (s->count == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--processors '%s' is not a rising list of whole numbers, as 1..8 or 1,2,4",
-                            s->processors);
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--processors '%s' is not a rising list of whole numbers, as 1..8 or 1,2,4", s->processors);
     const int most = s->counts[s->count - 1];
     if (s->ranks && most > there)
-        return cal_complain(CAL_EXIT_MISTAKE, "--processors '%s' is more than the %d ranks; start them with 'mpirun -n %d'",
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--processors '%s' is more than the %d ranks; start them with 'mpirun -n %d'",
                             s->processors, there, most);
     if (most > there)
-        cal_complain(CAL_EXIT_DONE, "note: %d threads share %d cores, so that speed-up is not to be expected", most, there);
+        cal_complain(CAL_EXIT_DONE, "note: %d threads share %d cores, so that speed-up is not to be expected", most,
+                     there);
     s->rows = calloc((size_t)s->count, sizeof *s->rows);
     return s->rows ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
 }
@@ -404,14 +407,15 @@ static int prepare(scale* s) {
 int cal_bench_scale(int argc, char** argv) {
     scale s = {.machine = "threads", .lanes = "0", .time = 0, .tol = 1e-4, .runs = 5};
     const cal_option options[] = {
-        {"processors", CAL_OPTION_TEXT, &s.processors, "LIST", "how many: 1..8, or 1,2,4; without it all there are", 0, 0,
-         NULL},
+        {"processors", CAL_OPTION_TEXT, &s.processors, "LIST", "how many: 1..8, or 1,2,4; without it all there are", 0,
+         0, NULL},
         {"machine", CAL_OPTION_TEXT, &s.machine, "NAME", "threads, 'threads,pinned', or mpi under mpirun", 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &s.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
-         cal_lanes_choice},
-        {"weak", CAL_OPTION_FLAG, &s.weak, NULL, "a mobile that grows with the processors, instead of MODEL", 0, 0, NULL},
-        {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run; 0: for some evaluations", 0, 1e6,
+        {"lanes", CAL_OPTION_CHOICE, &s.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
+         0, cal_lanes_choice},
+        {"weak", CAL_OPTION_FLAG, &s.weak, NULL, "a mobile that grows with the processors, instead of MODEL", 0, 0,
          NULL},
+        {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run; 0: for some evaluations", 0,
+         1e6, NULL},
         {"tol", CAL_OPTION_NUMBER, &s.tol, "E", "tolerance of the simulation", 1e-14, 0.1, NULL},
         {"runs", CAL_OPTION_COUNT, &s.runs, "N", "runs, of which the median counts", 1, MOST_RUNS, NULL},
         {"plot", CAL_OPTION_TEXT, &s.plot, "FILE", "draw the speed-up as an SVG file", 0, 0, NULL},

@@ -31,9 +31,9 @@ static const double LOCAL_RATIO = 100.0 / 227.0 * 12.0 / 11.0;
 typedef struct tree_row {
     const char* kind; // "balanced", "one link", "several links", "in phase", "out of phase"
     int fanout, height, figures, processors;
-    double ratio;                                    // t_C / t_E
-    double formula, modelled, measured, paper;       // speed-ups; 0: none
-    double busy;                                     // share of the processors' time, modelled
+    double ratio;                              // t_C / t_E
+    double formula, modelled, measured, paper; // speed-ups; 0: none
+    double busy;                               // share of the processors' time, modelled
     double measured_busy;
 } tree_row;
 
@@ -94,8 +94,11 @@ static int bench_balanced(tree_bench* b, int fanout, int height, double ratio) {
     if (links == 0) return fail();
     const cal_tree_times times = {b->execute, ratio * b->execute, 0};
     const double formula = links / (1 + (height - 1) * (1 + (fanout - 1) * ratio));
-    return run_row(b, (tree_row){.kind = "balanced", .fanout = fanout, .height = height, .figures = 1, .ratio = ratio, .formula = formula},
-                   &times, links * b->execute);
+    return run_row(
+        b,
+        (tree_row){
+            .kind = "balanced", .fanout = fanout, .height = height, .figures = 1, .ratio = ratio, .formula = formula},
+        &times, links * b->execute);
 }
 
 // --- The stick figure -----------------------------------------------------------------------------------------------------
@@ -129,7 +132,8 @@ static int read_stickman(tree_bench* b) {
             for (int k = 0; k < LINKS; k++)
                 if (b->parent[k] == parent) {
                     siblings++;
-                    if (height_of(b, k) > height_of(b, tallest) || (height_of(b, k) == height_of(b, tallest) && k < tallest))
+                    if (height_of(b, k) > height_of(b, tallest) ||
+                        (height_of(b, k) == height_of(b, tallest) && k < tallest))
                         tallest = k;
                 }
             b->limb[i] = parent >= 0 && siblings == 1 ? b->limb[parent] : b->limb_count++;
@@ -165,7 +169,8 @@ static bool plan_several_links(tree_bench* b, const int* process_of_limb, int pr
     int links[MOST_LIMBS] = {0}, task[MOST_LIMBS], waits[MOST_LIMBS] = {0}, order[MOST_LIMBS], ordered = 0;
     bool sends[MOST_LIMBS][MOST_LIMBS] = {{false}};
     for (int i = 0; i < LINKS; i++) {
-        const int own = process_of_limb[b->limb[i]], from = b->parent[i] < 0 ? own : process_of_limb[b->limb[b->parent[i]]];
+        const int own = process_of_limb[b->limb[i]],
+                  from = b->parent[i] < 0 ? own : process_of_limb[b->limb[b->parent[i]]];
         links[own]++;
         if (from == own || sends[from][own]) continue;
         sends[from][own] = true;
@@ -234,8 +239,13 @@ static int bench_figure(tree_bench* b, bool several, int processors) {
 static int bench_in_phase(tree_bench* b, int figures) {
     const cal_tree_times times = {figures * b->execute, PAPER_RATIO * b->execute, 0};
     plan_best(b, false, FIGURE_PROCESSORS, &times);
-    const tree_row row = {.kind = "in phase", .figures = figures, .ratio = PAPER_RATIO,
-                          .formula = 3 / (1 + PAPER_RATIO / figures), .paper = figures == 1 ? 1.76 : figures == 4 ? 2.55 : 0};
+    const tree_row row = {.kind = "in phase",
+                          .figures = figures,
+                          .ratio = PAPER_RATIO,
+                          .formula = 3 / (1 + PAPER_RATIO / figures),
+                          .paper = figures == 1   ? 1.76
+                                   : figures == 4 ? 2.55
+                                                  : 0};
     return run_row(b, row, &times, figures * LINKS * b->execute);
 }
 
@@ -348,7 +358,8 @@ static void print_optional(double number) {
 
 static void print_table(const tree_bench* b, const char* processor) {
     char text[32];
-    printf("speed-ups of a tree machine; t_E = %s, on %s\n", cal_duration_text(b->execute, text, sizeof text), processor);
+    printf("speed-ups of a tree machine; t_E = %s, on %s\n", cal_duration_text(b->execute, text, sizeof text),
+           processor);
     const char* kind = "";
     for (int i = 0; i < b->count; i++) {
         const tree_row* r = &b->rows[i];
@@ -359,8 +370,8 @@ static void print_table(const tree_bench* b, const char* processor) {
             if (is_kind(r, "several links")) printf("\nstick figure, several links a process (Figure 5, dotted)\n");
             if (is_kind(r, "in phase")) printf("\nfigures in phase: messages shared\n");
             if (is_kind(r, "out of phase")) printf("\nfigures out of phase: pipelined\n");
-            printf("%-18s %10s %9s %9s %9s %9s %9s %6s\n", "", "processors", "t_C/t_E", "formula", "modelled", "measured",
-                   "paper", "busy");
+            printf("%-18s %10s %9s %9s %9s %9s %9s %6s\n", "", "processors", "t_C/t_E", "formula", "modelled",
+                   "measured", "paper", "busy");
         }
         char what[48];
         if (r->fanout > 0)
@@ -409,8 +420,8 @@ static int draw(const tree_bench* b) {
         const char* name = i < BALANCED ? names[i % RATIOS] : i == BALANCED ? "one link a process" : "several links";
         const int color = i < BALANCED ? i % RATIOS : i - BALANCED;
         series[2 * i] = (cal_plot_series){name, sets[i].x, sets[i].measured, sets[i].count, color, false, true};
-        series[2 * i + 1] = (cal_plot_series){i < BALANCED ? "formula" : "modelled", sets[i].x, sets[i].modelled,
-                                              sets[i].count, color, true, false};
+        series[2 * i + 1] = (cal_plot_series){
+            i < BALANCED ? "formula" : "modelled", sets[i].x, sets[i].modelled, sets[i].count, color, true, false};
     }
     const cal_plot_panel panels[] = {
         {"Balanced trees of fanout 2 (Figure 7)", "height", "speed-up", false, series, 2 * RATIOS},
@@ -426,11 +437,12 @@ static int draw(const tree_bench* b) {
 }
 
 static void print_details(void) {
-    printf("\nA link takes t_E and a message t_C. measured: threads, one a processor, sleep for these times, which takes\n"
-           "no core. modelled: the same schedule in virtual time. busy: the share of the processors' time in which\n"
-           "links are executed, modelled. Figure 5 is for t_C/t_E = 0.7; a message between two processes of one\n"
-           "processor takes %.2f t_E there.\n",
-           LOCAL_RATIO);
+    printf(
+        "\nA link takes t_E and a message t_C. measured: threads, one a processor, sleep for these times, which takes\n"
+        "no core. modelled: the same schedule in virtual time. busy: the share of the processors' time in which\n"
+        "links are executed, modelled. Figure 5 is for t_C/t_E = 0.7; a message between two processes of one\n"
+        "processor takes %.2f t_E there.\n",
+        LOCAL_RATIO);
 }
 
 int cal_bench_tree_machine(int argc, char** argv) {

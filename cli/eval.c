@@ -104,8 +104,7 @@ static void print_json(const answer* a, const char* argument) {
                              a->result + 7 * (size_t)body, 7);
         cal_json_close(&json, '}');
         break;
-    default:
-        cal_json_numbers(&json, a->asked->key, a->result, v_count);
+    default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
     }
     cal_json_close(&json, '}');
 }
@@ -151,8 +150,7 @@ static void print_text(const answer* a) {
             print_row(a->result + 7 * (size_t)body, 7);
         }
         break;
-    default:
-        print_degrees(a);
+    default: print_degrees(a);
     }
 }
 

@@ -1,14 +1,15 @@
 // A model's joints as a tree, and who computes them drawn in characters.
 //
 // A *chain* is a run of joints on one processor, each the only child of the one before. Chains are *alike* when they are
-// equally long and the chains below them are alike, as many of them on the chain's own processor and elsewhere.
+// equally long and the chains below them are alike, as many of them on the chain's own processor and elsewhere. What one
+// processor has as a whole, and would take many lines, is one: "tree of 68".
 #include "joint_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINES = 60, LABEL_WIDTH = 52, MOST_RANGES = 6 };
+enum { MOST_LINES = 60, MOST_WHOLE_LINES = 6, LABEL_WIDTH = 52, MOST_RANGES = 6 };
 
 void cal_joint_tree_destroy(cal_joint_tree* tree) {
     free(tree->parent);
@@ -75,9 +76,10 @@ bool cal_joint_tree_create(const cal_model* model, cal_joint_tree* out) {
 // --- Drawing ----------------------------------------------------------------------------------------------------------
 
 typedef struct chain {
-    int32_t first, last; // joints
+    int32_t first, last;  // joints
     int32_t length, size; // of the chain; of everything from it on, in joints
-    bool local;          // on the processor of the chain above
+    bool local;           // on the processor of the chain above
+    bool whole;           // everything from it on is on its processor
     uint64_t likeness;
 } chain;
 
@@ -85,9 +87,10 @@ typedef struct picture {
     const cal_joint_tree* tree;
     const cal_model* model;
     const int32_t* processors;
-    chain* chains;      // by first joint
-    int32_t* scratch;   // processors of a group
-    int lines;
+    chain* chains;    // by first joint
+    int32_t* scratch; // processors of a group
+    int lines, most_lines;
+    bool counts;     // lines only, nothing is printed
     int64_t undrawn; // joints
 } picture;
 
@@ -114,9 +117,10 @@ static void compare_chains(picture* p) {
             own->length++;
             own->size++;
         } else {
-            *own = (chain){.last = joint, .length = 1, .size = 1};
+            *own = (chain){.last = joint, .length = 1, .size = 1, .whole = true};
             for (int c = child; c >= 0; c = tree->next_sibling[c]) {
                 own->size += p->chains[c].size;
+                own->whole &= p->chains[c].whole && p->chains[c].local;
                 own->likeness += mix(p->chains[c].likeness + 2 * (uint64_t)p->chains[c].length + p->chains[c].local);
             }
             own->likeness = mix(own->likeness);
@@ -167,11 +171,16 @@ static void print_processors(picture* p, const chain* group, int count) {
 }
 
 // times: how many of the group hang on each chain above.
-static void print_group(picture* p, const char* indent, const char* branch, const chain* group, int count, int times) {
+static void print_group(picture* p, const char* indent, const char* branch, const chain* group, int count, int times,
+                        bool folded) {
     char label[256], name[2][64];
     cal_model_joint_name(p->model, group->first, name[0], sizeof name[0]);
     cal_model_joint_name(p->model, group->last, name[1], sizeof name[1]);
-    if (count > 1 && group->length > 1)
+    if (folded && count > 1)
+        snprintf(label, sizeof label, "%d × tree of %d", times, group->size);
+    else if (folded)
+        snprintf(label, sizeof label, "tree of %d: %s …", group->size, name[0]);
+    else if (count > 1 && group->length > 1)
         snprintf(label, sizeof label, "%d × chain of %d", times, group->length);
     else if (count > 1)
         snprintf(label, sizeof label, "%d × joint", times);
@@ -185,9 +194,20 @@ static void print_group(picture* p, const char* indent, const char* branch, cons
         fputs(parts[i], stdout);
         for (const char* c = parts[i]; *c; c++) width += ((unsigned char)*c & 0xc0) != 0x80;
     }
-    printf("%*s", width < LABEL_WIDTH ? LABEL_WIDTH - width : 1, "");
+    printf("%*s", width < LABEL_WIDTH - 2 ? LABEL_WIDTH - width : 2, "");
     print_processors(p, group, count);
-    p->lines++;
+}
+
+static bool draw_below(picture* p, const chain* group, int count, const char* indent);
+
+// Whether a group is better drawn as one line.
+static bool is_folded(const picture* p, const chain* group, int count) {
+    if (p->counts || !group->whole) return false;
+    picture counter = *p;
+    counter.counts = true;
+    counter.lines = 0;
+    counter.most_lines = MOST_WHOLE_LINES + 1;
+    return draw_below(&counter, group, count, "") && counter.lines > MOST_WHOLE_LINES;
 }
 
 // Draws what hangs below a group of chains that are alike (NULL: the ground), group by group.
@@ -208,14 +228,16 @@ static bool draw_below(picture* p, const chain* group, int count, const char* in
     for (int i = 0; complete && i < total;) {
         int end = i + 1;
         while (end < total && alike(&below[i], &below[end])) end++;
-        if (p->lines >= MOST_LINES) {
+        if (p->lines >= p->most_lines) {
             for (int k = i; k < total; k++) p->undrawn += below[k].size;
             break;
         }
-        const bool last = end == total;
-        print_group(p, indent, !group ? "" : last ? "└─ " : "├─ ", &below[i], end - i, (end - i) / count);
+        const bool last = end == total, folded = is_folded(p, &below[i], end - i);
+        if (!p->counts)
+            print_group(p, indent, !group ? "" : last ? "└─ " : "├─ ", &below[i], end - i, (end - i) / count, folded);
+        p->lines++;
         sprintf(deeper, "%s%s", indent, !group ? "" : last ? "   " : "│  ");
-        complete = draw_below(p, &below[i], end - i, deeper);
+        complete = folded || draw_below(p, &below[i], end - i, deeper);
         i = end;
     }
     free(below);
@@ -224,7 +246,7 @@ static bool draw_below(picture* p, const chain* group, int count, const char* in
 }
 
 bool cal_joint_tree_draw(const cal_joint_tree* tree, const cal_model* model, const int32_t* processor_of_joint) {
-    picture p = {.tree = tree, .model = model, .processors = processor_of_joint};
+    picture p = {.tree = tree, .model = model, .processors = processor_of_joint, .most_lines = MOST_LINES};
     p.chains = calloc((size_t)tree->count + 1, sizeof *p.chains);
     p.scratch = calloc((size_t)tree->count + 1, sizeof *p.scratch);
     bool complete = p.chains && p.scratch;

@@ -40,7 +40,8 @@ void cal_ranks_start(int* argc, char*** argv) {
     // What fails on a rank is answered by all of them, see cal_ranks_agree.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (cal_is_first_rank()) return;
-    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) MPI_Abort(MPI_COMM_WORLD, CAL_EXIT_FAILED);
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        MPI_Abort(MPI_COMM_WORLD, CAL_EXIT_FAILED);
 }
 
 bool cal_is_first_rank(void) {
@@ -132,10 +133,11 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
     } else if (parse_threads(text, &def)) {
         error.status = cal_machine_threads(&def, out, &error);
     } else {
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "--machine '%s' is not known; allowed: serial, threads, threads:N with N from 1 to %d, either "
-                            "with ',pinned', and mpi",
-                            text, MOST_THREADS);
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "--machine '%s' is not known; allowed: serial, threads, threads:N with N from 1 to %d, either "
+            "with ',pinned', and mpi",
+            text, MOST_THREADS);
     }
     if (error.status != CAL_OK) return cal_complain_error(&error);
     if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;

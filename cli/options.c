@@ -21,14 +21,11 @@ static void print_option(const cal_option* option) {
     snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
     switch (option->kind) {
-    case CAL_OPTION_FLAG:
-        break;
+    case CAL_OPTION_FLAG: break;
     case CAL_OPTION_NUMBER:
         if (!isnan(*(double*)option->value)) snprintf(preset, sizeof preset, " [%g]", *(double*)option->value);
         break;
-    case CAL_OPTION_COUNT:
-        snprintf(preset, sizeof preset, " [%lld]", (long long)*(int64_t*)option->value);
-        break;
+    case CAL_OPTION_COUNT: snprintf(preset, sizeof preset, " [%lld]", (long long)*(int64_t*)option->value); break;
     case CAL_OPTION_TEXT:
     case CAL_OPTION_CHOICE:
         if (*(const char**)option->value) snprintf(preset, sizeof preset, " [%s]", *(const char**)option->value);
@@ -65,9 +62,7 @@ static int store(const cal_option* option, const char* text) {
     char* end = NULL;
     errno = 0;
     switch (option->kind) {
-    case CAL_OPTION_FLAG:
-        *(bool*)option->value = true;
-        break;
+    case CAL_OPTION_FLAG: *(bool*)option->value = true; break;
     case CAL_OPTION_TEXT:
         if (!text[0])
             return cal_complain(CAL_EXIT_MISTAKE, "--%s '' is empty; give %s", option->name, option->argument);

@@ -50,8 +50,8 @@ static int check_keys(const json_t* object, const char* where, const char* first
 static int read_process(const json_t* process, int index, const cal_model* model, const char* path,
                         cal_placement* out) {
     if (!json_is_object(process))
-        return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d is not an object {\"processor\": 0, \"joints\": […]}", path,
-                            index);
+        return cal_complain(CAL_EXIT_MISTAKE, "%s: process %d is not an object {\"processor\": 0, \"joints\": […]}",
+                            path, index);
     const int status = check_keys(process, "a process: ", "processor", "joints", path);
     if (status != CAL_EXIT_DONE) return status;
     const json_t* processor = json_object_get(process, "processor");
@@ -90,7 +90,8 @@ static int read_placement(const json_t* root, const cal_model* model, const char
 int cal_placement_read(const char* path, const cal_model* model, cal_placement* out) {
     const int joints = cal_model_joint_count(model);
     *out = (cal_placement){0, calloc((size_t)joints + 1, sizeof(int32_t))};
-    if (!out->processor_of_joint) return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", joints);
+    if (!out->processor_of_joint)
+        return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", joints);
     for (int joint = 0; joint < joints; joint++) out->processor_of_joint[joint] = -1;
     json_error_t error;
     json_t* root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
@@ -98,7 +99,8 @@ int cal_placement_read(const char* path, const cal_model* model, cal_placement* 
     if (root)
         status = read_placement(root, model, path, out);
     else if (error.line > 0)
-        status = cal_complain(CAL_EXIT_MISTAKE, "%s: line %d, column %d: %s", path, error.line, error.column, error.text);
+        status =
+            cal_complain(CAL_EXIT_MISTAKE, "%s: line %d, column %d: %s", path, error.line, error.column, error.text);
     else
         status = cal_complain(CAL_EXIT_MISTAKE, "cannot read the placement: %s", error.text);
     json_decref(root);

@@ -39,8 +39,8 @@ static const char* distribution_choice(int index) {
 
 static int read_duration(const char* option, const char* text, double* seconds) {
     if (!text || cal_duration_parse(text, seconds)) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_MISTAKE, "--%s '%s' is not a duration; allowed: a number with s, ms, us or ns, as 0.4ms",
-                        option, text);
+    return cal_complain(CAL_EXIT_MISTAKE,
+                        "--%s '%s' is not a duration; allowed: a number with s, ms, us or ns, as 0.4ms", option, text);
 }
 
 static int read_costs(plan* p) {
@@ -50,8 +50,9 @@ static int read_costs(plan* p) {
     if (status != CAL_EXIT_DONE) return status;
     p->measured = !p->compute && !p->message;
     if (!p->compute != !p->message || (p->measured && p->send))
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "a machine is described by --compute and --message together; without them this one is measured");
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "a machine is described by --compute and --message together; without them this one is measured");
     if (!p->measured && p->costs.compute == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--compute '%s': a joint takes longer than that", p->compute);
     if (p->costs.send > p->costs.message)
@@ -81,7 +82,8 @@ static int distribute(plan* p) {
     const int joints = cal_model_joint_count(p->model);
     p->rows = calloc((size_t)p->count, sizeof *p->rows);
     p->processor_of_joint = calloc((size_t)joints + 1, sizeof *p->processor_of_joint);
-    if (!p->rows || !p->processor_of_joint) return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
+    if (!p->rows || !p->processor_of_joint)
+        return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
     cal_error error = {CAL_OK, ""};
     cal_progress progress = cal_progress_start("planning");
     for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
@@ -283,9 +285,10 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_EXIT_DONE) return status;
     p.count = cal_processors_parse(p.processors, &p.counts);
     if (p.count == 0)
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..128, or 1,2,4,8",
-                            p.processors);
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..128, or 1,2,4,8",
+            p.processors);
     status = cal_model_from_argument(p.model_name, &p.model);
     if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
     if (status == CAL_EXIT_DONE) status = distribute(&p);

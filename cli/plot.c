@@ -42,17 +42,10 @@ static const char style[] =
 static void write_text(FILE* file, const char* text) {
     for (; *text; text++) {
         switch (*text) {
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '&':
-            fputs("&amp;", file);
-            break;
-        default:
-            fputc(*text, file);
+        case '<': fputs("&lt;", file); break;
+        case '>': fputs("&gt;", file); break;
+        case '&': fputs("&amp;", file); break;
+        default: fputc(*text, file);
         }
     }
 }

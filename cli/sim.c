@@ -78,14 +78,16 @@ static int check(const cal_sim_options* options) {
         return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
                             options->solver);
     if (options->check || options->slow_band > 1)
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch", options->check ? "check" : "slow-band");
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
+                            options->check ? "check" : "slow-band");
     if (options->out || options->plot)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch", options->out ? "out" : "plot");
     if (options->checkpoint || options->resume)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->checkpoint ? "checkpoint" : "resume");
     if (options->placement || (options->machine && strcmp(options->machine, "serial") != 0))
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; a --batch has a lane for each instance, on one core",
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--%s is for one run; a --batch has a lane for each instance, on one core",
                             options->placement ? "placement" : "machine");
     return CAL_EXIT_DONE;
 }

@@ -281,7 +281,8 @@ static void print_summary(const run* r, const cal_sim_report* report) {
         printf("tolerance %g", options->tol);
     char who[64];
     printf("; %s on %s, lanes of %d\n", options->algorithm,
-           cal_machine_describe(r->machine, cal_sim_processors(r->sim), who, sizeof who), cal_machine_lanes(r->machine));
+           cal_machine_describe(r->machine, cal_sim_processors(r->sim), who, sizeof who),
+           cal_machine_lanes(r->machine));
     double factor = ratio(time - r->from, r->wall);
     if (options->resume) printf("%-13s %s, at %g s\n", "resumed", options->resume, r->from);
     printf("%-13s %g s in %.3g s, %.*f × real time\n", "simulated", time - r->from, r->wall, factor < 10 ? 2 : 0,

@@ -46,7 +46,8 @@ cal_test_outcome cal_test_run_after(const char* before, const char* arguments) {
     char line[2048];
     snprintf(line, sizeof line, "cd %s && %s \"$CALDER_COMMAND\" %s >out 2>err", folder, before, arguments);
     int status = system(line);
-    return (cal_test_outcome){WIFEXITED(status) ? WEXITSTATUS(status) : -1, cal_test_read_file("out"), cal_test_read_file("err")};
+    return (cal_test_outcome){WIFEXITED(status) ? WEXITSTATUS(status) : -1, cal_test_read_file("out"),
+                              cal_test_read_file("err")};
 }
 
 cal_test_outcome cal_test_run(const char* arguments) { return cal_test_run_after("", arguments); }

@@ -17,7 +17,8 @@ static void expect(bool good, const char* what, const char* detail) {
     if (!good) fprintf(stderr, "rank %d of %d: %s (%s)\n", rank, size, what, detail);
 }
 
-static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine, const int32_t* placement) {
+static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine,
+                    const int32_t* placement) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim;
     cal_error error = {.text = ""};
@@ -44,7 +45,8 @@ static void same_bits(const char* name, const char* solver, const char* algorith
     cal_random random = {17};
     for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size);
     const uint64_t alone = run(model, solver, algorithm, NULL, NULL);
-    expect(run(model, solver, algorithm, machine, NULL) == alone, "the machine's own distribution changes the bits", name);
+    expect(run(model, solver, algorithm, machine, NULL) == alone, "the machine's own distribution changes the bits",
+           name);
     expect(run(model, solver, algorithm, machine, placement) == alone, "a placement changes the bits", name);
     free(placement);
     cal_model_destroy(model);
@@ -63,12 +65,14 @@ static void forward(cal_machine* machine) {
         int32_t placement[200] = {0};
         cal_machine_serial(0, &serial, &error);
         for (int j = 0; j < cal_model_joint_count(model); j++) placement[j] = j % size;
-        if (cal_plan_create_placed(model, "aba", i ? machine : serial, i ? placement : NULL, &plan, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+        if (cal_plan_create_placed(model, "aba", i ? machine : serial, i ? placement : NULL, &plan, &error) != CAL_OK)
+            MPI_Abort(MPI_COMM_WORLD, 1);
         cal_state_create(plan, &state);
         cal_plan_execute(plan, state, &error);
         cal_state_get(state, CAL_QDD, qdd[i]);
         if (i == 1) {
-            expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_OK && (size == 1) == (traffic.messages == 0), "messages", "traffic");
+            expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_OK && (size == 1) == (traffic.messages == 0), "messages",
+                   "traffic");
         } else {
             expect(cal_mpi_plan_traffic(plan, &traffic) == CAL_BAD_ARGUMENT, "traffic of a serial plan", "refused");
         }
@@ -76,7 +80,8 @@ static void forward(cal_machine* machine) {
         cal_plan_destroy(plan);
         cal_machine_destroy(serial);
     }
-    expect(memcmp(qdd[0], qdd[1], sizeof(double) * (size_t)cal_model_v_count(model)) == 0, "accelerations differ", "forward");
+    expect(memcmp(qdd[0], qdd[1], sizeof(double) * (size_t)cal_model_v_count(model)) == 0, "accelerations differ",
+           "forward");
     cal_model_destroy(model);
 }
 
@@ -86,14 +91,16 @@ static void disagreement(cal_machine* machine) {
     cal_plan* plan;
     cal_error error = {.text = ""};
     if (size == 1) return;
-    if (cal_model_generate(rank == size - 1 ? "chain:n=5" : "chain:n=4", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (cal_model_generate(rank == size - 1 ? "chain:n=5" : "chain:n=4", &model, &error) != CAL_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     const cal_status status = cal_plan_create(model, "aba", machine, &plan, &error);
     expect(status == CAL_BAD_MODEL && strstr(error.text, "differs between ranks"), "unequal models", error.text);
     cal_model_destroy(model);
 }
 
 int main(int argc, char** argv) {
-    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman", "figure:dof=48", "humanoid", "random:n=60,seed=11"};
+    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman",
+                                         "figure:dof=48",      "humanoid",   "random:n=60,seed=11"};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -29,7 +29,8 @@ static void helps_and_ends_with_an_example(void** unused) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cal_test_outcome o = cal_test_run_well(calls[i]);
         const char* example = strstr(o.out, "\nexample:\n  calder ");
-        if (!example || cal_test_count_lines(example) != 3) fail_msg("calder %s: does not end with an example", calls[i]);
+        if (!example || cal_test_count_lines(example) != 3)
+            fail_msg("calder %s: does not end with an example", calls[i]);
         assert_string_equal(o.err, "");
         cal_test_release(&o);
     }
@@ -66,7 +67,8 @@ static void names_every_mistake(void** unused) {
         {"bench solvers --session E", "allowed: A, B, C, D, all"},
         {"info chain --batch 3", "no option '--batch'"},
     };
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) cal_test_expect_mistake(mistakes[i][0], mistakes[i][1]);
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        cal_test_expect_mistake(mistakes[i][0], mistakes[i][1]);
 }
 
 static void rejects_wrong_state_files(void** unused) {
@@ -95,19 +97,23 @@ static void rejects_wrong_state_files(void** unused) {
 
 static void answers_scripts_in_json(void** unused) {
     (void)unused;
-    cal_test_expect_json("sim chain:n=3 --time 0.5 --json",
-                "model joints dof algorithm solver machine processors lanes tol time steps rejected evaluations "
-                "evaluations_per_second wall_s realtime_factor energy_start energy_end energy_drift state_hash");
-    cal_test_expect_json("sim chain:n=3 --time 0.1 --batch 9 --json", "batch lanes instance_steps_per_second state_hash");
-    cal_test_expect_json("info stickman --json", "bodies joints dof depth mass actuators joints_by_kind tree name parent kind");
+    cal_test_expect_json(
+        "sim chain:n=3 --time 0.5 --json",
+        "model joints dof algorithm solver machine processors lanes tol time steps rejected evaluations "
+        "evaluations_per_second wall_s realtime_factor energy_start energy_end energy_drift state_hash");
+    cal_test_expect_json("sim chain:n=3 --time 0.1 --batch 9 --json",
+                         "batch lanes instance_steps_per_second state_hash");
+    cal_test_expect_json("info stickman --json",
+                         "bodies joints dof depth mass actuators joints_by_kind tree name parent kind");
     cal_test_expect_json("eval stickman --what forward --json", "time q v tau qdd");
     cal_test_expect_json("eval stickman --what inverse --json", "time q v qdd tau");
     cal_test_expect_json("eval stickman --what mass --json", "time q v tau mass");
     cal_test_expect_json("eval stickman --what energy --json", "time q v tau kinetic potential momentum");
     cal_test_expect_json("eval stickman --what pose --json", "time q v tau pose");
     cal_test_expect_json("bench forward chain:n=3 --time-limit 0.02 --json",
-                "processor compiler rows engine model joints batch lanes us_per_call ns_per_joint");
-    cal_test_expect_json("bench forward chain:n=3 --batch 16 --time-limit 0.02 --json", "rows us_per_call ns_per_joint");
+                         "processor compiler rows engine model joints batch lanes us_per_call ns_per_joint");
+    cal_test_expect_json("bench forward chain:n=3 --batch 16 --time-limit 0.02 --json",
+                         "rows us_per_call ns_per_joint");
 }
 
 static void summarises_for_people(void** unused) {
@@ -180,7 +186,8 @@ static void ends_in_the_same_state_with_all_lanes(void** unused) {
 static void undoes_forward_by_inverse(void** unused) {
     (void)unused;
 #ifdef CALDER_HAVE_JANSSON
-    cal_test_write_file("forward.json", "{\"time\": 2, \"q\": [0.3, -0.2, 0.9], \"v\": [1, 2, 3], \"tau\": [0.5, 0.25, -1]}");
+    cal_test_write_file("forward.json",
+                        "{\"time\": 2, \"q\": [0.3, -0.2, 0.9], \"v\": [1, 2, 3], \"tau\": [0.5, 0.25, -1]}");
     cal_test_outcome o = cal_test_run_well("eval chain:n=3 --what forward --state forward.json --json");
     json_t* forward = json_loads(o.out, 0, NULL);
     cal_test_release(&o);
@@ -221,7 +228,8 @@ static void draws_small_trees_and_cuts_large_ones(void** unused) {
 // Ctrl-C: the frame is finished, the table ends with a whole row, and the status says that the time was not reached.
 static void keeps_what_there_is_when_interrupted(void** unused) {
     (void)unused;
-    cal_test_outcome o = cal_test_run_after("timeout --preserve-status -s INT 0.4", "sim chain:n=20 --time 1e6 --out cut.csv --json");
+    cal_test_outcome o =
+        cal_test_run_after("timeout --preserve-status -s INT 0.4", "sim chain:n=20 --time 1e6 --out cut.csv --json");
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "calder: interrupted at"));
     assert_true(cal_test_number_after(o.out, "time") < 1e6);

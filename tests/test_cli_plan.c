@@ -13,7 +13,8 @@ static void helps_and_ends_with_an_example(void** unused) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cal_test_outcome o = cal_test_run_well(calls[i]);
         const char* example = strstr(o.out, "\nexample:\n  calder ");
-        if (!example || cal_test_count_lines(example) != 3) fail_msg("calder %s: does not end with an example", calls[i]);
+        if (!example || cal_test_count_lines(example) != 3)
+            fail_msg("calder %s: does not end with an example", calls[i]);
         cal_test_release(&o);
     }
 }
@@ -74,7 +75,8 @@ static void prints_the_papers_plan(void** unused) {
     cal_test_outcome o = cal_test_run_well("plan mobile:s=3,l=5,o=9 --processors 1,2,4,8,16,20,32,64,81,128 "
                                            "--compute 0.4ms --message 1500us --json");
     for (int i = 0; i < 10; i++) {
-        cal_test_expect_below(fabs(number_at(o.out, "time_s", i) - 1e-3 * milliseconds[i]), 1e-12, "time", "455 joints");
+        cal_test_expect_below(fabs(number_at(o.out, "time_s", i) - 1e-3 * milliseconds[i]), 1e-12, "time",
+                              "455 joints");
         cal_test_expect_below(fabs(number_at(o.out, "speedup", i) - speedups[i]), 0.006, "speed-up", "455 joints");
     }
     assert_true(number_at(o.out, "processors", 9) == 128);
@@ -92,10 +94,12 @@ static void answers_scripts_in_json(void** unused) {
     cal_test_expect_json("plan chain:n=5 --processors 1..3 --json",
                          "model joints depth distribution measured compute_s message_s send_s longest_path_s "
                          "useful_processors rows processors used time_s speedup");
-    cal_test_expect_json("sim mobile:s=2,l=3,o=5 --time 0.1 --machine threads:2 --json", "machine processors state_hash");
-    cal_test_expect_json("bench scale mobile:s=2,l=3,o=5 --processors 1,2 --runs 1 --time 0.05 --json",
-                         "model machine processor cores message_s send_s same_state rows processors used joints forward "
-                         "simulation time_s speedup efficiency predicted_s deviation_percent state_hash");
+    cal_test_expect_json("sim mobile:s=2,l=3,o=5 --time 0.1 --machine threads:2 --json",
+                         "machine processors state_hash");
+    cal_test_expect_json(
+        "bench scale mobile:s=2,l=3,o=5 --processors 1,2 --runs 1 --time 0.05 --json",
+        "model machine processor cores message_s send_s same_state rows processors used joints forward "
+        "simulation time_s speedup efficiency predicted_s deviation_percent state_hash");
     cal_test_expect_json("bench tree-machine --execute 100us --json",
                          "execute_s rows experiment fanout height figures processors ratio formula modelled measured "
                          "paper busy");
@@ -163,11 +167,15 @@ static void rejects_wrong_placements(void** unused) {
     (void)unused;
 #ifdef CALDER_HAVE_JANSSON
     const char* const mistakes[][2] = {
-        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"knee\"]}]}", "no joint 'knee'"},
-        {"{\"processors\": 2, \"processes\": [{\"processor\": 2, \"joints\": [\"joint0\"]}]}", "processor 2, but there are 0 to 1"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"knee\"]}]}",
+         "no joint 'knee'"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 2, \"joints\": [\"joint0\"]}]}",
+         "processor 2, but there are 0 to 1"},
         {"{\"processors\": 2, \"processes\": [{\"processor\": -1, \"joints\": [\"joint0\"]}]}", "processor -1"},
-        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\"]}]}", "joint 'joint1' is in no process"},
-        {"{\"processors\": 1, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"joint0\"]}]}", "'joint0' is listed twice"},
+        {"{\"processors\": 2, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\"]}]}",
+         "joint 'joint1' is in no process"},
+        {"{\"processors\": 1, \"processes\": [{\"processor\": 0, \"joints\": [\"joint0\", \"joint0\"]}]}",
+         "'joint0' is listed twice"},
         {"{\"processors\": 0, \"processes\": []}", "'processors'"},
         {"{\"processors\": 1}", "'processes'"},
         {"{\"processors\": 1, \"processes\": [3]}", "process 0 is not an object"},

@@ -27,7 +27,9 @@ static counted operator-(counted a) { return counted{-a.value}; }
 #define LANE_INLINE static inline
 #define LANE(name) name##_counted
 #define lane counted
-static counted lane_fma(counted a, counted b, counted c) { return operations += 2, counted{a.value * b.value + c.value}; }
+static counted lane_fma(counted a, counted b, counted c) {
+    return operations += 2, counted{a.value * b.value + c.value};
+}
 static counted lane_fnma(counted a, counted b, counted c) { return lane_fma(-a, b, c); }
 static counted lane_fms(counted a, counted b, counted c) { return lane_fma(a, b, -c); }
 static counted lane_set(double value) { return counted{value}; }

@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40",     "tree:height=4,fanout=3,joint=ball", "stickman",
-                                     "figure:dof=48",      "humanoid",       "random:n=60,seed=11",               "random:n=60,seed=12"};
+static const char* const models[] = {"mobile:s=3,l=3,o=4",
+                                     "chain:n=40",
+                                     "tree:height=4,fanout=3,joint=ball",
+                                     "stickman",
+                                     "figure:dof=48",
+                                     "humanoid",
+                                     "random:n=60,seed=11",
+                                     "random:n=60,seed=12"};
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 
 static cal_machine* make_threads(int workers, int lanes) {
@@ -80,7 +86,8 @@ static void test_every_solver_gives_the_bits_of_one_core(void** state) {
     cal_machine* machine = make_threads(3, 0);
     int32_t* placement = scatter_joints(model, 3, 5);
     for (int i = 0; cal_solver_name(i); i++)
-        assert_int_equal(run(model, cal_solver_name(i), NULL, NULL), run(model, cal_solver_name(i), machine, placement));
+        assert_int_equal(run(model, cal_solver_name(i), NULL, NULL),
+                         run(model, cal_solver_name(i), machine, placement));
     free(placement);
     cal_machine_destroy(machine);
     cal_model_destroy(model);
@@ -88,7 +95,8 @@ static void test_every_solver_gives_the_bits_of_one_core(void** state) {
 
 static void bend(cal_force_context* context, void* user) {
     (void)user;
-    for (int i = 0; i < cal_model_v_count(context->model); i++) context->tau[i] += 0.1 * context->time - 0.2 * context->v[i];
+    for (int i = 0; i < cal_model_v_count(context->model); i++)
+        context->tau[i] += 0.1 * context->time - 0.2 * context->v[i];
 }
 
 static void test_forces_of_every_kind_act_on_threads(void** state) {

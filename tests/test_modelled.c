@@ -35,7 +35,8 @@ static void test_joints_keep_their_processors(void** unused) {
         int used;
         double seconds;
         cal_error error;
-        assert_int_equal(cal_distribute(model, CAL_BALANCED, processors, &costs, placement, &used, &seconds, &error), CAL_OK);
+        assert_int_equal(cal_distribute(model, CAL_BALANCED, processors, &costs, placement, &used, &seconds, &error),
+                         CAL_OK);
         assert_in_range(used, 1, processors);
         expect_near(price(model, placement, &costs, processors), seconds, "price of the distribution");
     }
@@ -112,7 +113,8 @@ static void test_it_touches_no_state(void** unused) {
     for (int i = 0; cal_algorithm_name(i); i++) {
         cal_plan* plan;
         cal_state* state;
-        if (cal_plan_create(model, cal_algorithm_name(i), machine, &plan, NULL) != CAL_OK) continue; // not for this model
+        if (cal_plan_create(model, cal_algorithm_name(i), machine, &plan, NULL) != CAL_OK)
+            continue; // not for this model
         assert_int_equal(cal_state_create(plan, &state), CAL_OK);
         const bool has_qdd = cal_state_size(state, CAL_QDD) > 0;
         if (has_qdd) assert_int_equal(cal_state_set(state, CAL_QDD, before), CAL_OK);

@@ -86,28 +86,28 @@ typedef struct cal_body_def {
 typedef struct cal_joint_def {
     const char* name; ///< NULL: named by its number; must be unique otherwise
     cal_joint_kind kind;
-    double axis[3];             ///< in the body's frame; need not be normalised; revolute and prismatic only
-    double anchor[3];           ///< a point of the axis, or the ball's centre, in the body's frame; not for free joints
-    double zero;                ///< value of q in the position that the body definition describes; one-degree joints only
-    double damping;             ///< N s/m or N m s/rad, on every degree of freedom
-    double stiffness;           ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
-    double spring_reference;    ///< q at which the spring is slack; a ball's spring is slack at the identity
-    double armature;            ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
-    bool limited;               ///< whether range holds; one-degree joints only
-    double range[2];            ///< smallest and largest q
-    double limit_stiffness;     ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
-    double limit_damping;       ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
-    double initial_q[7];        ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
-                                ///< A free joint's start is composed with the body definition's own frame
-    double initial_v[6];        ///< start velocity
+    double axis[3];          ///< in the body's frame; need not be normalised; revolute and prismatic only
+    double anchor[3];        ///< a point of the axis, or the ball's centre, in the body's frame; not for free joints
+    double zero;             ///< value of q in the position that the body definition describes; one-degree joints only
+    double damping;          ///< N s/m or N m s/rad, on every degree of freedom
+    double stiffness;        ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
+    double spring_reference; ///< q at which the spring is slack; a ball's spring is slack at the identity
+    double armature;         ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
+    bool limited;            ///< whether range holds; one-degree joints only
+    double range[2];         ///< smallest and largest q
+    double limit_stiffness;  ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
+    double limit_damping;    ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
+    double initial_q[7];     ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
+                             ///< A free joint's start is composed with the body definition's own frame
+    double initial_v[6];     ///< start velocity
     uint32_t cookie;
 } cal_joint_def;
 
 /// A motor on a degree of freedom: force = gear · clamp(gain · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v).
 /// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}.
 typedef struct cal_actuator_def {
-    const char* name;        ///< NULL: named by its number
-    int joint;               ///< a one-degree joint's number
+    const char* name; ///< NULL: named by its number
+    int joint;        ///< a one-degree joint's number
     double gear, gain, bias[3];
     double control_range[2]; ///< clamps the control; equal ends: no clamp
     double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
@@ -141,12 +141,12 @@ const char* cal_generator_help(int index);
 void cal_model_destroy(cal_model* model); ///< NULL is allowed
 const char* cal_model_name(const cal_model* model);
 int cal_model_body_count(const cal_model* model);
-int cal_model_joint_count(const cal_model* model);    ///< as the user counts: a fixed body has none, a ball is one
+int cal_model_joint_count(const cal_model* model); ///< as the user counts: a fixed body has none, a ball is one
 int cal_model_actuator_count(const cal_model* model);
-int cal_model_q_count(const cal_model* model);        ///< numbers that give the position
-int cal_model_v_count(const cal_model* model);        ///< degrees of freedom
-int cal_model_depth(const cal_model* model);          ///< joints on the longest path from the ground
-double cal_model_mass(const cal_model* model);        ///< of everything that can move, kg
+int cal_model_q_count(const cal_model* model); ///< numbers that give the position
+int cal_model_v_count(const cal_model* model); ///< degrees of freedom
+int cal_model_depth(const cal_model* model);   ///< joints on the longest path from the ground
+double cal_model_mass(const cal_model* model); ///< of everything that can move, kg
 void cal_model_gravity(const cal_model* model, double gravity[3]);
 /// The start values q, v (either may be NULL) and the actuators' start controls.
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control);
@@ -160,8 +160,8 @@ const char* cal_model_body_name(const cal_model* model, int body, char* text, si
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
 int cal_model_find_body(const cal_model* model, const char* name);  ///< CAL_NONE when there is none
 int cal_model_find_joint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
-int cal_joint_q_count(cal_joint_kind kind); ///< 1, 1, 4, 7
-int cal_joint_v_count(cal_joint_kind kind); ///< 1, 1, 3, 6
+int cal_joint_q_count(cal_joint_kind kind);                         ///< 1, 1, 4, 7
+int cal_joint_v_count(cal_joint_kind kind);                         ///< 1, 1, 3, 6
 /// A name for a kind: "revolute", "prismatic", "ball", "free".
 const char* cal_joint_kind_name(cal_joint_kind kind);
 
@@ -181,9 +181,9 @@ cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
 typedef void cal_task_runner(void* user, int count, void (*task)(void* argument, int index), void* argument);
 /// How to make a machine of threads; from cal_default_threads_def.
 typedef struct cal_threads_def {
-    int workers; ///< the caller's thread included; 0: one for each core
-    int lanes;   ///< as for cal_machine_serial
-    bool pinned; ///< the caller's thread to core 0, the others to the cores after it
+    int workers;             ///< the caller's thread included; 0: one for each core
+    int lanes;               ///< as for cal_machine_serial
+    bool pinned;             ///< the caller's thread to core 0, the others to the cores after it
     cal_task_runner* runner; ///< the user's own threads instead of ours; workers is then how many it runs at most
     void* user;
     uint32_t cookie;
@@ -236,7 +236,7 @@ cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_ma
 cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
                                   const int32_t* processor_of_joint, cal_plan** out, cal_error* error);
 int cal_plan_processors(const cal_plan* plan); ///< how many of the machine's processors have work
-void cal_plan_destroy(cal_plan* plan); ///< NULL is allowed; states made with it must be gone
+void cal_plan_destroy(cal_plan* plan);         ///< NULL is allowed; states made with it must be gone
 /// Writes the plan as text (columns, lanes in use, operations and bytes a joint); returns the length it needs, as snprintf.
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
 /// Runs the algorithm once on a state made with this plan.
@@ -244,15 +244,15 @@ cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* e
 
 /// What can be read from and written to a state, in the user's order.
 typedef enum cal_field {
-    CAL_Q,          ///< q_count: positions
-    CAL_V,          ///< v_count: velocities
-    CAL_TAU,        ///< v_count: joint forces. An input, but of "rnea" the result
-    CAL_QDD,        ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
-    CAL_CONTROL,    ///< actuator_count: controls
-    CAL_MASS,       ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
-    CAL_POSE,       ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
-    CAL_ENERGY,     ///< 2: kinetic and potential energy (gravity and springs), by "energy"
-    CAL_MOMENTUM    ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_Q,       ///< q_count: positions
+    CAL_V,       ///< v_count: velocities
+    CAL_TAU,     ///< v_count: joint forces. An input, but of "rnea" the result
+    CAL_QDD,     ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
+    CAL_CONTROL, ///< actuator_count: controls
+    CAL_MASS,    ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
+    CAL_POSE,    ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity and springs), by "energy"
+    CAL_MOMENTUM ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
 } cal_field;
 
 /// Makes a state at the model's start values.
@@ -267,7 +267,8 @@ double cal_state_time(const cal_state* state);
 void cal_state_set_time(cal_state* state, double time);
 /// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside.
 /// For "aba", "crba" and "rnea".
-cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3], const double point[3]);
+cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
+                          const double point[3]);
 void cal_state_release(cal_state* state); ///< forgets all pushes
 /// 64 bits over the bits of time, q and v; equal for equal states, whatever the machine and its lanes.
 uint64_t cal_state_hash(const cal_state* state);
@@ -301,13 +302,13 @@ typedef struct cal_sim_def {
     const char* algorithm; ///< "aba", or "armstrong" for models of ball and free joints
     cal_machine* machine;  ///< NULL: one core with its best lanes, owned by the simulation
     const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
-    double relative;       ///< relative error tolerance, 1e-4
-    double absolute;       ///< absolute error tolerance; 0: the same number as relative
-    double step;           ///< step of the fixed-step solvers, s, 0.001
-    double largest_step;   ///< of the others, s; 0: no bound
-    int largest_order;     ///< of gear (1…12) and bdf (1…5); 0: their own
-    int slow_band;            ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
-                              ///< so many steps only (Armstrong's slow band); 0 and 1: always
+    double relative;                   ///< relative error tolerance, 1e-4
+    double absolute;                   ///< absolute error tolerance; 0: the same number as relative
+    double step;                       ///< step of the fixed-step solvers, s, 0.001
+    double largest_step;               ///< of the others, s; 0: no bound
+    int largest_order;                 ///< of gear (1…12) and bdf (1…5); 0: their own
+    int slow_band; ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
+                   ///< so many steps only (Armstrong's slow band); 0 and 1: always
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
@@ -321,9 +322,9 @@ const char* cal_solver_help(const char* name);
 
 /// What happened so far.
 typedef struct cal_sim_report {
-    double time;      ///< of the last cal_sim_advance
-    double step;      ///< size of the last step, s
-    int order;        ///< of the last step
+    double time; ///< of the last cal_sim_advance
+    double step; ///< size of the last step, s
+    int order;   ///< of the last step
     int64_t steps, rejected, evaluations;
     int64_t jacobian_evaluations; ///< of evaluations, those that BDF spent on its Jacobian or its products
 } cal_sim_report;
@@ -336,8 +337,8 @@ void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);
 int cal_sim_processors(const cal_sim* sim); ///< how many of the machine's processors have work
 double cal_sim_time(const cal_sim* sim);
-const double* cal_sim_q(const cal_sim* sim);   ///< q_count numbers at cal_sim_time; valid until the next call
-const double* cal_sim_v(const cal_sim* sim);   ///< v_count numbers at cal_sim_time
+const double* cal_sim_q(const cal_sim* sim); ///< q_count numbers at cal_sim_time; valid until the next call
+const double* cal_sim_v(const cal_sim* sim); ///< v_count numbers at cal_sim_time
 /// Changes the state and restarts the solver there. Either array may be NULL: kept.
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error);
 /// Joint forces and controls from now on; restarts the solver, since both jump. Either may be NULL: kept.
@@ -378,7 +379,8 @@ void cal_ensemble_destroy(cal_ensemble* ensemble); ///< NULL is allowed
 int cal_ensemble_lanes(const cal_ensemble* ensemble);
 /// Forward dynamics of all instances: rows of q_count, v_count, v_count numbers in (tau may be NULL: zero), rows of
 /// v_count out. q and v are kept as the instances' states.
-cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau, double* qdd);
+cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
+                                double* qdd);
 /// Sets and gets the state of one instance; either array may be NULL.
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v);
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v);

@@ -10,12 +10,10 @@ const char* cal_version(void) { return VERSION_TEXT(CAL_VERSION_MAJOR, CAL_VERSI
 
 const char* cal_status_text(cal_status status) {
 #define STATUS_CASE(name, text)                                                                                        \
-    case name:                                                                                                         \
-        return text;
+    case name: return text;
     switch (status) {
         CAL_STATUS_LIST(STATUS_CASE)
-    case CAL_STATUS_COUNT:
-        break;
+    case CAL_STATUS_COUNT: break;
     }
     return "not a status";
 }

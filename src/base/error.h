@@ -6,4 +6,5 @@
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-cal_status cal_fail(cal_error* error, cal_status status, const char* format, ...);
+cal_status
+cal_fail(cal_error* error, cal_status status, const char* format, ...);

@@ -37,7 +37,8 @@ void* cal_allocate(size_t count, size_t size) {
     char* memory = block + (size_t)((first + alignment - 1) / alignment * alignment - (uintptr_t)block);
     memcpy(memory - sizeof(void*), &block, sizeof(void*));
 #ifdef MADV_HUGEPAGE
-    if (large) madvise(memory, count * size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); // only a wish: nothing depends on it
+    if (large)
+        madvise(memory, count * size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); // only a wish: nothing depends on it
 #endif
     atomic_fetch_add_explicit(&live_allocations, 1, memory_order_relaxed);
     return memory;

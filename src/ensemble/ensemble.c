@@ -44,7 +44,9 @@ cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal
             ensemble->own_y = ensemble->state->context.y;
             ensemble->y = cal_allocate((size_t)ensemble->group_count * ensemble->plan->layout->y_size, sizeof(double));
         }
-        if (!ensemble->y) status = cal_fail(error, CAL_NO_MEMORY, "no memory for %d instances of %d bodies", count, model->body_count);
+        if (!ensemble->y)
+            status =
+                cal_fail(error, CAL_NO_MEMORY, "no memory for %d instances of %d bodies", count, model->body_count);
     }
     if (status != CAL_OK) {
         cal_ensemble_destroy(ensemble);
@@ -70,13 +72,15 @@ int cal_ensemble_lanes(const cal_ensemble* ensemble) { return ensemble->lanes; }
 
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
     if (instance < 0 || instance >= ensemble->count) return CAL_BAD_ARGUMENT;
-    cal_layout_scatter(ensemble->plan->layout, instance % ensemble->lanes, q, v, group_y(ensemble, instance / ensemble->lanes));
+    cal_layout_scatter(ensemble->plan->layout, instance % ensemble->lanes, q, v,
+                       group_y(ensemble, instance / ensemble->lanes));
     return CAL_OK;
 }
 
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v) {
     if (instance < 0 || instance >= ensemble->count) return CAL_BAD_ARGUMENT;
-    cal_layout_gather(ensemble->plan->layout, instance % ensemble->lanes, group_y(ensemble, instance / ensemble->lanes), q, v);
+    cal_layout_gather(ensemble->plan->layout, instance % ensemble->lanes, group_y(ensemble, instance / ensemble->lanes),
+                      q, v);
     return CAL_OK;
 }
 
@@ -90,7 +94,8 @@ static int live_copies(const cal_ensemble* ensemble, int group) {
 static void fill_lanes(const int32_t* position, int count, int live, const double* rows, double* out) {
     for (int i = 0; i < count; i++) {
         double* lanes = out + position[i];
-        for (int copy = 0; copy < live; copy++) lanes[copy] = rows ? rows[(size_t)copy * (size_t)count + (size_t)i] : 0.0;
+        for (int copy = 0; copy < live; copy++)
+            lanes[copy] = rows ? rows[(size_t)copy * (size_t)count + (size_t)i] : 0.0;
     }
 }
 
@@ -101,7 +106,8 @@ static void read_lanes(const int32_t* position, int count, int live, const doubl
     }
 }
 
-cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau, double* qdd) {
+cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
+                                double* qdd) {
     const cal_layout* layout = ensemble->plan->layout;
     cal_context* context = &ensemble->state->context;
     const int q_count = ensemble->model->q_count, v_count = ensemble->model->v_count;
@@ -157,11 +163,14 @@ static int find_broken(const cal_ensemble* ensemble) {
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {
     const cal_solver_ops* ops = solver ? cal_find_solver(solver) : NULL;
     if (!ops || (strcmp(ops->name, "rk4") != 0 && strcmp(ops->name, "euler") != 0))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble steps with rk4 or euler, not with '%s'", solver ? solver : "(null)");
+        return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble steps with rk4 or euler, not with '%s'",
+                        solver ? solver : "(null)");
     if (!(step > 0.0) || !isfinite(step) || steps < 0)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a step of %g s, %lld times: the step must be positive, the number not negative",
-                        step, (long long)steps);
-    const size_t y_size = ensemble->plan->layout->y_size, needed = (size_t)ops->vector_count * y_size + ops->control_size / 8 + 1;
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a step of %g s, %lld times: the step must be positive, the number not negative", step,
+                        (long long)steps);
+    const size_t y_size = ensemble->plan->layout->y_size,
+                 needed = (size_t)ops->vector_count * y_size + ops->control_size / 8 + 1;
     if (ensemble->vectors_size < needed) {
         double* memory = cal_allocate(needed, sizeof(double));
         if (!memory) return cal_fail(error, CAL_NO_MEMORY, "no memory for the solver's vectors");
@@ -172,8 +181,10 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     double* vectors[16];
     for (int i = 0; i < ops->vector_count; i++) vectors[i] = ensemble->vectors + (size_t)i * y_size;
     void* control = ensemble->vectors + (size_t)ops->vector_count * y_size;
-    const cal_solver_settings settings = {
-        .step = step, .horizon = step, .component_count = (ensemble->model->q_count + ensemble->model->v_count) * ensemble->lanes};
+    const cal_solver_settings settings = {.step = step,
+                                          .horizon = step,
+                                          .component_count =
+                                              (ensemble->model->q_count + ensemble->model->v_count) * ensemble->lanes};
     // The solver's prepare writes to the state's own y, so that a group's is touched only when its steps are done.
     ensemble->state->context.y = ensemble->own_y;
     cal_solver_context context = {.layout = ensemble->plan->layout,
@@ -183,7 +194,8 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     memset(ensemble->state->context.tau, 0, ensemble->plan->layout->v_size * sizeof(double));
     for (int group = 0; group < ensemble->group_count; group++) {
         const cal_status status = step_group(ensemble, group, ops, control, &context, &settings, steps);
-        if (status != CAL_OK) return cal_fail(error, status, "instances %d and on: %s", group * ensemble->lanes, cal_status_text(status));
+        if (status != CAL_OK)
+            return cal_fail(error, status, "instances %d and on: %s", group * ensemble->lanes, cal_status_text(status));
     }
     const int broken = find_broken(ensemble);
     return broken < 0 ? CAL_OK : cal_fail(error, CAL_NOT_FINITE, "instance %d became infinite or not a number", broken);

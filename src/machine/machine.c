@@ -40,13 +40,15 @@ int cal_best_lanes(void) {
 #endif
 }
 
-cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors, cal_error* error) {
+cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors,
+                             cal_error* error) {
     if (lanes == 0) lanes = cal_best_lanes();
     if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8)
         return cal_fail(error, CAL_BAD_ARGUMENT, "lanes must be 0 (automatic), 1, 2, 4 or 8, not %d", lanes);
     const int variant = cal_processor_variant(lanes);
     if (variant < 0)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "this processor cannot run %d lanes; at most %d", lanes, cal_best_lanes());
+        return cal_fail(error, CAL_NOT_AVAILABLE, "this processor cannot run %d lanes; at most %d", lanes,
+                        cal_best_lanes());
     machine->ops = ops;
     machine->lanes = lanes;
     machine->variant = variant;

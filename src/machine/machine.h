@@ -22,16 +22,17 @@ typedef struct cal_machine_ops {
 struct cal_machine {
     const cal_machine_ops* ops;
     int lanes;
-    int variant;    // of the kernels: pass.h
+    int variant; // of the kernels: pass.h
     int processors;
-    int keep;       // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
+    int keep;        // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
     cal_costs costs; // for choosing owners
 };
 
 // The variant of the kernels that this processor should run for a number of lanes; -1 when it cannot.
 int cal_processor_variant(int lanes);
 // Fills in what all machines have, and checks lanes (0: the best).
-cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors, cal_error* error);
+cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors,
+                             cal_error* error);
 
 // How processors wait for each other at cut edges; called with the column of the step (plan.h).
 typedef struct cal_exchange {
@@ -49,4 +50,5 @@ void cal_walk(const cal_plan* plan, const cal_context* context, int processor, c
               bool prepares, cal_exchange* exchange);
 
 // The walks of a walked program, one after the other. i counts from 0 and is moved on; false when there are no more.
-bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down, const cal_pass** up);
+bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down,
+                   const cal_pass** up);

@@ -26,7 +26,7 @@
 enum { WARM_UPS = 2, LEAST_SAMPLES = 9, MOST_SAMPLES = 61, TEETH = 8, BISECTIONS = 30 };
 enum { LEAST_EVALUATIONS = 2, MOST_EVALUATIONS = 20 };          // of a sample
 static const double JOINTS_A_SAMPLE = 5e3, JOINTS_IN_ALL = 1e6; // joints × evaluations
-static const double LARGEST_STEP = 0.02, NEVER = 1e9; // s: a model at rest must be evaluated too
+static const double LARGEST_STEP = 0.02, NEVER = 1e9;           // s: a model at rest must be evaluated too
 
 static double now(void) {
     struct timespec t;
@@ -122,8 +122,10 @@ static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_er
     for (int i = 0; i < BISECTIONS && status == CAL_OK; i++) {
         const cal_costs trial = {.compute = compute, .message = out->message, .send = 0.5 * (low + high)};
         status = cal_price(comb, processor_of_joint, &trial, 2, &price, NULL, error);
-        if (price < seconds) low = trial.send;
-        else high = trial.send;
+        if (price < seconds)
+            low = trial.send;
+        else
+            high = trial.send;
     }
     out->send = low;
     cal_model_destroy(pair);
@@ -158,5 +160,6 @@ cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal
     cal_free(alone);
     if (status != CAL_OK) return status;
     out->compute = model->joint_count > 0 ? seconds / model->joint_count : 0.0;
-    return machine->processors > 1 ? measure_exchanges(machine, out, error) : measure_threads(machine->lanes, out, error);
+    return machine->processors > 1 ? measure_exchanges(machine, out, error)
+                                   : measure_threads(machine->lanes, out, error);
 }

@@ -66,8 +66,10 @@ cal_status cal_machine_modelled(const cal_costs* costs, int processors, cal_mach
     if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
     status = cal_machine_begin(&machine->base, &modelled_ops, 1, processors, error);
     machine->base.costs = *costs;
-    if (status == CAL_OK) *out = &machine->base;
-    else cal_free(machine);
+    if (status == CAL_OK)
+        *out = &machine->base;
+    else
+        cal_free(machine);
     return status;
 }
 

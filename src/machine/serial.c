@@ -35,7 +35,9 @@ cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error) {
     cal_machine* machine = cal_allocate(1, sizeof *machine);
     if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
     const cal_status status = cal_machine_begin(machine, &serial_ops, lanes, 1, error);
-    if (status != CAL_OK) cal_free(machine);
-    else *out = machine;
+    if (status != CAL_OK)
+        cal_free(machine);
+    else
+        *out = machine;
     return status;
 }

@@ -20,7 +20,13 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 20000, SPINS_WHEN_CROWDED = 8, SPINS_BEFORE_SLEEP = 200000, MOST_WORKERS = 1024 };
+enum {
+    CACHE_LINE = 64,
+    SPINS_BEFORE_YIELD = 20000,
+    SPINS_WHEN_CROWDED = 8,
+    SPINS_BEFORE_SLEEP = 200000,
+    MOST_WORKERS = 1024
+};
 
 // How far a column is; two cache lines, since different workers write them.
 struct cal_signal {
@@ -40,7 +46,7 @@ typedef struct threads_machine {
     cal_task_runner* runner; // the user's own threads, instead of ours
     void* user;
     bool pinned;
-    int patience; // spins before a worker gives its core away
+    int patience;    // spins before a worker gives its core away
     worker* workers; // [0] is the caller
     int started;
     // The job: written before `job` is, read after.
@@ -159,7 +165,8 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
         run_part(machine, 0);
         for (int i = 1; i < plan->used; i++) spin_until(&machine->workers[i].done, job, machine->patience);
         // Workers without a part have nothing to finish, but must have seen this job before the next one is written.
-        for (int i = plan->used; i < base->processors; i++) spin_until(&machine->workers[i].done, job, machine->patience);
+        for (int i = plan->used; i < base->processors; i++)
+            spin_until(&machine->workers[i].done, job, machine->patience);
     }
     state->walk += (unsigned)(plan->program->pass_count + 1) / 2;
     atomic_store(&machine->busy, false);
@@ -205,11 +212,13 @@ cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie
 cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error) {
     *out = NULL;
     if (def->cookie != cal_default_threads_def().cookie)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "the definition of the threads machine is not from cal_default_threads_def");
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "the definition of the threads machine is not from cal_default_threads_def");
     long workers = def->workers;
     if (workers == 0) workers = sysconf(_SC_NPROCESSORS_ONLN);
     if (workers < 1 || workers > MOST_WORKERS)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "the number of threads must be 0 (all cores) to %d, not %ld", MOST_WORKERS, workers);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the number of threads must be 0 (all cores) to %d, not %ld",
+                        MOST_WORKERS, workers);
     threads_machine* machine = cal_allocate(1, sizeof *machine);
     if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
     cal_status status = cal_machine_begin(&machine->base, &threads_ops, def->lanes, (int)workers, error);
@@ -228,7 +237,9 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);
     if (!machine->workers) status = cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
     if (status == CAL_OK && !machine->runner) status = start_workers(machine, error);
-    if (status != CAL_OK) destroy(&machine->base);
-    else *out = &machine->base;
+    if (status != CAL_OK)
+        destroy(&machine->base);
+    else
+        *out = &machine->base;
     return status;
 }

@@ -1,7 +1,8 @@
 // One processor's part of a walk. Serial, threads and ranks run the same steps; they differ in how they wait.
 #include "machine/machine.h"
 
-bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down, const cal_pass** up) {
+bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down,
+                   const cal_pass** up) {
     // Walked programs alternate: outbound, inbound.
     if (*i >= program->pass_count) return false;
     *down = &program->passes[*i];

@@ -66,7 +66,8 @@ LANE_INLINE m3 m3_quaternion(lane w, lane x, lane y, lane z) {
                 {lane_fma(sx, z, wy), lane_fms(sy, z, wx), one - (xx + yy)}};
 }
 LANE_INLINE v3 s3_times(s3 m, v3 a) {
-    return (v3){lane_fma(m.xz, a.z, lane_fma(m.xy, a.y, m.xx * a.x)), lane_fma(m.yz, a.z, lane_fma(m.yy, a.y, m.xy * a.x)),
+    return (v3){lane_fma(m.xz, a.z, lane_fma(m.xy, a.y, m.xx * a.x)),
+                lane_fma(m.yz, a.z, lane_fma(m.yy, a.y, m.xy * a.x)),
                 lane_fma(m.zz, a.z, lane_fma(m.yz, a.y, m.xz * a.x))};
 }
 // Inverse of a positive definite matrix, by cofactors.
@@ -74,18 +75,14 @@ LANE_INLINE s3 s3_inverse(s3 m) {
     const lane cxx = lane_fms(m.yy, m.zz, m.yz * m.yz), cxy = lane_fms(m.xz, m.yz, m.xy * m.zz);
     const lane cxz = lane_fms(m.xy, m.yz, m.xz * m.yy);
     const lane r = lane_set(1.0) / lane_fma(m.xz, cxz, lane_fma(m.xy, cxy, m.xx * cxx));
-    return (s3){cxx * r,
-                lane_fms(m.xx, m.zz, m.xz * m.xz) * r,
-                lane_fms(m.xx, m.yy, m.xy * m.xy) * r,
-                cxy * r,
-                cxz * r,
-                lane_fms(m.xy, m.xz, m.xx * m.yz) * r};
+    return (s3){cxx * r, lane_fms(m.xx, m.zz, m.xz * m.xz) * r, lane_fms(m.xx, m.yy, m.xy * m.xy) * r, cxy * r,
+                cxz * r, lane_fms(m.xy, m.xz, m.xx * m.yz) * r};
 }
 // E S Eᵀ
 LANE_INLINE s3 s3_congruent(m3 e, s3 s) {
     const m3 t = {m3_times(e, (v3){s.xx, s.xy, s.xz}), m3_times(e, (v3){s.xy, s.yy, s.yz}),
                   m3_times(e, (v3){s.xz, s.yz, s.zz})};
-#define ENTRY(i, j) lane_fma(t.z.i, e.z.j, lane_fma(t.y.i, e.y.j, t.x.i * e.x.j))
+#define ENTRY(i, j) lane_fma(t.z.i, e.z.j, lane_fma(t.y.i, e.y.j, (t.x.i) * (e.x.j)))
     const s3 out = {ENTRY(x, x), ENTRY(y, y), ENTRY(z, z), ENTRY(x, y), ENTRY(x, z), ENTRY(y, z)};
 #undef ENTRY
     return out;

@@ -3,8 +3,8 @@
 // Component i of a block; the lanes of a block are CAL_WIDTH doubles, of which this width reads CAL_LANES.
 #define memory LANE(cal_lane_memory)
 typedef lane memory __attribute__((may_alias));
-#define LOAD(p, i) (*(const memory*)((p) + (i) * CAL_WIDTH))
-#define STORE(p, i, value) (*(memory*)((p) + (i) * CAL_WIDTH) = (value))
+#define LOAD(p, i) (*(const memory*)((p) + (i)*CAL_WIDTH))
+#define STORE(p, i, value) (*(memory*)((p) + (i)*CAL_WIDTH) = (value))
 #define load3 LANE(cal_load3)
 #define store3 LANE(cal_store3)
 #define load_columns LANE(cal_load_columns)
@@ -53,7 +53,9 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 #define slot_load_symmetric LANE(cal_slot_load_symmetric)
 LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
 LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
-LANE_INLINE v3 slot_load3(const double* p, int i) { return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)}; }
+LANE_INLINE v3 slot_load3(const double* p, int i) {
+    return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)};
+}
 LANE_INLINE void slot_store3(double* p, int i, v3 v) {
     slot_store(p, i, v.x), slot_store(p, i + 1, v.y), slot_store(p, i + 2, v.z);
 }

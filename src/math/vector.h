@@ -25,7 +25,8 @@ static inline void cal_unrotate3(const double R[9], const double v[3], double ou
 // out = A B and out = Aᵀ B; out must not be A or B.
 static inline void cal_multiply33(const double A[9], const double B[9], double out[9]) {
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) out[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        for (int j = 0; j < 3; j++)
+            out[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
 static inline void cal_transpose_multiply33(const double A[9], const double B[9], double out[9]) {
     for (int i = 0; i < 3; i++)

@@ -105,14 +105,10 @@ int cal_joint_v_count(cal_joint_kind kind) { return kind == CAL_FREE ? 6 : kind 
 
 const char* cal_joint_kind_name(cal_joint_kind kind) {
     switch (kind) {
-    case CAL_REVOLUTE:
-        return "revolute";
-    case CAL_PRISMATIC:
-        return "prismatic";
-    case CAL_BALL:
-        return "ball";
-    case CAL_FREE:
-        return "free";
+    case CAL_REVOLUTE: return "revolute";
+    case CAL_PRISMATIC: return "prismatic";
+    case CAL_BALL: return "ball";
+    case CAL_FREE: return "free";
     }
     return "unknown";
 }

@@ -25,9 +25,9 @@ typedef struct cal_node {
     int32_t body;   // whose joint this is
     int32_t joint;  // the user's joint
     int32_t first_q, first_v;
-    int32_t kind;      // cal_joint_kind
-    int32_t end;       // one past the last node of the subtree
-    int32_t depth;     // 0 for a root
+    int32_t kind;       // cal_joint_kind
+    int32_t end;        // one past the last node of the subtree
+    int32_t depth;      // 0 for a root
     double rotation[9]; // rows: node's axes (at q = 0) to parent node's axes
     double offset[3];   // node's origin (at q = 0) in the parent node's frame
     double mass;

@@ -68,7 +68,8 @@ LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
     lane_sincos(q, &s, &c);
     const m3 R = load_rows(constants, CAL_CONSTANT_ROTATION);
     return (m3){v3_fma_scale(R.y, s, v3_scale(R.x, c)),
-                (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)}, R.z};
+                (v3){lane_fnma(R.x.x, s, R.y.x * c), lane_fnma(R.x.y, s, R.y.y * c), lane_fnma(R.x.z, s, R.y.z * c)},
+                R.z};
 }
 
 // Σ in the world's axes. With Σ_xy = 0 in the node's axes x, y, z (columns of E): Σ = λ 1 + x pᵀ + p xᵀ + y rᵀ + r yᵀ,
@@ -77,9 +78,10 @@ LANE_INLINE m3 revolute_rotation(const double* constants, lane q) {
 LANE_INLINE s3 second_moment(int kind, m3 E, const double* constants) {
     const s3 S = load_symmetric(constants, CAL_CONSTANT_SECOND);
     if (kind == CAL_BALL || kind == CAL_FREE) return s3_congruent(E, S);
-    const v3 x = E.x, y = E.y, p = v3_fma_scale(E.z, S.xz, v3_scale(x, S.xx)), r = v3_fma_scale(E.z, S.yz, v3_scale(y, S.yy));
-#define HALF(i) lane_fma(y.i, r.i, x.i * p.i)
-#define ENTRY(i, j) lane_fma(r.i, y.j, lane_fma(y.i, r.j, lane_fma(p.i, x.j, x.i * p.j)))
+    const v3 x = E.x, y = E.y, p = v3_fma_scale(E.z, S.xz, v3_scale(x, S.xx)),
+             r = v3_fma_scale(E.z, S.yz, v3_scale(y, S.yy));
+#define HALF(i) lane_fma(y.i, r.i, (x.i) * (p.i))
+#define ENTRY(i, j) lane_fma(r.i, y.j, lane_fma(y.i, r.j, lane_fma(p.i, x.j, (x.i) * (p.j))))
     const lane xx = HALF(x), yy = HALF(y), zz = HALF(z);
     const s3 out = {S.zz + (xx + xx), S.zz + (yy + yy), S.zz + (zz + zz), ENTRY(x, y), ENTRY(x, z), ENTRY(y, z)};
 #undef HALF
@@ -120,8 +122,8 @@ LANE_INLINE void bias(int kind, m3 E, m3 A, v3 a, const double* constants, const
 
 // One step outbound: from the parent's motion to the node's. q and v are the block's components in y.
 #define outbound LANE(cal_outbound)
-LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants,
-                                                           const double* external, double* record, double* scratch) {
+LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants, const double* external,
+                          double* record, double* scratch) {
     const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
     if (kind == CAL_REVOLUTE) {
         const m3 L = revolute_rotation(constants, LOAD(y, 0));
@@ -141,7 +143,8 @@ LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* co
         store3(record, LANE(RECORD_Z), z);
         store3(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
-        const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION), m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
+        const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
+                                m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
         const v3 d = m3_times(m->E, r);
         m->E = m3_product(m->E, L);
         const v3 relative = m3_times(m->E, load3(y, 4));
@@ -196,13 +199,17 @@ LANE_INLINE void move(articulated* I, v3 d) {
 // I^A − U D⁻¹ Uᵀ and p + U k, with U = (n, f) and g = D⁻¹ U; everything at one origin.
 #define eliminate LANE(cal_eliminate)
 LANE_INLINE void eliminate(articulated* I, v3 un, v3 uf, v3 gn, v3 gf, lane k) {
-    I->T.xx = lane_fnma(gn.x, un.x, I->T.xx), I->T.yy = lane_fnma(gn.y, un.y, I->T.yy), I->T.zz = lane_fnma(gn.z, un.z, I->T.zz);
-    I->T.xy = lane_fnma(gn.x, un.y, I->T.xy), I->T.xz = lane_fnma(gn.x, un.z, I->T.xz), I->T.yz = lane_fnma(gn.y, un.z, I->T.yz);
+    I->T.xx = lane_fnma(gn.x, un.x, I->T.xx), I->T.yy = lane_fnma(gn.y, un.y, I->T.yy),
+    I->T.zz = lane_fnma(gn.z, un.z, I->T.zz);
+    I->T.xy = lane_fnma(gn.x, un.y, I->T.xy), I->T.xz = lane_fnma(gn.x, un.z, I->T.xz),
+    I->T.yz = lane_fnma(gn.y, un.z, I->T.yz);
     I->H.x = (v3){lane_fnma(un.x, gf.x, I->H.x.x), lane_fnma(un.y, gf.x, I->H.x.y), lane_fnma(un.z, gf.x, I->H.x.z)};
     I->H.y = (v3){lane_fnma(un.x, gf.y, I->H.y.x), lane_fnma(un.y, gf.y, I->H.y.y), lane_fnma(un.z, gf.y, I->H.y.z)};
     I->H.z = (v3){lane_fnma(un.x, gf.z, I->H.z.x), lane_fnma(un.y, gf.z, I->H.z.y), lane_fnma(un.z, gf.z, I->H.z.z)};
-    I->M.xx = lane_fnma(gf.x, uf.x, I->M.xx), I->M.yy = lane_fnma(gf.y, uf.y, I->M.yy), I->M.zz = lane_fnma(gf.z, uf.z, I->M.zz);
-    I->M.xy = lane_fnma(gf.x, uf.y, I->M.xy), I->M.xz = lane_fnma(gf.x, uf.z, I->M.xz), I->M.yz = lane_fnma(gf.y, uf.z, I->M.yz);
+    I->M.xx = lane_fnma(gf.x, uf.x, I->M.xx), I->M.yy = lane_fnma(gf.y, uf.y, I->M.yy),
+    I->M.zz = lane_fnma(gf.z, uf.z, I->M.zz);
+    I->M.xy = lane_fnma(gf.x, uf.y, I->M.xy), I->M.xz = lane_fnma(gf.x, uf.z, I->M.xz),
+    I->M.yz = lane_fnma(gf.y, uf.z, I->M.yz);
     I->n = v3_fma_scale(un, k, I->n);
     I->f = v3_fma_scale(uf, k, I->f);
 }
@@ -260,8 +267,7 @@ static void inbound_free(articulated* I, const double* force, const double* cons
 
 // One step inbound: from the node's articulated inertia (own part included) to what its parent adds.
 #define inbound LANE(cal_inbound)
-LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants,
-                                                          double* record) {
+LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, double* record) {
     if (kind == CAL_BALL) {
         inbound_ball(I, force, constants, record);
     } else if (kind == CAL_FREE) {
@@ -287,15 +293,17 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
 
 // (4), (5): one step outbound with the accelerations of the parent's origin; writes dy/dt.
 #define accelerate LANE(cal_accelerate)
-LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record,
-                                                             double* ydot) {
+LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record, double* ydot) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
         const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
-        const lane turn = v3_dot(load3(record, LANE(RECORD_G)), *al), slide = v3_dot(load3(record, LANE(RECORD_G) + 3), *a);
+        const lane turn = v3_dot(load3(record, LANE(RECORD_G)), *al),
+                   slide = v3_dot(load3(record, LANE(RECORD_G) + 3), *a);
         const lane qdd = LOAD(record, LANE(RECORD_K)) - (turn + slide);
         *a = v3_fma_cross(*al, d, *a);
-        if (kind == CAL_REVOLUTE) *al = v3_fma_scale(z, qdd, *al);
-        else *a = v3_fma_scale(z, qdd, *a);
+        if (kind == CAL_REVOLUTE)
+            *al = v3_fma_scale(z, qdd, *al);
+        else
+            *a = v3_fma_scale(z, qdd, *a);
         STORE(ydot, 0, LOAD(y, 1));
         STORE(ydot, 1, qdd);
         return;

@@ -20,17 +20,20 @@
 typedef lane LANE(cal_unaligned) __attribute__((may_alias, aligned(8)));
 #define before3 LANE(cal_before3)
 LANE_INLINE v3 before3(double (*rows)[2 * CAL_WIDTH]) {
-    return (v3){*(const LANE(cal_unaligned)*)&rows[0][CAL_WIDTH - 1], *(const LANE(cal_unaligned)*)&rows[1][CAL_WIDTH - 1],
+    return (v3){*(const LANE(cal_unaligned)*)&rows[0][CAL_WIDTH - 1],
+                *(const LANE(cal_unaligned)*)&rows[1][CAL_WIDTH - 1],
                 *(const LANE(cal_unaligned)*)&rows[2][CAL_WIDTH - 1]};
 }
 #define here3 LANE(cal_here3)
 LANE_INLINE v3 here3(double (*rows)[2 * CAL_WIDTH]) {
-    return (v3){*(const memory*)&rows[0][CAL_WIDTH], *(const memory*)&rows[1][CAL_WIDTH], *(const memory*)&rows[2][CAL_WIDTH]};
+    return (v3){*(const memory*)&rows[0][CAL_WIDTH], *(const memory*)&rows[1][CAL_WIDTH],
+                *(const memory*)&rows[2][CAL_WIDTH]};
 }
 // Replaces the block's columns by the running sums that begin with column W − 1.
 #define run_sums LANE(cal_run_sums)
 LANE_INLINE void run_sums(double (*rows)[2 * CAL_WIDTH], v3 terms) {
-    *(memory*)&rows[0][CAL_WIDTH] = terms.x, *(memory*)&rows[1][CAL_WIDTH] = terms.y, *(memory*)&rows[2][CAL_WIDTH] = terms.z;
+    *(memory*)&rows[0][CAL_WIDTH] = terms.x, *(memory*)&rows[1][CAL_WIDTH] = terms.y,
+    *(memory*)&rows[2][CAL_WIDTH] = terms.z;
     double x = rows[0][CAL_WIDTH - 1], y = rows[1][CAL_WIDTH - 1], z = rows[2][CAL_WIDTH - 1];
     for (int j = CAL_WIDTH; j < 2 * CAL_WIDTH; j++) {
         rows[0][j] = x = x + rows[0][j];
@@ -52,7 +55,8 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
     double(*swing)[2 * CAL_WIDTH] = trail + 12, (*pull)[2 * CAL_WIDTH] = trail + 15;
     const double* slot = parent_end(context, column);
     for (int i = 0; i < CAL_DOWN_COUNT; i++)
-        trail[i][CAL_WIDTH - 1] = slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+        trail[i][CAL_WIDTH - 1] =
+            slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
     place at = find_place(context, column, CAL_REVOLUTE, record, 0);
     for (int block = 0; block < column->block_count; block++) {
         at = find_place(context, column, CAL_REVOLUTE, record, block);
@@ -82,7 +86,8 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
         const v3 w_above = before3(spin);
         run_sums(swing, v3_cross(w_above, zv));
         run_sums(pull, m3_times(spin_matrix(w_above, before3(swing)), d));
-        bias(CAL_REVOLUTE, own, spin_matrix(here3(spin), here3(swing)), here3(pull), at.constants, at.external, at.scratch);
+        bias(CAL_REVOLUTE, own, spin_matrix(here3(spin), here3(swing)), here3(pull), at.constants, at.external,
+             at.scratch);
         advance_rows(trail, CAL_DOWN_COUNT);
     }
     // Dead lanes repeat the last live one's motion (they turn and move by nothing), so column W − 1 is the chain's end.

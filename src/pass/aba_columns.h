@@ -80,8 +80,7 @@ static void LANE(inbound_column)(const cal_context* context, const cal_column* c
 }
 
 #define accelerate_run LANE(accelerate_run)
-LANE_INLINE void accelerate_run(int kind, const cal_context* context,
-                                                                 const cal_column* column) {
+LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_column* column) {
     v3 al = {0}, a = {0};
     if (column->parent >= 0) {
         const double* slot = parent_end(context, column);

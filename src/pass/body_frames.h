@@ -79,9 +79,7 @@ static inline void cal_place_node(const cal_node* node, const double* q, double 
         cal_multiply33(fixed, turn, rotation);
         break;
     }
-    default:
-        cal_quaternion_matrix(q + 3, rotation);
-        memcpy(offset, q, 3 * sizeof(double));
+    default: cal_quaternion_matrix(q + 3, rotation); memcpy(offset, q, 3 * sizeof(double));
     }
 }
 
@@ -89,18 +87,10 @@ static inline void cal_place_node(const cal_node* node, const double* q, double 
 static inline cal_spatial cal_joint_motion(const cal_node* node, const double rotation[9], const double* x) {
     cal_spatial motion = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
     switch (node->kind) {
-    case CAL_REVOLUTE:
-        motion.angular[2] = x[0];
-        break;
-    case CAL_PRISMATIC:
-        motion.linear[2] = x[0];
-        break;
-    case CAL_BALL:
-        memcpy(motion.angular, x, 3 * sizeof(double));
-        break;
-    default:
-        cal_unrotate3(rotation, x, motion.linear);
-        memcpy(motion.angular, x + 3, 3 * sizeof(double));
+    case CAL_REVOLUTE: motion.angular[2] = x[0]; break;
+    case CAL_PRISMATIC: motion.linear[2] = x[0]; break;
+    case CAL_BALL: memcpy(motion.angular, x, 3 * sizeof(double)); break;
+    default: cal_unrotate3(rotation, x, motion.linear); memcpy(motion.angular, x + 3, 3 * sizeof(double));
     }
     return motion;
 }
@@ -109,18 +99,10 @@ static inline cal_spatial cal_joint_motion(const cal_node* node, const double ro
 static inline void cal_joint_share(const cal_node* node, const double rotation[9], const cal_spatial* force,
                                    double* out) {
     switch (node->kind) {
-    case CAL_REVOLUTE:
-        out[0] = force->angular[2];
-        break;
-    case CAL_PRISMATIC:
-        out[0] = force->linear[2];
-        break;
-    case CAL_BALL:
-        memcpy(out, force->angular, 3 * sizeof(double));
-        break;
-    default:
-        cal_rotate3(rotation, force->linear, out);
-        memcpy(out + 3, force->angular, 3 * sizeof(double));
+    case CAL_REVOLUTE: out[0] = force->angular[2]; break;
+    case CAL_PRISMATIC: out[0] = force->linear[2]; break;
+    case CAL_BALL: memcpy(out, force->angular, 3 * sizeof(double)); break;
+    default: cal_rotate3(rotation, force->linear, out); memcpy(out + 3, force->angular, 3 * sizeof(double));
     }
 }
 

@@ -135,15 +135,12 @@ static void solve(const cal_context* context, int column) {
         const double *q = cal_node_q(context, n), *v = cal_node_v(context, n);
         double* rate = context->ydot + layout->block_y[n];
         switch (run->kind) {
-        case CAL_BALL:
-            quaternion_rate(q, v, rate);
-            break;
+        case CAL_BALL: quaternion_rate(q, v, rate); break;
         case CAL_FREE:
             memcpy(rate, v, 3 * sizeof(double));
             quaternion_rate(q + 3, v + 3, rate + 3);
             break;
-        default:
-            rate[0] = v[0];
+        default: rate[0] = v[0];
         }
     }
 }

@@ -41,9 +41,7 @@ cal_status cal_state_jacobian(const cal_state* state, int body, const double poi
         const double arm[3] = {x[0] - at->position[0], x[1] - at->position[1], x[2] - at->position[2]};
         double* column = jacobian + node->first_v;
         switch (node->kind) {
-        case CAL_REVOLUTE:
-            write_turn(at->rotation, 2, arm, column, size);
-            break;
+        case CAL_REVOLUTE: write_turn(at->rotation, 2, arm, column, size); break;
         case CAL_PRISMATIC:
             for (size_t i = 0; i < 3; i++) column[i * size] = at->rotation[3 * i + 2];
             break;

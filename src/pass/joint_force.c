@@ -60,8 +60,10 @@ void cal_joint_forces(const cal_context* context, int index) {
     if (!column->has_passive) {
         for (int i = v_first; i < v_end; i++) context->force[i] = context->tau[i];
     } else {
-        const int width = layout->width, q_size = cal_kind_q(column->kind) * width, v_size = cal_kind_v(column->kind) * width;
-        const double *damping = layout->passive, *stiffness = damping + layout->v_size, *slack = stiffness + layout->v_size;
+        const int width = layout->width, q_size = cal_kind_q(column->kind) * width,
+                  v_size = cal_kind_v(column->kind) * width;
+        const double *damping = layout->passive, *stiffness = damping + layout->v_size,
+                     *slack = stiffness + layout->v_size;
         for (int block = column->first_block; block < end; block++) {
             const double* q = context->y + layout->block_y[block];
             const double* v = q + q_size;

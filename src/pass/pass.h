@@ -31,18 +31,18 @@ typedef enum cal_band {
 typedef struct cal_context {
     const cal_layout* layout;
     const cal_model* model;
-    double* y;           // y-shaped: where to evaluate (q and v of each block)
-    double* ydot;        // y-shaped: its derivative; the v part is the acceleration
-    double* tau;         // v-shaped: what the user set
-    double* force;       // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
-    double* control;     // copies × actuator_count
-    double* wrench;      // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
-                         // Force and torque in the world's axes, point in the node's frame.
-    double* records;     // walked programs: record_doubles(kind) · W a block, kept between the walks
-    double* scratch;     // walked programs: the stack
-    double* workspace;   // swept programs: node_doubles a node
+    double* y;         // y-shaped: where to evaluate (q and v of each block)
+    double* ydot;      // y-shaped: its derivative; the v part is the acceleration
+    double* tau;       // v-shaped: what the user set
+    double* force;     // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
+    double* control;   // copies × actuator_count
+    double* wrench;    // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
+                       // Force and torque in the world's axes, point in the node's frame.
+    double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
+    double* scratch;   // walked programs: the stack
+    double* workspace; // swept programs: node_doubles a node
     cal_band band;
-    double* result;      // swept programs: energy (2) and momentum (6), or the mass matrix
+    double* result;                   // swept programs: energy (2) and momentum (6), or the mass matrix
     const cal_solver_ops* solver_ops; // NULL where no solver rides along
     cal_solver_context* solver;
 } cal_context;
@@ -58,7 +58,7 @@ typedef struct cal_pass {
     cal_kernel* kernels[CAL_VARIANTS]; // NULL: not for this width
     cal_kernel* pulls[CAL_VARIANTS];   // inbound, walked: adds what column left in its slot to its parent's end
     bool for_solver;                   // left out where no solver rides along
-    int crosses;                     // doubles that a cut edge must carry, for a joint of one degree
+    int crosses;                       // doubles that a cut edge must carry, for a joint of one degree
     struct {
         double flops, bytes; // a joint of one degree; a test recounts the flops
     } cost;
@@ -68,17 +68,17 @@ typedef struct cal_program {
     const char* name;
     const char* help;
     bool walked;
-    bool solves;        // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    bool solves; // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
-    int node_doubles;   // workspace of swept programs
+    int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks
-    uint32_t fields;    // bit set of cal_field
+    uint32_t fields;         // bit set of cal_field
     const cal_pass* passes;
     int pass_count;
 } cal_program;
 
-extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_rnea, cal_program_crba, cal_program_kinematics,
-    cal_program_energy;
+extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_rnea, cal_program_crba,
+    cal_program_kinematics, cal_program_energy;
 // NULL when there is none of that name.
 const cal_program* cal_find_program(const char* name);
 

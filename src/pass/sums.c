@@ -43,7 +43,8 @@ void cal_sums_add(const cal_context* context, int index) {
         }
         const int live = column->node_count - (block - column->first_block) * width;
         for (int lane = (live < width ? live : width) - 1; lane >= 0; lane--)
-            for (int k = 0; k < count; k++) sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
+            for (int k = 0; k < count; k++)
+                sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
     }
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < column->lanes; lane++)
@@ -61,6 +62,7 @@ void cal_sums_pull(const cal_context* context, int index) {
         const int lane = column->pull_order[i];
         double* own = to + column->parent_lane[lane];
         for (int k = 0; k < count; k++)
-            own[k * parent_lanes] = join(own[k * parent_lanes], from[k * lanes + lane], k < context->solver_ops->max_count);
+            own[k * parent_lanes] =
+                join(own[k * parent_lanes], from[k * lanes + lane], k < context->solver_ops->max_count);
     }
 }

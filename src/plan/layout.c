@@ -96,7 +96,8 @@ static int32_t* add_block(workshop* shop) {
 }
 
 static void add_candidate(workshop* shop, int node, int lane, int rank) {
-    shop->candidates = grow(shop, shop->candidates, &shop->candidate_capacity, shop->candidate_count + 1, sizeof(candidate));
+    shop->candidates =
+        grow(shop, shop->candidates, &shop->candidate_capacity, shop->candidate_count + 1, sizeof(candidate));
     if (shop->out_of_memory) return;
     shop->candidates[shop->candidate_count++] = (candidate){node, kind_of(shop->layout, node), rank, lane};
 }
@@ -257,7 +258,8 @@ static void lay_wide(workshop* shop, cal_column* column, const int32_t* first) {
             goes_on = goes_on && below[lane] >= 0;
         }
         const int live = live_lanes(below, width);
-        if (!goes_on || live == 0 || (width > 1 && (live < FEWEST_LANES || worked_lanes(live, width) < column->lanes))) {
+        if (!goes_on || live == 0 ||
+            (width > 1 && (live < FEWEST_LANES || worked_lanes(live, width) < column->lanes))) {
             for (int lane = 0; lane < width; lane++)
                 if (lanes[lane] >= 0) gather_children(shop, lanes[lane], lane);
             return;
@@ -273,7 +275,11 @@ static void lay_column(workshop* shop, const seed* start) {
     if (shop->out_of_memory) return;
     layout->column_count++;
     cal_column* column = &layout->columns[index];
-    *column = (cal_column){.first_block = layout->block_count, .kind = start->kind, .owner = start->owner, .parent = start->parent, .aligned = true};
+    *column = (cal_column){.first_block = layout->block_count,
+                           .kind = start->kind,
+                           .owner = start->owner,
+                           .parent = start->parent,
+                           .aligned = true};
     memcpy(column->parent_lane, start->parent_lane, sizeof column->parent_lane);
     // A parent's children lie in lanes of rising rank; the ranks of different parents do not matter to each other.
     for (int rank = 0; rank < width; rank++)
@@ -288,8 +294,10 @@ static void lay_column(workshop* shop, const seed* start) {
     } else {
         column->child_index = shop->root_count++;
     }
-    if (width > 1 && live_lanes(start->nodes, width) == 1) lay_long(shop, column, start->nodes[0]);
-    else lay_wide(shop, column, start->nodes);
+    if (width > 1 && live_lanes(start->nodes, width) == 1)
+        lay_long(shop, column, start->nodes[0]);
+    else
+        lay_wide(shop, column, start->nodes);
     if (!shop->out_of_memory) pack_candidates(shop, index);
 }
 
@@ -298,8 +306,10 @@ static void find_shared(cal_layout* layout) {
         const cal_column* column = &layout->columns[i];
         cal_column* parent = column->parent < 0 ? NULL : &layout->columns[column->parent];
         if (column->shared || column->owner != (parent ? parent->owner : 0)) {
-            if (parent) parent->shared = true;
-            else layout->ground_shared = true;
+            if (parent)
+                parent->shared = true;
+            else
+                layout->ground_shared = true;
         }
     }
 }
@@ -383,7 +393,8 @@ static void fill_constants(cal_layout* layout, int block, int lane) {
 }
 
 static bool node_is_passive(const cal_node* node) {
-    return node->damping != 0.0 || (node->stiffness != 0.0 && (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC));
+    return node->damping != 0.0 ||
+           (node->stiffness != 0.0 && (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC));
 }
 
 static void fill_positions(cal_layout* layout, cal_column* column, int block, int lane) {
@@ -446,7 +457,8 @@ static cal_status fill_extras(cal_layout* layout) {
     int32_t *first = NULL, *order = NULL;
     cal_status status = sort_actuators(model, &first, &order);
     int total = 0;
-    for (int i = 0; status == CAL_OK && i < model->node_count; i++) count_extras(model, first, &model->nodes[i], &total);
+    for (int i = 0; status == CAL_OK && i < model->node_count; i++)
+        count_extras(model, first, &model->nodes[i], &total);
     if (status == CAL_OK) {
         layout->extras = cal_allocate((size_t)total * (size_t)layout->copies, sizeof(cal_extra));
         if (!layout->extras) status = CAL_NO_MEMORY;
@@ -460,7 +472,8 @@ static cal_status fill_extras(cal_layout* layout) {
                 const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
                 if (node < 0) continue;
                 const cal_node* n = &model->nodes[node % model->node_count];
-                if (model->joints[n->joint].def.limited) add_extra(layout, column, CAL_EXTRA_LIMIT, block, lane, n->joint);
+                if (model->joints[n->joint].def.limited)
+                    add_extra(layout, column, CAL_EXTRA_LIMIT, block, lane, n->joint);
                 if (n->kind == CAL_BALL && n->stiffness != 0.0)
                     add_extra(layout, column, CAL_EXTRA_BALL_SPRING, block, lane, n->joint);
                 for (int i = first[n->joint]; i < first[n->joint + 1]; i++)
@@ -528,7 +541,8 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
         for (int p = 0; p < def->processors; p++) shop.newest[p] = -1;
         int rank = 0;
         for (int node = 0; node < model->node_count; node = model->nodes[node].end)
-            for (int copy = 0; copy < def->copies; copy++) add_candidate(&shop, copy * model->node_count + node, 0, rank++);
+            for (int copy = 0; copy < def->copies; copy++)
+                add_candidate(&shop, copy * model->node_count + node, 0, rank++);
     }
     if (!shop.out_of_memory) pack_candidates(&shop, -1);
     while (shop.seed_count > 0 && !shop.out_of_memory) {
@@ -547,8 +561,9 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     if (status == CAL_OK) status = fill(layout, def->constants, error);
     if (status != CAL_OK) {
         cal_layout_destroy(layout);
-        return status == CAL_NO_MEMORY ? cal_fail(error, status, "no memory for a layout of %d bodies", model->body_count)
-                                       : status;
+        return status == CAL_NO_MEMORY
+                   ? cal_fail(error, status, "no memory for a layout of %d bodies", model->body_count)
+                   : status;
     }
     *out = layout;
     return CAL_OK;

@@ -33,58 +33,59 @@
 
 typedef struct cal_column {
     int32_t first_block, block_count;
-    int32_t node_count; // long columns: nodes in the chain
-    int32_t kind;       // cal_joint_kind of every node
-    int32_t owner;       // the processor whose column it is
-    int32_t parent;      // column, or -1: the ground
-    int32_t child_count; // child columns
-    int32_t child_index; // which of its parent's child columns this is
+    int32_t node_count;               // long columns: nodes in the chain
+    int32_t kind;                     // cal_joint_kind of every node
+    int32_t owner;                    // the processor whose column it is
+    int32_t parent;                   // column, or -1: the ground
+    int32_t child_count;              // child columns
+    int32_t child_index;              // which of its parent's child columns this is
     int32_t first_extra, extra_count; // limits, actuators, ball springs of the column's nodes
-    size_t record;   // first double of its records, which programs that walk keep between their walks
-    size_t scratch;  // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
-    size_t end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
-    size_t up_slot;  // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
-    int8_t lanes;                     // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
-    int8_t parent_lanes;              // of the column above; 1 for the ground
+    size_t record;                    // first double of its records, which programs that walk keep between their walks
+    size_t scratch; // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
+    size_t
+        end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
+    size_t up_slot;      // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
+    int8_t lanes;        // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
+    int8_t parent_lanes; // of the column above; 1 for the ground
     bool is_long;
-    bool shared;                      // some column below has another owner: children are pulled when all are there
-    bool has_passive;                 // some node has damping or a spring of one degree
+    bool shared;                       // some column below has another owner: children are pulled when all are there
+    bool has_passive;                  // some node has damping or a spring of one degree
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
     int8_t pull_count;
-    bool aligned;                      // every live lane hangs under its own lane
+    bool aligned; // every live lane hangs under its own lane
 } cal_column;
 
 // A scalar force on one lane's degree of freedom that is not linear: the rare ones, kept out of the lanes.
 typedef enum cal_extra_kind { CAL_EXTRA_LIMIT, CAL_EXTRA_ACTUATOR, CAL_EXTRA_BALL_SPRING } cal_extra_kind;
 typedef struct cal_extra {
     int32_t kind;
-    int32_t y, v;          // positions of the (first) q component in y, of the (first) v component in the v vectors
-    int32_t v_in_y;        // position of the (first) v component in y
-    int32_t index;         // joint or actuator
-    int32_t copy;          // which instance of the model
+    int32_t y, v;   // positions of the (first) q component in y, of the (first) v component in the v vectors
+    int32_t v_in_y; // position of the (first) v component in y
+    int32_t index;  // joint or actuator
+    int32_t copy;   // which instance of the model
 } cal_extra;
 
 typedef struct cal_layout {
     const cal_model* model;
-    int width;      // W
-    int copies;     // instances of the model side by side; 1 but for ensembles
-    int processors; // owners of columns are 0 … processors - 1; the ground is 0's
-    int keep;       // the processor whose numbers this memory holds, or CAL_KEEP_ALL
+    int width;          // W
+    int copies;         // instances of the model side by side; 1 but for ensembles
+    int processors;     // owners of columns are 0 … processors - 1; the ground is 0's
+    int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
     int column_count, block_count, extra_count;
-    cal_column* columns; // in walking order: parents before children, depth first
-    int32_t* block_nodes;  // block_count × W: node (copy · node_count + node), -1 for a dead lane
-    int32_t* block_y;      // block_count + 1: first double of the block in y-shaped vectors
-    int32_t* block_v;      // block_count + 1: first double of the block in v-shaped vectors
+    cal_column* columns;  // in walking order: parents before children, depth first
+    int32_t* block_nodes; // block_count × W: node (copy · node_count + node), -1 for a dead lane
+    int32_t* block_y;     // block_count + 1: first double of the block in y-shaped vectors
+    int32_t* block_v;     // block_count + 1: first double of the block in v-shaped vectors
     cal_extra* extras;
-    size_t y_size, v_size;   // doubles in y-shaped (q then v of each block) and v-shaped vectors
-    size_t scratch_size;     // doubles of the stack; the ground's own slots are at its bottom
-    double* constants;       // CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
-    double* passive;         // 3 × v_size: damping, stiffness, spring reference; NULL when nobody has any
-    int32_t* q_position;     // copies × q_count: where the user's q is in y
-    int32_t* v_position;     // copies × v_count: where the user's v is in y
-    int32_t* tau_position;   // copies × v_count: where the user's tau is in v-shaped vectors
+    size_t y_size, v_size; // doubles in y-shaped (q then v of each block) and v-shaped vectors
+    size_t scratch_size;   // doubles of the stack; the ground's own slots are at its bottom
+    double* constants;     // CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
+    double* passive;       // 3 × v_size: damping, stiffness, spring reference; NULL when nobody has any
+    int32_t* q_position;   // copies × q_count: where the user's q is in y
+    int32_t* v_position;   // copies × v_count: where the user's v is in y
+    int32_t* tau_position; // copies × v_count: where the user's tau is in v-shaped vectors
 } cal_layout;
 
 // What a block's constants are, in this order: rotation (9, rows), offset (3), mass, moment (3), second moment (6), armature.

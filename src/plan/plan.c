@@ -47,8 +47,10 @@ static void go_down(script* s, int column) {
 static void go_up(script* s, int column) {
     const cal_column* c = &s->plan->layout->columns[column];
     say(s, c->owner, CAL_STEP_UP, column);
-    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_POST_UP, column);
-    else if (!is_shared(s->plan, c->parent)) say(s, c->owner, CAL_STEP_PULL, column);
+    if (owner_of(s->plan, c->parent) != c->owner)
+        say(s, c->owner, CAL_STEP_POST_UP, column);
+    else if (!is_shared(s->plan, c->parent))
+        say(s, c->owner, CAL_STEP_PULL, column);
 }
 
 // Private columns come in walking order, so the next one is a child of the last, or of one of its ancestors, or begins a new
@@ -59,7 +61,8 @@ static void visit_private(script* s) {
     for (int column = 0; column <= layout->column_count; column++) {
         const bool ends = column == layout->column_count;
         if (!ends && layout->columns[column].shared) continue;
-        const int parent = ends || is_shared(s->plan, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
+        const int parent =
+            ends || is_shared(s->plan, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
         while (open != parent) {
             const int above = layout->columns[open].parent;
             go_up(s, open);
@@ -100,8 +103,10 @@ static cal_status write_steps(cal_plan* plan) {
         }
         plan->steps = cal_allocate((size_t)plan->first_step[processors], sizeof *plan->steps);
         s.writes = true;
-        if (plan->steps) recite(&s, first, next);
-        else status = CAL_NO_MEMORY;
+        if (plan->steps)
+            recite(&s, first, next);
+        else
+            status = CAL_NO_MEMORY;
     }
     cal_free(lists);
     return status;
@@ -113,7 +118,8 @@ static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_e
     *owners = NULL;
     if (machine->processors == 1 || !def->program->walked || def->model->node_count == 0) return CAL_OK;
     *owners = cal_allocate((size_t)def->model->node_count, sizeof **owners);
-    if (!*owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
+    if (!*owners)
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
     if (def->owners) {
         memcpy(*owners, def->owners, (size_t)def->model->node_count * sizeof **owners);
         return CAL_OK;
@@ -169,8 +175,8 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
 }
 
 // Owners of nodes from processors of joints.
-static cal_status translate_owners(const cal_model* model, int processors, const int32_t* processor_of_joint, int32_t* owners,
-                                   cal_error* error) {
+static cal_status translate_owners(const cal_model* model, int processors, const int32_t* processor_of_joint,
+                                   int32_t* owners, cal_error* error) {
     for (int i = 0; i < model->joint_count; i++) {
         char name[64];
         if (processor_of_joint[i] < 0 || processor_of_joint[i] >= processors)
@@ -186,11 +192,12 @@ cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm,
     *out = NULL;
     const cal_program* program = cal_find_program(algorithm);
     if (!program)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no algorithm '%s'; there are aba, armstrong, rnea, crba, kinematics, energy",
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "there is no algorithm '%s'; there are aba, armstrong, rnea, crba, kinematics, energy",
                         algorithm ? algorithm : "(null)");
     if (program->fields & 1u << CAL_MASS && model->v_count > 20000)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba",
-                        model->v_count);
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba", model->v_count);
     if (program->accepts) {
         const cal_status status = program->accepts(model, error);
         if (status != CAL_OK) return status;
@@ -229,7 +236,8 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
     for (int i = 0; i < layout->block_count * layout->width; i++) live += layout->block_nodes[i] >= 0;
     size_t length = 0;
 #define APPEND(...)                                                                                                    \
-    length += (size_t)snprintf(length < capacity ? text + length : NULL, length < capacity ? capacity - length : 0, __VA_ARGS__)
+    length += (size_t)snprintf(length < capacity ? text + length : NULL, length < capacity ? capacity - length : 0,    \
+                               __VA_ARGS__)
     APPEND("%s on %s: %d joints, %d lanes, %d columns (%d of them chains), %d blocks, %.0f %% of the lanes in use\n",
            plan->program->name, plan->machine->ops->name, plan->model->joint_count, layout->width, layout->column_count,
            long_columns, layout->block_count,
@@ -237,7 +245,8 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
     for (int i = 0; i < plan->program->pass_count; i++) {
         const cal_pass* pass = &plan->program->passes[i];
         APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes a joint, %3d numbers across an edge\n", pass->name,
-               pass->direction == CAL_OUTBOUND ? "outbound" : "inbound", pass->cost.flops, pass->cost.bytes, pass->crosses);
+               pass->direction == CAL_OUTBOUND ? "outbound" : "inbound", pass->cost.flops, pass->cost.bytes,
+               pass->crosses);
     }
 #undef APPEND
     return (int)length;
@@ -257,8 +266,8 @@ cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, dou
     return plan->machine->ops->collect(plan->machine, plan, q, v);
 }
 
-cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context,
-                        bool prepared, double* sums) {
+cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                        cal_solver_context* solver_context, bool prepared, double* sums) {
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);

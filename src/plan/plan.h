@@ -31,11 +31,11 @@ struct cal_plan {
     const cal_program* program;
     struct cal_machine* machine;
     cal_layout* layout;
-    cal_step* steps;     // walked programs: one depth-first walk, processor by processor
-    int32_t* first_step; // processors + 1
-    int variant;        // of the kernels: pass.h
-    int used;           // processors that have columns: 0 … used - 1, unless the caller chose the owners
-    size_t record_size; // doubles
+    cal_step* steps;             // walked programs: one depth-first walk, processor by processor
+    int32_t* first_step;         // processors + 1
+    int variant;                 // of the kernels: pass.h
+    int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
+    size_t record_size;          // doubles
     struct cal_traffic* traffic; // of machines that send messages
 };
 
@@ -43,10 +43,10 @@ struct cal_state {
     const cal_plan* plan;
     cal_context context;
     double time;
-    bool has_forces;  // context.force is memory of its own
-    unsigned walk;                 // machines with several processors count walks here …
+    bool has_forces;            // context.force is memory of its own
+    unsigned walk;              // machines with several processors count walks here …
     struct cal_signal* signals; // two cache lines a column    // … and columns say here how far they are
-    double* wrench;   // context.wrench while something pushes; kept for the next push
+    double* wrench;             // context.wrench while something pushes; kept for the next push
 };
 
 // What to plan. owners: a processor for each node, or NULL: the machine's own choice.
@@ -61,10 +61,11 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
 
 // Executes with a solver riding along (NULL: none); sums: sum_count numbers for solver, may be NULL without one.
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
-cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context,
-                        bool prepared, double* sums);
+cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                        cal_solver_context* solver_context, bool prepared, double* sums);
 // Runs the solver's prepare alone on every column.
-void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context);
+void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                      cal_solver_context* solver_context);
 
 // Moves numbers between the user's order and a y-shaped vector of instance `copy`; q and v may be NULL.
 void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);

@@ -47,8 +47,10 @@ static void fill_dead_lanes(const cal_layout* layout, double* y) {
     for (int c = 0; c < layout->column_count; c++) {
         const int kind = layout->columns[c].kind;
         if ((kind != CAL_BALL && kind != CAL_FREE) || !cal_layout_keeps(layout, &layout->columns[c])) continue;
-        for (int b = layout->columns[c].first_block; b < layout->columns[c].first_block + layout->columns[c].block_count; b++)
-            for (int lane = 0; lane < width; lane++) y[layout->block_y[b] + (kind == CAL_FREE ? 3 : 0) * width + lane] = 1.0;
+        for (int b = layout->columns[c].first_block;
+             b < layout->columns[c].first_block + layout->columns[c].block_count; b++)
+            for (int lane = 0; lane < width; lane++)
+                y[layout->block_y[b] + (kind == CAL_FREE ? 3 : 0) * width + lane] = 1.0;
     }
 }
 
@@ -212,20 +214,24 @@ static double* find_wrench(const cal_state* state, int node) {
     int low = 0, high = layout->block_count;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
-        if (layout->block_v[middle] <= position) low = middle;
-        else high = middle;
+        if (layout->block_v[middle] <= position)
+            low = middle;
+        else
+            high = middle;
     }
     return state->wrench + (size_t)low * 15 * (size_t)layout->width + (position - layout->block_v[low]);
 }
 
-cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3], const double point[3]) {
+cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
+                          const double point[3]) {
     const cal_model* model = state->plan->model;
     const cal_layout* layout = state->plan->layout;
-    if (!state->plan->program->solves || body < 0 || body >= model->body_count || layout->copies != 1) return CAL_BAD_ARGUMENT;
+    if (!state->plan->program->solves || body < 0 || body >= model->body_count || layout->copies != 1)
+        return CAL_BAD_ARGUMENT;
     for (int i = 0; i < 3; i++)
         if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
     const cal_mount* mount = &model->mounts[body];
-    if (mount->node < 0) return CAL_OK; // the ground does not move
+    if (mount->node < 0) return CAL_OK;                                             // the ground does not move
     if (layout->tau_position[model->nodes[mount->node].first_v] < 0) return CAL_OK; // another process's body
     if (!state->wrench) {
         state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
@@ -245,7 +251,8 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
 
 void cal_state_release(cal_state* state) {
     if (state->context.wrench)
-        memset(state->wrench, 0, (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
+        memset(state->wrench, 0,
+               (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
     state->context.wrench = NULL;
 }
 
@@ -258,8 +265,10 @@ uint64_t cal_hash_motion(double time, const double* q, int q_count, const double
 uint64_t cal_state_hash(const cal_state* state) {
     const cal_layout* layout = state->plan->layout;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &state->time, 1);
-    for (int i = 0; i < layout->model->q_count; i++) hash = cal_hash_doubles(hash, &state->context.y[layout->q_position[i]], 1);
-    for (int i = 0; i < layout->model->v_count; i++) hash = cal_hash_doubles(hash, &state->context.y[layout->v_position[i]], 1);
+    for (int i = 0; i < layout->model->q_count; i++)
+        hash = cal_hash_doubles(hash, &state->context.y[layout->q_position[i]], 1);
+    for (int i = 0; i < layout->model->v_count; i++)
+        hash = cal_hash_doubles(hash, &state->context.y[layout->v_position[i]], 1);
     return hash;
 }
 

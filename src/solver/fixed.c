@@ -171,13 +171,15 @@ CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* 
         }
 }
 
-CAL_WIDE static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                   double* shares) {
     (void)column;
     const int stage = (int)context->down[DOWN_STAGE];
     keep_derivative(context, context->vectors[stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage - 1], block, shares);
 }
 
-CAL_WIDE static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                     double* shares) {
     (void)column;
     keep_derivative(context, context->vectors[CAL_ONE_STEP_F], block, shares);
 }

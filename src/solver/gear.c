@@ -31,7 +31,7 @@ enum {
     DOWN_FIRST, // l₀ and l_q of the present order
     DOWN_LAST,
     DOWN_SECOND, // 1: ∇²a_q is wanted, since the order may change after this step
-    DOWN_OLD, // l of the old order
+    DOWN_OLD,    // l of the old order
     DOWN_COUNT = DOWN_OLD + ROWS
 };
 typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
@@ -163,9 +163,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
     const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
     const int order = (int)down[DOWN_ORDER];
     switch ((gear_mode)down[DOWN_MODE]) {
-    case MODE_EVALUATE:
-        cal_range_copy(context->y, z[0], first, end);
-        break;
+    case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
     case MODE_PREDICT:
         if (down[DOWN_COMMIT] != 0.0) {
             for (int i = first, next; i < end; i = next) {
@@ -206,7 +204,7 @@ typedef struct correction_rows {
 // One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
 // correction; twice: ∇² is wanted.
 CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
-                                     double* restrict shares) {
+                                       double* restrict shares) {
     const double h = rows->h, last_l = rows->last_l;
     const double relative = rows->relative, absolute = rows->absolute;
     const double* restrict y = rows->y + at;
@@ -261,7 +259,8 @@ static void follow_up_evaluate(const cal_solver_context* context, int first, int
         }
 }
 
-CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                    double* shares) {
     (void)column;
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
     const int W = context->layout->width;

@@ -119,7 +119,8 @@ CAL_WIDE static void rk_prepare(const cal_solver_context* context, const cal_col
 }
 
 // The largest of a lane's components of `error` by their weights.
-CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* error, int first, int end, double* shares) {
+CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* error, int first, int end,
+                             double* shares) {
     const int W = context->layout->width;
     const double* y = context->vectors[CAL_ONE_STEP_Y];
     for (int l = 0; l < W; l++) shares[l] = 0.0;
@@ -130,7 +131,8 @@ CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* er
         }
 }
 
-CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                  double* shares) {
     (void)column;
     const double* down = context->down;
     double* const* x = context->vectors;

@@ -72,10 +72,11 @@ static cal_status check_def(const cal_sim_def* def, cal_error* error) {
     const bool banded = strcmp(def->algorithm, "armstrong") == 0 &&
                         (strcmp(def->solver, "rk4") == 0 || strcmp(def->solver, "euler") == 0);
     if (def->slow_band < 0 || (def->slow_band > 1 && !banded))
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a slow band of %d steps: it must not be negative, and above 1 it is for algorithm armstrong with "
-                        "solver rk4 or euler",
-                        def->slow_band);
+        return cal_fail(
+            error, CAL_BAD_ARGUMENT,
+            "a slow band of %d steps: it must not be negative, and above 1 it is for algorithm armstrong with "
+            "solver rk4 or euler",
+            def->slow_band);
     if (def->evaluation_limit < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "evaluation limit must be 0 (none) or more, not %lld",
                         (long long)def->evaluation_limit);
@@ -132,7 +133,8 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
         if (status) return status;
         sim->def.machine = sim->own_machine;
     }
-    status = cal_plan_create_placed(sim->model, def->algorithm, def->machine, def->processor_of_joint, &sim->plan, error);
+    status =
+        cal_plan_create_placed(sim->model, def->algorithm, def->machine, def->processor_of_joint, &sim->plan, error);
     sim->def.processor_of_joint = NULL; // the caller's memory
     if (status) return status;
     status = cal_state_create(sim->plan, &sim->state);
@@ -305,7 +307,7 @@ static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* 
     }
     if (status == CAL_NOT_CONVERGED)
         return cal_fail(error, status,
-                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: use a larger "
+                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: try a smaller "
                         "tolerance, or cal_sim_restart where forces jump",
                         sim->def.solver, sim->settings.relative, sim->state->time, sim->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", sim->def.solver, sim->state->time,

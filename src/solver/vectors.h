@@ -38,7 +38,7 @@ CAL_WIDE_INLINE void cal_range_copy(double* restrict out, const double* restrict
 
 // out = base + ∑ coefficient_j · vectors[index_j], the sum taken first.
 CAL_WIDE_INLINE void cal_range_combine(double* out, const double* base, double* const* vectors, int count,
-                                     const int* index, const double* coefficients, int first, int end) {
+                                       const int* index, const double* coefficients, int first, int end) {
     double sum[CAL_CHUNK];
     for (int i = first; i < end;) {
         const int n = cal_chunk_end(i, end) - i;

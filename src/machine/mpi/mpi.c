@@ -36,9 +36,9 @@ typedef struct mpi_machine {
 typedef struct message {
     MPI_Request request;
     double* packed;
-    int column;   // whose end or slot
+    int column; // whose end or slot
     int peer;
-    int doubles;  // a lane
+    int doubles; // a lane
     bool down, receives, started;
 } message;
 
@@ -120,18 +120,26 @@ static void add_message(const cal_plan* plan, const mpi_machine* machine, struct
                         int doubles, bool down, bool receives, int32_t* first) {
     message* m = &w->list[w->count];
     const int lanes = plan->layout->columns[column].lanes, size = doubles * lanes;
-    *m = (message){.column = column, .peer = peer, .doubles = doubles, .down = down, .receives = receives, .request = MPI_REQUEST_NULL};
+    *m = (message){.column = column,
+                   .peer = peer,
+                   .doubles = doubles,
+                   .down = down,
+                   .receives = receives,
+                   .request = MPI_REQUEST_NULL};
     m->packed = cal_allocate((size_t)size, sizeof(double));
     if (!m->packed) return;
     const int tag = 2 * column + (down ? 1 : 0);
-    if (receives) MPI_Recv_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
-    else MPI_Send_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
+    if (receives)
+        MPI_Recv_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
+    else
+        MPI_Send_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
     if (*first < 0) *first = w->count;
     w->count++;
 }
 
 // The ranks below a column, each once, in rank order of their first column.
-static int ranks_below(const cal_layout* layout, int column, const int32_t* first, const int32_t* next, int* ranks, int capacity) {
+static int ranks_below(const cal_layout* layout, int column, const int32_t* first, const int32_t* next, int* ranks,
+                       int capacity) {
     int count = 0;
     for (int child = first[column + 1]; child >= 0; child = next[child]) {
         const int owner = layout->columns[child].owner;
@@ -152,7 +160,8 @@ static cal_status make_walk(const cal_plan* plan, const mpi_machine* machine, st
     int most = 0;
     for (int i = 0; i < columns; i++) {
         const int parent_owner = layout->columns[i].parent < 0 ? 0 : layout->columns[layout->columns[i].parent].owner;
-        if (parent_owner != layout->columns[i].owner && (parent_owner == own || layout->columns[i].owner == own)) most += 2;
+        if (parent_owner != layout->columns[i].owner && (parent_owner == own || layout->columns[i].owner == own))
+            most += 2;
     }
     w->list = cal_allocate((size_t)most + 1, sizeof *w->list);
     if (!ranks || !index || !w->list) {
@@ -160,21 +169,25 @@ static cal_status make_walk(const cal_plan* plan, const mpi_machine* machine, st
         return CAL_NO_MEMORY;
     }
     for (int i = 0; i < 4 * columns; i++) index[i] = -1;
-    w->wait_down = index, w->post_down = index + columns, w->wait_up = index + 2 * columns, w->post_up = index + 3 * columns;
+    w->wait_down = index, w->post_down = index + columns, w->wait_up = index + 2 * columns,
+    w->post_up = index + 3 * columns;
     for (int c = 0; c < columns; c++) {
         const cal_column* column = &layout->columns[c];
         const int parent = column->parent, parent_owner = parent < 0 ? 0 : layout->columns[parent].owner;
         if (column->owner == own && column->shared) {
             const int count = ranks_below(layout, c, first, next, ranks, size);
-            for (int i = 0; i < count; i++) add_message(plan, machine, w, c, ranks[i], down, true, false, &w->post_down[c]);
+            for (int i = 0; i < count; i++)
+                add_message(plan, machine, w, c, ranks[i], down, true, false, &w->post_down[c]);
         }
         if (parent_owner == column->owner) continue;
         if (column->owner == own && parent >= 0) {
             // One message serves all own columns below a parent: whichever comes first receives it.
             int elder = first[parent + 1];
             while (elder != c && layout->columns[elder].owner != own) elder = next[elder];
-            if (elder == c) add_message(plan, machine, w, parent, parent_owner, down, true, true, &w->wait_down[c]);
-            else w->wait_down[c] = w->wait_down[elder];
+            if (elder == c)
+                add_message(plan, machine, w, parent, parent_owner, down, true, true, &w->wait_down[c]);
+            else
+                w->wait_down[c] = w->wait_down[elder];
         }
         if (up == 0) continue;
         if (column->owner == own) add_message(plan, machine, w, c, parent_owner, up, false, false, &w->post_up[c]);
@@ -246,7 +259,8 @@ static cal_status run_walks(mpi_machine* machine, const cal_plan* plan, cal_stat
             note(&exchange, MPI_Start(&m->request));
             m->started = true;
         }
-        cal_walk(plan, context, machine->base.keep, down, up, walk == 0 && context->solver && !prepared, &exchange.base);
+        cal_walk(plan, context, machine->base.keep, down, up, walk == 0 && context->solver && !prepared,
+                 &exchange.base);
     }
     return exchange.error == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
 }
@@ -270,7 +284,9 @@ static cal_status collect_vector(mpi_machine* machine, const int32_t* position, 
     if (!values) return CAL_OK;
     for (int i = 0; i < count; i++)
         if (position[i] < 0) values[i] = 0.0;
-    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, machine->comm) == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
+    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, machine->comm) == MPI_SUCCESS
+               ? CAL_OK
+               : CAL_MACHINE_FAILED;
 }
 
 static cal_status collect(cal_machine* base, const cal_plan* plan, double* q, double* v) {
@@ -337,7 +353,8 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
                                  : cal_machine_begin(&machine->base, &mpi_ops, lanes == 0 ? least : lanes, size, error);
     int failed = status != CAL_OK;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
-    if (status == CAL_OK && failed) status = cal_fail(error, CAL_MACHINE_FAILED, "another rank could not make its part of the machine");
+    if (status == CAL_OK && failed)
+        status = cal_fail(error, CAL_MACHINE_FAILED, "another rank could not make its part of the machine");
     if (status == CAL_OK && MPI_Comm_dup(communicator, &machine->comm) != MPI_SUCCESS)
         status = cal_fail(error, CAL_MACHINE_FAILED, "the communicator could not be duplicated");
     if (status != CAL_OK) {
@@ -361,7 +378,8 @@ cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out) {
             sums[0]++;
             sums[1] += (int64_t)size_of(plan, m);
         }
-    if (MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, machine->comm) != MPI_SUCCESS) return CAL_MACHINE_FAILED;
+    if (MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, machine->comm) != MPI_SUCCESS)
+        return CAL_MACHINE_FAILED;
     *out = (cal_mpi_traffic){.messages = sums[0], .bytes = sums[1]};
     return CAL_OK;
 }
