@@ -119,7 +119,7 @@ static int read_stickman(tree_bench* b) {
     if (!cal_joint_tree_create(model, &tree) || tree.count != LINKS) {
         status = fail();
     } else {
-        int32_t order[LINKS], place[LINKS];
+        int32_t order[LINKS] = {0}, place[LINKS] = {0};
         int written = 0;
         for (int joint = tree.first_child[0]; joint >= 0; joint = tree.next_sibling[joint]) order[written++] = joint;
         for (int i = 0; i < written && written < LINKS; i++)

@@ -18,13 +18,11 @@ const char* cal_status_text(cal_status status) {
     return "not a status";
 }
 
-cal_status cal_fail(cal_error* error, cal_status status, const char* format, ...) {
-    if (error != NULL) {
-        error->status = status;
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(error->text, sizeof error->text, format, arguments);
-        va_end(arguments);
-    }
-    return status;
+void cal_explain(cal_error* error, cal_status status, const char* format, ...) {
+    if (error == NULL) return;
+    error->status = status;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
 }

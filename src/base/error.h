@@ -2,9 +2,12 @@
 #pragma once
 #include "calder/calder.h"
 
-// Fills in error (NULL is allowed) and returns status, so that a function can `return cal_fail(error, …)`.
+// Fills in error; NULL is allowed.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-cal_status
-cal_fail(cal_error* error, cal_status status, const char* format, ...);
+void cal_explain(cal_error* error, cal_status status, const char* format, ...);
+
+// The same as a value, so that a function can `return cal_fail(error, …)`; a macro, so that whoever reads the code, tools
+// too, sees which.
+#define cal_fail(error, status, ...) (cal_explain((error), (status), __VA_ARGS__), (status))

@@ -128,13 +128,15 @@ cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const d
 // Advances one group. The sums, which would stop the whole group, are not shown to control: each instance is looked at
 // when all have been advanced.
 static cal_status step_group(cal_ensemble* ensemble, int group, const cal_solver_ops* ops, void* control,
-                             cal_solver_context* context, const cal_solver_settings* settings, int64_t steps) {
+                             cal_solver_context* context, double* down, const cal_solver_settings* settings,
+                             int64_t steps) {
     static const double quiet[CAL_MAX_SUMS] = {0};
-    double down[CAL_MAX_DOWN] = {0}, sums[CAL_MAX_SUMS];
+    double sums[CAL_MAX_SUMS];
     const size_t bytes = ensemble->plan->layout->y_size * sizeof(double);
     cal_verdict verdict;
-    memcpy(context->vectors[0], group_y(ensemble, group), bytes);
-    context->down = down;
+    double* own = context->vectors[0]; // every solver has one at least
+    if (!own) return CAL_BAD_ARGUMENT;
+    memcpy(own, group_y(ensemble, group), bytes);
     ops->start(control, settings, 0.0, down, &verdict);
     for (int64_t done = 0; done < steps;) {
         cal_status status = cal_plan_run(ensemble->plan, ensemble->state, ops, context, false, sums);
@@ -142,7 +144,7 @@ static cal_status step_group(cal_ensemble* ensemble, int group, const cal_solver
         if (status != CAL_OK) return status;
         if (verdict.accepted) done++;
     }
-    memcpy(group_y(ensemble, group), context->vectors[0], bytes);
+    memcpy(group_y(ensemble, group), own, bytes);
     return CAL_OK;
 }
 
@@ -178,7 +180,7 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
         ensemble->vectors = memory;
         ensemble->vectors_size = needed;
     }
-    double* vectors[16];
+    double *vectors[16] = {NULL}, down[CAL_MAX_DOWN] = {0};
     for (int i = 0; i < ops->vector_count; i++) vectors[i] = ensemble->vectors + (size_t)i * y_size;
     void* control = ensemble->vectors + (size_t)ops->vector_count * y_size;
     const cal_solver_settings settings = {.step = step,
@@ -190,10 +192,11 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     cal_solver_context context = {.layout = ensemble->plan->layout,
                                   .y = ensemble->own_y,
                                   .ydot = ensemble->state->context.ydot,
-                                  .vectors = vectors};
+                                  .vectors = vectors,
+                                  .down = down};
     memset(ensemble->state->context.tau, 0, ensemble->plan->layout->v_size * sizeof(double));
     for (int group = 0; group < ensemble->group_count; group++) {
-        const cal_status status = step_group(ensemble, group, ops, control, &context, &settings, steps);
+        const cal_status status = step_group(ensemble, group, ops, control, &context, down, &settings, steps);
         if (status != CAL_OK)
             return cal_fail(error, status, "instances %d and on: %s", group * ensemble->lanes, cal_status_text(status));
     }

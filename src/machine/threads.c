@@ -235,8 +235,11 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);
-    if (!machine->workers) status = cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
-    if (status == CAL_OK && !machine->runner) status = start_workers(machine, error);
+    if (!machine->workers) {
+        destroy(&machine->base);
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
+    }
+    if (!machine->runner) status = start_workers(machine, error);
     if (status != CAL_OK)
         destroy(&machine->base);
     else

@@ -70,7 +70,7 @@ void cal_builder_destroy(cal_builder* builder) {
 }
 
 static int remember(cal_builder* builder, cal_status status, const char* what, size_t number, const char* why) {
-    if (builder->failure.status == CAL_OK) cal_fail(&builder->failure, status, "%s %zu: %s", what, number, why);
+    if (builder->failure.status == CAL_OK) cal_explain(&builder->failure, status, "%s %zu: %s", what, number, why);
     return CAL_NONE;
 }
 
@@ -154,7 +154,7 @@ void cal_builder_set_name(cal_builder* builder, const char* name) {
     char* copy = cal_copy_text(name);
     if (copy == NULL) {
         if (builder->failure.status == CAL_OK)
-            cal_fail(&builder->failure, CAL_NO_MEMORY, "the model's name: out of memory");
+            cal_explain(&builder->failure, CAL_NO_MEMORY, "the model's name: out of memory");
         return;
     }
     cal_free(builder->name);

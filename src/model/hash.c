@@ -3,9 +3,9 @@
 #include "model/model.h"
 
 static uint64_t hash_node(uint64_t hash, const cal_node* node) {
-    const int32_t numbers[] = {node->parent, node->body, node->joint, node->first_q, node->first_v, node->kind};
+    const double numbers[] = {node->parent, node->body, node->joint, node->first_q, node->first_v, node->kind};
     const double masses[] = {node->mass, node->armature, node->damping, node->stiffness, node->spring_reference};
-    hash = cal_hash_bytes(hash, numbers, sizeof numbers);
+    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
     hash = cal_hash_doubles(hash, masses, sizeof masses / sizeof masses[0]);
     hash = cal_hash_doubles(hash, node->rotation, 9);
     hash = cal_hash_doubles(hash, node->offset, 3);

@@ -38,7 +38,7 @@ static void turn_outbound(const cal_context* context, const cal_node* node, cons
     const cal_layout* layout = context->layout;
     const int q_count = cal_kind_q(node->kind), v_count = cal_kind_v(node->kind);
     const size_t y = (size_t)layout->block_y[at.block], v_in_y = y + (size_t)q_count * at.width;
-    double q[7], u[6], ud[6], force[6], c[3];
+    double q[7] = {0}, u[6] = {0}, ud[6] = {0}, force[6] = {0}, c[3];
     gather(context->y, y, at, q_count, q);
     gather(context->y, v_in_y, at, v_count, u);
     gather(context->ydot, v_in_y, at, v_count, ud);
@@ -66,7 +66,7 @@ static void turn_outbound(const cal_context* context, const cal_node* node, cons
         for (int i = 0; i < 3; i++) own->g[i] = node->armature * ud[3 + i] - force[3 + i];
     }
     if (!context->wrench) return;
-    double wrench[15], lever[9];
+    double wrench[15] = {0}, lever[9];
     gather(context->wrench, at.block * 15 * at.width, at, 15, wrench);
     cal_unrotate3(own->R_I, wrench, own->external_force);
     cal_unrotate3(own->R_I, wrench + 3, own->external_torque);

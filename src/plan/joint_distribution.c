@@ -6,7 +6,7 @@
 
 static int32_t* allocate_owners(const cal_model* model, cal_error* error) {
     int32_t* owner = cal_allocate((size_t)model->node_count, sizeof *owner);
-    if (!owner) cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
+    if (!owner) cal_explain(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
     return owner;
 }
 

@@ -153,7 +153,7 @@ static int compare_candidates(const void* left, const void* right) {
 // join a seed that comes before its elder sibling's.
 static seed* find_seed(workshop* shop, int parent, const candidate* next, const int* eldest) {
     const int owner = owner_of(shop, next->node), newest = shop->newest[owner];
-    if (newest >= 0 && newest >= eldest[next->lane]) {
+    if (shop->open && newest >= 0 && newest >= eldest[next->lane]) {
         seed* found = &shop->open[newest];
         if (found->kind == next->kind && found->taken < shop->layout->width) return found;
     }

@@ -163,7 +163,8 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
         for (int i = 0; i < plan->layout->column_count; i++)
             if (plan->layout->columns[i].owner >= plan->used) plan->used = plan->layout->columns[i].owner + 1;
         status = write_steps(plan);
-        if (status != CAL_OK) cal_fail(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
+        if (status != CAL_OK)
+            cal_explain(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
     }
     if (status == CAL_OK && def->machine->ops->attach) status = def->machine->ops->attach(def->machine, plan, error);
     if (status != CAL_OK) {

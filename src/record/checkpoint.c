@@ -237,7 +237,7 @@ static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         double words[10] = {0};
         cal_push* p = pushes ? &pushes[i] : NULL;
-        if (s->writes) {
+        if (s->writes && p) {
             words[0] = p->body;
             memcpy(words + 1, p->force, sizeof p->force);
             memcpy(words + 4, p->torque, sizeof p->torque);

@@ -106,7 +106,7 @@ static cal_status begin(const char* path, const cal_model* model, cal_csv** out,
 // Keeps the recorder when it was made well, and ends it otherwise.
 static cal_status end(cal_csv* csv, cal_status status, cal_csv** out) {
     *out = status == CAL_OK ? csv : NULL;
-    if (status == CAL_OK) return status;
+    if (status == CAL_OK || !csv) return status;
     if (csv->file) fclose(csv->file);
     cal_free(csv->path);
     cal_free(csv);
@@ -153,7 +153,8 @@ static cal_status skip_header(cal_csv* csv, bool* fits) {
 static bool skip_rows(cal_csv* csv, double time) {
     char text[CAL_NUMBER_CAPACITY + 1];
     cal_number_text(time, text);
-    strcat(text, ",");
+    const size_t length = strlen(text);
+    text[length] = ',', text[length + 1] = '\0';
     for (int c = 0; c != EOF;) {
         size_t same = 0;
         for (; text[same] && (c = getc(csv->file)) == (unsigned char)text[same]; same++) {}

@@ -80,7 +80,7 @@ void cal_words_move(cal_words* words, void* memory, size_t count) {
         double numbers[CHUNK] = {0};
         const size_t n = count - first < CHUNK ? count - first : CHUNK;
         char* place = memory ? (char*)memory + first * WORD : NULL;
-        if (words->writes) {
+        if (words->writes && place) {
             memcpy(numbers, place, n * WORD);
             put(words, numbers, n);
             continue;

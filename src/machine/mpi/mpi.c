@@ -221,19 +221,24 @@ static void free_traffic(cal_traffic* traffic) {
 static cal_status make_traffic(const cal_plan* plan, const mpi_machine* machine, cal_traffic** out) {
     const cal_layout* layout = plan->layout;
     const cal_program* program = plan->program;
+    *out = NULL;
     cal_traffic* traffic = cal_allocate(1, sizeof *traffic);
     int32_t* lists = cal_allocate(2 * (size_t)layout->column_count + 1, sizeof *lists);
-    cal_status status = traffic && lists ? CAL_OK : CAL_NO_MEMORY;
-    if (status == CAL_OK) {
-        int32_t *first = lists, *next = first + layout->column_count + 1;
-        cal_layout_link_children(layout, first, next);
-        traffic->walk_count = (program->pass_count + 1) / 2;
-        for (int i = 0; status == CAL_OK && i < traffic->walk_count; i++) {
-            const cal_pass* up = 2 * i + 1 < program->pass_count ? &program->passes[2 * i + 1] : NULL;
-            // The sums' pass carries as many numbers as the solver has; leave room for the most.
-            const int crosses = !up ? 1 : up->for_solver ? CAL_MAX_SUMS : up->crosses;
-            status = make_walk(plan, machine, &traffic->walks[i], program->passes[2 * i].crosses, crosses, first, next);
-        }
+    if (!traffic || !lists) {
+        cal_free(traffic);
+        cal_free(lists);
+        return CAL_NO_MEMORY;
+    }
+    cal_status status = CAL_OK;
+    int32_t *first = lists, *next = first + layout->column_count + 1;
+    cal_layout_link_children(layout, first, next);
+    const int walks = (program->pass_count + 1) / 2;
+    traffic->walk_count = walks < 2 ? walks : 2;
+    for (int i = 0; status == CAL_OK && i < traffic->walk_count; i++) {
+        // The sums' pass carries as many numbers as the solver has; leave room for the most.
+        const cal_pass* pass = &program->passes[2 * i];
+        const int crosses = 2 * i + 1 == program->pass_count ? 1 : pass[1].for_solver ? CAL_MAX_SUMS : pass[1].crosses;
+        status = make_walk(plan, machine, &traffic->walks[i], pass->crosses, crosses, first, next);
     }
     cal_free(lists);
     if (status != CAL_OK) {
@@ -349,15 +354,18 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
     // Ranks may run on different processors: all take what the least of them can do.
     int least = cal_best_lanes();
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, communicator);
-    cal_status status = !machine ? cal_fail(error, CAL_NO_MEMORY, "no memory for a machine")
-                                 : cal_machine_begin(&machine->base, &mpi_ops, lanes == 0 ? least : lanes, size, error);
+    cal_status status = CAL_NO_MEMORY;
+    if (machine)
+        status = cal_machine_begin(&machine->base, &mpi_ops, lanes == 0 ? least : lanes, size, error);
+    else
+        cal_explain(error, status, "no memory for a machine");
     int failed = status != CAL_OK;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
     if (status == CAL_OK && failed)
         status = cal_fail(error, CAL_MACHINE_FAILED, "another rank could not make its part of the machine");
-    if (status == CAL_OK && MPI_Comm_dup(communicator, &machine->comm) != MPI_SUCCESS)
+    if (status == CAL_OK && machine && MPI_Comm_dup(communicator, &machine->comm) != MPI_SUCCESS)
         status = cal_fail(error, CAL_MACHINE_FAILED, "the communicator could not be duplicated");
-    if (status != CAL_OK) {
+    if (status != CAL_OK || !machine) {
         cal_free(machine);
         return status;
     }
