@@ -117,8 +117,8 @@ static mjModel* load(const char* text, cal_error* error) {
         // 18 is tinyxml2's XML_ELEMENT_DEPTH_EXCEEDED.
         const bool too_deep = strstr(complaint, "XML parse error 18") != NULL;
         if (!model)
-            cal_fail(error, CAL_NOT_AVAILABLE, "MuJoCo does not load the model: %.180s",
-                     too_deep ? "its XML reader does not nest bodies as deep as this" : complaint);
+            cal_explain(error, CAL_NOT_AVAILABLE, "MuJoCo does not load the model: %.180s",
+                        too_deep ? "its XML reader does not nest bodies as deep as this" : complaint);
     }
     mj_deleteVFS(files);
     cal_free(files);
@@ -134,7 +134,7 @@ cal_status peer_mujoco_create(const peer_tree* tree, peer_mujoco** out, cal_erro
         peer->q_address = cal_allocate((size_t)tree->joint_count, sizeof(int));
         peer->v_address = cal_allocate((size_t)tree->joint_count, sizeof(int));
         peer->body = cal_allocate((size_t)tree->body_count, sizeof(int));
-        cal_fail(error, CAL_NO_MEMORY, "there is not enough memory for MuJoCo's model");
+        cal_explain(error, CAL_NO_MEMORY, "there is not enough memory for MuJoCo's model");
         peer->model = load(text, error);
         if (peer->model) peer->data = mj_makeData(peer->model);
     }
