@@ -53,6 +53,9 @@ typedef struct scale {
 
 // --- Timing -----------------------------------------------------------------------------------------------------------
 
+// All ranks must do as many calls: as the first one finds right, since a rank without work would find time for millions.
+static int of_first_rank(int count) { return cal_ranks_agree(cal_is_first_rank() ? count : 0); }
+
 static cal_status time_forward(cal_machine* machine, const cal_model* model, const int32_t* placement, double* seconds,
                                int* used, cal_error* error) {
     cal_plan* plan = NULL;
@@ -65,9 +68,8 @@ static cal_status time_forward(cal_machine* machine, const cal_model* model, con
         status = cal_plan_execute(plan, state, error);
     }
     estimate = (cal_wall_seconds() - started) / 3 + 1e-9;
-    // All ranks must do as many.
-    const int calls = cal_ranks_agree((int)fmin(1e6, ceil(SAMPLE_SECONDS / estimate)));
-    const int fit = cal_ranks_agree((int)fmin(MOST_SAMPLES, FORWARD_SECONDS / (estimate * calls)));
+    const int calls = of_first_rank((int)fmin(1e6, ceil(SAMPLE_SECONDS / estimate)));
+    const int fit = of_first_rank((int)fmin(MOST_SAMPLES, FORWARD_SECONDS / (estimate * calls)));
     const int count = fit < LEAST_SAMPLES ? LEAST_SAMPLES : fit;
     for (int i = 0; i < count && status == CAL_OK; i++) {
         started = cal_wall_seconds();

@@ -8,6 +8,9 @@ typedef struct cal_machine_ops {
     // Runs the plan's program once on the state; the context's solver, where set, rides along.
     cal_status (*execute)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared);
     void (*destroy)(struct cal_machine* machine);
+    // Optional: calls a function for every column, each on its owner's core.
+    cal_status (*each)(struct cal_machine* machine, const cal_plan* plan, cal_column_function* function,
+                       void* argument);
     // Optional, for machines whose memory is not shared (layout->keep). Before a plan is made: whether all agree on the model.
     cal_status (*agree)(struct cal_machine* machine, const cal_model* model, cal_error* error);
     // What a machine adds to a plan (plan->traffic), and takes away again.

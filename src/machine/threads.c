@@ -53,6 +53,8 @@ typedef struct threads_machine {
     const cal_plan* plan;
     cal_state* state;
     bool prepared;
+    cal_column_function* function; // instead of the plan's program, for every column
+    void* argument;
     _Alignas(CACHE_LINE) atomic_uint job;
     _Alignas(CACHE_LINE) atomic_int sleepers;
     atomic_bool stops, busy;
@@ -98,6 +100,12 @@ static void post_up(cal_exchange* exchange, int column) {
 
 static void run_part(const threads_machine* machine, int processor) {
     const cal_plan* plan = machine->plan;
+    if (machine->function) {
+        for (int i = 0; i < plan->layout->column_count; i++)
+            if (plan->layout->columns[i].owner == processor)
+                machine->function(machine->argument, &plan->layout->columns[i]);
+        return;
+    }
     const cal_context* context = &machine->state->context;
     thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up},
                                 .plan = plan,
@@ -151,6 +159,18 @@ static unsigned announce(threads_machine* machine) {
 
 static void run_task(void* machine, int index) { run_part(machine, index); }
 
+// Runs the job that the machine's fields describe.
+static void run_job(threads_machine* machine, int used) {
+    if (machine->runner) {
+        machine->runner(machine->user, used, run_task, machine);
+        return;
+    }
+    const unsigned job = announce(machine);
+    run_part(machine, 0);
+    // Workers without a part have nothing to finish, but must have seen this job before the next one is written.
+    for (int i = 1; i < machine->base.processors; i++) spin_until(&machine->workers[i].done, job, machine->patience);
+}
+
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     threads_machine* machine = (threads_machine*)base;
     if (!plan->program->walked || plan->used == 1) return cal_execute_alone(plan, state, prepared);
@@ -158,17 +178,20 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     machine->plan = plan;
     machine->state = state;
     machine->prepared = prepared;
-    if (machine->runner) {
-        machine->runner(machine->user, plan->used, run_task, machine);
-    } else {
-        const unsigned job = announce(machine);
-        run_part(machine, 0);
-        for (int i = 1; i < plan->used; i++) spin_until(&machine->workers[i].done, job, machine->patience);
-        // Workers without a part have nothing to finish, but must have seen this job before the next one is written.
-        for (int i = plan->used; i < base->processors; i++)
-            spin_until(&machine->workers[i].done, job, machine->patience);
-    }
+    machine->function = NULL;
+    run_job(machine, plan->used);
     state->walk += (unsigned)(plan->program->pass_count + 1) / 2;
+    atomic_store(&machine->busy, false);
+    return CAL_OK;
+}
+
+static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_function* function, void* argument) {
+    threads_machine* machine = (threads_machine*)base;
+    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    machine->plan = plan;
+    machine->function = function;
+    machine->argument = argument;
+    run_job(machine, plan->used);
     atomic_store(&machine->busy, false);
     return CAL_OK;
 }
@@ -184,7 +207,7 @@ static void destroy(cal_machine* base) {
     cal_free(machine);
 }
 
-static const cal_machine_ops threads_ops = {.name = "threads", .execute = execute, .destroy = destroy};
+static const cal_machine_ops threads_ops = {.name = "threads", .execute = execute, .destroy = destroy, .each = each};
 
 static void pin(pthread_t thread, int core) {
     cpu_set_t cores;

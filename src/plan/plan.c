@@ -263,8 +263,20 @@ void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_o
 
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v) {
     cal_layout_gather(plan->layout, 0, y, q, v);
+    return cal_plan_collect(plan, q, v);
+}
+
+cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v) {
     if (plan->layout->keep == CAL_KEEP_ALL) return CAL_OK;
     return plan->machine->ops->collect(plan->machine, plan, q, v);
+}
+
+cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, void* argument) {
+    if (plan->used > 1 && plan->machine->ops->each)
+        return plan->machine->ops->each(plan->machine, plan, function, argument);
+    for (int i = 0; i < plan->layout->column_count; i++)
+        if (cal_layout_keeps(plan->layout, &plan->layout->columns[i])) function(argument, &plan->layout->columns[i]);
+    return CAL_OK;
 }
 
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

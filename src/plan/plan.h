@@ -74,6 +74,16 @@ void cal_layout_gather(const cal_layout* layout, int copy, const double* y, doub
 // Gathers q and v of a y-shaped vector (either may be NULL), from all processors where memory is not shared.
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v);
 
+// The same for the numbers of one column, of instance 0.
+void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
+                              double* v);
+// Gives every process all of q and v, where each has gathered its own part.
+cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v);
+
+// Calls a function for every column whose numbers are here, each on its owner's core.
+typedef void cal_column_function(void* argument, const cal_column* column);
+cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, void* argument);
+
 // Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
 int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count);

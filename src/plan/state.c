@@ -41,6 +41,20 @@ void cal_layout_gather(const cal_layout* layout, int copy, const double* y, doub
         for (int i = 0; i < v_count; i++) v[i] = y[v_position[i]];
 }
 
+void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
+                              double* v) {
+    const int width = layout->width, q_count = cal_kind_q(column->kind), v_count = cal_kind_v(column->kind);
+    for (int block = column->first_block; block < column->first_block + column->block_count; block++)
+        for (int lane = 0; lane < width; lane++) {
+            const int32_t index = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+            if (index < 0) continue;
+            const cal_node* node = &layout->model->nodes[index];
+            const double* from = y + layout->block_y[block] + lane;
+            for (int i = 0; i < q_count; i++) q[node->first_q + i] = from[i * width];
+            for (int i = 0; i < v_count; i++) v[node->first_v + i] = from[(q_count + i) * width];
+        }
+}
+
 // Dead lanes of ball and free joints hold the unit quaternion.
 static void fill_dead_lanes(const cal_layout* layout, double* y) {
     const int width = layout->width;

@@ -327,6 +327,19 @@ static cal_status step_to(cal_sim* sim, double time) {
     return CAL_OK;
 }
 
+// The polynomial of one column's numbers, in the user's order.
+typedef struct sampling {
+    cal_sim* sim;
+    double time;
+} sampling;
+
+static void sample_column(void* argument, const cal_column* column) {
+    const sampling* at = argument;
+    cal_sim* sim = at->sim;
+    sim->ops->interpolate(sim->memory, &sim->context, column, at->time, sim->sample);
+    cal_layout_gather_column(sim->plan->layout, column, sim->sample, sim->seen_q, sim->seen_v);
+}
+
 static cal_status advance_ops(cal_sim* sim, double time) {
     // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
     if (sim->running && (time < sim->verdict.previous || (time <= sim->verdict.time && !sim->interpolates)))
@@ -334,11 +347,9 @@ static cal_status advance_ops(cal_sim* sim, double time) {
     cal_status status = sim->running ? CAL_OK : start(sim);
     if (!status) status = step_to(sim, time);
     if (status) return status;
-    const cal_layout* layout = sim->plan->layout;
-    for (int i = 0; i < layout->column_count; i++)
-        if (cal_layout_keeps(layout, &layout->columns[i]))
-            sim->ops->interpolate(sim->memory, &sim->context, &layout->columns[i], time, sim->sample);
-    status = cal_plan_gather(sim->plan, sim->sample, sim->seen_q, sim->seen_v);
+    sampling at = {sim, time};
+    status = cal_plan_each(sim->plan, sample_column, &at);
+    if (!status) status = cal_plan_collect(sim->plan, sim->seen_q, sim->seen_v);
     if (status) return status;
     sim->report.step = sim->verdict.step;
     sim->report.order = sim->verdict.order;
