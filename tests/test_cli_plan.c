@@ -45,7 +45,6 @@ static void names_every_mistake(void** unused) {
         {"sim chain --machine threads:2,fast", "--machine 'threads:2,fast'"},
         {"sim chain --machine threads:99999", "from 1 to"},
         {"sim chain --batch 4 --machine threads:2", "--machine is for one run"},
-        {"bench forward chain --machine mpi", "bench scale"},
         {"bench scale chain --machine serial", "threads"},
         {"bench scale chain --weak", "leave out 'chain'"},
         {"bench tree-machine --execute soon", "--execute 'soon'"},
@@ -220,6 +219,7 @@ static void runs_on_ranks(void** unused) {
     char serial[17];
     int used;
     run_to_hash("sim mobile:s=2,l=3,o=5 --time 0.5 --json", serial, &used);
+    cal_test_expect_mistake("bench forward chain --machine mpi", "bench scale");
     cal_test_outcome o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2",
                                             "sim mobile:s=2,l=3,o=5 --time 0.5 --machine mpi --out ranks.csv --json");
     if (o.status != 0) fail_msg("status %d: %s", o.status, o.err);

@@ -106,9 +106,10 @@ static void hang_on_brim(const double* values, cal_body_def* def, int rank, doub
 
 static void add_chains(const double* values, cal_builder* builder, const double* density) {
     const int stages = (int)values[at_s], links = (int)values[at_l], fanout = (int)values[at_o];
-    int chain = 0, chains_in_stage = 1;
+    int chain = 0;
+    int64_t chains_in_stage = 1; // the stage after the last, which is only counted, may have more than an int holds
     for (int stage = 0; stage < stages; stage++, chains_in_stage *= fanout)
-        for (int i = 0; i < chains_in_stage; i++, chain++)
+        for (int64_t i = 0; i < chains_in_stage; i++, chain++)
             for (int k = 0; k < links; k++) {
                 cal_body_def def = make_link(values, k, stages - 1 - stage, density[stage * links + k]);
                 def.parent = k > 0       ? chain * links + k - 1
