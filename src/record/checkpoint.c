@@ -7,10 +7,6 @@
 // *identity* says what the numbers belong to: the model, the solver and its settings; a simulation must match it. Vectors
 // are in the user's order of q and v.
 //
-// Control's memory may point to constants of the program, which lie elsewhere in every run. So what is written is its
-// difference (exclusive or) from the memory of a solver that has just begun: such pointers cancel. A solver that has not
-// begun has no difference.
-//
 // Two things cannot be written, CVODE's inside and the slow band in a state's records: saving makes both begin afresh, so
 // that the simulation that saved and the one that loads still agree.
 //
@@ -118,15 +114,6 @@ static cal_status compare(const identity* theirs, const identity* own, const cha
 }
 
 // --- The solver's inside --------------------------------------------------------------------------------------------
-
-// Exclusive or of control's memory with that of a solver that has just begun: there and back.
-static void difference(const cal_sim* sim, void* memory, void* fresh) {
-    double down[CAL_MAX_DOWN];
-    cal_verdict verdict;
-    sim->ops->start(fresh, &sim->settings, 0.0, down, &verdict);
-    unsigned char *a = memory, *b = fresh;
-    for (size_t i = 0; i < sim->ops->control_size; i++) a[i] ^= b[i];
-}
 
 // What a body that rests leaves in the scalar part of a quaternion in each of the solver's vectors: one where a vector holds
 // places, zero where it holds slopes. Found by letting the solver advance such a body for a while.
@@ -266,19 +253,8 @@ static void move_arrays(cal_words* s, cal_sim* sim) {
 // --- Saving ---------------------------------------------------------------------------------------------------------
 
 static void put_solver(cal_words* s, cal_sim* sim) {
-    const size_t words = words_of(sim->ops->control_size);
-    if (s->file && !s->problem) {
-        void *memory = cal_allocate(words, WORD), *fresh = cal_allocate(words, WORD);
-        if (memory && fresh) {
-            memcpy(memory, sim->memory, sim->ops->control_size);
-            difference(sim, memory, fresh);
-            if (!sim->running) memset(memory, 0, words * WORD);
-            cal_words_move(s, memory, words);
-        } else {
-            s->problem = ENOMEM;
-        }
-        cal_free(memory), cal_free(fresh);
-    }
+    // Control holds doubles, so its size is a whole number of words.
+    if (s->file && !s->problem) cal_words_move(s, sim->memory, words_of(sim->ops->control_size));
     for (int i = 0; i < sim->ops->vector_count && !s->status; i++) {
         s->status = cal_plan_gather(sim->plan, sim->vectors[i], sim->seen_q, sim->seen_v);
         if (!s->status) cal_words_move(s, sim->seen_q, motion_count(sim));
@@ -327,19 +303,14 @@ static bool allocate_arrays(cal_sim* copy) {
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
 
-static bool get_solver(cal_words* s, cal_sim* copy) {
-    const size_t words = words_of(copy->ops->control_size);
-    void* fresh = cal_allocate(words, WORD);
-    cal_words_move(s, copy->memory, words);
-    if (fresh && copy->memory) difference(copy, copy->memory, fresh);
+static void get_solver(cal_words* s, cal_sim* copy) {
+    cal_words_move(s, copy->memory, words_of(copy->ops->control_size));
     for (int i = 0; i < copy->ops->vector_count; i++) {
         cal_words_move(s, copy->seen_q, motion_count(copy));
         if (copy->block)
             cal_layout_scatter(copy->plan->layout, 0, copy->seen_q, copy->seen_v,
                                copy->block + (size_t)i * copy->stride);
     }
-    cal_free(fresh);
-    return fresh != NULL;
 }
 
 static void become(cal_sim* sim, const cal_sim* other) {
@@ -375,7 +346,7 @@ static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_erro
     copy.slow_band = false;
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);
-    if (sim->ops && !get_solver(s, &copy)) good = false;
+    if (sim->ops) get_solver(s, &copy);
     const cal_status read = cal_words_check(s, error);
     if (read) {
         free_arrays(&copy);

@@ -84,8 +84,12 @@ static const method method_rkf = {
 static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
 
+// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one there.
+typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf } method_name;
+static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf};
+
 typedef struct control {
-    const method* method;
+    method_name method;
     cal_solver_settings settings;
     double time, step;
     double used;  // size of the last successful step
@@ -164,7 +168,7 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
 
 // Sends the present stage of the present pass down.
 static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
-    const method* m = c->method;
+    const method* m = methods[c->method];
     const double h = c->pass == 0 ? c->step : 0.5 * c->step;
     const bool last = c->stage == m->stages - 1;
     down[DOWN_STAGE] = c->stage;
@@ -187,10 +191,11 @@ static double limit_step(const control* c, double step) {
     return c->settings.largest_step > 0.0 ? fmin(step, c->settings.largest_step) : step;
 }
 
-static void rk_start(const method* m, void* memory, const cal_solver_settings* settings, double time, double* down,
+static void rk_start(method_name name, void* memory, const cal_solver_settings* settings, double time, double* down,
                      cal_verdict* verdict) {
     control* c = memory;
-    *c = (control){.method = m, .settings = *settings, .time = time};
+    const method* m = methods[name];
+    *c = (control){.method = name, .settings = *settings, .time = time};
     memset(down, 0, DOWN_COUNT * sizeof *down);
     *verdict = (cal_verdict){.previous = time, .time = time, .order = m->order};
     down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
@@ -207,7 +212,7 @@ static cal_status reject(control* c, double ratio, double* down, cal_verdict* ve
 
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_verdict* verdict) {
     control* c = memory;
-    const method* m = c->method;
+    const method* m = methods[c->method];
     const double size = sums[0];
     const bool first = c->pass == 0 && c->stage == 0;
     verdict->accepted = verdict->rejected = false;
@@ -256,7 +261,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
 #define RUNGE_KUTTA(symbol, text)                                                                                      \
     static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
                                cal_verdict* verdict) {                                                                 \
-        rk_start(&method_##symbol, memory, settings, time, down, verdict);                                             \
+        rk_start(METHOD_##symbol, memory, settings, time, down, verdict);                                              \
     }                                                                                                                  \
     const cal_solver_ops cal_solver_##symbol = {                                                                       \
         .name = #symbol,                                                                                               \
