@@ -73,14 +73,24 @@ typedef struct thread_exchange {
     cal_exchange base;
     const cal_plan* plan;
     struct cal_signal* signals;
+    const double* scratch;
     unsigned walk;
     int patience;
+    int crosses_down, crosses; // numbers a lane that cross an edge in this walk
 } thread_exchange;
+
+// Asks for the cache lines that another core has just written; they come while something else is done.
+static void fetch(const double* numbers, int count) {
+    for (int i = 0; i < count; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(numbers + i);
+}
 
 static void wait_down(cal_exchange* exchange, int column) {
     const thread_exchange* e = (thread_exchange*)exchange;
     const int parent = e->plan->layout->columns[column].parent;
-    if (parent >= 0) spin_until(&e->signals[parent].down, e->walk, e->patience); // the ground is always there
+    if (parent < 0) return; // the ground is always there
+    const cal_column* above = &e->plan->layout->columns[parent];
+    spin_until(&e->signals[parent].down, e->walk, e->patience);
+    fetch(e->scratch + above->end_slot, e->crosses_down * above->lanes);
 }
 
 static void post_down(cal_exchange* exchange, int column) {
@@ -90,7 +100,9 @@ static void post_down(cal_exchange* exchange, int column) {
 
 static void wait_up(cal_exchange* exchange, int column) {
     const thread_exchange* e = (thread_exchange*)exchange;
+    const cal_column* own = &e->plan->layout->columns[column];
     spin_until(&e->signals[column].up, e->walk, e->patience);
+    fetch(e->scratch + own->up_slot, e->crosses * own->lanes);
 }
 
 static void post_up(cal_exchange* exchange, int column) {
@@ -111,10 +123,13 @@ static void run_part(const threads_machine* machine, int processor) {
                                 .plan = plan,
                                 .signals = machine->state->signals,
                                 .patience = machine->patience,
+                                .scratch = context->scratch,
                                 .walk = machine->state->walk};
     const cal_pass *down, *up;
     for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);) {
         exchange.walk++;
+        exchange.crosses_down = down->crosses;
+        exchange.crosses = up ? up->crosses : 0;
         cal_walk(plan, context, processor, down, up, i == 2 && context->solver && !machine->prepared, &exchange.base);
     }
 }

@@ -28,13 +28,13 @@ static bool is_shared(const cal_plan* plan, int column) {
     return column < 0 ? plan->layout->ground_shared : plan->layout->columns[column].shared;
 }
 
-// Pulls the children of a shared column (or of the ground) in the order of the tree.
+// Pulls the children of a shared column (or of the ground) in the order of the tree. All are waited for first, so that a
+// machine can fetch what one of them left while it waits for the next.
 static void pull_children(script* s, int parent, const int32_t* first, const int32_t* next) {
     const int owner = owner_of(s->plan, parent);
-    for (int child = first[parent + 1]; child >= 0; child = next[child]) {
+    for (int child = first[parent + 1]; child >= 0; child = next[child])
         if (owner_of(s->plan, child) != owner) say(s, owner, CAL_STEP_WAIT_UP, child);
-        say(s, owner, CAL_STEP_PULL, child);
-    }
+    for (int child = first[parent + 1]; child >= 0; child = next[child]) say(s, owner, CAL_STEP_PULL, child);
 }
 
 static void go_down(script* s, int column) {
