@@ -18,7 +18,7 @@ typedef struct script {
 } script;
 
 static void say(script* s, int processor, cal_step_kind kind, int column) {
-    if (s->writes) s->plan->steps[s->next[processor]] = (cal_step){kind, column};
+    if (s->writes) s->plan->steps[s->next[processor]] = (cal_step){(int32_t)kind, column};
     s->next[processor]++;
 }
 
