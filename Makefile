@@ -15,7 +15,7 @@ demo: ## install what is missing, build, and simulate the default mobile for 10 
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_command
 	@mkdir -p out
-	$(CALDER) sim mobile --time 10 --out out/demo.csv --plot out/demo.svg
+	$(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
 	@echo "The motion is in out/demo.csv, its energy is drawn in out/demo.svg."
 
 test: ## install what is missing, build, and run all tests
