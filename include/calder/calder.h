@@ -98,7 +98,8 @@ typedef struct cal_joint_def {
     double limit_stiffness;  ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
     double limit_damping;    ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
     double initial_q[7];     ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
-                             ///< A free joint's start is composed with the body definition's own frame
+                             ///< A quaternion of zeros is the identity. A free joint's start is composed with the
+                             ///< body definition's own frame
     double initial_v[6];     ///< start velocity
     uint32_t cookie;
 } cal_joint_def;
@@ -200,7 +201,7 @@ int cal_best_lanes(void);
 
 /// What a machine's work costs: measured by cal_machine_measure, or given for a machine that one does not have.
 typedef struct cal_costs {
-    double compute; ///< s a revolute joint and evaluation (Jung's CMPTM)
+    double compute; ///< s a joint and evaluation, the mean over the model's joints (Jung's CMPTM)
     double message; ///< s for all exchanges between two processors across one cut edge, per evaluation (Jung's ROITM)
     double send;    ///< of message, the part for which the sender can do nothing else; 0: none
 } cal_costs;
