@@ -228,8 +228,8 @@ static void draws_small_trees_and_cuts_large_ones(void** unused) {
 // Ctrl-C: the frame is finished, the table ends with a whole row, and the status says that the time was not reached.
 static void keeps_what_there_is_when_interrupted(void** unused) {
     (void)unused;
-    cal_test_outcome o =
-        cal_test_run_after("timeout --preserve-status -s INT 0.4", "sim chain:n=20 --time 1e6 --out cut.csv --json");
+    cal_test_outcome o = cal_test_run_after("timeout --foreground --preserve-status -s INT 0.4",
+                                            "sim chain:n=20 --time 1e6 --out cut.csv --json");
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.err, "calder: interrupted at"));
     assert_true(cal_test_number_after(o.out, "time") < 1e6);
