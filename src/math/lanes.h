@@ -27,7 +27,6 @@
 #define lane_fma LANE(cal_lane_fma)
 #define lane_fnma LANE(cal_lane_fnma)
 #define lane_fms LANE(cal_lane_fms)
-#define lane_sqrt LANE(cal_lane_sqrt)
 #define lane_set LANE(cal_lane_set)
 #define lane_sincos LANE(cal_lane_sincos)
 
@@ -67,16 +66,6 @@ LANE_INLINE lane lane_fma(lane a, lane b, lane c) {
 }
 LANE_INLINE lane lane_fnma(lane a, lane b, lane c) { return lane_fma(-a, b, c); }
 LANE_INLINE lane lane_fms(lane a, lane b, lane c) { return lane_fma(a, b, -c); }
-
-LANE_INLINE lane lane_sqrt(lane a) {
-#if CAL_LANES == 1
-    return __builtin_sqrt(a);
-#else
-    lane out;
-    for (int i = 0; i < CAL_LANES; i++) out[i] = __builtin_sqrt(a[i]);
-    return out;
-#endif
-}
 
 LANE_INLINE lane lane_set(double value) {
 #if CAL_LANES == 1

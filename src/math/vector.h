@@ -3,8 +3,6 @@
 #pragma once
 #include <math.h>
 
-typedef const double cal_in3[3];
-
 static inline double cal_dot3(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static inline void cal_cross3(const double a[3], const double b[3], double out[3]) {

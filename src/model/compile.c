@@ -73,7 +73,6 @@ static cal_status group_joints(cal_model* model, workspace* w, cal_error* error)
     for (int b = 0; b < model->body_count; b++) {
         cal_body* body = &model->bodies[b];
         body->joint_count = w->joint_start[b + 1] - w->joint_start[b];
-        body->first_joint = body->joint_count > 0 ? w->joint_order[w->joint_start[b]] : CAL_NONE;
         int degrees = 0;
         bool free_joint = false;
         for (int i = w->joint_start[b]; i < w->joint_start[b + 1]; i++) {

@@ -45,7 +45,7 @@ typedef struct cal_mount {
 
 typedef struct cal_body {
     cal_body_def def; // quaternion normalised; name in the model's arena or NULL
-    int32_t first_joint, joint_count;
+    int32_t joint_count;
 } cal_body;
 
 typedef struct cal_joint {

@@ -40,16 +40,9 @@ typedef struct articulated {
 
 // What a node keeps between the walks, by kind. One degree: z, d, g = D⁻¹U at the parent's origin (torque, force), k = D⁻¹u.
 // Ball: d, E, k, G = U D⁻¹ (torque columns, force columns). Free: E, δα, δa.
-enum { LANE(RECORD_Z) = 0, LANE(RECORD_D) = 3, LANE(RECORD_G) = 6, LANE(RECORD_K) = 12, LANE(RECORD_ONE) = 13 };
-enum {
-    LANE(BALL_D) = 0,
-    LANE(BALL_E) = 3,
-    LANE(BALL_K) = 12,
-    LANE(BALL_N) = 15,
-    LANE(BALL_F) = 24,
-    LANE(RECORD_BALL) = 33
-};
-enum { LANE(FREE_E) = 0, LANE(FREE_AL) = 9, LANE(FREE_A) = 12, LANE(RECORD_FREE) = 15 };
+enum { LANE(RECORD_Z) = 0, LANE(RECORD_D) = 3, LANE(RECORD_G) = 6, LANE(RECORD_K) = 12 };
+enum { LANE(BALL_D) = 0, LANE(BALL_E) = 3, LANE(BALL_K) = 12, LANE(BALL_N) = 15, LANE(BALL_F) = 24 };
+enum { LANE(FREE_E) = 0, LANE(FREE_AL) = 9, LANE(FREE_A) = 12 };
 // What it keeps from the way down to the way up: Θ, h, n⁰, f⁰.
 enum { LANE(SCRATCH_T) = 0, LANE(SCRATCH_H) = 6, LANE(SCRATCH_N) = 9, LANE(SCRATCH_F) = 12 };
 

@@ -43,7 +43,6 @@ struct cal_state {
     const cal_plan* plan;
     cal_context context;
     double time;
-    bool has_forces;            // context.force is memory of its own
     unsigned walk;              // machines with several processors count walks here …
     struct cal_signal* signals; // two cache lines a column    // … and columns say here how far they are
     double* wrench;             // context.wrench while something pushes; kept for the next push

@@ -109,7 +109,6 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     if (!block) return CAL_NO_MEMORY;
     cal_state* state = (cal_state*)block;
     state->plan = plan;
-    state->has_forces = has_forces;
     state->signals = (struct cal_signal*)(block + signals);
     state->context = (cal_context){.layout = layout,
                                    .model = model,

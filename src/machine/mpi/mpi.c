@@ -28,8 +28,6 @@
 typedef struct mpi_machine {
     cal_machine base;
     MPI_Comm comm;
-    double* buffer; // for collect
-    size_t buffer_size;
 } mpi_machine;
 
 // A message of one walk: what a column's end or slot holds, packed. Persistent: started again in every execution.
