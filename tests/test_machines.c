@@ -169,6 +169,51 @@ static void test_a_users_own_threads_do_the_work(void** state) {
     cal_model_destroy(model);
 }
 
+// A second execution begun while the first one is under way.
+typedef struct intruder {
+    const cal_plan* plan;
+    cal_state* state;
+    cal_status status;
+} intruder;
+
+static void run_while_busy(void* user, int count, void (*function)(void*, int), void* argument) {
+    intruder* other = user;
+    int calls = 0;
+    if (other->plan) other->status = cal_plan_execute(other->plan, other->state, NULL);
+    run_tasks(&calls, count, function, argument);
+}
+
+static void test_a_busy_machine_refuses_a_second_execution(void** state) {
+    (void)state;
+    intruder other = {.status = CAL_OK};
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=4");
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_state *first, *second;
+    cal_error error;
+    def.workers = 2;
+    def.runner = run_while_busy;
+    def.user = &other;
+    assert_int_equal(CAL_OK, cal_machine_threads(&def, &machine, &error));
+    int32_t* placement = scatter_joints(model, 2, 3);
+    assert_int_equal(CAL_OK, cal_plan_create_placed(model, "aba", machine, placement, &plan, &error));
+    assert_int_equal(CAL_OK, cal_state_create(plan, &first));
+    assert_int_equal(CAL_OK, cal_state_create(plan, &second));
+    other.plan = plan;
+    other.state = second;
+    assert_int_equal(CAL_OK, cal_plan_execute(plan, first, &error));
+    assert_int_equal(CAL_MACHINE_FAILED, other.status);
+    other.plan = NULL;
+    assert_int_equal(CAL_OK, cal_plan_execute(plan, second, &error));
+    free(placement);
+    cal_state_destroy(first);
+    cal_state_destroy(second);
+    cal_plan_destroy(plan);
+    cal_machine_destroy(machine);
+    cal_model_destroy(model);
+}
+
 static void test_a_small_model_stays_on_one_core(void** state) {
     (void)state;
     cal_model* model = cal_test_model("pendulum");
@@ -210,6 +255,7 @@ int main(void) {
         cmocka_unit_test(test_every_solver_gives_the_bits_of_one_core),
         cmocka_unit_test(test_forces_of_every_kind_act_on_threads),
         cmocka_unit_test(test_a_users_own_threads_do_the_work),
+        cmocka_unit_test(test_a_busy_machine_refuses_a_second_execution),
         cmocka_unit_test(test_a_small_model_stays_on_one_core),
         cmocka_unit_test(test_bad_calls_say_what_is_wrong),
     };
