@@ -112,6 +112,8 @@ static void print_summary(const topology* t, const char* argument) {
     printf("%-20s %d\n", "depth", cal_model_depth(model));
     printf("%-20s %.6g kg\n", "moving mass", cal_model_mass(model));
     printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
+    if (cal_model_constraint_count(model) > 0) printf("%-20s %d\n", "loops", cal_model_constraint_count(model));
+    if (cal_model_shape_count(model) > 0) printf("%-20s %d\n", "shapes", cal_model_shape_count(model));
     draw_tree(t);
 }
 
@@ -135,6 +137,8 @@ static void print_json(const topology* t, const char* argument) {
     cal_json_integer(&json, "depth", cal_model_depth(model));
     cal_json_number(&json, "mass", cal_model_mass(model));
     cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
+    cal_json_integer(&json, "loops", cal_model_constraint_count(model));
+    cal_json_integer(&json, "shapes", cal_model_shape_count(model));
     double gravity[3];
     cal_model_gravity(model, gravity);
     cal_json_numbers(&json, "gravity", gravity, 3);

@@ -51,9 +51,9 @@ typedef struct cal_error {
 
 // --- Models -------------------------------------------------------------------------------------------------------------
 
-/// Bodies, joints and actuators; immutable once built, shareable between threads.
+/// Bodies, joints, actuators, constraints and shapes; immutable once built, shareable between threads.
 typedef struct cal_model cal_model;
-/// Collects bodies, joints and actuators, then makes a model.
+/// Collects bodies, joints, actuators, constraints and shapes, then makes a model.
 typedef struct cal_builder cal_builder;
 
 /// The parent of a body that hangs from the ground.
@@ -116,20 +116,105 @@ typedef struct cal_actuator_def {
     uint32_t cookie;
 } cal_actuator_def;
 
-cal_body_def cal_default_body_def(void);         ///< a massless body at its parent's origin, on the ground
-cal_joint_def cal_default_joint_def(void);       ///< a revolute joint about z at the body's origin
-cal_actuator_def cal_default_actuator_def(void); ///< a plain motor
+/// What a constraint holds. The first group are loop joints: they close a loop between two bodies as a joint of the tree
+/// would have done. Displacements and turns are of frame b, in frame a.
+typedef enum cal_constraint_kind {
+    CAL_WELD,           ///< nothing moves: 6 rows
+    CAL_LOOP_REVOLUTE,  ///< turns about the frames' common z: 5 rows
+    CAL_LOOP_PRISMATIC, ///< slides along the frames' common z: 5 rows
+    CAL_LOOP_BALL,      ///< the frames' origins stay together: 3 rows
+    CAL_ROWS,           ///< the rows that `rows` names
+    CAL_DISTANCE,       ///< the origins stay `length` apart: 1 row
+    CAL_ON_CIRCLE,      ///< b's origin stays on the circle of radius `length` about a's origin in a's xy plane: 2 rows
+    CAL_ON_SURFACE,     ///< b's origin stays where `surface` is zero, in a's frame: 1 row; two make a curve
+    CAL_COUPLING,       ///< joint[0] follows a polynomial of joint[1] (a gear, a mimic): 1 row
+    CAL_KNIFE_EDGE,     ///< b's origin does not move along b's y, seen from a; nonholonomic: 1 row
+    CAL_ROLLING ///< a wheel of radius `length` about b's z, centre in b's origin, touches a's xy plane and does not slip: 3 rows,
+                ///< of which two are nonholonomic
+} cal_constraint_kind;
+
+/// Bits of cal_constraint_def.rows: displacements along, and turns about, a's axes.
+enum { CAL_ROW_X = 1, CAL_ROW_Y = 2, CAL_ROW_Z = 4, CAL_ROW_TURN_X = 8, CAL_ROW_TURN_Y = 16, CAL_ROW_TURN_Z = 32 };
+
+/// An implicit surface: its value, gradient and second derivatives (xx, yy, zz, xy, xz, yz) at a point.
+typedef void cal_surface_function(const double point[3], double* value, double gradient[3], double hessian[6],
+                                  void* user);
+
+/// A constraint between two bodies, or two joints; from cal_default_constraint_def.
+typedef struct cal_constraint_def {
+    const char* name; ///< NULL: named by its number; must be unique otherwise
+    cal_constraint_kind kind;
+    int body[2];             ///< a and b; CAL_GROUND: the world. Not for couplings
+    double position[2][3];   ///< of frames a and b in their bodies
+    double quaternion[2][4]; ///< of frames a and b in their bodies; need not be normalised
+    uint32_t rows;           ///< of CAL_ROWS
+    double length;           ///< of a distance; radius of a circle or a wheel
+    cal_surface_function* surface;
+    void* user;           ///< of the surface; what it points to must outlive the model
+    int joint[2];         ///< of a coupling: one-degree joints; joint[1] may be CAL_NONE: the polynomial's constant
+    double polynomial[5]; ///< q₀ − z₀ = p₀ + p₁ x + … + p₄ x⁴ with x = q₁ − z₁ and z the joints' `zero`
+    bool inactive;        ///< not there until cal_sim_connect
+    uint32_t cookie;
+} cal_constraint_def;
+
+/// What a body looks like, and what it touches others with.
+typedef enum cal_shape_kind {
+    CAL_SPHERE,      ///< size: radius
+    CAL_CAPSULE,     ///< size: radius, half the length of its axis along z without the caps
+    CAL_ELLIPSOID,   ///< size: half axes
+    CAL_CYLINDER,    ///< size: radius, half the length along z
+    CAL_BOX,         ///< size: half edges
+    CAL_PLANE,       ///< z = 0, solid below; size: half extents for drawing, 0: without end
+    CAL_MESH,        ///< the convex hull of a mesh where it collides, the mesh itself where it is drawn
+    CAL_HEIGHT_FIELD ///< a mesh that is a grid of heights
+} cal_shape_kind;
+
+/// A shape on a body; from cal_default_shape_def.
+typedef struct cal_shape_def {
+    const char* name; ///< NULL: named by its number; need not be unique
+    int body;         ///< CAL_GROUND: the world
+    cal_shape_kind kind;
+    double position[3];   ///< in the body's frame
+    double quaternion[4]; ///< need not be normalised
+    double size[3];
+    int mesh;           ///< of CAL_MESH and CAL_HEIGHT_FIELD: a mesh's number
+    double friction;    ///< Coulomb's; a pair has the larger one
+    double restitution; ///< of a pair: the larger one
+    bool collides, visible;
+    float color[4]; ///< red, green, blue, opacity, 0 … 1
+    uint32_t cookie;
+} cal_shape_def;
+
+/// Triangles, for shapes to share; from cal_default_mesh_def.
+typedef struct cal_mesh_def {
+    const char* name;         ///< NULL: named by its number
+    const double* vertices;   ///< 3 a vertex
+    const int32_t* triangles; ///< 3 vertices' numbers a triangle, counterclockwise seen from outside
+    int vertex_count, triangle_count;
+    int columns; ///< of a grid of heights: its vertices are rows of so many, x growing along a row, y from row to row; 0: no grid
+    uint32_t cookie;
+} cal_mesh_def;
+
+cal_body_def cal_default_body_def(void);             ///< a massless body at its parent's origin, on the ground
+cal_joint_def cal_default_joint_def(void);           ///< a revolute joint about z at the body's origin
+cal_actuator_def cal_default_actuator_def(void);     ///< a plain motor
+cal_constraint_def cal_default_constraint_def(void); ///< a weld of the frames of body a and body b, both the ground
+cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, friction 1, restitution 0, on the ground
+cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 
 cal_status cal_builder_create(cal_builder** out);
 void cal_builder_destroy(cal_builder* builder); ///< NULL is allowed
 /// Names the model; the text is copied. A copy that finds no memory is reported by #cal_builder_finish.
 void cal_builder_set_name(cal_builder* builder, const char* name);
 void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]); ///< m/s²; (0, 0, -9.81) unless set
-/// Adds a body, joint or actuator (definitions and names are copied) and returns its number, 0, 1, …; CAL_NONE when
+/// Adds a body, joint, actuator, constraint, shape or mesh (definitions and names are copied) and returns its number, 0, 1, …; CAL_NONE when
 /// memory ran out or the definition did not come from a cal_default_…_def function: cal_builder_finish then says which.
 int cal_builder_add_body(cal_builder* builder, const cal_body_def* def);
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def);
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
+int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def);
+int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
+int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 /// Checks everything and makes the model. The builder stays usable and must still be destroyed.
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error);
 
@@ -144,6 +229,9 @@ const char* cal_model_name(const cal_model* model);
 int cal_model_body_count(const cal_model* model);
 int cal_model_joint_count(const cal_model* model); ///< as the user counts: a fixed body has none, a ball is one
 int cal_model_actuator_count(const cal_model* model);
+int cal_model_constraint_count(const cal_model* model);
+int cal_model_shape_count(const cal_model* model);
+int cal_model_mesh_count(const cal_model* model);
 int cal_model_q_count(const cal_model* model); ///< numbers that give the position
 int cal_model_v_count(const cal_model* model); ///< degrees of freedom
 int cal_model_depth(const cal_model* model);   ///< joints on the longest path from the ground
@@ -156,13 +244,22 @@ void cal_model_body(const cal_model* model, int body, cal_body_def* out);
 /// A joint as it was defined; body, first_q and first_v (each may be NULL) say whose it is and where its numbers are.
 void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int* body, int* first_q, int* first_v);
 void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out);
+void cal_model_constraint(const cal_model* model, int constraint, cal_constraint_def* out);
+void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out);
+void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out); ///< its arrays are the model's
 /// Writes a body's or joint's name, made from its number when it was not named; returns the text.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
-int cal_model_find_body(const cal_model* model, const char* name);  ///< CAL_NONE when there is none
-int cal_model_find_joint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
-int cal_joint_q_count(cal_joint_kind kind);                         ///< 1, 1, 4, 7
-int cal_joint_v_count(cal_joint_kind kind);                         ///< 1, 1, 3, 6
+int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
+int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
+int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
+const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
+/// How many rows (equations) a constraint has, and of those how many on velocities only.
+int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
+const char* cal_constraint_kind_name(cal_constraint_kind kind); ///< "weld", "revolute", …
+const char* cal_shape_kind_name(cal_shape_kind kind);           ///< "sphere", "capsule", …
+int cal_joint_q_count(cal_joint_kind kind);                     ///< 1, 1, 4, 7
+int cal_joint_v_count(cal_joint_kind kind);                     ///< 1, 1, 3, 6
 /// A name for a kind: "revolute", "prismatic", "ball", "free".
 const char* cal_joint_kind_name(cal_joint_kind kind);
 

@@ -7,7 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BODY_COOKIE = 0x0ca1b0d1, JOINT_COOKIE = 0x0ca101e7, ACTUATOR_COOKIE = 0x0ca1ac70 };
+enum {
+    BODY_COOKIE = 0x0ca1b0d1,
+    JOINT_COOKIE = 0x0ca101e7,
+    ACTUATOR_COOKIE = 0x0ca1ac70,
+    CONSTRAINT_COOKIE = 0x0ca1c045,
+    SHAPE_COOKIE = 0x0ca15a9e,
+    MESH_COOKIE = 0x0ca13e54
+};
 // A free joint has seven numbers, and all of them are counted in int.
 enum { COUNT_LIMIT = INT_MAX / 8 };
 static const size_t no_name = SIZE_MAX;
@@ -32,11 +39,25 @@ typedef struct actuator_entry {
     size_t name;
 } actuator_entry;
 
+typedef struct constraint_entry {
+    cal_constraint_def def;
+    size_t name;
+} constraint_entry;
+typedef struct shape_entry {
+    cal_shape_def def;
+    size_t name;
+} shape_entry;
+typedef struct mesh_entry {
+    cal_mesh_def def; // its arrays are NULL: they are in the builder's own, which move as they grow
+    size_t name;
+} mesh_entry;
+
 struct cal_builder {
     char* name;
     double gravity[3];
-    list bodies, joints, actuators, text;
-    cal_error failure; // the first thing that could not wait
+    list bodies, joints, actuators, constraints, shapes, meshes, text;
+    list vertices, triangles; // of all meshes, one after the other
+    cal_error failure;        // the first thing that could not wait
 };
 
 cal_body_def cal_default_body_def(void) {
@@ -51,6 +72,29 @@ cal_actuator_def cal_default_actuator_def(void) {
     return (cal_actuator_def){.joint = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
 }
 
+cal_constraint_def cal_default_constraint_def(void) {
+    return (cal_constraint_def){.kind = CAL_WELD,
+                                .body = {CAL_GROUND, CAL_GROUND},
+                                .quaternion = {{1.0, 0.0, 0.0, 0.0}, {1.0, 0.0, 0.0, 0.0}},
+                                .joint = {CAL_NONE, CAL_NONE},
+                                .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
+                                .cookie = CONSTRAINT_COOKIE};
+}
+
+cal_shape_def cal_default_shape_def(void) {
+    return (cal_shape_def){.body = CAL_GROUND,
+                           .kind = CAL_SPHERE,
+                           .quaternion = {1.0, 0.0, 0.0, 0.0},
+                           .mesh = CAL_NONE,
+                           .friction = 1.0,
+                           .collides = true,
+                           .visible = true,
+                           .color = {0.5F, 0.5F, 0.5F, 1.0F},
+                           .cookie = SHAPE_COOKIE};
+}
+
+cal_mesh_def cal_default_mesh_def(void) { return (cal_mesh_def){.cookie = MESH_COOKIE}; }
+
 cal_status cal_builder_create(cal_builder** out) {
     cal_builder* builder = cal_allocate(1, sizeof *builder);
     if (builder == NULL) return CAL_NO_MEMORY;
@@ -64,6 +108,11 @@ void cal_builder_destroy(cal_builder* builder) {
     cal_free(builder->bodies.items);
     cal_free(builder->joints.items);
     cal_free(builder->actuators.items);
+    cal_free(builder->constraints.items);
+    cal_free(builder->shapes.items);
+    cal_free(builder->meshes.items);
+    cal_free(builder->vertices.items);
+    cal_free(builder->triangles.items);
     cal_free(builder->text.items);
     cal_free(builder->name);
     cal_free(builder);
@@ -102,7 +151,7 @@ static bool keep_name(cal_builder* builder, const char* name, size_t* offset) {
     return true;
 }
 
-// The part that bodies, joints and actuators share: room for the entry and its name, or a failure to remember.
+// The part that everything that can be added shares: room for the entry and its name, or a failure to remember.
 static void* add_entry(cal_builder* builder, list* items, size_t item_size, const char* noun, bool cookie_fits,
                        const char* name, size_t* name_offset) {
     if (!cookie_fits) {
@@ -150,6 +199,53 @@ int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) 
     return (int)builder->actuators.count++;
 }
 
+int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def) {
+    size_t name;
+    constraint_entry* entry =
+        add_entry(builder, &builder->constraints, sizeof *entry, "constraint",
+                  def != NULL && def->cookie == CONSTRAINT_COOKIE, def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    *entry = (constraint_entry){*def, name};
+    return (int)builder->constraints.count++;
+}
+
+int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def) {
+    size_t name;
+    shape_entry* entry = add_entry(builder, &builder->shapes, sizeof *entry, "shape",
+                                   def != NULL && def->cookie == SHAPE_COOKIE, def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    *entry = (shape_entry){*def, name};
+    return (int)builder->shapes.count++;
+}
+
+// Copies an array behind those of earlier meshes; false when there is no memory.
+static bool keep_array(list* items, const void* values, size_t count, size_t item_size) {
+    void* room = list_extend(items, count, item_size);
+    if (room == NULL) return false;
+    if (count > 0) memcpy(room, values, count * item_size);
+    items->count += count;
+    return true;
+}
+
+int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
+    size_t name;
+    const size_t number = builder->meshes.count;
+    mesh_entry* entry = add_entry(builder, &builder->meshes, sizeof *entry, "mesh",
+                                  def != NULL && def->cookie == MESH_COOKIE, def != NULL ? def->name : NULL, &name);
+    if (entry == NULL) return CAL_NONE;
+    const bool counts = def->vertex_count > 0 && def->triangle_count >= 0 && def->columns >= 0 &&
+                        def->vertices != NULL && (def->triangle_count == 0 || def->triangles != NULL);
+    if (!counts || def->vertex_count > COUNT_LIMIT || def->triangle_count > COUNT_LIMIT)
+        return remember(builder, CAL_BAD_ARGUMENT, "mesh", number, "it has no vertices, or too many, or no arrays");
+    if (!keep_array(&builder->vertices, def->vertices, 3 * (size_t)def->vertex_count, sizeof(double)) ||
+        !keep_array(&builder->triangles, def->triangles, 3 * (size_t)def->triangle_count, sizeof(int32_t)))
+        return remember(builder, CAL_NO_MEMORY, "mesh", number, "out of memory");
+    *entry = (mesh_entry){*def, name};
+    entry->def.vertices = NULL;
+    entry->def.triangles = NULL;
+    return (int)builder->meshes.count++;
+}
+
 void cal_builder_set_name(cal_builder* builder, const char* name) {
     char* copy = cal_copy_text(name);
     if (copy == NULL) {
@@ -175,6 +271,50 @@ const char* cal_describe(const char* noun, const char* name, int number, char* t
 
 static const char* name_at(const cal_model* model, size_t offset) {
     return offset == no_name ? NULL : model->names + offset;
+}
+
+static bool copy_meshes(const cal_builder* builder, cal_model* model) {
+    model->mesh_count = (int)builder->meshes.count;
+    model->meshes = cal_allocate(builder->meshes.count, sizeof *model->meshes);
+    model->mesh_vertices = cal_allocate(builder->vertices.count, sizeof(double));
+    model->mesh_triangles = cal_allocate(builder->triangles.count, sizeof(int32_t));
+    if (model->meshes == NULL || model->mesh_vertices == NULL || model->mesh_triangles == NULL) return false;
+    if (builder->vertices.count > 0)
+        memcpy(model->mesh_vertices, builder->vertices.items, builder->vertices.count * sizeof(double));
+    if (builder->triangles.count > 0)
+        memcpy(model->mesh_triangles, builder->triangles.items, builder->triangles.count * sizeof(int32_t));
+    const mesh_entry* meshes = builder->meshes.items;
+    const double* vertices = model->mesh_vertices;
+    const int32_t* triangles = model->mesh_triangles;
+    for (int i = 0; i < model->mesh_count; i++) {
+        cal_mesh_def* mesh = &model->meshes[i];
+        *mesh = meshes[i].def;
+        mesh->name = name_at(model, meshes[i].name);
+        mesh->vertices = vertices;
+        mesh->triangles = triangles;
+        vertices += 3 * (size_t)mesh->vertex_count;
+        triangles += 3 * (size_t)mesh->triangle_count;
+    }
+    return true;
+}
+
+static bool copy_constraints_and_shapes(const cal_builder* builder, cal_model* model) {
+    model->constraint_count = (int)builder->constraints.count;
+    model->shape_count = (int)builder->shapes.count;
+    model->constraints = cal_allocate(builder->constraints.count, sizeof *model->constraints);
+    model->shapes = cal_allocate(builder->shapes.count, sizeof *model->shapes);
+    if (model->constraints == NULL || model->shapes == NULL) return false;
+    const constraint_entry* constraints = builder->constraints.items;
+    for (int i = 0; i < model->constraint_count; i++) {
+        model->constraints[i] = constraints[i].def;
+        model->constraints[i].name = name_at(model, constraints[i].name);
+    }
+    const shape_entry* shapes = builder->shapes.items;
+    for (int i = 0; i < model->shape_count; i++) {
+        model->shapes[i] = shapes[i].def;
+        model->shapes[i].name = name_at(model, shapes[i].name);
+    }
+    return true;
 }
 
 static cal_status copy_definitions(const cal_builder* builder, cal_model* model) {
@@ -207,7 +347,16 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
         model->actuators[i] = actuators[i].def;
         model->actuators[i].name = name_at(model, actuators[i].name);
     }
-    return CAL_OK;
+    return copy_constraints_and_shapes(builder, model) && copy_meshes(builder, model) ? CAL_OK : CAL_NO_MEMORY;
+}
+
+// Adds the name of item `number` to a table; fails when another item has it.
+static cal_status index_name(cal_name_table* table, const char* nouns, const char* name, int number, cal_error* error) {
+    const int owner = name != NULL ? cal_names_add(table, name, number) : number;
+    return owner == number
+               ? CAL_OK
+               : cal_fail(error, CAL_BAD_MODEL, "%s %d and %d are both named \"%.60s\"; names must be unique", nouns,
+                          owner, number, name);
 }
 
 static cal_status index_names(cal_model* model, cal_error* error) {
@@ -216,23 +365,17 @@ static cal_status index_names(cal_model* model, cal_error* error) {
     for (int i = 0; i < model->joint_count; i++) named_joints += model->joints[i].def.name != NULL;
     model->body_names = cal_names_create((size_t)named_bodies);
     model->joint_names = cal_names_create((size_t)named_joints);
-    if (model->body_names == NULL || model->joint_names == NULL)
+    model->constraint_names = cal_names_create((size_t)model->constraint_count);
+    if (model->body_names == NULL || model->joint_names == NULL || model->constraint_names == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for the table of names");
-    for (int i = 0; i < model->body_count; i++) {
-        const char* name = model->bodies[i].def.name;
-        const int owner = name != NULL ? cal_names_add(model->body_names, name, i) : i;
-        if (owner != i)
-            return cal_fail(error, CAL_BAD_MODEL, "bodies %d and %d are both named \"%.60s\"; names must be unique",
-                            owner, i, name);
-    }
-    for (int i = 0; i < model->joint_count; i++) {
-        const char* name = model->joints[i].def.name;
-        const int owner = name != NULL ? cal_names_add(model->joint_names, name, i) : i;
-        if (owner != i)
-            return cal_fail(error, CAL_BAD_MODEL, "joints %d and %d are both named \"%.60s\"; names must be unique",
-                            owner, i, name);
-    }
-    return CAL_OK;
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < model->body_count; i++)
+        status = index_name(model->body_names, "bodies", model->bodies[i].def.name, i, error);
+    for (int i = 0; status == CAL_OK && i < model->joint_count; i++)
+        status = index_name(model->joint_names, "joints", model->joints[i].def.name, i, error);
+    for (int i = 0; status == CAL_OK && i < model->constraint_count; i++)
+        status = index_name(model->constraint_names, "constraints", model->constraints[i].name, i, error);
+    return status;
 }
 
 static cal_status make_model(const cal_builder* builder, cal_model* model, cal_error* error) {

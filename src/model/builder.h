@@ -8,8 +8,12 @@ const char* cal_describe(const char* noun, const char* name, int number, char* t
 // Euclidean length, without overflow.
 double cal_length(const double* values, int count);
 
+bool cal_all_finite(const double* values, int count);
+
 // Checks every definition by itself (validate.c).
 cal_status cal_model_validate(const cal_model* model, cal_error* error);
+// The same for constraints, shapes and meshes (attached.c).
+cal_status cal_model_validate_attached(const cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
 // Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (turn_nodes.c).

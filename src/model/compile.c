@@ -305,17 +305,19 @@ static void fill_start(cal_model* model) {
     }
 }
 
+static void normalize(double* values, int count) {
+    const double length = cal_length(values, count);
+    for (int k = 0; k < count; k++) values[k] /= length;
+}
+
 static void normalize_definitions(cal_model* model) {
-    for (int i = 0; i < model->body_count; i++) {
-        double* quaternion = model->bodies[i].def.quaternion;
-        const double length = cal_length(quaternion, 4);
-        for (int k = 0; k < 4; k++) quaternion[k] /= length;
-    }
+    for (int i = 0; i < model->body_count; i++) normalize(model->bodies[i].def.quaternion, 4);
+    for (int i = 0; i < 2 * model->constraint_count; i++)
+        if (model->constraints[i / 2].kind != CAL_COUPLING) normalize(model->constraints[i / 2].quaternion[i % 2], 4);
+    for (int i = 0; i < model->shape_count; i++) normalize(model->shapes[i].quaternion, 4);
     for (int i = 0; i < model->joint_count; i++) {
         cal_joint_def* def = &model->joints[i].def;
-        if (cal_joint_v_count(def->kind) != 1) continue;
-        const double length = cal_length(def->axis, 3);
-        for (int k = 0; k < 3; k++) def->axis[k] /= length;
+        if (cal_joint_v_count(def->kind) == 1) normalize(def->axis, 3);
     }
 }
 

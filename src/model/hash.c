@@ -13,6 +13,17 @@ static uint64_t hash_node(uint64_t hash, const cal_node* node) {
     return cal_hash_doubles(hash, node->second_moment, 6);
 }
 
+static uint64_t hash_constraint(uint64_t hash, const cal_constraint_def* def) {
+    const double numbers[] = {def->kind,     def->body[0],  def->body[1],  def->rows,
+                              def->joint[0], def->joint[1], def->inactive, def->length};
+    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    for (int i = 0; i < 2; i++) {
+        hash = cal_hash_doubles(hash, def->position[i], 3);
+        hash = cal_hash_doubles(hash, def->quaternion[i], 4);
+    }
+    return cal_hash_doubles(hash, def->polynomial, 5);
+}
+
 uint64_t cal_model_hash(const cal_model* model) {
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, model->gravity, 3);
     for (int i = 0; i < model->node_count; i++) hash = hash_node(hash, &model->nodes[i]);
@@ -36,5 +47,6 @@ uint64_t cal_model_hash(const cal_model* model) {
         hash = cal_hash_doubles(hash, def->control_range, 2);
         hash = cal_hash_doubles(hash, def->force_range, 2);
     }
+    for (int i = 0; i < model->constraint_count; i++) hash = hash_constraint(hash, &model->constraints[i]);
     return hash;
 }

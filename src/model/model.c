@@ -13,12 +13,18 @@ void cal_model_destroy(cal_model* model) {
     cal_free(model->mounts);
     cal_free(model->joints);
     cal_free(model->actuators);
+    cal_free(model->constraints);
+    cal_free(model->shapes);
+    cal_free(model->meshes);
+    cal_free(model->mesh_vertices);
+    cal_free(model->mesh_triangles);
     cal_free(model->nodes);
     cal_free(model->initial_q);
     cal_free(model->initial_v);
     cal_free(model->names);
     cal_names_destroy(model->body_names);
     cal_names_destroy(model->joint_names);
+    cal_names_destroy(model->constraint_names);
     cal_free(model);
 }
 
@@ -26,6 +32,9 @@ const char* cal_model_name(const cal_model* model) { return model->name; }
 int cal_model_body_count(const cal_model* model) { return model->body_count; }
 int cal_model_joint_count(const cal_model* model) { return model->joint_count; }
 int cal_model_actuator_count(const cal_model* model) { return model->actuator_count; }
+int cal_model_constraint_count(const cal_model* model) { return model->constraint_count; }
+int cal_model_shape_count(const cal_model* model) { return model->shape_count; }
+int cal_model_mesh_count(const cal_model* model) { return model->mesh_count; }
 int cal_model_q_count(const cal_model* model) { return model->q_count; }
 int cal_model_v_count(const cal_model* model) { return model->v_count; }
 int cal_model_depth(const cal_model* model) { return model->depth; }
@@ -61,6 +70,13 @@ void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* 
     *out = model->actuators[actuator];
 }
 
+void cal_model_constraint(const cal_model* model, int constraint, cal_constraint_def* out) {
+    *out = model->constraints[constraint];
+}
+
+void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out) { *out = model->shapes[shape]; }
+void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out) { *out = model->meshes[mesh]; }
+
 static const char* write_name(const char* noun, const char* name, int number, char* text, size_t capacity) {
     if (name != NULL)
         snprintf(text, capacity, "%s", name);
@@ -75,6 +91,10 @@ const char* cal_model_body_name(const cal_model* model, int body, char* text, si
 
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity) {
     return write_name("joint", model->joints[joint].def.name, joint, text, capacity);
+}
+
+const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
+    return write_name("constraint", model->constraints[constraint].name, constraint, text, capacity);
 }
 
 // The number in a name that write_name made; CAL_NONE when it made no such name for 0 … count − 1.
@@ -98,6 +118,13 @@ int cal_model_find_joint(const cal_model* model, const char* name) {
     if (found != CAL_NONE) return found;
     const int number = number_in_name("joint", name, model->joint_count);
     return number != CAL_NONE && model->joints[number].def.name == NULL ? number : CAL_NONE;
+}
+
+int cal_model_find_constraint(const cal_model* model, const char* name) {
+    const int found = cal_names_find(model->constraint_names, name);
+    if (found != CAL_NONE) return found;
+    const int number = number_in_name("constraint", name, model->constraint_count);
+    return number != CAL_NONE && model->constraints[number].name == NULL ? number : CAL_NONE;
 }
 
 int cal_joint_q_count(cal_joint_kind kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }

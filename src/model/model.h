@@ -56,17 +56,24 @@ typedef struct cal_joint {
 struct cal_model {
     char* name;
     double gravity[3];
-    int body_count, joint_count, actuator_count, node_count, q_count, v_count, depth;
+    int body_count, joint_count, actuator_count, constraint_count, shape_count, mesh_count;
+    int node_count, q_count, v_count, depth;
     cal_body* bodies;
     cal_mount* mounts; // one a body
     cal_joint* joints;
     cal_actuator_def* actuators;
+    cal_constraint_def* constraints; // quaternions normalised
+    cal_shape_def* shapes;           // quaternions normalised
+    cal_mesh_def* meshes;
+    double* mesh_vertices; // of all meshes, one after the other
+    int32_t* mesh_triangles;
     cal_node* nodes;
     double* initial_q;
     double* initial_v;
     char* names; // all names, one after the other
     struct cal_name_table* body_names;
     struct cal_name_table* joint_names;
+    struct cal_name_table* constraint_names;
 };
 
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.

@@ -8,7 +8,7 @@ enum { TEXT = 80 };
 // Files print inertias with about six digits, so that flat bodies miss the inequality by their rounding.
 static const double inertia_tolerance = 1e-6;
 
-static bool all_finite(const double* values, int count) {
+bool cal_all_finite(const double* values, int count) {
     for (int i = 0; i < count; i++)
         if (!isfinite(values[i])) return false;
     return true;
@@ -73,15 +73,17 @@ static cal_status validate_body(const cal_model* model, int number, cal_error* e
     if (def->parent != CAL_GROUND && (def->parent < 0 || def->parent >= model->body_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its parent is body %d, but there are bodies 0 to %d only", who,
                         def->parent, model->body_count - 1);
-    if (!all_finite(def->position, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its position is not finite", who);
-    if (!all_finite(def->quaternion, 4)) return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is not finite", who);
+    if (!cal_all_finite(def->position, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its position is not finite", who);
+    if (!cal_all_finite(def->quaternion, 4))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is not finite", who);
     if (cal_length(def->quaternion, 4) == 0.0)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is zero; no rotation is (1, 0, 0, 0)", who);
     if (!isfinite(def->mass)) return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is not finite", who);
     if (def->mass < 0.0)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its mass is %g; it must not be negative", who, def->mass);
-    if (!all_finite(def->center, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its centre of mass is not finite", who);
-    if (!all_finite(def->inertia, 6)) return cal_fail(error, CAL_BAD_MODEL, "%s: its inertia is not finite", who);
+    if (!cal_all_finite(def->center, 3))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its centre of mass is not finite", who);
+    if (!cal_all_finite(def->inertia, 6)) return cal_fail(error, CAL_BAD_MODEL, "%s: its inertia is not finite", who);
     return validate_inertia(def->inertia, who, error);
 }
 
@@ -89,9 +91,9 @@ static cal_status validate_body(const cal_model* model, int number, cal_error* e
 static cal_status validate_kind(const cal_joint_def* def, const char* who, cal_error* error) {
     const char* kind = cal_joint_kind_name(def->kind);
     if (def->kind == CAL_REVOLUTE || def->kind == CAL_PRISMATIC) {
-        if (!all_finite(def->axis, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is not finite", who);
+        if (!cal_all_finite(def->axis, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is not finite", who);
         if (cal_length(def->axis, 3) == 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is zero", who);
-        if (def->limited && !(all_finite(def->range, 2) && def->range[0] <= def->range[1]))
+        if (def->limited && !(cal_all_finite(def->range, 2) && def->range[0] <= def->range[1]))
             return cal_fail(error, CAL_BAD_MODEL, "%s: its range is %g to %g; the smallest q comes first", who,
                             def->range[0], def->range[1]);
         return CAL_OK;
@@ -117,7 +119,7 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
                         joint->body, model->body_count - 1);
     if ((int)def->kind < CAL_REVOLUTE || (int)def->kind > CAL_FREE)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its kind is %d, which is no kind of joint", who, (int)def->kind);
-    if (!all_finite(def->anchor, 3) || !isfinite(def->zero) || !isfinite(def->spring_reference))
+    if (!cal_all_finite(def->anchor, 3) || !isfinite(def->zero) || !isfinite(def->spring_reference))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its anchor, zero or spring_reference is not finite", who);
     const struct {
         const char* name;
@@ -131,8 +133,8 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
         if (!is_magnitude(magnitudes[i].value))
             return cal_fail(error, CAL_BAD_MODEL, "%s: its %s is %g; it must be finite and not negative", who,
                             magnitudes[i].name, magnitudes[i].value);
-    if (!all_finite(def->initial_q, cal_joint_q_count(def->kind)) ||
-        !all_finite(def->initial_v, cal_joint_v_count(def->kind)))
+    if (!cal_all_finite(def->initial_q, cal_joint_q_count(def->kind)) ||
+        !cal_all_finite(def->initial_v, cal_joint_v_count(def->kind)))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its start value or start velocity is not finite", who);
     return validate_kind(def, who, error);
 }
@@ -148,7 +150,8 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     if (cal_joint_v_count(kind) != 1)
         return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
                         who, def->joint, cal_joint_kind_name(kind));
-    if (!isfinite(def->gear) || !isfinite(def->gain) || !all_finite(def->bias, 3) || !isfinite(def->initial_control))
+    if (!isfinite(def->gear) || !isfinite(def->gain) || !cal_all_finite(def->bias, 3) ||
+        !isfinite(def->initial_control))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
     if (!(def->control_range[0] <= def->control_range[1]) || !(def->force_range[0] <= def->force_range[1]))
         return cal_fail(error, CAL_BAD_MODEL,
@@ -160,9 +163,9 @@ cal_status cal_model_validate(const cal_model* model, cal_error* error) {
     cal_status status = CAL_OK;
     if (model->joint_count == 0)
         return cal_fail(error, CAL_BAD_MODEL, "nothing in the model can move: it has no joint; add one to a body");
-    if (!all_finite(model->gravity, 3)) return cal_fail(error, CAL_BAD_MODEL, "gravity is not finite");
+    if (!cal_all_finite(model->gravity, 3)) return cal_fail(error, CAL_BAD_MODEL, "gravity is not finite");
     for (int i = 0; status == CAL_OK && i < model->body_count; i++) status = validate_body(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->joint_count; i++) status = validate_joint(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->actuator_count; i++) status = validate_actuator(model, i, error);
-    return status;
+    return status == CAL_OK ? cal_model_validate_attached(model, error) : status;
 }

@@ -128,6 +128,9 @@ static bool allocate_solver(cal_sim* sim) {
 static cal_status fill(cal_sim* sim, cal_error* error) {
     const cal_sim_def* def = &sim->def;
     cal_status status = CAL_OK;
+    if (sim->model->constraint_count > 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "the model has %d constraints, which are not simulated yet",
+                        sim->model->constraint_count);
     if (!sim->def.machine) {
         status = cal_machine_serial(0, &sim->own_machine, error);
         if (status) return status;

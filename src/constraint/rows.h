@@ -1,0 +1,39 @@
+// Constraints as rows: scalar equations on the motion of a few nodes, all kinds alike.
+//
+// A row touches up to four nodes (a coupling of two joints touches two and their parents; most rows touch one or two).
+// With, for each of them, the angular velocity ω, the velocity u of its origin, the angular acceleration α and the
+// acceleration a of its origin, all classical (of the material point) and in the world's axes,
+//
+//     φ(q)                                       = error    position; 0 for rows on velocities only
+//     ∑ᵢ momentᵢ · ωᵢ + forceᵢ · uᵢ              = speed    its time derivative, or what must not slip
+//     ∑ᵢ momentᵢ · αᵢ + forceᵢ · aᵢ + bias       = 0        its second derivative
+//
+// and a multiplier λ acts on node i with the force λ forceᵢ at its origin and the moment λ momentᵢ. What touches the ground
+// is left out. So whoever knows nodes' motions (articulated bodies, assembly, a dense matrix) can hold any constraint.
+#pragma once
+#include "model/model.h"
+
+enum { CAL_ROW_NODES = 4, CAL_CONSTRAINT_ROWS = 6 };
+
+typedef struct cal_row {
+    int constraint; // whose row this is
+    int node_count;
+    int node[CAL_ROW_NODES];
+    double moment[CAL_ROW_NODES][3], force[CAL_ROW_NODES][3];
+    double error, speed, bias;
+    bool holonomic; // has an error
+} cal_row;
+
+// How a node moves, in the world's axes.
+typedef struct cal_node_motion {
+    double rotation[9]; // rows: node's axes to the world's
+    double origin[3];
+    double angular[3], linear[3]; // of the node, of its origin
+} cal_node_motion;
+
+// Motions of all nodes at q and v (the user's order), parents first.
+void cal_node_motions(const cal_model* model, const double* q, const double* v, cal_node_motion* out);
+
+// The rows of one constraint at these motions and joint values; returns how many (cal_constraint_rows).
+int cal_constraint_make_rows(const cal_model* model, int constraint, const cal_node_motion* motions, const double* q,
+                             const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]);
