@@ -12,12 +12,15 @@
 //   y(t) = ∑ z_j (1 + s)ʲ + e ∑ l_j sʲ ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
 //
 // The sums are those of Jung's table IX, ∑(x/ω)² of the actual correction, a_q old, a_q new, ∇a_q, ∇²a_q; a_q is z_q.
+// Beside them goes the largest (x/ω)² of ∇a_q: a mean over a million components does not see a few that run away, so
+// one of them may not exceed the mean that is allowed by more than LARGEST_SHARE. Among fewer than LARGEST_SHARE²
+// components none can.
 #include "solver/vectors.h"
 #include <string.h>
 
 enum { LARGEST_ORDER = 12, ROWS = LARGEST_ORDER + 1 };
 enum { PREDICTED_SLOPE = ROWS, CORRECTION, SAVED, VECTOR_COUNT };
-enum { SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
+enum { MAX_CHANGE, SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
 // What control sends down.
 enum {
     DOWN_MODE,
@@ -37,7 +40,7 @@ enum {
 typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
 
 static const double SMALLEST_CHANGE = 1.1, LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0,
-                    LARGEST_AFTER_FAILURE = 2.0;
+                    LARGEST_AFTER_FAILURE = 2.0, LARGEST_SHARE = 30.0;
 enum { MOST_CORRECTIONS = 3, MOST_FAILURES = 10, FAILURES_BEFORE_RESTART = 3 };
 
 typedef struct gear_control {
@@ -219,6 +222,8 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
         const double changed = (last[l] + last_l * e) * scale, change = e * scale;
         const double second = twice ? (e - saved[l]) * scale : 0.0;
         correction[l] = e;
+        const double largest = begins ? 0.0 : shares[MAX_CHANGE * W + l];
+        shares[MAX_CHANGE * W + l] = largest > change * change ? largest : change * change;
         shares[SUM_CORRECTION * W + l] = actual * actual + (begins ? 0.0 : shares[SUM_CORRECTION * W + l]);
         shares[SUM_LAST_OLD * W + l] = old * old + (begins ? 0.0 : shares[SUM_LAST_OLD * W + l]);
         shares[SUM_LAST_NEW * W + l] = changed * changed + (begins ? 0.0 : shares[SUM_LAST_NEW * W + l]);
@@ -437,7 +442,8 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
     if (g->iteration > 0) g->rate = fmax(0.2 * g->rate, correction / g->last_correction);
     const double allowed = g->tesco[g->order][1] * 0.5 / (g->order + 2);
     if (correction * fmin(1.0, 1.5 * g->rate) <= allowed) {
-        const double error = norm(g, sums[SUM_CHANGE]) / g->tesco[g->order][1];
+        const double change = fmax(norm(g, sums[SUM_CHANGE]), sqrt(sums[MAX_CHANGE]) / LARGEST_SHARE);
+        const double error = change / g->tesco[g->order][1];
         return error <= 1.0 ? accept(g, sums, error, down, verdict) : reject_error(g, sums, error, down, verdict);
     }
     g->iteration++;
@@ -477,6 +483,7 @@ const cal_solver_ops cal_solver_gear = {
     .help = "Adams in Nordsieck form, orders 1 to 12, variable step: fewest evaluations where nothing is stiff",
     .vector_count = VECTOR_COUNT,
     .sum_count = SUM_COUNT,
+    .max_count = MAX_CHANGE + 1,
     .down_count = DOWN_COUNT,
     .control_size = sizeof(gear_control),
     .start = gear_start,
