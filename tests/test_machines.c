@@ -80,6 +80,55 @@ static void test_any_placement_gives_the_bits_of_one_core(void** state) {
     }
 }
 
+// Energy, momentum and poses: 8 numbers and 7 a body, at a random state, however the joints are placed.
+static double* look(const cal_model* model, const char* algorithm, cal_machine* machine, const int32_t* placement) {
+    const size_t poses = 7 * (size_t)cal_model_body_count(model);
+    double* out = calloc(poses + 8, sizeof *out);
+    cal_plan* plan;
+    cal_state* motion;
+    cal_error error;
+    if (cal_plan_create_placed(model, algorithm, machine, placement, &plan, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(cal_state_create(plan, &motion), CAL_OK);
+    cal_test_motion at = cal_test_random_motion(model, 7);
+    assert_int_equal(cal_state_set(motion, CAL_Q, at.q), CAL_OK);
+    assert_int_equal(cal_state_set(motion, CAL_V, at.v), CAL_OK);
+    cal_test_motion_free(&at);
+    // Twice: cores that count their walks must agree again.
+    for (int i = 0; i < 2; i++) assert_int_equal(cal_plan_execute(plan, motion, &error), CAL_OK);
+    assert_int_equal(cal_state_get(motion, CAL_POSE, out), CAL_OK);
+    if (cal_state_size(motion, CAL_ENERGY) > 0) {
+        assert_int_equal(cal_state_get(motion, CAL_ENERGY, out + poses), CAL_OK);
+        assert_int_equal(cal_state_get(motion, CAL_MOMENTUM, out + poses + 2), CAL_OK);
+    }
+    cal_state_destroy(motion);
+    cal_plan_destroy(plan);
+    return out;
+}
+
+static void test_several_cores_see_the_energy_and_poses_of_one(void** state) {
+    (void)state;
+    static const char* const algorithms[] = {"energy", "kinematics"};
+    for (int m = 0; m < 2 * MODEL_COUNT; m++) {
+        cal_model* model = cal_test_model(models[m / 2]);
+        cal_machine *alone = make_threads(1, 1), *machine = make_threads(4, 0);
+        int32_t* placement = scatter_joints(model, 4, (uint64_t)m);
+        double* expected = look(model, algorithms[m % 2], alone, NULL);
+        double* scattered = look(model, algorithms[m % 2], machine, placement);
+        double* balanced = look(model, algorithms[m % 2], machine, NULL);
+        const size_t size = (8 + 7 * (size_t)cal_model_body_count(model)) * sizeof *expected;
+        assert_memory_equal(expected, scattered, size);
+        assert_memory_equal(expected, balanced, size);
+        free(expected);
+        free(scattered);
+        free(balanced);
+        free(placement);
+        cal_machine_destroy(alone);
+        cal_machine_destroy(machine);
+        cal_model_destroy(model);
+    }
+}
+
 static void test_every_solver_gives_the_bits_of_one_core(void** state) {
     (void)state;
     cal_model* model = cal_test_model("mobile:s=2,l=3,o=5");
@@ -252,6 +301,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_give_the_bits_of_one_core),
         cmocka_unit_test(test_any_placement_gives_the_bits_of_one_core),
+        cmocka_unit_test(test_several_cores_see_the_energy_and_poses_of_one),
         cmocka_unit_test(test_every_solver_gives_the_bits_of_one_core),
         cmocka_unit_test(test_forces_of_every_kind_act_on_threads),
         cmocka_unit_test(test_a_users_own_threads_do_the_work),

@@ -48,10 +48,10 @@ typedef struct cal_exchange {
 // Runs a plan of one processor, or a swept one, on the calling thread.
 cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared);
 
-// One processor's part of one walk: an outbound pass, and the inbound one after it (NULL: none).
+// One processor's part of one walk: an outbound pass, and the inbound one after it; either may be NULL.
 void cal_walk(const cal_plan* plan, const cal_context* context, int processor, const cal_pass* down, const cal_pass* up,
               bool prepares, cal_exchange* exchange);
 
-// The walks of a walked program, one after the other. i counts from 0 and is moved on; false when there are no more.
+// The walks of a program, one after the other. i counts passes from 0 and is moved on; false when there are no more.
 bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down,
                    const cal_pass** up);

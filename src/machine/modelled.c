@@ -1,8 +1,8 @@
 // A machine that one does not have: plans are laid out for it and priced from its costs; executing one moves its clock on
 // by that price and touches no state.
 //
-// The price of a walked program is that of the walks of forward dynamics (plan/price.c). A swept one has a single processor
-// and takes every joint's time once.
+// The price of a program is that of the walks of forward dynamics (plan/price.c), for swept programs too: those that do not
+// spread have a single processor and take every joint's time once.
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/machine.h"

@@ -13,6 +13,7 @@ cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepar
     const cal_context* context = &state->context;
     if (!plan->program->walked) {
         for (int i = 0; i < plan->program->pass_count; i++) sweep(plan, context, &plan->program->passes[i]);
+        if (plan->program->finish) plan->program->finish(context);
         return CAL_OK;
     }
     const cal_pass *down, *up;

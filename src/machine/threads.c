@@ -128,8 +128,9 @@ static void run_part(const threads_machine* machine, int processor) {
     const cal_pass *down, *up;
     for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);) {
         exchange.walk++;
-        exchange.crosses_down = down->crosses;
-        exchange.crosses = up ? up->crosses : 0;
+        // What swept programs leave for each other is not packed in slots.
+        exchange.crosses_down = down && plan->program->walked ? down->crosses : 0;
+        exchange.crosses = up && plan->program->walked ? up->crosses : 0;
         cal_walk(plan, context, processor, down, up, i == 2 && context->solver && !machine->prepared, &exchange.base);
     }
 }
@@ -188,14 +189,16 @@ static void run_job(threads_machine* machine, int used) {
 
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     threads_machine* machine = (threads_machine*)base;
-    if (!plan->program->walked || plan->used == 1) return cal_execute_alone(plan, state, prepared);
+    if (plan->used == 1) return cal_execute_alone(plan, state, prepared);
     if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
     machine->plan = plan;
     machine->state = state;
     machine->prepared = prepared;
     machine->function = NULL;
     run_job(machine, plan->used);
-    state->walk += (unsigned)(plan->program->pass_count + 1) / 2;
+    const cal_pass *down, *up;
+    for (int i = 0; cal_next_walk(plan->program, &state->context, &i, &down, &up);) state->walk++;
+    if (plan->program->finish) plan->program->finish(&state->context);
     atomic_store(&machine->busy, false);
     return CAL_OK;
 }

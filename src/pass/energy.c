@@ -7,7 +7,7 @@
 //   potential −(m x + A h) · gravity + ½ k (q − q₀)²  zero at the world's origin; a ball's spring ½ k θ², θ its angle
 //   momentum  A p, and about the world's origin A l + x × A p
 //
-// The first column, which is the last one of an inbound pass, adds up the roots.
+// The roots are added up in the end.
 #include "math/rotation_vector.h"
 #include "pass/body_frames.h"
 
@@ -65,7 +65,10 @@ static void sum_energy(const cal_context* context, int column) {
             for (int i = 0; i < SUM_COUNT; i++) own->sums[i] += child->sums[i];
         }
     }
-    if (column > 0) return;
+}
+
+static void add_roots(const cal_context* context) {
+    const cal_model* model = context->model;
     memset(context->result, 0, SUM_COUNT * sizeof(double));
     for (int root = 0; root < model->node_count; root = model->nodes[root].end) {
         const energetic* tree = cal_node_workspace(context, root, CAL_DOUBLES(energetic));
@@ -93,8 +96,10 @@ static const cal_pass passes[] = {
 const cal_program cal_program_energy = {
     .name = "energy",
     .help = "kinetic and potential energy, linear and angular momentum, and poses",
+    .spreads = true,
     .node_doubles = CAL_DOUBLES(energetic),
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_POSE | 1u << CAL_ENERGY | 1u << CAL_MOMENTUM,
     .passes = passes,
     .pass_count = 2,
+    .finish = add_roots,
 };

@@ -48,6 +48,7 @@ static const cal_pass passes[] = {{
 const cal_program cal_program_kinematics = {
     .name = "kinematics",
     .help = "poses and velocities of all bodies in the world",
+    .spreads = true,
     .node_doubles = CAL_DOUBLES(cal_world_motion),
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_POSE,
     .passes = passes,

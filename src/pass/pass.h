@@ -68,6 +68,7 @@ typedef struct cal_program {
     const char* name;
     const char* help;
     bool walked;
+    bool spreads; // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
     bool solves; // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
@@ -75,6 +76,7 @@ typedef struct cal_program {
     uint32_t fields;         // bit set of cal_field
     const cal_pass* passes;
     int pass_count;
+    void (*finish)(const cal_context* context); // NULL: nothing; after the last pass, on one core
 } cal_program;
 
 extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_rnea, cal_program_crba,

@@ -113,10 +113,15 @@ static cal_status write_steps(cal_plan* plan) {
 }
 
 // Who computes what: the caller's choice, or the machine's.
+// Whether several processors share the work. Where memory is not shared, swept programs are everybody's own.
+static bool is_spread(const cal_plan_def* def) {
+    return def->program->walked || (def->program->spreads && def->machine->keep == CAL_KEEP_ALL && def->copies == 1);
+}
+
 static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_error* error) {
     cal_machine* machine = def->machine;
     *owners = NULL;
-    if (machine->processors == 1 || !def->program->walked || def->model->node_count == 0) return CAL_OK;
+    if (machine->processors == 1 || !is_spread(def) || def->model->node_count == 0) return CAL_OK;
     *owners = cal_allocate((size_t)def->model->node_count, sizeof **owners);
     if (!*owners)
         return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
@@ -138,7 +143,7 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     plan->program = program;
     plan->machine = def->machine;
     plan->used = 1;
-    // Swept programs have kernels of width 1 only, and one processor.
+    // Swept programs have kernels of width 1 only.
     plan->variant = program->walked ? def->machine->variant : 0;
     int32_t* owners = NULL;
     cal_status status = def->machine->ops->agree ? def->machine->ops->agree(def->machine, def->model, error) : CAL_OK;
@@ -146,14 +151,14 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     const cal_layout_def layout = {.model = def->model,
                                    .width = program->walked ? def->machine->lanes : 1,
                                    .copies = def->copies,
-                                   .processors = program->walked ? def->machine->processors : 1,
+                                   .processors = is_spread(def) ? def->machine->processors : 1,
                                    .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
                                    .constants = program->walked,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
-    if (status == CAL_OK && program->walked) {
-        for (int i = 0; i < plan->layout->column_count; i++) {
+    if (status == CAL_OK && is_spread(def)) {
+        for (int i = 0; program->walked && i < plan->layout->column_count; i++) {
             cal_column* column = &plan->layout->columns[i];
             column->record = plan->record_size;
             if (!cal_layout_keeps(plan->layout, column)) continue;

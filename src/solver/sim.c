@@ -15,6 +15,7 @@
 #include "pass/armstrong.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "machine/machine.h"
 #include <math.h>
 #include <string.h>
 
@@ -491,11 +492,15 @@ cal_status cal_sim_release(cal_sim* sim) {
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
-// Executes an algorithm at the simulation's q and v, on one core.
+// Executes an algorithm at the simulation's q and v: on the cores of its machine where they share memory and the algorithm
+// spreads over them, else on one.
 static cal_status look(cal_sim* sim, cal_observer* o, const char* algorithm) {
     cal_status status = CAL_OK;
-    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
-    if (!status && !o->plan) status = cal_plan_create(sim->model, algorithm, o->machine, &o->plan, NULL);
+    cal_machine* machine = sim->def.machine;
+    const bool spreads = machine->processors > 1 && machine->ops->each && cal_find_program(algorithm)->spreads;
+    if (!spreads && !o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    if (!spreads) machine = o->machine;
+    if (!status && !o->plan) status = cal_plan_create(sim->model, algorithm, machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
     if (!status) status = cal_state_set(o->state, CAL_Q, sim->q);
     if (!status) status = cal_state_set(o->state, CAL_V, sim->v);
