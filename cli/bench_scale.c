@@ -5,12 +5,17 @@
 //   simulation   Gear's method from the start to --time: its vector work, sums and control ride in the evaluations
 // Joints are placed by the balanced distribution. Its costs: per joint what one processor needs, per cut edge what
 // cal_machine_measure finds. The prediction for p is the price of that placement; nothing of the run with p goes into it.
+//
+// On threads a third thing is timed, the machine's ceiling: p cores that evaluate a copy of the model each, with nothing
+// between them. Cores that share power or a processor with others do less than p times the work of one alone; no way of
+// sharing one model's work can do more.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "json.h"
 #include "machine.h"
 #include "options.h"
@@ -34,6 +39,7 @@ typedef struct times {
 typedef struct scale_row {
     int processors, used, joints;
     times measured, predicted, alone; // alone: of one processor
+    double ceiling;                   // speed-up of copies that have nothing to do with each other; 0: not measured
     double time;                      // that a run simulates
     uint64_t hash;
     bool same;
@@ -197,6 +203,8 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     if (status == CAL_EXIT_DONE && error.status == CAL_OK)
         error.status = time_both(s, machine, model, placement, r, &error);
     if (!first) r->alone = r->predicted = r->measured;
+    if (first && !s->ranks && error.status == CAL_OK && status == CAL_EXIT_DONE)
+        r->ceiling = r->alone.forward * cal_copies_rate(model, (int)strtol(s->lanes, NULL, 10), processors);
     r->same = !first || r->hash == first->hash;
     free(placement);
     close_machine(s, machine);
@@ -299,6 +307,7 @@ static void print_json(const scale* s, const char* processor) {
         cal_json_integer(&json, "used", r->used);
         cal_json_integer(&json, "joints", r->joints);
         cal_json_number(&json, "time", r->time);
+        if (r->ceiling > 0) cal_json_number(&json, "ceiling", r->ceiling);
         print_json_times(&json, "forward", r->measured.forward, r->predicted.forward, r->alone.forward, r->processors);
         print_json_times(&json, "simulation", r->measured.simulation, r->predicted.simulation, r->alone.simulation,
                          r->processors);
@@ -317,14 +326,16 @@ static void print_table(const scale* s, const char* processor) {
     printf("simulation: gear, tolerance %g; microseconds an evaluation; a cut costs %s, %s of it the sender's\n\n",
            s->tol, cal_duration_text(s->exchange.message, text[0], sizeof text[0]),
            cal_duration_text(s->exchange.send, text[1], sizeof text[1]));
-    printf("%21s %8s  %s%31s  %s\n", "", "", "forward dynamics", "", "simulation");
-    printf("%10s %5s %8s  %9s %9s %8s %6s   %9s %9s %8s %6s %6s  state\n", "processors", "used", "joints", "measured",
-           "predicted", "off by", "times", "measured", "predicted", "off by", "times", "eff.");
+    printf("%21s %8s  %s%39s  %s\n", "", "", "forward dynamics", "", "simulation");
+    printf("%10s %5s %8s  %9s %9s %8s %6s %7s   %9s %9s %8s %6s %6s  state\n", "processors", "used", "joints",
+           "measured", "predicted", "off by", "times", "ceiling", "measured", "predicted", "off by", "times", "eff.");
     for (int i = 0; i < s->count; i++) {
         const scale_row* r = &s->rows[i];
-        printf("%10d %5d %8d  %9.2f %9.2f %6.0f %% %6.2f   %9.2f %9.2f %6.0f %% %6.2f %4.0f %%  %s\n", r->processors,
-               r->used, r->joints, 1e6 * r->measured.forward, 1e6 * r->predicted.forward,
-               deviation(r->measured.forward, r->predicted.forward), r->alone.forward / r->measured.forward,
+        char ceiling[16] = "";
+        if (r->ceiling > 0) snprintf(ceiling, sizeof ceiling, "%.2f", r->ceiling);
+        printf("%10d %5d %8d  %9.2f %9.2f %6.0f %% %6.2f %7s   %9.2f %9.2f %6.0f %% %6.2f %4.0f %%  %s\n",
+               r->processors, r->used, r->joints, 1e6 * r->measured.forward, 1e6 * r->predicted.forward,
+               deviation(r->measured.forward, r->predicted.forward), r->alone.forward / r->measured.forward, ceiling,
                1e6 * r->measured.simulation, 1e6 * r->predicted.simulation,
                deviation(r->measured.simulation, r->predicted.simulation), speedup(r), 100 * speedup(r) / r->processors,
                r->same ? "same" : "differs");
@@ -368,12 +379,15 @@ static int draw(const scale* s) {
 }
 
 static void print_details(void) {
-    printf("\nWithout MODEL: mobile:s=4,l=5,o=9, of 4100 joints. forward: executing forward dynamics at the model's\n"
-           "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
-           "times of one evaluation, medians after a warm-up. Predictions come from the time of one processor and\n"
-           "the cost of a cut edge, measured beforehand with two. All rows must end in the same state to the last\n"
-           "bit; the exit status is 1 when one does not. --weak: %s with o = %d √p.\n",
-           "mobiles of three stages", WEAK_CHAINS);
+    printf(
+        "\nWithout MODEL: mobile:s=4,l=5,o=9, of 4100 joints. forward: executing forward dynamics at the model's\n"
+        "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
+        "times of one evaluation, medians after a warm-up. Predictions come from the time of one processor and\n"
+        "the cost of a cut edge, measured beforehand with two. ceiling: how many times more copies of the model the\n"
+        "cores evaluate than one alone, with nothing between them: what the machine itself can give. All rows must end "
+        "in the same state to the last\n"
+        "bit; the exit status is 1 when one does not. --weak: %s with o = %d √p.\n",
+        "mobiles of three stages", WEAK_CHAINS);
 }
 
 // The machine by its name, the processors by the list or else all that there are.

@@ -1,0 +1,7 @@
+// What a machine's cores give when nothing is between them.
+#pragma once
+#include "calder/calder.h"
+
+// The evaluations a second of `count` threads that each run forward dynamics of the model on their own at the same time, all
+// together; 0 when there is no memory or a thread could not be started.
+double cal_copies_rate(const cal_model* model, int lanes, int count);
