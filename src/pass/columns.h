@@ -26,7 +26,7 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
     const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
     return (place){
         .y = context->y + y_at,
-        .constants = layout->constants + index * CAL_CONSTANT_COUNT * width + (size_t)l,
+        .constants = layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (size_t)l,
         .force = context->force + v_at,
         .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
         .ydot = context->ydot + y_at,

@@ -69,7 +69,7 @@ typedef struct cal_program {
     const char* help;
     bool walked;
     bool spreads; // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
-    bool solves; // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    bool solves;  // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks

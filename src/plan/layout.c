@@ -372,26 +372,6 @@ static cal_status place_frames(cal_layout* layout, int root_count) {
     return status;
 }
 
-static void fill_constants(cal_layout* layout, int block, int lane) {
-    const int width = layout->width, node = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
-    double values[CAL_CONSTANT_COUNT] = {[0] = 1.0, [4] = 1.0, [8] = 1.0, [CAL_CONSTANT_ARMATURE] = 1.0};
-    if (node >= 0) {
-        const cal_node* n = &layout->model->nodes[node % layout->model->node_count];
-        memcpy(values + CAL_CONSTANT_ROTATION, n->rotation, sizeof n->rotation);
-        memcpy(values + CAL_CONSTANT_OFFSET, n->offset, sizeof n->offset);
-        values[CAL_CONSTANT_MASS] = n->mass;
-        memcpy(values + CAL_CONSTANT_MOMENT, n->moment, sizeof n->moment);
-        memcpy(values + CAL_CONSTANT_SECOND, n->second_moment, sizeof n->second_moment);
-        if (cal_kind_v(n->kind) == 1) {
-            values[CAL_CONSTANT_SECOND] = 0.5 * (n->second_moment[0] - n->second_moment[2]);
-            values[CAL_CONSTANT_SECOND + 1] = 0.5 * (n->second_moment[1] - n->second_moment[2]);
-        }
-        values[CAL_CONSTANT_ARMATURE] = n->armature;
-    }
-    double* out = layout->constants + (size_t)block * CAL_CONSTANT_COUNT * (size_t)width + (size_t)lane;
-    for (int i = 0; i < CAL_CONSTANT_COUNT; i++) out[i * width] = values[i];
-}
-
 static bool node_is_passive(const cal_node* node) {
     return node->damping != 0.0 ||
            (node->stiffness != 0.0 && (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC));
@@ -494,9 +474,7 @@ static cal_status fill(cal_layout* layout, bool constants, cal_error* error) {
     layout->q_position = cal_allocate(copies * (size_t)model->q_count, sizeof *layout->q_position);
     layout->v_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->v_position);
     layout->tau_position = cal_allocate(copies * (size_t)model->v_count, sizeof *layout->tau_position);
-    if (constants) layout->constants = cal_allocate(blocks * CAL_CONSTANT_COUNT * width, sizeof(double));
-    if (!layout->block_y || !layout->block_v || !layout->q_position || !layout->v_position || !layout->tau_position ||
-        (constants && !layout->constants))
+    if (!layout->block_y || !layout->block_v || !layout->q_position || !layout->v_position || !layout->tau_position)
         return CAL_NO_MEMORY;
     for (int c = 0; c < layout->column_count; c++) {
         const cal_column* column = &layout->columns[c];
@@ -517,11 +495,9 @@ static cal_status fill(cal_layout* layout, bool constants, cal_error* error) {
     for (int c = 0; c < layout->column_count; c++) {
         cal_column* column = &layout->columns[c];
         for (int block = column->first_block; block < column->first_block + column->block_count; block++)
-            for (int lane = 0; lane < layout->width; lane++) {
-                if (constants) fill_constants(layout, block, lane);
-                fill_positions(layout, column, block, lane);
-            }
+            for (int lane = 0; lane < layout->width; lane++) fill_positions(layout, column, block, lane);
     }
+    if (constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
     return fill_extras(layout);
 }
 

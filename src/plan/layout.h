@@ -40,6 +40,7 @@ typedef struct cal_column {
     int32_t child_count;              // child columns
     int32_t child_index;              // which of its parent's child columns this is
     int32_t first_extra, extra_count; // limits, actuators, ball springs of the column's nodes
+    size_t constants;                 // first double of its constants, which equal columns share
     size_t record;                    // first double of its records, which programs that walk keep between their walks
     size_t scratch; // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
     size_t
@@ -81,7 +82,7 @@ typedef struct cal_layout {
     cal_extra* extras;
     size_t y_size, v_size; // doubles in y-shaped (q then v of each block) and v-shaped vectors
     size_t scratch_size;   // doubles of the stack; the ground's own slots are at its bottom
-    double* constants;     // CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
+    double* constants;     // of columns, CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
     double* passive;       // 3 × v_size: damping, stiffness, spring reference; NULL when nobody has any
     int32_t* q_position;   // copies × q_count: where the user's q is in y
     int32_t* v_position;   // copies × v_count: where the user's v is in y
@@ -123,6 +124,8 @@ typedef struct cal_layout_def {
 
 cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_error* error);
 void cal_layout_destroy(cal_layout* layout);
+// Fills layout->constants and the columns' places in it (constants.c); part of making a layout.
+cal_status cal_layout_fill_constants(cal_layout* layout);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
 void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
 
