@@ -268,7 +268,7 @@ static void random_trees_have_everything_and_can_be_had_again(void** state) {
         fixed += model->bodies[b].joint_count == 0;
         several += model->bodies[b].joint_count > 1;
     }
-    for (int j = 0; j < model->joint_count; j++) kinds[model->joints[j].def.kind]++;
+    for (int j = 0; j < model->joint_count; j++) kinds[model->joints[j].def->kind]++;
     assert_true(fixed > 0 && several > 0 && kinds[0] > 0 && kinds[1] > 0 && kinds[2] > 0 && kinds[3] > 0);
     assert_int_equal(model->q_count, again->q_count);
     assert_memory_equal(model->initial_q, again->initial_q, (size_t)model->q_count * sizeof(double));
@@ -277,7 +277,7 @@ static void random_trees_have_everything_and_can_be_had_again(void** state) {
     cal_model_destroy(again);
     cal_model_destroy(other);
     model = cal_test_model("random:n=50,joints=ball");
-    for (int j = 0; j < model->joint_count; j++) assert_int_equal(model->joints[j].def.kind, CAL_BALL);
+    for (int j = 0; j < model->joint_count; j++) assert_int_equal(model->joints[j].def->kind, CAL_BALL);
     cal_model_destroy(model);
 }
 

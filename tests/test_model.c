@@ -405,7 +405,7 @@ static void check_frames(const cal_model* model, const char* name) {
     cal_model_initial(model, q, NULL, NULL);
     for (int left = model->body_count; left > 0;)
         for (int b = 0; b < model->body_count; b++) {
-            const int parent = model->bodies[b].def.parent;
+            const int parent = model->bodies[b].parent;
             if (done[b] || (parent != CAL_GROUND && !done[parent])) continue;
             poses[b] = pose_by_definition(model, b, q, poses);
             done[b] = true;

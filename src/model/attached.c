@@ -73,7 +73,7 @@ static cal_status validate_coupling(const cal_model* model, const cal_constraint
         if (joint < 0 || joint >= model->joint_count)
             return cal_fail(error, CAL_BAD_MODEL, "%s: it couples joint %d, but there are joints 0 to %d only", who,
                             joint, model->joint_count - 1);
-        const cal_joint_kind kind = model->joints[joint].def.kind;
+        const cal_joint_kind kind = model->joints[joint].def->kind;
         if (cal_joint_v_count(kind) != 1)
             return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; only joints of one degree are coupled",
                             who, joint, cal_joint_kind_name(kind));

@@ -3,6 +3,7 @@
 #include "model/builder.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "base/pool.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,13 +27,12 @@ typedef struct list {
 
 // Names are offsets into the builder's text, since that moves as it grows.
 typedef struct body_entry {
-    cal_body_def def;
     size_t name;
+    int32_t def, parent;
 } body_entry;
 typedef struct joint_entry {
-    cal_joint_def def;
     size_t name;
-    int body;
+    int32_t def, body;
 } joint_entry;
 typedef struct actuator_entry {
     cal_actuator_def def;
@@ -56,8 +56,9 @@ struct cal_builder {
     char* name;
     double gravity[3];
     list bodies, joints, actuators, constraints, shapes, meshes, text;
-    list vertices, triangles; // of all meshes, one after the other
-    cal_error failure;        // the first thing that could not wait
+    cal_pool body_defs, joint_defs; // definitions that are alike, once
+    list vertices, triangles;       // of all meshes, one after the other
+    cal_error failure;              // the first thing that could not wait
 };
 
 cal_body_def cal_default_body_def(void) {
@@ -108,6 +109,8 @@ void cal_builder_destroy(cal_builder* builder) {
     cal_free(builder->bodies.items);
     cal_free(builder->joints.items);
     cal_free(builder->actuators.items);
+    cal_pool_free(&builder->body_defs);
+    cal_pool_free(&builder->joint_defs);
     cal_free(builder->constraints.items);
     cal_free(builder->shapes.items);
     cal_free(builder->meshes.items);
@@ -171,12 +174,48 @@ static void* add_entry(cal_builder* builder, list* items, size_t item_size, cons
     return entry;
 }
 
+// A definition with nothing in its padding, and without what is each body's own, so that equal ones have equal bytes.
+static cal_body_def bare_body(const cal_body_def* def) {
+    cal_body_def bare;
+    memset(&bare, 0, sizeof bare);
+    memcpy(bare.position, def->position, sizeof bare.position);
+    memcpy(bare.quaternion, def->quaternion, sizeof bare.quaternion);
+    bare.mass = def->mass;
+    memcpy(bare.center, def->center, sizeof bare.center);
+    memcpy(bare.inertia, def->inertia, sizeof bare.inertia);
+    bare.cookie = def->cookie;
+    return bare;
+}
+
+static cal_joint_def bare_joint(const cal_joint_def* def) {
+    cal_joint_def bare;
+    memset(&bare, 0, sizeof bare);
+    bare.kind = def->kind;
+    memcpy(bare.axis, def->axis, sizeof bare.axis);
+    memcpy(bare.anchor, def->anchor, sizeof bare.anchor);
+    bare.zero = def->zero;
+    bare.damping = def->damping;
+    bare.stiffness = def->stiffness;
+    bare.spring_reference = def->spring_reference;
+    bare.armature = def->armature;
+    bare.limited = def->limited;
+    memcpy(bare.range, def->range, sizeof bare.range);
+    bare.limit_stiffness = def->limit_stiffness;
+    bare.limit_damping = def->limit_damping;
+    memcpy(bare.initial_q, def->initial_q, sizeof bare.initial_q);
+    memcpy(bare.initial_v, def->initial_v, sizeof bare.initial_v);
+    bare.cookie = def->cookie;
+    return bare;
+}
+
 int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
     size_t name;
     body_entry* entry = add_entry(builder, &builder->bodies, sizeof *entry, "body",
                                   def != NULL && def->cookie == BODY_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
-    *entry = (body_entry){*def, name};
+    const cal_body_def bare = bare_body(def);
+    *entry = (body_entry){name, cal_pool_put(&builder->body_defs, &bare, sizeof bare), def->parent};
+    if (entry->def < 0) return remember(builder, CAL_NO_MEMORY, "body", builder->bodies.count, "out of memory");
     return (int)builder->bodies.count++;
 }
 
@@ -185,7 +224,9 @@ int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* d
     joint_entry* entry = add_entry(builder, &builder->joints, sizeof *entry, "joint",
                                    def != NULL && def->cookie == JOINT_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
-    *entry = (joint_entry){*def, name, body};
+    const cal_joint_def bare = bare_joint(def);
+    *entry = (joint_entry){name, cal_pool_put(&builder->joint_defs, &bare, sizeof bare), body};
+    if (entry->def < 0) return remember(builder, CAL_NO_MEMORY, "joint", builder->joints.count, "out of memory");
     return (int)builder->joints.count++;
 }
 
@@ -324,23 +365,33 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
     model->actuator_count = (int)builder->actuators.count;
     model->name = cal_copy_text(builder->name != NULL ? builder->name : "model");
     model->names = cal_allocate(builder->text.count, 1);
+    model->body_def_count = (int)builder->body_defs.count;
+    model->joint_def_count = (int)builder->joint_defs.count;
+    model->body_defs = cal_allocate(builder->body_defs.count, sizeof *model->body_defs);
+    model->joint_defs = cal_allocate(builder->joint_defs.count, sizeof *model->joint_defs);
     model->bodies = cal_allocate(builder->bodies.count, sizeof *model->bodies);
     model->joints = cal_allocate(builder->joints.count, sizeof *model->joints);
     model->actuators = cal_allocate(builder->actuators.count, sizeof *model->actuators);
-    if (model->name == NULL || model->names == NULL || model->bodies == NULL || model->joints == NULL ||
-        model->actuators == NULL)
+    if (model->name == NULL || model->names == NULL || model->body_defs == NULL || model->joint_defs == NULL ||
+        model->bodies == NULL || model->joints == NULL || model->actuators == NULL)
         return CAL_NO_MEMORY;
     if (builder->text.count > 0) memcpy(model->names, builder->text.items, builder->text.count);
+    if (model->body_def_count > 0)
+        memcpy(model->body_defs, builder->body_defs.items, builder->body_defs.count * sizeof *model->body_defs);
+    if (model->joint_def_count > 0)
+        memcpy(model->joint_defs, builder->joint_defs.items, builder->joint_defs.count * sizeof *model->joint_defs);
     const body_entry* bodies = builder->bodies.items;
-    for (int i = 0; i < model->body_count; i++) {
-        model->bodies[i].def = bodies[i].def;
-        model->bodies[i].def.name = name_at(model, bodies[i].name);
-    }
+    for (int i = 0; i < model->body_count; i++)
+        model->bodies[i] = (cal_body){.def = &model->body_defs[bodies[i].def],
+                                      .name = name_at(model, bodies[i].name),
+                                      .parent = bodies[i].parent};
     const joint_entry* joints = builder->joints.items;
     for (int i = 0; i < model->joint_count; i++) {
-        model->joints[i].def = joints[i].def;
-        model->joints[i].def.name = name_at(model, joints[i].name);
-        model->joints[i].body = joints[i].body;
+        const cal_joint_def* def = &model->joint_defs[joints[i].def];
+        model->joints[i] = (cal_joint){.def = def,
+                                       .name = name_at(model, joints[i].name),
+                                       .limit_stiffness = def->limit_stiffness,
+                                       .body = joints[i].body};
     }
     const actuator_entry* actuators = builder->actuators.items;
     for (int i = 0; i < model->actuator_count; i++) {
@@ -361,8 +412,8 @@ static cal_status index_name(cal_name_table* table, const char* nouns, const cha
 
 static cal_status index_names(cal_model* model, cal_error* error) {
     int named_bodies = 0, named_joints = 0;
-    for (int i = 0; i < model->body_count; i++) named_bodies += model->bodies[i].def.name != NULL;
-    for (int i = 0; i < model->joint_count; i++) named_joints += model->joints[i].def.name != NULL;
+    for (int i = 0; i < model->body_count; i++) named_bodies += model->bodies[i].name != NULL;
+    for (int i = 0; i < model->joint_count; i++) named_joints += model->joints[i].name != NULL;
     model->body_names = cal_names_create((size_t)named_bodies);
     model->joint_names = cal_names_create((size_t)named_joints);
     model->constraint_names = cal_names_create((size_t)model->constraint_count);
@@ -370,9 +421,9 @@ static cal_status index_names(cal_model* model, cal_error* error) {
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for the table of names");
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < model->body_count; i++)
-        status = index_name(model->body_names, "bodies", model->bodies[i].def.name, i, error);
+        status = index_name(model->body_names, "bodies", model->bodies[i].name, i, error);
     for (int i = 0; status == CAL_OK && i < model->joint_count; i++)
-        status = index_name(model->joint_names, "joints", model->joints[i].def.name, i, error);
+        status = index_name(model->joint_names, "joints", model->joints[i].name, i, error);
     for (int i = 0; status == CAL_OK && i < model->constraint_count; i++)
         status = index_name(model->constraint_names, "constraints", model->constraints[i].name, i, error);
     return status;

@@ -79,17 +79,17 @@ static cal_status group_joints(cal_model* model, workspace* w, cal_error* error)
             cal_joint* joint = &model->joints[w->joint_order[i]];
             joint->first_q = model->q_count;
             joint->first_v = model->v_count;
-            model->q_count += cal_joint_q_count(joint->def.kind);
-            model->v_count += cal_joint_v_count(joint->def.kind);
-            degrees += cal_joint_v_count(joint->def.kind);
-            free_joint |= joint->def.kind == CAL_FREE;
+            model->q_count += cal_joint_q_count(joint->def->kind);
+            model->v_count += cal_joint_v_count(joint->def->kind);
+            degrees += cal_joint_v_count(joint->def->kind);
+            free_joint |= joint->def->kind == CAL_FREE;
         }
         char who[TEXT];
-        cal_describe("body", body->def.name, b, who, sizeof who);
-        if (free_joint && body->def.parent != CAL_GROUND)
+        cal_describe("body", body->name, b, who, sizeof who);
+        if (free_joint && body->parent != CAL_GROUND)
             return cal_fail(error, CAL_BAD_MODEL,
                             "%s: it has a free joint but hangs from body %d; only bodies on the ground may", who,
-                            body->def.parent);
+                            body->parent);
         if (free_joint && body->joint_count > 1)
             return cal_fail(error, CAL_BAD_MODEL, "%s: it has a free joint and others; a free joint must be alone",
                             who);
@@ -104,7 +104,7 @@ static cal_status order_bodies(const cal_model* model, workspace* w, cal_error* 
     const int count = model->body_count;
     for (int b = 0; b < count; b++) {
         w->body_items[b] = b;
-        w->body_key[b] = model->bodies[b].def.parent + 1;
+        w->body_key[b] = model->bodies[b].parent + 1;
     }
     sort_by_key(w->body_items, count, w->body_key, count + 1, w->child_start, w->child_order);
     int found = 0;
@@ -119,17 +119,17 @@ static cal_status order_bodies(const cal_model* model, workspace* w, cal_error* 
     for (int i = 0; i < found; i++) reached[w->body_order[i]] = 1;
     int lost = 0;
     while (reached[lost]) lost++;
-    for (int i = 0; i < count; i++) lost = model->bodies[lost].def.parent;
+    for (int i = 0; i < count; i++) lost = model->bodies[lost].parent;
     char who[TEXT];
-    return cal_fail(
-        error, CAL_BAD_MODEL, "%s: it hangs from itself, through its parent, body %d; a model must be a tree",
-        cal_describe("body", model->bodies[lost].def.name, lost, who, sizeof who), model->bodies[lost].def.parent);
+    return cal_fail(error, CAL_BAD_MODEL,
+                    "%s: it hangs from itself, through its parent, body %d; a model must be a tree",
+                    cal_describe("body", model->bodies[lost].name, lost, who, sizeof who), model->bodies[lost].parent);
 }
 
 static void make_nodes(const cal_model* model, workspace* w) {
     int node = 0;
     for (int i = 0; i < model->body_count; i++) {
-        const int b = w->body_order[i], up = model->bodies[b].def.parent;
+        const int b = w->body_order[i], up = model->bodies[b].parent;
         w->carrier[b] = up == CAL_GROUND ? -1 : w->carrier[up];
         w->body_first[b] = node;
         for (int k = w->joint_start[b]; k < w->joint_start[b + 1]; k++, node++) {
@@ -155,7 +155,7 @@ static void place_nodes(const cal_model* model, workspace* w) {
         for (int k = 0; k < model->bodies[b].joint_count; k++) w->items[listed++] = w->body_first[b] + k;
     for (int i = 0; i < count; i++) w->key[i] = tallest - w->height[i];
     sort_by_key(w->items, count, w->key, tallest + 1, w->node_start, w->sorted);
-    for (int i = 0; i < count; i++) w->key[i] = (int32_t)model->joints[w->joint[i]].def.kind;
+    for (int i = 0; i < count; i++) w->key[i] = (int32_t)model->joints[w->joint[i]].def->kind;
     int32_t kind_start[CAL_FREE + 2];
     sort_by_key(w->sorted, count, w->key, CAL_FREE + 1, kind_start, w->items);
     for (int i = 0; i < count; i++) w->key[i] = w->parent[i] + 1;
@@ -213,11 +213,11 @@ static void fill_nodes(cal_model* model, const workspace* w) {
         const cal_body* body = &model->bodies[b];
         cal_mount* mount = &model->mounts[b];
         frame at; // the body's frame in the node that carries what comes next
-        cal_quaternion_matrix(body->def.quaternion, at.rotation);
-        memcpy(at.offset, body->def.position, sizeof at.offset);
+        cal_quaternion_matrix(body->def->quaternion, at.rotation);
+        memcpy(at.offset, body->def->position, sizeof at.offset);
         mount->node = -1;
-        if (body->def.parent != CAL_GROUND) {
-            const cal_mount* up = &model->mounts[body->def.parent];
+        if (body->parent != CAL_GROUND) {
+            const cal_mount* up = &model->mounts[body->parent];
             frame carrier;
             memcpy(carrier.rotation, up->rotation, sizeof carrier.rotation);
             memcpy(carrier.offset, up->offset, sizeof carrier.offset);
@@ -227,7 +227,7 @@ static void fill_nodes(cal_model* model, const workspace* w) {
         for (int k = 0; k < body->joint_count; k++) {
             const int unplaced = w->body_first[b] + k, place = w->place[unplaced];
             cal_joint* joint = &model->joints[w->joint[unplaced]];
-            const cal_joint_def* def = &joint->def;
+            const cal_joint_def* def = joint->def;
             const frame own = joint_frame(def), zero = zero_frame(def);
             // A free joint's q is the body's pose in the world; where the definition puts it is in its start value.
             frame placed = identity;
@@ -287,8 +287,8 @@ static void start_quaternion(const double given[4], double out[4]) {
 static void fill_start(cal_model* model) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        const cal_joint_def* def = &joint->def;
-        const cal_body_def* body = &model->bodies[joint->body].def;
+        const cal_joint_def* def = joint->def;
+        const cal_body_def* body = model->bodies[joint->body].def;
         double* q = model->initial_q + joint->first_q;
         memcpy(model->initial_v + joint->first_v, def->initial_v, (size_t)cal_joint_v_count(def->kind) * sizeof *q);
         if (def->kind == CAL_BALL)
@@ -311,12 +311,12 @@ static void normalize(double* values, int count) {
 }
 
 static void normalize_definitions(cal_model* model) {
-    for (int i = 0; i < model->body_count; i++) normalize(model->bodies[i].def.quaternion, 4);
+    for (int i = 0; i < model->body_def_count; i++) normalize(model->body_defs[i].quaternion, 4);
     for (int i = 0; i < 2 * model->constraint_count; i++)
         if (model->constraints[i / 2].kind != CAL_COUPLING) normalize(model->constraints[i / 2].quaternion[i % 2], 4);
     for (int i = 0; i < model->shape_count; i++) normalize(model->shapes[i].quaternion, 4);
-    for (int i = 0; i < model->joint_count; i++) {
-        cal_joint_def* def = &model->joints[i].def;
+    for (int i = 0; i < model->joint_def_count; i++) {
+        cal_joint_def* def = &model->joint_defs[i];
         if (cal_joint_v_count(def->kind) == 1) normalize(def->axis, 3);
     }
 }
@@ -336,7 +336,7 @@ static cal_status make_tree(cal_model* model, workspace* w, cal_error* error) {
     fill_nodes(model, w);
     for (int b = 0; b < model->body_count; b++)
         if (model->mounts[b].node >= 0)
-            add_mass(&model->bodies[b].def, &model->mounts[b], &model->nodes[model->mounts[b].node]);
+            add_mass(model->bodies[b].def, &model->mounts[b], &model->nodes[model->mounts[b].node]);
     fill_start(model);
     return CAL_OK;
 }

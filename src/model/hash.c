@@ -34,9 +34,9 @@ uint64_t cal_model_hash(const cal_model* model) {
         hash = cal_hash_doubles(hash, mount->offset, 3);
     }
     for (int i = 0; i < model->joint_count; i++) {
-        const cal_joint_def* def = &model->joints[i].def;
+        const cal_joint_def* def = model->joints[i].def;
         if (!def->limited) continue;
-        const double stops[] = {i, def->range[0], def->range[1], def->limit_stiffness, def->limit_damping};
+        const double stops[] = {i, def->range[0], def->range[1], model->joints[i].limit_stiffness, def->limit_damping};
         hash = cal_hash_doubles(hash, stops, sizeof stops / sizeof stops[0]);
     }
     for (int i = 0; i < model->actuator_count; i++) {

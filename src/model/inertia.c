@@ -161,18 +161,18 @@ static arrival* stack_top(stack* waiting, int32_t depth) {
     return top;
 }
 
-static void choose_stop(cal_joint_def* def, const cal_node* node, const inertia* rigid) {
-    if (!def->limited || def->limit_stiffness != 0.0) return;
+static void choose_stop(cal_joint* joint, const cal_node* node, const inertia* rigid) {
+    if (!joint->def->limited || joint->limit_stiffness != 0.0) return;
     int degree, count;
     degrees_of(node->kind, &degree, &count);
     const double rate = 2.0 * CAL_PI * stop_frequency;
-    def->limit_stiffness = rate * rate * (diagonal(rigid, degree) + node->armature);
+    joint->limit_stiffness = rate * rate * (diagonal(rigid, degree) + node->armature);
 }
 
 static cal_status fail_massless(const cal_model* model, const cal_node* node, cal_error* error) {
     char joint[80], body[80];
-    cal_describe("joint", model->joints[node->joint].def.name, node->joint, joint, sizeof joint);
-    cal_describe("body", model->bodies[node->body].def.name, node->body, body, sizeof body);
+    cal_describe("joint", model->joints[node->joint].name, node->joint, joint, sizeof joint);
+    cal_describe("body", model->bodies[node->body].name, node->body, body, sizeof body);
     return cal_fail(
         error, CAL_BAD_MODEL,
         "%s of %s can move but has no inertia along its motion at the start: give what it moves mass or inertia, "
@@ -184,7 +184,7 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
     bool choosing = false;
     for (int i = 0; i < model->joint_count; i++)
-        choosing |= model->joints[i].def.limited && model->joints[i].def.limit_stiffness == 0.0;
+        choosing |= model->joints[i].def->limited && model->joints[i].limit_stiffness == 0.0;
     cal_status status = CAL_OK;
     for (int i = model->node_count - 1; i >= 0 && status == CAL_OK; i--) {
         const cal_node* node = &model->nodes[i];
@@ -196,7 +196,7 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
             add(&full, &children->full);
             if (choosing) add(&rigid, &children->rigid);
         }
-        if (choosing) choose_stop(&model->joints[node->joint].def, node, &rigid);
+        if (choosing) choose_stop(&model->joints[node->joint], node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
         if (!eliminate_joint(node, &own, &left, &full)) status = fail_massless(model, node, error);

@@ -9,6 +9,8 @@
 void cal_model_destroy(cal_model* model) {
     if (model == NULL) return;
     cal_free(model->name);
+    cal_free(model->body_defs);
+    cal_free(model->joint_defs);
     cal_free(model->bodies);
     cal_free(model->mounts);
     cal_free(model->joints);
@@ -56,11 +58,19 @@ void cal_model_initial(const cal_model* model, double* q, double* v, double* con
         for (int i = 0; i < model->actuator_count; i++) control[i] = model->actuators[i].initial_control;
 }
 
-void cal_model_body(const cal_model* model, int body, cal_body_def* out) { *out = model->bodies[body].def; }
+void cal_model_body(const cal_model* model, int body, cal_body_def* out) {
+    *out = *model->bodies[body].def;
+    out->name = model->bodies[body].name;
+    out->parent = model->bodies[body].parent;
+}
 
 void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int* body, int* first_q, int* first_v) {
     const cal_joint* j = &model->joints[joint];
-    if (out != NULL) *out = j->def;
+    if (out != NULL) {
+        *out = *j->def;
+        out->name = j->name;
+        out->limit_stiffness = j->limit_stiffness;
+    }
     if (body != NULL) *body = j->body;
     if (first_q != NULL) *first_q = j->first_q;
     if (first_v != NULL) *first_v = j->first_v;
@@ -86,11 +96,11 @@ static const char* write_name(const char* noun, const char* name, int number, ch
 }
 
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity) {
-    return write_name("body", model->bodies[body].def.name, body, text, capacity);
+    return write_name("body", model->bodies[body].name, body, text, capacity);
 }
 
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity) {
-    return write_name("joint", model->joints[joint].def.name, joint, text, capacity);
+    return write_name("joint", model->joints[joint].name, joint, text, capacity);
 }
 
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
@@ -110,14 +120,14 @@ int cal_model_find_body(const cal_model* model, const char* name) {
     const int found = cal_names_find(model->body_names, name);
     if (found != CAL_NONE) return found;
     const int number = number_in_name("body", name, model->body_count);
-    return number != CAL_NONE && model->bodies[number].def.name == NULL ? number : CAL_NONE;
+    return number != CAL_NONE && model->bodies[number].name == NULL ? number : CAL_NONE;
 }
 
 int cal_model_find_joint(const cal_model* model, const char* name) {
     const int found = cal_names_find(model->joint_names, name);
     if (found != CAL_NONE) return found;
     const int number = number_in_name("joint", name, model->joint_count);
-    return number != CAL_NONE && model->joints[number].def.name == NULL ? number : CAL_NONE;
+    return number != CAL_NONE && model->joints[number].name == NULL ? number : CAL_NONE;
 }
 
 int cal_model_find_constraint(const cal_model* model, const char* name) {
@@ -144,7 +154,7 @@ bool cal_model_has_joint_forces(const cal_model* model) {
     if (model->actuator_count > 0) return true;
     for (int i = 0; i < model->node_count; i++) {
         const cal_node* node = &model->nodes[i];
-        if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def.limited) return true;
+        if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def->limited) return true;
     }
     return false;
 }

@@ -43,13 +43,17 @@ typedef struct cal_mount {
     double offset[3];
 } cal_mount;
 
+// Bodies and joints that are defined alike share their definition; what is each one's own stands beside it.
 typedef struct cal_body {
-    cal_body_def def; // quaternion normalised; name in the model's arena or NULL
-    int32_t joint_count;
+    const cal_body_def* def; // quaternion normalised; name and parent are not used
+    const char* name;        // in the model's own memory, or NULL
+    int32_t parent, joint_count;
 } cal_body;
 
 typedef struct cal_joint {
-    cal_joint_def def; // axis normalised, limit_stiffness chosen
+    const cal_joint_def* def; // axis normalised; name and limit_stiffness are not used
+    const char* name;         // in the model's own memory, or NULL
+    double limit_stiffness;   // as defined, or chosen
     int32_t body, first_q, first_v, node;
 } cal_joint;
 
@@ -58,6 +62,9 @@ struct cal_model {
     double gravity[3];
     int body_count, joint_count, actuator_count, constraint_count, shape_count, mesh_count;
     int node_count, q_count, v_count, depth;
+    cal_body_def* body_defs; // the different ones
+    cal_joint_def* joint_defs;
+    int body_def_count, joint_def_count;
     cal_body* bodies;
     cal_mount* mounts; // one a body
     cal_joint* joints;

@@ -67,12 +67,13 @@ static cal_status validate_inertia(const double inertia[6], const char* who, cal
 }
 
 static cal_status validate_body(const cal_model* model, int number, cal_error* error) {
-    const cal_body_def* def = &model->bodies[number].def;
+    const cal_body_def* def = model->bodies[number].def;
+    const int parent = model->bodies[number].parent;
     char who[TEXT];
-    cal_describe("body", def->name, number, who, sizeof who);
-    if (def->parent != CAL_GROUND && (def->parent < 0 || def->parent >= model->body_count))
+    cal_describe("body", model->bodies[number].name, number, who, sizeof who);
+    if (parent != CAL_GROUND && (parent < 0 || parent >= model->body_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its parent is body %d, but there are bodies 0 to %d only", who,
-                        def->parent, model->body_count - 1);
+                        parent, model->body_count - 1);
     if (!cal_all_finite(def->position, 3)) return cal_fail(error, CAL_BAD_MODEL, "%s: its position is not finite", who);
     if (!cal_all_finite(def->quaternion, 4))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its quaternion is not finite", who);
@@ -111,9 +112,9 @@ static cal_status validate_kind(const cal_joint_def* def, const char* who, cal_e
 
 static cal_status validate_joint(const cal_model* model, int number, cal_error* error) {
     const cal_joint* joint = &model->joints[number];
-    const cal_joint_def* def = &joint->def;
+    const cal_joint_def* def = joint->def;
     char who[TEXT];
-    cal_describe("joint", def->name, number, who, sizeof who);
+    cal_describe("joint", joint->name, number, who, sizeof who);
     if (joint->body < 0 || joint->body >= model->body_count)
         return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who,
                         joint->body, model->body_count - 1);
@@ -127,7 +128,7 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
     } magnitudes[] = {{"damping", def->damping},
                       {"stiffness", def->stiffness},
                       {"armature", def->armature},
-                      {"limit_stiffness", def->limit_stiffness},
+                      {"limit_stiffness", joint->limit_stiffness},
                       {"limit_damping", def->limit_damping}};
     for (size_t i = 0; i < sizeof magnitudes / sizeof *magnitudes; i++)
         if (!is_magnitude(magnitudes[i].value))
@@ -146,7 +147,7 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     if (def->joint < 0 || def->joint >= model->joint_count)
         return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
                         def->joint, model->joint_count - 1);
-    const cal_joint_kind kind = model->joints[def->joint].def.kind;
+    const cal_joint_kind kind = model->joints[def->joint].def->kind;
     if (cal_joint_v_count(kind) != 1)
         return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
                         who, def->joint, cal_joint_kind_name(kind));

@@ -15,11 +15,11 @@
 cal_status cal_armstrong_accepts(const cal_model* model, cal_error* error) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        if (joint->def.kind == CAL_BALL || joint->def.kind == CAL_FREE) continue;
+        if (joint->def->kind == CAL_BALL || joint->def->kind == CAL_FREE) continue;
         char name[80];
         return cal_fail(error, CAL_BAD_MODEL,
                         "armstrong is for ball joints and free roots, but joint '%s' is %s; use aba",
-                        cal_model_joint_name(model, i, name, sizeof name), cal_joint_kind_name(joint->def.kind));
+                        cal_model_joint_name(model, i, name, sizeof name), cal_joint_kind_name(joint->def->kind));
     }
     return CAL_OK;
 }

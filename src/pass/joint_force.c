@@ -12,11 +12,11 @@ static double clamp(double value, const double range[2]) {
     return value < range[0] ? range[0] : value > range[1] ? range[1] : value;
 }
 
-static double stop_force(const cal_joint_def* joint, double q, double v) {
-    const double low = joint->range[0] - q, high = q - joint->range[1];
+static double stop_force(const cal_joint* joint, double q, double v) {
+    const double low = joint->def->range[0] - q, high = q - joint->def->range[1];
     const double x = low > 0.0 ? low : high, rate = low > 0.0 ? -v : v;
     if (!(x > 0.0)) return 0.0;
-    const double force = joint->limit_stiffness * x * (1.0 + joint->limit_damping * rate);
+    const double force = joint->limit_stiffness * x * (1.0 + joint->def->limit_damping * rate);
     if (!(force > 0.0)) return 0.0;
     return low > 0.0 ? force : -force;
 }
@@ -33,7 +33,7 @@ static void add_extra(const cal_context* context, const cal_extra* extra) {
     double* force = context->force;
     switch (extra->kind) {
     case CAL_EXTRA_LIMIT:
-        force[extra->v] += stop_force(&model->joints[extra->index].def, y[extra->y], y[extra->v_in_y]);
+        force[extra->v] += stop_force(&model->joints[extra->index], y[extra->y], y[extra->v_in_y]);
         break;
     case CAL_EXTRA_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
@@ -44,7 +44,7 @@ static void add_extra(const cal_context* context, const cal_extra* extra) {
         const double q[4] = {y[extra->y], y[extra->y + width], y[extra->y + 2 * width], y[extra->y + 3 * width]};
         double turn[3];
         cal_rotation_vector(q, turn);
-        const double stiffness = model->joints[extra->index].def.stiffness;
+        const double stiffness = model->joints[extra->index].def->stiffness;
         for (int i = 0; i < 3; i++) force[extra->v + i * width] -= stiffness * turn[i];
         break;
     }

@@ -403,7 +403,7 @@ static void fill_positions(cal_layout* layout, cal_column* column, int block, in
 }
 
 static void count_extras(const cal_model* model, const int32_t* actuator_count, const cal_node* node, int* count) {
-    const cal_joint_def* joint = &model->joints[node->joint].def;
+    const cal_joint_def* joint = model->joints[node->joint].def;
     *count += joint->limited;
     *count += node->kind == CAL_BALL && node->stiffness != 0.0;
     *count += actuator_count ? actuator_count[node->joint + 1] - actuator_count[node->joint] : 0;
@@ -452,7 +452,7 @@ static cal_status fill_extras(cal_layout* layout) {
                 const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
                 if (node < 0) continue;
                 const cal_node* n = &model->nodes[node % model->node_count];
-                if (model->joints[n->joint].def.limited)
+                if (model->joints[n->joint].def->limited)
                     add_extra(layout, column, CAL_EXTRA_LIMIT, block, lane, n->joint);
                 if (n->kind == CAL_BALL && n->stiffness != 0.0)
                     add_extra(layout, column, CAL_EXTRA_BALL_SPRING, block, lane, n->joint);

@@ -63,8 +63,8 @@ static int project(realtype time, N_Vector y, N_Vector correction, realtype tole
     N_VConst(0.0, correction);
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        if (joint->def.kind != CAL_BALL && joint->def.kind != CAL_FREE) continue;
-        const int first = joint->first_q + (joint->def.kind == CAL_FREE ? 3 : 0);
+        if (joint->def->kind != CAL_BALL && joint->def->kind != CAL_FREE) continue;
+        const int first = joint->first_q + (joint->def->kind == CAL_FREE ? 3 : 0);
         const double* q = all + first;
         const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
         if (!(length > 0.0)) return 1;
@@ -80,7 +80,7 @@ static int project(realtype time, N_Vector y, N_Vector correction, realtype tole
 
 static bool has_quaternions(const cal_model* model) {
     for (int i = 0; i < model->joint_count; i++)
-        if (model->joints[i].def.kind == CAL_BALL || model->joints[i].def.kind == CAL_FREE) return true;
+        if (model->joints[i].def->kind == CAL_BALL || model->joints[i].def->kind == CAL_FREE) return true;
     return false;
 }
 

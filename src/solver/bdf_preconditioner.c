@@ -24,7 +24,8 @@ struct cal_preconditioner {
     const cal_model* model;
     double gamma;
     cal_machine* machine;
-    cal_joint* joints;      // without stops and springs, for both copies
+    cal_joint* joints; // without stops and springs, for both copies
+    cal_joint_def* joint_defs;
     cal_model whole, stiff; // H and K
     cal_plan *whole_plan, *stiff_plan;
     cal_state *whole_state, *stiff_state;
@@ -47,8 +48,8 @@ void cal_preconditioner_destroy(cal_preconditioner* p) {
     cal_state_destroy(p->stiff_state);
     cal_plan_destroy(p->stiff_plan);
     cal_machine_destroy(p->machine);
-    void* arrays[] = {p->joints,       p->whole.nodes, p->stiff.nodes, p->damping, p->stiffness,
-                      p->subtree_mass, p->q,           p->right,       p->product};
+    void* arrays[] = {p->joints,    p->joint_defs,   p->whole.nodes, p->stiff.nodes, p->damping,
+                      p->stiffness, p->subtree_mass, p->q,           p->right,       p->product};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(p);
 }
@@ -75,6 +76,7 @@ static cal_status fill(cal_preconditioner* p) {
     const cal_model* model = p->model;
     const size_t v_count = (size_t)model->v_count;
     p->joints = cal_allocate((size_t)model->joint_count, sizeof *p->joints);
+    p->joint_defs = cal_allocate((size_t)model->joint_def_count, sizeof *p->joint_defs);
     p->damping = cal_allocate(v_count, sizeof(double));
     p->stiffness = cal_allocate(v_count, sizeof(double));
     p->right = cal_allocate(v_count, sizeof(double));
@@ -82,13 +84,18 @@ static cal_status fill(cal_preconditioner* p) {
     p->q = cal_allocate((size_t)model->q_count, sizeof(double));
     p->subtree_mass = cal_allocate((size_t)model->node_count, sizeof(double));
     const bool copied = copy_model(p, &p->whole) && copy_model(p, &p->stiff);
-    if (!copied || !p->joints || !p->damping || !p->stiffness || !p->right || !p->product || !p->q || !p->subtree_mass)
+    if (!copied || !p->joints || !p->joint_defs || !p->damping || !p->stiffness || !p->right || !p->product || !p->q ||
+        !p->subtree_mass)
         return CAL_NO_MEMORY;
     p->whole.joints = p->stiff.joints = p->joints;
+    for (int i = 0; i < model->joint_def_count; i++) {
+        p->joint_defs[i] = model->joint_defs[i];
+        p->joint_defs[i].limited = false;
+        p->joint_defs[i].stiffness = p->joint_defs[i].damping = 0.0;
+    }
     for (int i = 0; i < model->joint_count; i++) {
         p->joints[i] = model->joints[i];
-        p->joints[i].def.limited = false;
-        p->joints[i].def.stiffness = p->joints[i].def.damping = 0.0;
+        p->joints[i].def = &p->joint_defs[p->joints[i].def - model->joint_defs];
     }
     for (int i = model->node_count - 1; i >= 0; i--) {
         const cal_node* node = &model->nodes[i];
@@ -120,7 +127,7 @@ static void collect_diagonal(cal_preconditioner* p, const double* y) {
     const cal_model* model = p->model;
     for (int i = 0; i < model->node_count; i++) {
         const cal_node* node = &model->nodes[i];
-        const cal_joint_def* def = &model->joints[node->joint].def;
+        const cal_joint_def* def = model->joints[node->joint].def;
         for (int c = 0; c < cal_kind_v(node->kind); c++) {
             p->damping[node->first_v + c] = node->damping;
             p->stiffness[node->first_v + c] = def->stiffness;
@@ -128,8 +135,8 @@ static void collect_diagonal(cal_preconditioner* p, const double* y) {
         const double q = y[node->first_q];
         if (def->limited && (q < def->range[0] || q > def->range[1])) {
             const double depth = q < def->range[0] ? def->range[0] - q : q - def->range[1];
-            p->stiffness[node->first_v] += def->limit_stiffness;
-            p->damping[node->first_v] += def->limit_stiffness * def->limit_damping * depth;
+            p->stiffness[node->first_v] += model->joints[node->joint].limit_stiffness;
+            p->damping[node->first_v] += model->joints[node->joint].limit_stiffness * def->limit_damping * depth;
         }
     }
     for (int i = 0; i < model->actuator_count; i++) {

@@ -410,8 +410,8 @@ const double* cal_sim_v(const cal_sim* sim) { return sim->v; }
 static const cal_joint* find_bad_quaternion(const cal_model* model, const double* q) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        if (joint->def.kind != CAL_BALL && joint->def.kind != CAL_FREE) continue;
-        const double* p = q + joint->first_q + (joint->def.kind == CAL_FREE ? 3 : 0);
+        if (joint->def->kind != CAL_BALL && joint->def->kind != CAL_FREE) continue;
+        const double* p = q + joint->first_q + (joint->def->kind == CAL_FREE ? 3 : 0);
         const double length2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
         if (!(length2 > 0.0 && isfinite(length2))) return joint;
     }
@@ -422,8 +422,8 @@ static void copy_position(const cal_model* model, const double* q, double* out) 
     memcpy(out, q, (size_t)model->q_count * sizeof(double));
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        if (joint->def.kind == CAL_BALL) cal_quaternion_normalize(out + joint->first_q);
-        if (joint->def.kind == CAL_FREE) cal_quaternion_normalize(out + joint->first_q + 3);
+        if (joint->def->kind == CAL_BALL) cal_quaternion_normalize(out + joint->first_q);
+        if (joint->def->kind == CAL_FREE) cal_quaternion_normalize(out + joint->first_q + 3);
     }
 }
 
