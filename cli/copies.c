@@ -1,10 +1,13 @@
 // A machine's ceiling: cores that share power, caches or a processor with others are slower together than one alone. Every
 // thread evaluates a copy of the model again and again; what all of them do in the time in which all are at it counts.
+#define _GNU_SOURCE
 #include "copies.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 
@@ -19,8 +22,16 @@ typedef struct copy {
     pthread_t thread;
 } copy;
 
+// A thread that a pinned one started would stay on its core.
+static void leave_core(void) {
+    cpu_set_t all;
+    memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 static void* run_copy(void* argument) {
     copy* own = argument;
+    leave_core();
     cal_machine* machine = NULL;
     cal_plan* plan = NULL;
     cal_state* state = NULL;

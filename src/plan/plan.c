@@ -271,6 +271,22 @@ cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, dou
     return cal_plan_collect(plan, q, v);
 }
 
+typedef struct scattering {
+    const cal_layout* layout;
+    const double *q, *v;
+    double* y;
+} scattering;
+
+static void scatter_column(void* argument, const cal_column* column) {
+    const scattering* s = argument;
+    cal_layout_scatter_column(s->layout, column, s->q, s->v, s->y);
+}
+
+cal_status cal_plan_scatter(const cal_plan* plan, const double* q, const double* v, double* y) {
+    scattering s = {plan->layout, q, v, y};
+    return cal_plan_each(plan, scatter_column, &s);
+}
+
 cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v) {
     if (plan->layout->keep == CAL_KEEP_ALL) return CAL_OK;
     return plan->machine->ops->collect(plan->machine, plan, q, v);

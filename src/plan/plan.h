@@ -70,12 +70,16 @@ void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_o
 void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);
 void cal_layout_gather(const cal_layout* layout, int copy, const double* y, double* q, double* v);
 
+// Scatters q and v, on all cores that have columns.
+cal_status cal_plan_scatter(const cal_plan* plan, const double* q, const double* v, double* y);
 // Gathers q and v of a y-shaped vector (either may be NULL), from all processors where memory is not shared.
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v);
 
 // The same for the numbers of one column, of instance 0.
 void cal_layout_gather_column(const cal_layout* layout, const cal_column* column, const double* y, double* q,
                               double* v);
+void cal_layout_scatter_column(const cal_layout* layout, const cal_column* column, const double* q, const double* v,
+                               double* y);
 // Gives every process all of q and v, where each has gathered its own part.
 cal_status cal_plan_collect(const cal_plan* plan, double* q, double* v);
 

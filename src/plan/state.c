@@ -55,6 +55,20 @@ void cal_layout_gather_column(const cal_layout* layout, const cal_column* column
         }
 }
 
+void cal_layout_scatter_column(const cal_layout* layout, const cal_column* column, const double* q, const double* v,
+                               double* y) {
+    const int width = layout->width, q_count = cal_kind_q(column->kind), v_count = cal_kind_v(column->kind);
+    for (int block = column->first_block; block < column->first_block + column->block_count; block++)
+        for (int lane = 0; lane < width; lane++) {
+            const int32_t index = layout->block_nodes[(size_t)block * (size_t)width + (size_t)lane];
+            if (index < 0) continue;
+            const cal_node* node = &layout->model->nodes[index];
+            double* to = y + layout->block_y[block] + lane;
+            for (int i = 0; i < q_count; i++) to[i * width] = q[node->first_q + i];
+            for (int i = 0; i < v_count; i++) to[(q_count + i) * width] = v[node->first_v + i];
+        }
+}
+
 // Dead lanes of ball and free joints hold the unit quaternion.
 static void fill_dead_lanes(const cal_layout* layout, double* y) {
     const int width = layout->width;
@@ -97,8 +111,11 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const cal_model* model = plan->model;
     const bool has_forces = program->solves && cal_model_has_joint_forces(model);
     size_t total = (sizeof(cal_state) + 63) / 64 * 8;
-    const size_t y = reserve(&total, layout->y_size), ydot = reserve(&total, layout->y_size);
-    const size_t tau = reserve(&total, layout->v_size), force = has_forces ? reserve(&total, layout->v_size) : tau;
+    // Programs that only look at a motion have no accelerations and no forces.
+    const bool moves = program->walked || program->solves || program->fields & (1u << CAL_QDD | 1u << CAL_TAU);
+    const size_t y = reserve(&total, layout->y_size), ydot = reserve(&total, moves ? layout->y_size : 0);
+    const size_t tau = reserve(&total, moves ? layout->v_size : 0);
+    const size_t force = has_forces ? reserve(&total, layout->v_size) : tau;
     const size_t control = reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
     const size_t records = reserve(&total, plan->record_size);
     const size_t scratch = reserve(&total, program->walked ? layout->scratch_size : 0);

@@ -19,7 +19,9 @@
 #include <string.h>
 
 enum { LARGEST_ORDER = 12, ROWS = LARGEST_ORDER + 1 };
-enum { PREDICTED_SLOPE = ROWS, CORRECTION, SAVED, VECTOR_COUNT };
+// CORRECTION is the predicted slope (P z)₁ from a step's prediction to its first follow-up, and e from then on; a further
+// correction, which is rare, keeps the slope apart. What big models lack is memory's speed, so a vector less counts.
+enum { CORRECTION = ROWS, SAVED, SLOPE_AGAIN, VECTOR_COUNT };
 enum { MAX_CHANGE, SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
 // What control sends down.
 enum {
@@ -138,8 +140,8 @@ static void normalize_history(const cal_solver_context* context, const cal_colum
     }
 }
 
-// (P z)₀ and (P z)₁
-CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int first, int end) {
+// (P z)₀ into y, (P z)₁ into the given vector.
+CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int slope_vector, int first, int end) {
     double* const* z = context->vectors;
     const int n = end - first;
     double value[CAL_CHUNK], slope[CAL_CHUNK];
@@ -153,7 +155,7 @@ CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int f
     }
     const double* restrict row = z[0] + first;
     double* restrict y = context->y + first;
-    double* restrict predicted_slope = z[PREDICTED_SLOPE] + first;
+    double* restrict predicted_slope = z[slope_vector] + first;
     for (int i = 0; i < n; i++) {
         y[i] = value[i] + row[i];
         predicted_slope[i] = slope[i];
@@ -178,16 +180,16 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
             if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
-            predict(context, order, i, next);
+            predict(context, order, CORRECTION, i, next);
         }
         break;
     case MODE_CORRECT: {
-        // Rare, so the prediction is made again rather than kept: what big models lack is memory's speed.
+        // The prediction is made again rather than kept.
         const double* restrict e = z[CORRECTION];
         double* restrict y = context->y;
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
-            predict(context, order, i, next);
+            predict(context, order, SLOPE_AGAIN, i, next);
         }
         for (int i = first; i < end; i++) y[i] += down[DOWN_FIRST] * e[i];
         break;
@@ -200,7 +202,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
 // What the loops over one component's lanes read and write.
 typedef struct correction_rows {
     double h, last_l, relative, absolute;
-    const double *y, *last, *slope, *saved, *ydot;
+    const double *y, *last, *slope_again, *saved, *ydot;
     double* correction;
 } correction_rows;
 
@@ -212,12 +214,13 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
     const double relative = rows->relative, absolute = rows->absolute;
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
-    const double* restrict slope = rows->slope + at;
+    const double* restrict slope_again = rows->slope_again + at;
     const double* restrict saved = rows->saved + at;
     const double* restrict ydot = rows->ydot + at;
     double* restrict correction = rows->correction + at;
     for (int l = 0; l < W; l++) {
-        const double scale = 1.0 / (relative * fabs(y[l]) + absolute), e = h * ydot[l] - slope[l];
+        const double scale = 1.0 / (relative * fabs(y[l]) + absolute),
+                     e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
         const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
         const double changed = (last[l] + last_l * e) * scale, change = e * scale;
         const double second = twice ? (e - saved[l]) * scale : 0.0;
@@ -242,7 +245,7 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
                                   .absolute = context->absolute,
                                   .y = z[0],
                                   .last = z[(int)down[DOWN_ORDER]],
-                                  .slope = z[PREDICTED_SLOPE],
+                                  .slope_again = z[SLOPE_AGAIN],
                                   .saved = z[SAVED],
                                   .ydot = context->ydot,
                                   .correction = z[CORRECTION]};

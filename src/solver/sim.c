@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static const uint32_t COOKIE = 0x53494d31;
@@ -199,6 +200,12 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_free(sim);
 }
 
+static bool all_finite(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
 // --- Evaluations -----------------------------------------------------------------------------------------------------
 
 static cal_status apply_pushes(cal_sim* sim) {
@@ -335,13 +342,18 @@ static cal_status step_to(cal_sim* sim, double time) {
 typedef struct sampling {
     cal_sim* sim;
     double time;
+    atomic_bool finite;
 } sampling;
 
 static void sample_column(void* argument, const cal_column* column) {
-    const sampling* at = argument;
+    sampling* at = argument;
     cal_sim* sim = at->sim;
+    const cal_layout* layout = sim->plan->layout;
     sim->ops->interpolate(sim->memory, &sim->context, column, at->time, sim->sample);
-    cal_layout_gather_column(sim->plan->layout, column, sim->sample, sim->seen_q, sim->seen_v);
+    const int first = layout->block_y[column->first_block];
+    if (!all_finite(sim->sample + first, layout->block_y[column->first_block + column->block_count] - first))
+        atomic_store_explicit(&at->finite, false, memory_order_relaxed);
+    cal_layout_gather_column(layout, column, sim->sample, sim->seen_q, sim->seen_v);
 }
 
 static cal_status advance_ops(cal_sim* sim, double time) {
@@ -351,10 +363,11 @@ static cal_status advance_ops(cal_sim* sim, double time) {
     cal_status status = sim->running ? CAL_OK : start(sim);
     if (!status) status = step_to(sim, time);
     if (status) return status;
-    sampling at = {sim, time};
+    sampling at = {sim, time, true};
     status = cal_plan_each(sim->plan, sample_column, &at);
     if (!status) status = cal_plan_collect(sim->plan, sim->seen_q, sim->seen_v);
     if (status) return status;
+    if (!atomic_load(&at.finite)) return CAL_NOT_FINITE;
     sim->report.step = sim->verdict.step;
     sim->report.order = sim->verdict.order;
     return CAL_OK;
@@ -364,6 +377,7 @@ static cal_status advance_bdf(cal_sim* sim, double time) {
     cal_bdf_report report;
     cal_status status = sim->running ? CAL_OK : start(sim);
     if (!status) status = cal_bdf_advance(sim->bdf, time, sim->seen_q);
+    if (!status && !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) status = CAL_NOT_FINITE;
     cal_bdf_get_report(sim->bdf, &report);
     sim->report.steps = sim->before.steps + report.steps;
     sim->report.rejected = sim->before.rejected + report.rejected;
@@ -372,12 +386,6 @@ static cal_status advance_bdf(cal_sim* sim, double time) {
     sim->report.order = report.order;
     if (status) sim->running = false;
     return status;
-}
-
-static bool all_finite(const double* values, int count) {
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
 }
 
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
@@ -391,9 +399,9 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     sim->spent = 0;
     const cal_status status = sim->ops ? advance_ops(sim, time) : advance_bdf(sim, time);
     if (status) return fail(sim, status, time, error);
-    if (!all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count))
-        return fail(sim, CAL_NOT_FINITE, time, error);
-    memcpy(sim->q, sim->seen_q, (size_t)(sim->model->q_count + sim->model->v_count) * sizeof(double));
+    double* const old = sim->q;
+    sim->q = sim->seen_q, sim->seen_q = old;
+    sim->v = sim->q + sim->model->q_count, sim->seen_v = old + sim->model->q_count;
     sim->time = time;
     sim->observer.current = false;
     return CAL_OK;
@@ -502,8 +510,7 @@ static cal_status look(cal_sim* sim, cal_observer* o, const char* algorithm) {
     if (!spreads) machine = o->machine;
     if (!status && !o->plan) status = cal_plan_create(sim->model, algorithm, machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
-    if (!status) status = cal_state_set(o->state, CAL_Q, sim->q);
-    if (!status) status = cal_state_set(o->state, CAL_V, sim->v);
+    if (!status) status = cal_plan_scatter(o->plan, sim->q, sim->v, o->state->context.y);
     if (!status && o->plan->program->solves) status = cal_state_set(o->state, CAL_TAU, sim->tau);
     return status ? status : cal_plan_execute(o->plan, o->state, NULL);
 }
