@@ -16,9 +16,7 @@ static char folder[] = "/tmp/calder-resume-XXXXXX"; // the tests work in it
 
 // --- Running the command ---------------------------------------------------------------------------------------------
 
-static pid_t begin(const char* arguments) {
-    char line[1024];
-    snprintf(line, sizeof line, "exec \"$CALDER_COMMAND\" sim %s >out 2>err", arguments);
+static pid_t begin_line(const char* line) {
     const pid_t process = fork();
     if (process == 0) {
         execl("/bin/sh", "sh", "-c", line, (char*)NULL);
@@ -26,6 +24,12 @@ static pid_t begin(const char* arguments) {
     }
     assert_true(process > 0);
     return process;
+}
+
+static pid_t begin(const char* arguments) {
+    char line[1024];
+    snprintf(line, sizeof line, "exec \"$CALDER_COMMAND\" sim %s >out 2>err", arguments);
+    return begin_line(line);
 }
 
 // Exit status, or -1 when a signal ended it.
@@ -63,10 +67,9 @@ static void expect_complaint(const char* arguments, int status, const char* word
     free(err);
 }
 
-// Kills the command after it has written so many checkpoints; false when it was done before.
-static bool kill_after(const char* arguments, const char* checkpoint, int count) {
+// Waits until a process has written so many checkpoints, or has ended.
+static void wait_for(pid_t process, const char* checkpoint, int count) {
     const struct timespec pause = {0, 500000};
-    const pid_t process = begin(arguments);
     struct stat facts;
     ino_t last = stat(checkpoint, &facts) == 0 ? facts.st_ino : 0;
     siginfo_t end = {0};
@@ -74,6 +77,12 @@ static bool kill_after(const char* arguments, const char* checkpoint, int count)
         if (stat(checkpoint, &facts) == 0 && facts.st_ino != last) last = facts.st_ino, seen++;
         assert_int_equal(waitid(P_PID, (id_t)process, &end, WEXITED | WNOHANG | WNOWAIT), 0);
     }
+}
+
+// Kills the command after it has written so many checkpoints; false when it was done before.
+static bool kill_after(const char* arguments, const char* checkpoint, int count) {
+    const pid_t process = begin(arguments);
+    wait_for(process, checkpoint, count);
     kill(process, SIGKILL);
     return finish(process) == -1;
 }
@@ -127,6 +136,40 @@ static void survives_being_killed(void** unused) {
         read_hash(resumed);
         if (strcmp(whole, resumed) != 0) fail_msg("%s: %s after %d kills, not %s", runs[i], resumed, kills, whole);
         expect_equal_files("whole.csv", "cut.csv", runs[i]);
+    }
+}
+
+// Each rank leaves its process number before it becomes the command; one of them is killed, perhaps amid a checkpoint.
+static void survives_a_killed_rank(void** unused) {
+    (void)unused;
+    if (!getenv("CALDER_MPIRUN")) skip();
+    const char model[] = "mobile:s=3,l=5,o=9 --time 3";
+    char arguments[512], line[1024], whole[17], resumed[17];
+    snprintf(arguments, sizeof arguments, "%s --json", model);
+    run_well(arguments);
+    read_hash(whole);
+    for (int victim = 0; victim < 3; victim++) {
+        unlink("ranks");
+        unlink("cut.cal");
+        snprintf(line, sizeof line,
+                 "exec \"$CALDER_MPIRUN\" -n 3 sh -c 'echo $$ >> ranks; exec \"$CALDER_COMMAND\" sim %s --machine mpi "
+                 "--checkpoint cut.cal --every 0.01' >out 2>err",
+                 model);
+        const pid_t process = begin_line(line);
+        wait_for(process, "cut.cal", 2 + 3 * victim);
+        char* text = read_text("ranks");
+        long ranks[3];
+        assert_int_equal(sscanf(text, "%ld %ld %ld", &ranks[0], &ranks[1], &ranks[2]), 3);
+        free(text);
+        assert_int_equal(kill((pid_t)ranks[victim], SIGKILL), 0);
+        assert_true(finish(process) != 0); // and no rank waits for the dead one for ever
+        const char* const machines[] = {"--lanes 1", "--machine threads:2", "--machine threads:5"};
+        for (int k = 0; k < 3; k++) {
+            snprintf(arguments, sizeof arguments, "%s --json --resume cut.cal %s", model, machines[k]);
+            run_well(arguments);
+            read_hash(resumed);
+            if (strcmp(whole, resumed) != 0) fail_msg("rank %d: %s instead of %s", victim, resumed, whole);
+        }
     }
 }
 
@@ -201,6 +244,7 @@ static int remove_folder(void** unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(survives_being_killed),
+        cmocka_unit_test(survives_a_killed_rank),
         cmocka_unit_test(makes_a_run_longer),
         cmocka_unit_test(names_every_mistake),
     };
