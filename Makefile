@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 CALDER := build/$(PRESET)/bin/calder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format format-check tidy sanitize same-bits peers build clean
+.PHONY: help demo test check format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -25,7 +25,7 @@ test: ## install what is missing, build, and run all tests
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) format-check tidy sanitize same-bits
+	@$(MAKE) format-check tidy sanitize same-bits mpich
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
@@ -47,6 +47,11 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 
 same-bits: # one state hash from gcc and clang, -O2 and -O3, every width of lanes
 	scripts/same-bits
+
+mpich: # the tests of ranks with the other MPI, where it is installed
+	@if command -v mpicc.mpich > /dev/null; then \
+	    cmake --preset mpich && cmake --build --preset mpich -j $(JOBS) --target ranks && ctest --test-dir build/mpich -R "ranks_[12]$$"; \
+	else echo "MPICH is not installed (Debian: mpich libmpich-dev): its ranks are not tested"; fi
 
 peers: ## install the other engines, where there are packages, and build the comparisons with them
 	@scripts/setup build peers
