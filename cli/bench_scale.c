@@ -8,7 +8,7 @@
 //
 // On threads a third thing is timed, the machine's ceiling: p cores that evaluate a copy of the model each, with nothing
 // between them. Cores that share power or a processor with others do less than p times the work of one alone; no way of
-// sharing one model's work can do more.
+// sharing one model's work can do more. Predictions count with it.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -176,9 +176,11 @@ static cal_status predict(const scale* s, const cal_model* model, const int32_t*
                           cal_error* error) {
     const double joints = r->joints > 0 ? r->joints : 1;
     cal_costs costs = s->exchange;
-    costs.compute = r->alone.forward / joints;
+    // Cores that compute at once are slower than one alone; that is the machine's own, and no part of this run.
+    const double crowding = r->ceiling > 0 ? fmax(1, r->processors / r->ceiling) : 1;
+    costs.compute = crowding * r->alone.forward / joints;
     cal_status status = cal_price(model, placement, &costs, r->processors, &r->predicted.forward, NULL, error);
-    costs.compute = r->alone.simulation / joints;
+    costs.compute = crowding * r->alone.simulation / joints;
     if (status == CAL_OK)
         status = cal_price(model, placement, &costs, r->processors, &r->predicted.simulation, NULL, error);
     return status;
@@ -195,6 +197,8 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     cal_error error = {CAL_OK, ""};
     if (status == CAL_EXIT_DONE && first) {
         r->alone = first->measured;
+        if (!s->ranks)
+            r->ceiling = r->alone.forward * cal_copies_rate(model, (int)strtol(s->lanes, NULL, 10), processors);
         cal_costs costs = s->exchange;
         costs.compute = r->alone.simulation / (joints > 0 ? joints : 1);
         error.status = cal_distribute(model, CAL_BALANCED, processors, &costs, placement, NULL, NULL, &error);
@@ -203,8 +207,6 @@ static int measure_row(scale* s, int processors, const cal_model* model, const s
     if (status == CAL_EXIT_DONE && error.status == CAL_OK)
         error.status = time_both(s, machine, model, placement, r, &error);
     if (!first) r->alone = r->predicted = r->measured;
-    if (first && !s->ranks && error.status == CAL_OK && status == CAL_EXIT_DONE)
-        r->ceiling = r->alone.forward * cal_copies_rate(model, (int)strtol(s->lanes, NULL, 10), processors);
     r->same = !first || r->hash == first->hash;
     free(placement);
     close_machine(s, machine);
@@ -379,15 +381,14 @@ static int draw(const scale* s) {
 }
 
 static void print_details(void) {
-    printf(
-        "\nWithout MODEL: mobile:s=4,l=5,o=9, of 4100 joints. forward: executing forward dynamics at the model's\n"
-        "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
-        "times of one evaluation, medians after a warm-up. Predictions come from the time of one processor and\n"
-        "the cost of a cut edge, measured beforehand with two. ceiling: how many times more copies of the model the\n"
-        "cores evaluate than one alone, with nothing between them: what the machine itself can give. All rows must end "
-        "in the same state to the last\n"
-        "bit; the exit status is 1 when one does not. --weak: %s with o = %d √p.\n",
-        "mobiles of three stages", WEAK_CHAINS);
+    printf("\nWithout MODEL: mobile:s=4,l=5,o=9, of 4100 joints. forward: executing forward dynamics at the model's\n"
+           "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
+           "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
+           "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
+           "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand with\n"
+           "two. All rows must end in the same state to the last bit; the exit status is 1 when one does not.\n"
+           "--weak: %s with o = %d √p.\n",
+           "mobiles of three stages", WEAK_CHAINS);
 }
 
 // The machine by its name, the processors by the list or else all that there are.

@@ -74,3 +74,8 @@ double cal_copies_rate(const cal_model* model, int lanes, int count) {
     free(copies);
     return atomic_load(&failed) ? 0 : rate;
 }
+
+double cal_copies_crowding(const cal_model* model, int lanes, int count) {
+    const double alone = cal_copies_rate(model, lanes, 1), together = cal_copies_rate(model, lanes, count);
+    return together > 0 ? count * alone / together : 0;
+}

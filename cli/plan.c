@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies.h"
 #include "joint_tree.h"
 #include "json.h"
 #include "machine.h"
 #include "options.h"
 #include "progress.h"
 #include "quantities.h"
+#include "timing.h"
 
 enum { LONGEST_TABLE = 20 };
 
@@ -25,6 +27,8 @@ typedef struct plan {
     cal_model* model;
     cal_costs costs;
     bool measured;
+    int cores;       // threads that were measured together; 0: none were
+    double crowding; // how many times longer a joint takes when all cores compute
     cal_distribution kind;
     int* counts; // of processors
     int count;
@@ -75,7 +79,17 @@ static int measure(plan* p) {
     cal_error error = {CAL_OK, ""};
     error.status = cal_machine_measure(machine, p->model, &p->costs, &error);
     cal_machine_destroy(machine);
-    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    p->cores = strncmp(text, "threads", strlen("threads")) == 0 ? cal_core_count() : 0;
+    if (p->cores > 1) p->crowding = cal_copies_crowding(p->model, (int)strtol(p->lanes, NULL, 10), p->cores);
+    return CAL_EXIT_DONE;
+}
+
+// What a joint costs when so many processors compute at once, between one and all cores in proportion.
+static double crowded_compute(const plan* p, int processors) {
+    if (p->cores < 2 || p->crowding <= 0) return p->costs.compute;
+    const double share = (fmin(processors, p->cores) - 1) / (p->cores - 1);
+    return p->costs.compute * (1 + share * (p->crowding - 1));
 }
 
 static int distribute(plan* p) {
@@ -89,7 +103,9 @@ static int distribute(plan* p) {
     for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
         plan_row* r = &p->rows[i];
         r->processors = p->counts[i];
-        error.status = cal_distribute(p->model, p->kind, r->processors, &p->costs, p->processor_of_joint, &r->used,
+        cal_costs costs = p->costs;
+        costs.compute = crowded_compute(p, r->processors);
+        error.status = cal_distribute(p->model, p->kind, r->processors, &costs, p->processor_of_joint, &r->used,
                                       &r->seconds, &error);
         r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
         cal_progress_show(&progress, (i + 1.0) / p->count);
@@ -118,6 +134,7 @@ static void print_json(const plan* p) {
     cal_json_number(&json, "compute_s", p->costs.compute);
     cal_json_number(&json, "message_s", p->costs.message);
     cal_json_number(&json, "send_s", p->costs.send);
+    if (p->crowding > 0) cal_json_number(&json, "crowding", p->crowding);
     cal_json_number(&json, "longest_path_s", cal_model_depth(p->model) * p->costs.compute);
     cal_json_integer(&json, "useful_processors", p->rows[p->count - 1].used);
     cal_json_integer(&json, "fastest_processors", fastest_row(p)->used);
@@ -152,6 +169,9 @@ static void print_table(const plan* p) {
     if (p->costs.send > 0)
         printf(" of which %s keep the sender", cal_duration_text(p->costs.send, text[2], sizeof text[2]));
     printf(", %s\n", p->measured ? "measured here" : "as given");
+    if (p->crowding > 0)
+        printf("%-13s %d cores that compute at once need %.2f times as long as one alone\n", "crowding", p->cores,
+               p->crowding);
     printf("%-13s %s\n\n", "distribution", p->distribution);
     printf("%10s %8s %14s %10s %11s\n", "processors", "used", "time", "speed-up", "efficiency");
     for (int i = 0; i < p->count; i++) {
@@ -246,11 +266,13 @@ static int say(const plan* p) {
 }
 
 static void print_details(void) {
-    printf("\nTimes are those of one evaluation: all four passes, and the solver's own work. --compute is the time a\n"
-           "joint takes, --message the time that a cut between two processors adds to an evaluation, --send the\n"
-           "part of it for which the sender can do nothing else. Without them both are measured, here with two\n"
-           "threads, or on the ranks of 'mpirun -n 2 calder plan MODEL --machine mpi'. --tree and --save are about\n"
-           "the last number of --processors. With given costs the distribution is Jung's.\n");
+    printf(
+        "\nTimes are those of one evaluation: all four passes, and the solver's own work. --compute is the time a\n"
+        "joint takes, --message the time that a cut between two processors adds to an evaluation, --send the\n"
+        "part of it for which the sender can do nothing else. Without them both are measured, here with two\n"
+        "threads, or on the ranks of 'mpirun -n 2 calder plan MODEL --machine mpi'; on threads also how much slower\n"
+        "cores are together than alone, which the times of several of them contain. --tree and --save are about\n"
+        "the last number of --processors. With given costs the distribution is Jung's.\n");
 }
 
 int cal_command_plan(int argc, char** argv) {
