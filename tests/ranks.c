@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "calder/calder_mpi.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +99,55 @@ static void disagreement(cal_machine* machine) {
     cal_model_destroy(model);
 }
 
+static void spoil(cal_force_context* context, void* user) {
+    if (*(const bool*)user && rank == size - 1) context->tau[cal_model_v_count(context->model) - 1] = (double)NAN;
+}
+
+// A number that is not finite on one rank ends the advance on all of them, and the next one is as if nothing had been.
+static void failure(cal_machine* machine) {
+    cal_model* model;
+    cal_error error;
+    uint64_t hashes[2];
+    if (cal_model_generate("tree:height=4,fanout=3,joint=ball,damping=0.5", &model, &error) != CAL_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    int32_t placement[200];
+    for (int i = 0; i < cal_model_joint_count(model); i++) placement[i] = i % size;
+    // The last joint is the last rank's, who alone sees what is wrong with it.
+    placement[cal_model_joint_count(model) - 1] = size - 1;
+    for (int i = 0; i < 2; i++) {
+        bool spoils = i == 1;
+        cal_sim* sim;
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = "bdf";
+        def.machine = machine;
+        def.processor_of_joint = placement;
+        def.force = spoil;
+        def.user = &spoils;
+        if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+        if (spoils)
+            expect(cal_sim_advance(sim, 0.01, &error) == CAL_NOT_FINITE && cal_sim_time(sim) == 0.0, "not finite",
+                   error.text);
+        spoils = false;
+        expect(cal_sim_advance(sim, 0.01, &error) == CAL_OK, "after a failure", error.text);
+        hashes[i] = cal_sim_hash(sim);
+        cal_sim_destroy(sim);
+    }
+    expect(hashes[0] == hashes[1], "a failed advance changes the next one", "bdf");
+    cal_model_destroy(model);
+}
+
 int main(int argc, char** argv) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman",
                                          "figure:dof=48",      "humanoid",   "random:n=60,seed=11"};
+    // Dense and Krylov; quaternions; several roots, stops, springs and motors.
+    static const char* const stiff[] = {"mobile:s=2",
+                                        "mobile:s=1,l=4,h=1,damping=10",
+                                        "mobile:s=3,l=5,o=9,damping=0.5",
+                                        "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10",
+                                        "figure:dof=48",
+                                        "tree:height=4,fanout=3,joint=ball,damping=0.5",
+                                        "chain:n=203,damping=1",
+                                        "random:n=60,seed=11,passive=1"};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -113,6 +160,9 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) same_bits(models[i], "gear", "aba", machine);
     for (int i = 0; cal_solver_name(i); i++) same_bits("mobile:s=2,l=2,o=4", cal_solver_name(i), "aba", machine);
     same_bits("stickman", "gear", "armstrong", machine);
+    for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
+        same_bits(stiff[i], "bdf", "aba", machine);
+    if (cal_solver_help("bdf")) failure(machine);
     forward(machine);
     disagreement(machine);
     cal_machine_destroy(machine);

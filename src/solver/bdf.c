@@ -1,8 +1,11 @@
 // BDF by CVODE: orders 1 … 5, Newton's method.
 //
-// Small models get a dense Jacobian by differences (one evaluation a component), large ones GMRES with products J x by
-// one evaluation each and a preconditioner that knows the dampers and springs (bdf_preconditioner.c), so that a step
-// costs linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the order.
+// CVODE runs on every rank alike. Its vectors are spread over the machine (bdf_vector.c), and all it decides by are their
+// norms and products, which have the same bits everywhere; so every rank takes the same steps without asking the others.
+//
+// Small models get a dense Jacobian by differences (bdf_dense.c, one evaluation a component), large ones GMRES with
+// products J x by one evaluation each and a preconditioner that knows the dampers and springs (bdf_preconditioner.c), so
+// that a step costs linear time. Quaternions are projected to unit length by CVODE's own projection, which keeps the order.
 // Evaluations for Jacobians and products are counted apart.
 #include "solver/bdf.h"
 
@@ -11,71 +14,116 @@ const char cal_bdf_help[] =
 
 #ifdef CALDER_HAVE_SUNDIALS
 #include "base/memory.h"
+#include "solver/bdf_dense.h"
+#include "solver/bdf_plan.h"
 #include "solver/bdf_preconditioner.h"
-#include <cvode/cvode.h>
+#include "solver/vectors.h"
 #include <cvode/cvode_ls.h>
 #include <cvode/cvode_proj.h>
-#include <float.h>
-#include <math.h>
-#include <nvector/nvector_serial.h>
 #include <string.h>
-#include <sunlinsol/sunlinsol_dense.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 enum { LARGEST_DENSE = 150, KRYLOV_DIMENSION = 20 };
 static const double SMALLEST_CHANGE = 1.1, NEWTON_TOLERANCE = 0.05;
 
 struct cal_bdf {
-    const cal_model* model;
+    const cal_plan* plan;
     cal_solver_settings settings;
     cal_bdf_function* function;
     void* user;
     cal_status status; // of the last evaluation
     bool fresh;        // no step since the last start
     double begin;
+    cal_bdf_space space;
+    cal_solver_context context; // of the evaluations' ride
+    double* riders[2];
     SUNContext sundials;
     void* memory;
     N_Vector y;
-    SUNMatrix matrix;
-    SUNLinearSolver linear;
-    cal_preconditioner* preconditioner; // NULL: dense
-    cal_bdf_report past;                // before the last start
+    cal_bdf_dense* dense;   // small models, or
+    SUNLinearSolver krylov; // large ones
+    cal_preconditioner* preconditioner;
+    cal_bdf_report past; // before the last start
 };
 
 bool cal_bdf_available(void) { return true; }
 
-static int right_side(realtype time, N_Vector y, N_Vector ydot, void* user) {
-    cal_bdf* bdf = user;
-    const cal_status status = bdf->function(bdf->user, time, N_VGetArrayPointer(y), N_VGetArrayPointer(ydot));
-    bdf->status = status;
-    if (status == CAL_OK) return 0;
-    return status == CAL_NOT_FINITE ? 1 : -1;
+// --- Right-hand sides --------------------------------------------------------------------------------------------------
+
+// CVODE's vectors ride in the plan's passes as a solver's do: y comes with the first, dy/dt leaves with the last, and with
+// it goes up whether all of it is finite.
+enum { RIDE_Y, RIDE_YDOT };
+
+static void bring(const cal_solver_context* context, const cal_column* column) {
+    cal_bdf_copy_column(context->layout, column, context->vectors[RIDE_Y], context->y);
 }
 
-// The correction that gives every quaternion unit length, and the same projection of the error estimate: its part
-// along the quaternion is removed.
-static int project(realtype time, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user) {
-    (void)time, (void)tolerance;
-    const cal_model* model = ((cal_bdf*)user)->model;
-    const double* all = N_VGetArrayPointer(y);
-    double *changes = N_VGetArrayPointer(correction), *errors = error ? N_VGetArrayPointer(error) : NULL;
-    N_VConst(0.0, correction);
-    for (int i = 0; i < model->joint_count; i++) {
-        const cal_joint* joint = &model->joints[i];
-        if (joint->def->kind != CAL_BALL && joint->def->kind != CAL_FREE) continue;
-        const int first = joint->first_q + (joint->def->kind == CAL_FREE ? 3 : 0);
-        const double* q = all + first;
-        const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-        if (!(length > 0.0)) return 1;
+CAL_WIDE static void take(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    (void)column;
+    const cal_layout* layout = context->layout;
+    const int first = layout->block_y[block], end = layout->block_y[block + 1], W = layout->width;
+    cal_range_copy(context->vectors[RIDE_YDOT], context->ydot, first, end);
+    for (int l = 0; l < W; l++) shares[l] = 0.0;
+    for (int i = first; i < end; i += W)
+        for (int l = 0; l < W; l++) {
+            const double size = cal_size(context->ydot[i + l]);
+            shares[l] = size > shares[l] ? size : shares[l];
+        }
+}
+
+static const cal_solver_ops ride = {.name = "bdf", .prepare = bring, .follow_up = take, .sum_count = 1, .max_count = 1};
+
+static int right_side(realtype time, N_Vector y, N_Vector ydot, void* user) {
+    cal_bdf* bdf = user;
+    double largest = 0.0;
+    bdf->riders[RIDE_Y] = cal_bdf_vector_numbers(y);
+    bdf->riders[RIDE_YDOT] = cal_bdf_vector_numbers(ydot);
+    bdf->status = bdf->space.status;
+    if (!bdf->status) bdf->status = bdf->function(bdf->user, time, &ride, &bdf->context, &largest);
+    if (!bdf->status && !(largest <= DBL_MAX)) bdf->status = CAL_NOT_FINITE;
+    // CVODE tries a smaller step where something was not finite.
+    return bdf->status == CAL_OK ? 0 : bdf->status == CAL_NOT_FINITE ? 1 : -1;
+}
+
+// --- Quaternions -------------------------------------------------------------------------------------------------------
+
+enum { PROJECT_Y, PROJECT_CORRECTION, PROJECT_ERROR };
+
+// The correction that gives a block's quaternions unit length, and the same projection of the error estimate: its part
+// along the quaternion is removed. Counts those without a length.
+static void project_block(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    const cal_layout* layout = context->layout;
+    const int W = layout->width, component = cal_quaternion_component(column->kind);
+    const int first = layout->block_y[block], end = layout->block_y[block + 1];
+    double *changes = context->vectors[PROJECT_CORRECTION], *errors = context->vectors[PROJECT_ERROR];
+    for (int i = first; i < end; i++) changes[i] = 0.0;
+    for (int l = 0; l < W; l++) {
+        shares[l] = 0.0;
+        if (component < 0 || !cal_bdf_lane_lives(layout, block, l)) continue;
+        const int at = first + component * W + l;
+        const double* q = context->vectors[PROJECT_Y] + at;
+        const double length = sqrt(q[0] * q[0] + q[W] * q[W] + q[2 * W] * q[2 * W] + q[3 * W] * q[3 * W]);
+        if (!(length > 0.0)) {
+            shares[l] = 1.0;
+            continue;
+        }
         double along = 0.0;
         for (int c = 0; c < 4; c++) {
-            changes[first + c] = q[c] / length - q[c];
-            if (errors) along += errors[first + c] * q[c] / length;
+            changes[at + c * W] = q[c * W] / length - q[c * W];
+            if (errors) along += errors[at + c * W] * q[c * W] / length;
         }
-        for (int c = 0; errors && c < 4; c++) errors[first + c] -= along * q[c] / length;
+        for (int c = 0; errors && c < 4; c++) errors[at + c * W] -= along * q[c * W] / length;
     }
-    return 0;
+}
+
+static int project(realtype time, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user) {
+    (void)time, (void)tolerance;
+    double* vectors[] = {cal_bdf_vector_numbers(y), cal_bdf_vector_numbers(correction),
+                         error ? cal_bdf_vector_numbers(error) : NULL};
+    double without_length = 0.0;
+    cal_solver_context context = {.vectors = vectors};
+    cal_bdf_space_sum(&((cal_bdf*)user)->space, project_block, &context, 1, 0, &without_length);
+    return without_length == 0.0 ? 0 : 1;
 }
 
 static bool has_quaternions(const cal_model* model) {
@@ -84,9 +132,11 @@ static bool has_quaternions(const cal_model* model) {
     return false;
 }
 
-// CVODE prints its troubles unless told otherwise; they come back as values anyway.
-static void be_quiet(int code, const char* module, const char* function, char* message, void* user) {
-    (void)code, (void)module, (void)function, (void)message, (void)user;
+// --- Linear systems ----------------------------------------------------------------------------------------------------
+
+static int differentiate(realtype time, N_Vector y, N_Vector ydot, SUNMatrix matrix, void* user, N_Vector other,
+                         N_Vector changed, N_Vector weights) {
+    return cal_bdf_dense_differentiate(((cal_bdf*)user)->dense, time, y, ydot, matrix, other, changed, weights);
 }
 
 static int set_preconditioner(realtype time, N_Vector y, N_Vector ydot, booleantype usable, booleantype* renewed,
@@ -94,37 +144,47 @@ static int set_preconditioner(realtype time, N_Vector y, N_Vector ydot, booleant
     (void)time, (void)ydot, (void)usable;
     *renewed = SUNTRUE;
     cal_bdf* bdf = user;
-    bdf->status = cal_preconditioner_set(bdf->preconditioner, N_VGetArrayPointer(y), gamma);
+    bdf->status = cal_preconditioner_set(bdf->preconditioner, cal_bdf_vector_numbers(y), gamma);
     return bdf->status ? -1 : 0;
 }
 
 static int apply_preconditioner(realtype time, N_Vector y, N_Vector ydot, N_Vector r, N_Vector z, realtype gamma,
                                 realtype tolerance, int side, void* user) {
     (void)time, (void)y, (void)ydot, (void)gamma, (void)tolerance, (void)side;
-    return cal_preconditioner_solve(((cal_bdf*)user)->preconditioner, N_VGetArrayPointer(r), N_VGetArrayPointer(z)) ? -1
-                                                                                                                    : 0;
+    cal_bdf* bdf = user;
+    bdf->status = cal_preconditioner_solve(bdf->preconditioner, cal_bdf_vector_numbers(r), cal_bdf_vector_numbers(z));
+    return bdf->status ? -1 : 0;
 }
 
-static bool set_up_linear(cal_bdf* bdf) {
-    const int count = bdf->settings.component_count;
-    if (count <= LARGEST_DENSE) {
-        bdf->matrix = SUNDenseMatrix(count, count, bdf->sundials);
-        bdf->linear = bdf->matrix ? SUNLinSol_Dense(bdf->y, bdf->matrix, bdf->sundials) : NULL;
-        return bdf->linear && CVodeSetLinearSolver(bdf->memory, bdf->linear, bdf->matrix) == CVLS_SUCCESS;
-    }
-    bdf->linear = SUNLinSol_SPGMR(bdf->y, SUN_PREC_LEFT, KRYLOV_DIMENSION, bdf->sundials);
-    return bdf->linear && cal_preconditioner_create(bdf->model, &bdf->preconditioner) == CAL_OK &&
-           CVodeSetLinearSolver(bdf->memory, bdf->linear, NULL) == CVLS_SUCCESS &&
-           CVodeSetPreconditioner(bdf->memory, set_preconditioner, apply_preconditioner) == CVLS_SUCCESS;
+// --- Making one --------------------------------------------------------------------------------------------------------
+
+// CVODE prints its troubles unless told otherwise; they come back as values anyway.
+static void be_quiet(int code, const char* module, const char* function, char* message, void* user) {
+    (void)code, (void)module, (void)function, (void)message, (void)user;
+}
+
+static bool set_up_dense(cal_bdf* bdf) {
+    bdf->dense = cal_bdf_dense_create(&bdf->space, bdf->sundials, bdf->memory, right_side, bdf);
+    return bdf->dense &&
+           CVodeSetLinearSolver(bdf->memory, cal_bdf_dense_solver(bdf->dense), cal_bdf_dense_matrix(bdf->dense)) ==
+               CVLS_SUCCESS &&
+           CVodeSetJacFn(bdf->memory, differentiate) == CVLS_SUCCESS;
+}
+
+// Classical orthogonalization, since it takes the products with all earlier vectors in one walk.
+static bool set_up_krylov(cal_bdf* bdf) {
+    bdf->krylov = SUNLinSol_SPGMR(bdf->y, SUN_PREC_LEFT, KRYLOV_DIMENSION, bdf->sundials);
+    return bdf->krylov && SUNLinSol_SPGMRSetGSType(bdf->krylov, SUN_CLASSICAL_GS) == SUNLS_SUCCESS &&
+           CVodeSetLinearSolver(bdf->memory, bdf->krylov, NULL) == CVLS_SUCCESS &&
+           CVodeSetPreconditioner(bdf->memory, set_preconditioner, apply_preconditioner) == CVLS_SUCCESS &&
+           SUNLinSolInitialize(bdf->krylov) == SUNLS_SUCCESS; // takes its memory now and not in the first step
 }
 
 static bool set_up(cal_bdf* bdf) {
-    const int count = bdf->settings.component_count;
     if (SUNContext_Create(NULL, &bdf->sundials) != 0) return false;
-    bdf->y = N_VNew_Serial(count, bdf->sundials);
+    bdf->y = cal_bdf_vector_create(&bdf->space, bdf->sundials);
     bdf->memory = CVodeCreate(CV_BDF, bdf->sundials);
     if (!bdf->y || !bdf->memory) return false;
-    N_VConst(0.0, bdf->y);
     bool good = CVodeSetErrHandlerFn(bdf->memory, be_quiet, NULL) == CV_SUCCESS &&
                 CVodeInit(bdf->memory, right_side, 0.0, bdf->y) == CV_SUCCESS &&
                 CVodeSetUserData(bdf->memory, bdf) == CV_SUCCESS &&
@@ -134,27 +194,36 @@ static bool set_up(cal_bdf* bdf) {
         good = CVodeSetMaxStep(bdf->memory, bdf->settings.largest_step) == CV_SUCCESS;
     if (good && bdf->settings.largest_order > 0)
         good = CVodeSetMaxOrd(bdf->memory, bdf->settings.largest_order) == CV_SUCCESS;
-    if (good && has_quaternions(bdf->model)) good = CVodeSetProjFn(bdf->memory, project) == CV_SUCCESS;
-    if (!good) return false;
+    if (good && has_quaternions(bdf->plan->model)) good = CVodeSetProjFn(bdf->memory, project) == CV_SUCCESS;
+    if (good) good = bdf->preconditioner ? set_up_krylov(bdf) : set_up_dense(bdf);
     // LSODE's habits instead of CVODE's: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1
     // times on.
-    return set_up_linear(bdf) && CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
+    return good && CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
            CVodeSetEtaFixedStepBounds(bdf->memory, 0.0, SMALLEST_CHANGE) == CV_SUCCESS &&
            CVodeSetNonlinConvCoef(bdf->memory, NEWTON_TOLERANCE) == CV_SUCCESS;
 }
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
-                          void* user, cal_bdf** out) {
+cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solver_settings* settings,
+                          cal_bdf_function* function, void* user, cal_bdf** out) {
     *out = NULL;
     cal_bdf* bdf = cal_allocate(1, sizeof *bdf);
     if (!bdf) return CAL_NO_MEMORY;
-    bdf->model = model;
+    bdf->plan = plan;
     bdf->settings = *settings;
     bdf->function = function;
     bdf->user = user;
-    if (!set_up(bdf)) {
+    bdf->context = (cal_solver_context){
+        .layout = plan->layout, .y = state->context.y, .ydot = state->context.ydot, .vectors = bdf->riders};
+    cal_status status = cal_bdf_space_open(&bdf->space, plan, state, settings->component_count);
+    if (!status && settings->component_count > LARGEST_DENSE)
+        status = cal_preconditioner_create(plan, &bdf->preconditioner);
+    if (!status) {
+        if (!set_up(bdf)) bdf->space.status = CAL_NO_MEMORY;
+        status = cal_bdf_space_agree(&bdf->space);
+    }
+    if (status) {
         cal_bdf_destroy(bdf);
-        return CAL_NO_MEMORY;
+        return status;
     }
     *out = bdf;
     return CAL_OK;
@@ -163,13 +232,16 @@ cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* set
 void cal_bdf_destroy(cal_bdf* bdf) {
     if (!bdf) return;
     if (bdf->memory) CVodeFree(&bdf->memory);
-    if (bdf->linear) SUNLinSolFree(bdf->linear);
-    if (bdf->matrix) SUNMatDestroy(bdf->matrix);
+    if (bdf->krylov) SUNLinSolFree(bdf->krylov);
+    cal_bdf_dense_destroy(bdf->dense);
     if (bdf->y) N_VDestroy(bdf->y);
     cal_preconditioner_destroy(bdf->preconditioner);
     if (bdf->sundials) SUNContext_Free(&bdf->sundials);
+    cal_bdf_space_close(&bdf->space);
     cal_free(bdf);
 }
+
+// --- Advancing ---------------------------------------------------------------------------------------------------------
 
 void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out) {
     long steps = 0, errors = 0, failures = 0, products = 0;
@@ -186,17 +258,20 @@ void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out) {
                             .steps = bdf->past.steps + steps,
                             .rejected = bdf->past.rejected + errors + failures,
                             .jacobian_evaluations = bdf->past.jacobian_evaluations + products};
+    if (bdf->dense) out->jacobian_evaluations = cal_bdf_dense_evaluations(bdf->dense);
 }
 
-cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y) {
+cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v) {
     cal_bdf_get_report(bdf, &bdf->past);
     bdf->begin = time;
     bdf->fresh = true;
-    memcpy(N_VGetArrayPointer(bdf->y), y, (size_t)bdf->settings.component_count * sizeof(double));
+    bdf->space.status = CAL_OK;
+    N_VConst(0.0, bdf->y);
+    cal_layout_scatter(bdf->plan->layout, 0, q, v, cal_bdf_vector_numbers(bdf->y));
     return CVodeReInit(bdf->memory, time, bdf->y) == CV_SUCCESS ? CAL_OK : CAL_BAD_ARGUMENT;
 }
 
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
+cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
     double reached = 0.0;
     // CVODE would step on where t + h = t.
     int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(time), bdf->settings.horizon));
@@ -206,31 +281,31 @@ cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
         result = CVode(bdf->memory, bdf->begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
     bdf->fresh = false;
     if (result >= 0) result = CVode(bdf->memory, time, bdf->y, &reached, CV_NORMAL);
+    if (bdf->space.status) return bdf->space.status;
     if (result < 0) return bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
-    memcpy(y, N_VGetArrayPointer(bdf->y), (size_t)bdf->settings.component_count * sizeof(double));
-    return CAL_OK;
+    return cal_plan_gather(bdf->plan, cal_bdf_vector_numbers(bdf->y), q, v);
 }
 
 #else
 
 bool cal_bdf_available(void) { return false; }
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
-                          void* user, cal_bdf** out) {
-    (void)model, (void)settings, (void)function, (void)user;
+cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solver_settings* settings,
+                          cal_bdf_function* function, void* user, cal_bdf** out) {
+    (void)plan, (void)state, (void)settings, (void)function, (void)user;
     *out = NULL;
     return CAL_NOT_AVAILABLE;
 }
 
 void cal_bdf_destroy(cal_bdf* bdf) { (void)bdf; }
 
-cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y) {
-    (void)bdf, (void)time, (void)y;
+cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v) {
+    (void)bdf, (void)time, (void)q, (void)v;
     return CAL_NOT_AVAILABLE;
 }
 
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y) {
-    (void)bdf, (void)time, (void)y;
+cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
+    (void)bdf, (void)time, (void)q, (void)v;
     return CAL_NOT_AVAILABLE;
 }
 

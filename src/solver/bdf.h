@@ -1,15 +1,16 @@
-// Stiff systems: backward differentiation formulas by SUNDIALS' CVODE, in the user's order of q and v.
+// Stiff systems: backward differentiation formulas by SUNDIALS' CVODE, on vectors of ours over the machine.
 //
-// Not one of cal_solver_ops: CVODE keeps its vectors to itself. Without SUNDIALS in the build (CALDER_HAVE_SUNDIALS)
+// Not one of cal_solver_ops: CVODE owns the loop. Without SUNDIALS in the build (CALDER_HAVE_SUNDIALS)
 // cal_bdf_available says no and everything else is CAL_NOT_AVAILABLE.
 #pragma once
-#include "solver/solver.h"
+#include "plan/plan.h"
 
 typedef struct cal_bdf cal_bdf;
 
-// dy/dt at y = (q, v). A status other than CAL_OK ends the advance with that status, but for CAL_NOT_FINITE: CVODE then
-// tries a smaller step first.
-typedef cal_status cal_bdf_function(void* user, double time, const double* y, double* ydot);
+// One execution of the plan at a time, with ops and context riding along: they bring y and take dy/dt away. A status other
+// than CAL_OK ends the advance with that status.
+typedef cal_status cal_bdf_function(void* user, double time, const cal_solver_ops* ops, cal_solver_context* context,
+                                    double* sums);
 
 typedef struct cal_bdf_report {
     double step;
@@ -20,11 +21,12 @@ typedef struct cal_bdf_report {
 bool cal_bdf_available(void);
 extern const char cal_bdf_help[];
 
-cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
-                          void* user, cal_bdf** out);
+// plan and state: those that function executes.
+cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solver_settings* settings,
+                          cal_bdf_function* function, void* user, cal_bdf** out);
 void cal_bdf_destroy(cal_bdf* bdf); // NULL is allowed
-// Begins at y = (q, v).
-cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y);
-// Steps to `time` or beyond and writes y at exactly that time.
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* y);
+// Begins at q and v, in the user's order.
+cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v);
+// Steps to `time` or beyond and writes q and v at exactly that time.
+cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v);
 void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out);

@@ -157,7 +157,7 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
     sim->ops = cal_find_solver(def->solver);
     if (sim->ops)
         return allocate_solver(sim) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
-    status = cal_bdf_create(sim->model, &sim->settings, bdf_function, sim, &sim->bdf);
+    status = cal_bdf_create(sim->plan, sim->state, &sim->settings, bdf_function, sim, &sim->bdf);
     return status ? cal_fail(error, status, "solver bdf could not be made: %s", cal_status_text(status)) : CAL_OK;
 }
 
@@ -248,16 +248,16 @@ static cal_status call_back(cal_sim* sim) {
     return apply_forces(sim, sim->changed_tau, sim->changed_control);
 }
 
-// prepared: y is in place; a solver's preparation has run, or there is none.
-static cal_status evaluate(cal_sim* sim, double time, bool prepared) {
-    cal_solver_context* context = sim->ops ? &sim->context : NULL;
+static cal_status evaluate(cal_sim* sim, double time, const cal_solver_ops* ops, cal_solver_context* context,
+                           double* sums) {
+    bool prepared = false;
     if (sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit) return CAL_NOT_CONVERGED;
     sim->spent++;
     sim->report.evaluations++;
     sim->state->time = time;
     sim->interpolates = false;
     if (sim->def.force) {
-        if (!prepared) cal_plan_prepare(sim->plan, sim->state, sim->ops, context);
+        cal_plan_prepare(sim->plan, sim->state, ops, context);
         const cal_status status = call_back(sim);
         if (status) return status;
         prepared = true;
@@ -267,20 +267,12 @@ static cal_status evaluate(cal_sim* sim, double time, bool prepared) {
         sim->state->context.band = anew ? CAL_BAND_SLOW : CAL_BAND_FAST;
         sim->slow_band = true;
     }
-    return cal_plan_run(sim->plan, sim->state, sim->ops, context, prepared, sim->sums);
+    return cal_plan_run(sim->plan, sim->state, ops, context, prepared, sums);
 }
 
-static cal_status bdf_function(void* user, double time, const double* y, double* ydot) {
-    cal_sim* sim = user;
-    const cal_layout* layout = sim->plan->layout;
-    const size_t q_count = (size_t)sim->model->q_count, count = q_count + (size_t)sim->model->v_count;
-    cal_layout_scatter(layout, 0, y, y + q_count, sim->state->context.y);
-    cal_status status = evaluate(sim, time, true);
-    if (!status) status = cal_plan_gather(sim->plan, sim->state->context.ydot, ydot, ydot + q_count);
-    if (status) return status;
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(ydot[i])) return CAL_NOT_FINITE;
-    return CAL_OK;
+static cal_status bdf_function(void* user, double time, const cal_solver_ops* ops, cal_solver_context* context,
+                               double* sums) {
+    return evaluate(user, time, ops, context, sums);
 }
 
 // --- Advancing -------------------------------------------------------------------------------------------------------
@@ -292,7 +284,7 @@ static cal_status start(cal_sim* sim) {
         cal_layout_scatter(sim->plan->layout, 0, sim->q, sim->v, sim->vectors[0]);
         sim->ops->start(sim->memory, &sim->settings, sim->time, sim->down, &sim->verdict);
     } else {
-        status = cal_bdf_start(sim->bdf, sim->time, sim->q);
+        status = cal_bdf_start(sim->bdf, sim->time, sim->q, sim->v);
         if (status) return status;
     }
     sim->running = true;
@@ -327,7 +319,7 @@ static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* 
 
 static cal_status step_to(cal_sim* sim, double time) {
     while (sim->verdict.time < time || !sim->interpolates) {
-        cal_status status = evaluate(sim, sim->verdict.evaluation_time, false);
+        cal_status status = evaluate(sim, sim->verdict.evaluation_time, sim->ops, &sim->context, sim->sums);
         if (status) return status;
         status = sim->ops->control(sim->memory, sim->sums, sim->down, &sim->verdict);
         sim->report.steps += sim->verdict.accepted ? 1 : 0;
@@ -376,7 +368,7 @@ static cal_status advance_ops(cal_sim* sim, double time) {
 static cal_status advance_bdf(cal_sim* sim, double time) {
     cal_bdf_report report;
     cal_status status = sim->running ? CAL_OK : start(sim);
-    if (!status) status = cal_bdf_advance(sim->bdf, time, sim->seen_q);
+    if (!status) status = cal_bdf_advance(sim->bdf, time, sim->seen_q, sim->seen_v);
     if (!status && !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) status = CAL_NOT_FINITE;
     cal_bdf_get_report(sim->bdf, &report);
     sim->report.steps = sim->before.steps + report.steps;
