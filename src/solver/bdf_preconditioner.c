@@ -24,8 +24,8 @@
 // The mechanics are in bdf_preconditioner_body.h.
 #include "solver/bdf_preconditioner.h"
 #include "base/memory.h"
-#include "solver/bdf_plan.h"
 #include "pass/aba.h"
+#include "solver/bdf_plan.h"
 #include "solver/bdf_preconditioner_lanes.h"
 #include "solver/vectors.h"
 

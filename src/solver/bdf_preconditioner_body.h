@@ -16,6 +16,9 @@
 enum { LANE(ONE_DI) = 13, LANE(ONE_WEIGHT) = 14, LANE(ONE_COUNT) = 18 };
 enum { LANE(THREE_DI) = 33, LANE(THREE_WEIGHT) = 39, LANE(THREE_COUNT) = 43 };
 enum { LANE(SIX_MI) = 15, LANE(SIX_X) = 21, LANE(SIX_SI) = 30, LANE(SIX_WEIGHT) = 36, LANE(SIX_COUNT) = 40 };
+_Static_assert((int)LANE(ONE_COUNT) <= 2 * CAL_STIFF_RECORD && (int)LANE(THREE_COUNT) <= 7 * CAL_STIFF_RECORD &&
+                   (int)LANE(SIX_COUNT) <= 13 * CAL_STIFF_RECORD,
+               "records fit");
 // Scratch of a solution, from the way down to the way up: n, and D r_v + k x.
 enum { LANE(STIFF_N) = 0, LANE(STIFF_JOINT) = 3 };
 
