@@ -64,8 +64,11 @@ typedef struct threads_machine {
 
 // No pause instruction between two looks: a virtual machine takes a run of them for an idle core and gives it away, which
 // costs more than a whole evaluation (10 to 20 µs an evaluation on a 16-core virtual machine).
+//
+// The number may be beyond the one waited for: a root's column has nothing to wait for between two walks, and is done with
+// the second one perhaps before the ground's processor looks for the first.
 static void spin_until(const atomic_uint* signal, unsigned value, int patience) {
-    for (int spins = 0; atomic_load_explicit(signal, memory_order_acquire) != value; spins++)
+    for (int spins = 0; (int)(atomic_load_explicit(signal, memory_order_acquire) - value) < 0; spins++)
         if (spins >= patience) sched_yield();
 }
 

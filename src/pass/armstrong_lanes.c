@@ -8,11 +8,12 @@
 
 static bool has_rotors(const cal_context* context, const cal_column* column) {
     const cal_layout* layout = context->layout;
-    const size_t first = (size_t)column->first_block, end = first + (size_t)column->block_count;
-    for (size_t block = first; block < end; block++) {
-        const double* armature = layout->constants + (block * CAL_CONSTANT_COUNT + CAL_CONSTANT_ARMATURE) * CAL_WIDTH;
+    const int32_t* nodes = layout->block_nodes + (size_t)column->first_block * CAL_WIDTH;
+    const double* armature = layout->constants + column->constants + CAL_CONSTANT_ARMATURE * CAL_WIDTH;
+    for (size_t block = 0; block < (size_t)column->block_count; block++) {
         for (size_t l = 0; l < CAL_WIDTH; l++)
-            if (armature[l] != 0.0 && layout->block_nodes[block * CAL_WIDTH + l] >= 0) return true;
+            if (armature[block * CAL_CONSTANT_COUNT * CAL_WIDTH + l] != 0.0 && nodes[block * CAL_WIDTH + l] >= 0)
+                return true;
     }
     return false;
 }
