@@ -30,6 +30,7 @@ struct cal_bdf {
     const cal_model* model;
     cal_solver_settings settings;
     cal_bdf_function* function;
+    cal_bdf_projection* projection; // NULL: no constraints
     void* user;
     cal_status status; // of the last evaluation
     bool fresh;        // no step since the last start
@@ -57,7 +58,8 @@ static int right_side(realtype time, N_Vector y, N_Vector ydot, void* user) {
 // along the quaternion is removed.
 static int project(realtype time, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user) {
     (void)time, (void)tolerance;
-    const cal_model* model = ((cal_bdf*)user)->model;
+    cal_bdf* bdf = user;
+    const cal_model* model = bdf->model;
     const double* all = N_VGetArrayPointer(y);
     double *changes = N_VGetArrayPointer(correction), *errors = error ? N_VGetArrayPointer(error) : NULL;
     N_VConst(0.0, correction);
@@ -75,7 +77,12 @@ static int project(realtype time, N_Vector y, N_Vector correction, realtype tole
         }
         for (int c = 0; errors && c < 4; c++) errors[first + c] -= along * q[c] / length;
     }
-    return 0;
+    if (!bdf->projection) return 0;
+    const int count = bdf->settings.component_count;
+    for (int i = 0; i < count; i++) changes[i] += all[i];
+    const cal_status status = bdf->projection(bdf->user, changes);
+    for (int i = 0; i < count; i++) changes[i] -= all[i];
+    return status == CAL_OK ? 0 : 1;
 }
 
 static bool has_quaternions(const cal_model* model) {
@@ -160,6 +167,11 @@ cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* set
     return CAL_OK;
 }
 
+void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection) {
+    bdf->projection = projection;
+    (void)CVodeSetProjFn(bdf->memory, project);
+}
+
 void cal_bdf_destroy(cal_bdf* bdf) {
     if (!bdf) return;
     if (bdf->memory) CVodeFree(&bdf->memory);
@@ -223,6 +235,8 @@ cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* set
 }
 
 void cal_bdf_destroy(cal_bdf* bdf) { (void)bdf; }
+
+void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection) { (void)bdf, (void)projection; }
 
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y) {
     (void)bdf, (void)time, (void)y;

@@ -23,6 +23,9 @@ extern const char cal_bdf_help[];
 cal_status cal_bdf_create(const cal_model* model, const cal_solver_settings* settings, cal_bdf_function* function,
                           void* user, cal_bdf** out);
 void cal_bdf_destroy(cal_bdf* bdf); // NULL is allowed
+// Moves y = (q, v), which has unit quaternions, to where constraints hold; every step ends there.
+typedef cal_status cal_bdf_projection(void* user, double* y);
+void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection); // with the function's user
 // Begins at y = (q, v).
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* y);
 // Steps to `time` or beyond and writes y at exactly that time.
