@@ -29,6 +29,12 @@ static const char* what_choice(int index) {
     return index < (int)CAL_ARRAY_COUNT(questions) ? questions[index].what : NULL;
 }
 
+// Those of the algorithms that answer "forward".
+static const char* algorithm_choice(int index) {
+    static const char* const names[] = {"aba", "assembly", "armstrong", "crba", NULL};
+    return names[index];
+}
+
 static const question* find_question(const char* what) {
     for (size_t i = 0; i < CAL_ARRAY_COUNT(questions); i++) {
         if (strcmp(questions[i].what, what) == 0) return &questions[i];
@@ -38,6 +44,7 @@ static const question* find_question(const char* what) {
 
 typedef struct answer {
     const question* asked;
+    const char *algorithm, *schedule; // of forward
     const cal_model* model;
     cal_state_values values;
     double* result;
@@ -52,8 +59,11 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
     const question* asked = a->asked;
-    cal_status status = cal_plan_create(a->model, asked->algorithm, machine, &plan, error);
+    const char* algorithm = a->algorithm ? a->algorithm : asked->algorithm;
+    cal_status status = cal_plan_create_scheduled(a->model, algorithm, a->schedule, machine, NULL, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
+    if (status == CAL_OK && cal_model_constraint_count(a->model) > 0 && strcmp(algorithm, "assembly") == 0)
+        status = cal_state_hold(state, 0, 0);
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
         status = set_field(state, CAL_Q, a->values.q);
@@ -163,11 +173,14 @@ static void print_details(void) {
 }
 
 int cal_command_eval(int argc, char** argv) {
-    const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial";
+    const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL;
     bool as_json = false;
     const cal_option table[] = {
         {"what", CAL_OPTION_CHOICE, &what, "NAME", "what to compute", 0, 0, what_choice},
         {"state", CAL_OPTION_TEXT, &path, "FILE", "where; without it the model's start", 0, 0, NULL},
+        {"algorithm", CAL_OPTION_CHOICE, &algorithm, "NAME", "how forward is computed [aba]", 0, 0, algorithm_choice},
+        {"schedule", CAL_OPTION_TEXT, &schedule, "HOW",
+         "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
         {"machine", CAL_OPTION_TEXT, &machine_name, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
          cal_lanes_choice},
@@ -184,7 +197,11 @@ int cal_command_eval(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     if (!what) return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy or pose");
-    answer a = {.asked = find_question(what)};
+    if (algorithm && strcmp(what, "forward") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' is for --what forward", algorithm);
+    if (schedule && (!algorithm || strcmp(algorithm, "assembly") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", schedule);
+    answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule};
     cal_model* model = NULL;
     status = cal_model_from_argument(argv[1], &model);
     if (status != CAL_EXIT_DONE) return status;

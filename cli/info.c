@@ -95,6 +95,37 @@ static void count_kinds(const cal_model* model, int counts[KIND_COUNT]) {
     }
 }
 
+// What a constraint holds: two bodies, or two joints.
+static void name_ends(const cal_model* model, const cal_constraint_def* def, char ends[2][NAME_CAPACITY]) {
+    for (int i = 0; i < 2; i++) {
+        if (def->kind == CAL_COUPLING && def->joint[i] == CAL_NONE)
+            snprintf(ends[i], NAME_CAPACITY, "a constant");
+        else if (def->kind == CAL_COUPLING)
+            cal_model_joint_name(model, def->joint[i], ends[i], NAME_CAPACITY);
+        else if (def->body[i] == CAL_GROUND)
+            snprintf(ends[i], NAME_CAPACITY, "ground");
+        else
+            cal_model_body_name(model, def->body[i], ends[i], NAME_CAPACITY);
+    }
+}
+
+static void list_constraints(const cal_model* model) {
+    const int count = cal_model_constraint_count(model);
+    if (count == 0) return;
+    printf("\nconstraints\n");
+    for (int i = 0; i < count && i < DRAWN_BODIES; i++) {
+        cal_constraint_def def;
+        char name[NAME_CAPACITY], ends[2][NAME_CAPACITY];
+        cal_model_constraint(model, i, &def);
+        name_ends(model, &def, ends);
+        const int rows = cal_constraint_rows(&def, NULL);
+        printf("   %s: %s, %d row%s, %s and %s%s\n", cal_model_constraint_name(model, i, name, sizeof name),
+               cal_constraint_kind_name(def.kind), rows, rows == 1 ? "" : "s", ends[0], ends[1],
+               def.inactive ? ", not connected" : "");
+    }
+    if (count > DRAWN_BODIES) printf("… and %d more\n", count - DRAWN_BODIES);
+}
+
 static void print_summary(const topology* t, const char* argument) {
     const cal_model* model = t->model;
     int counts[KIND_COUNT];
@@ -112,9 +143,18 @@ static void print_summary(const topology* t, const char* argument) {
     printf("%-20s %d\n", "depth", cal_model_depth(model));
     printf("%-20s %.6g kg\n", "moving mass", cal_model_mass(model));
     printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
-    if (cal_model_constraint_count(model) > 0) printf("%-20s %d\n", "loops", cal_model_constraint_count(model));
+    if (cal_model_constraint_count(model) > 0) {
+        int rows = 0;
+        for (int i = 0; i < cal_model_constraint_count(model); i++) {
+            cal_constraint_def def;
+            cal_model_constraint(model, i, &def);
+            rows += cal_constraint_rows(&def, NULL);
+        }
+        printf("%-20s %d, of %d rows\n", "constraints", cal_model_constraint_count(model), rows);
+    }
     if (cal_model_shape_count(model) > 0) printf("%-20s %d\n", "shapes", cal_model_shape_count(model));
     draw_tree(t);
+    list_constraints(model);
 }
 
 static void print_json(const topology* t, const char* argument) {
@@ -137,7 +177,24 @@ static void print_json(const topology* t, const char* argument) {
     cal_json_integer(&json, "depth", cal_model_depth(model));
     cal_json_number(&json, "mass", cal_model_mass(model));
     cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
-    cal_json_integer(&json, "loops", cal_model_constraint_count(model));
+    cal_json_open(&json, "constraints", '[');
+    for (int i = 0; i < cal_model_constraint_count(model); i++) {
+        cal_constraint_def def;
+        char ends[2][NAME_CAPACITY];
+        int nonholonomic;
+        cal_model_constraint(model, i, &def);
+        name_ends(model, &def, ends);
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "name", cal_model_constraint_name(model, i, name, sizeof name));
+        cal_json_text(&json, "kind", cal_constraint_kind_name(def.kind));
+        cal_json_integer(&json, "rows", cal_constraint_rows(&def, &nonholonomic));
+        cal_json_integer(&json, "nonholonomic", nonholonomic);
+        cal_json_text(&json, "a", ends[0]);
+        cal_json_text(&json, "b", ends[1]);
+        cal_json_boolean(&json, "connected", !def.inactive);
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
     cal_json_integer(&json, "shapes", cal_model_shape_count(model));
     double gravity[3];
     cal_model_gravity(model, gravity);

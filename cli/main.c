@@ -15,7 +15,7 @@ static const struct {
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
-    {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine"},
+    {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine, assembly"},
 };
 
 static void print_models(void) {

@@ -22,7 +22,8 @@ typedef struct plan_row {
 } plan_row;
 
 typedef struct plan {
-    const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save;
+    const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
+        *schedule;
     bool tree, json;
     cal_model* model;
     cal_costs costs;
@@ -33,11 +34,17 @@ typedef struct plan {
     int* counts; // of processors
     int count;
     plan_row* rows;
-    int32_t* processor_of_joint; // of the last row
+    cal_schedule_report* reports; // of assembly
+    int32_t* processor_of_joint;  // of the last row
 } plan;
 
 static const char* distribution_choice(int index) {
     static const char* const names[] = {"balanced", "jung", NULL};
+    return names[index];
+}
+
+static const char* algorithm_choice(int index) {
+    static const char* const names[] = {"aba", "assembly", NULL};
     return names[index];
 }
 
@@ -92,6 +99,31 @@ static double crowded_compute(const plan* p, int processors) {
     return p->costs.compute * (1 + share * (p->crowding - 1));
 }
 
+// Of assembly: the schedule that each number of processors asks for, unless one is given.
+static const char* schedule_for(const plan* p, int processors, char* text, size_t capacity) {
+    snprintf(text, capacity, "%d", processors);
+    return p->schedule ? p->schedule : text;
+}
+
+static int schedule(plan* p) {
+    const int joints = cal_model_joint_count(p->model);
+    p->rows = calloc((size_t)p->count, sizeof *p->rows);
+    p->reports = calloc((size_t)p->count, sizeof *p->reports);
+    if (!p->rows || !p->reports) return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
+    cal_error error = {CAL_OK, ""};
+    for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
+        plan_row* r = &p->rows[i];
+        char text[16];
+        r->processors = p->counts[i];
+        error.status = cal_schedule_predict(p->model, schedule_for(p, r->processors, text, sizeof text), r->processors,
+                                            &p->costs, &p->reports[i], &error);
+        r->used = p->reports[i].processors;
+        r->seconds = p->reports[i].seconds;
+        r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
+    }
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
 static int distribute(plan* p) {
     const int joints = cal_model_joint_count(p->model);
     p->rows = calloc((size_t)p->count, sizeof *p->rows);
@@ -129,7 +161,10 @@ static void print_json(const plan* p) {
     cal_json_text(&json, "model", p->model_name);
     cal_json_integer(&json, "joints", cal_model_joint_count(p->model));
     cal_json_integer(&json, "depth", cal_model_depth(p->model));
-    cal_json_text(&json, "distribution", p->distribution);
+    if (p->reports)
+        cal_json_text(&json, "algorithm", "assembly");
+    else
+        cal_json_text(&json, "distribution", p->distribution);
     cal_json_boolean(&json, "measured", p->measured);
     cal_json_number(&json, "compute_s", p->costs.compute);
     cal_json_number(&json, "message_s", p->costs.message);
@@ -145,6 +180,13 @@ static void print_json(const plan* p) {
         cal_json_integer(&json, "used", p->rows[i].used);
         cal_json_number(&json, "time_s", p->rows[i].seconds);
         cal_json_number(&json, "speedup", p->rows[i].speedup);
+        if (p->reports) {
+            cal_json_integer(&json, "parts", p->reports[i].parts);
+            cal_json_integer(&json, "joins", p->reports[i].joins);
+            cal_json_integer(&json, "height", p->reports[i].height);
+            cal_json_integer(&json, "open_joints", p->reports[i].open_joints);
+            cal_json_number(&json, "operations", p->reports[i].operations);
+        }
         cal_json_close(&json, '}');
     }
     cal_json_close(&json, ']');
@@ -244,7 +286,53 @@ static int save(const plan* p, const cal_joint_tree* tree) {
     return status;
 }
 
+static void print_schedules(const plan* p) {
+    char text[3][32];
+    const int joints = cal_model_joint_count(p->model);
+    printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
+           cal_model_depth(p->model));
+    printf("%-13s %s a joint, %s a message, %s\n\n", "costs",
+           cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
+           cal_duration_text(p->costs.message, text[1], sizeof text[1]), p->measured ? "measured here" : "as given");
+    printf("%10s %8s %8s %8s %8s %12s %14s %10s\n", "processors", "used", "parts", "joins", "height", "operations",
+           "time", "speed-up");
+    for (int i = 0; i < p->count; i++) {
+        const plan_row* r = &p->rows[i];
+        const cal_schedule_report* s = &p->reports[i];
+        if (!is_shown(p, i)) continue;
+        const char* time = cal_duration_text(r->seconds, text[2], sizeof text[2]);
+        printf("%10d %8d %8d %8d %8d %12.0f %*s %10.2f\n", r->processors, r->used, s->parts, s->joins, s->height,
+               s->operations, strstr(time, "µ") ? 15 : 14, time, r->speedup);
+    }
+}
+
+// The schedule of the last number of processors, as a tree.
+static int say_schedules(const plan* p) {
+    const plan_row* last = &p->rows[p->count - 1];
+    char text[16], *tree = NULL;
+    cal_error error = {CAL_OK, ""};
+    const char* schedule = schedule_for(p, last->processors, text, sizeof text);
+    if (p->json) {
+        print_json(p);
+        return CAL_EXIT_DONE;
+    }
+    print_schedules(p);
+    const int length = cal_schedule_print(p->model, schedule, last->processors, &p->costs, NULL, 0, &error);
+    if (length < 0) return cal_complain_error(&error);
+    tree = malloc((size_t)length + 1);
+    if (!tree) return cal_complain(CAL_EXIT_FAILED, "no memory for drawing '%s'", p->model_name);
+    cal_schedule_print(p->model, schedule, last->processors, &p->costs, tree, (size_t)length + 1, &error);
+    printf("\non %d processor%s, %s:\n%s", last->used, last->used == 1 ? "" : "s",
+           cal_duration_text(last->seconds, text, sizeof text), tree);
+    free(tree);
+    return CAL_EXIT_DONE;
+}
+
 static int say(const plan* p) {
+    if (p->reports) {
+        const int said = say_schedules(p);
+        return said == CAL_EXIT_DONE ? cal_finish_output(said) : said;
+    }
     cal_joint_tree tree = {0};
     int status = CAL_EXIT_DONE;
     if ((p->save || p->tree) && !cal_joint_tree_create(p->model, &tree))
@@ -276,9 +364,13 @@ static void print_details(void) {
 }
 
 int cal_command_plan(int argc, char** argv) {
-    plan p = {.processors = "1..16", .lanes = "0"};
+    plan p = {.processors = "1..16", .lanes = "0", .algorithm = "aba"};
     const cal_option table[] = {
         {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
+        {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME", "aba, or assembly, whose schedule is drawn", 0, 0,
+         algorithm_choice},
+        {"schedule", CAL_OPTION_TEXT, &p.schedule, "HOW",
+         "of assembly: auto, serial, balanced, P or even:P [as many parts as processors]", 0, 0, NULL},
         {"compute", CAL_OPTION_TEXT, &p.compute, "TIME", "time per joint, as 0.4ms", 0, 0, NULL},
         {"message", CAL_OPTION_TEXT, &p.message, "TIME", "time per cut edge, as 1.5ms", 0, 0, NULL},
         {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},
@@ -303,6 +395,14 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
     if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
+    const bool assembles = strcmp(p.algorithm, "assembly") == 0;
+    if (p.schedule && !assembles)
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p.schedule);
+    if (assembles && (p.save || p.distribution || p.send))
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --algorithm aba",
+                            p.save           ? "save"
+                            : p.distribution ? "distribution"
+                                             : "send");
     status = read_costs(&p);
     if (status != CAL_EXIT_DONE) return status;
     p.count = cal_processors_parse(p.processors, &p.counts);
@@ -313,11 +413,12 @@ int cal_command_plan(int argc, char** argv) {
             p.processors);
     status = cal_model_from_argument(p.model_name, &p.model);
     if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
-    if (status == CAL_EXIT_DONE) status = distribute(&p);
+    if (status == CAL_EXIT_DONE) status = assembles ? schedule(&p) : distribute(&p);
     if (status == CAL_EXIT_DONE) status = say(&p);
     cal_model_destroy(p.model);
     free(p.counts);
     free(p.rows);
+    free(p.reports);
     free(p.processor_of_joint);
     return status;
 }

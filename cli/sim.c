@@ -51,7 +51,7 @@ void cal_sim_describe_model(const cal_sim_options* options, const cal_model* mod
 
 // Those of the algorithms that can advance a simulation.
 static const char* algorithm_choice(int index) {
-    static const char* const names[] = {"aba", "armstrong", NULL};
+    static const char* const names[] = {"aba", "assembly", "armstrong", NULL};
     return names[index];
 }
 
@@ -73,7 +73,13 @@ static int check(const cal_sim_options* options) {
         if (recorded[i] && strcmp(options->checkpoint, recorded[i]) == 0)
             return cal_complain(CAL_EXIT_MISTAKE, "--checkpoint and --%s both name '%s'; give each its own file",
                                 i == 0 ? "out" : "plot", recorded[i]);
+    if (options->schedule && strcmp(options->algorithm, "assembly") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", options->schedule);
+    if (options->forces && !options->out)
+        return cal_complain(CAL_EXIT_MISTAKE, "--forces adds columns to the file of --out; name one");
     if (options->batch == 0) return CAL_EXIT_DONE;
+    if (strcmp(options->algorithm, "assembly") == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm assembly is for one run; a --batch uses aba");
     if (!cal_solver_is_fixed_step(options->solver))
         return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
                             options->solver);
@@ -85,6 +91,11 @@ static int check(const cal_sim_options* options) {
     if (options->checkpoint || options->resume)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->checkpoint ? "checkpoint" : "resume");
+    if (options->stabilize || options->at || options->project)
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
+                            options->stabilize ? "stabilize"
+                            : options->at      ? "at"
+                                               : "project");
     if (options->placement || (options->machine && strcmp(options->machine, "serial") != 0))
         return cal_complain(CAL_EXIT_MISTAKE,
                             "--%s is for one run; a --batch has a lane for each instance, on one core",
@@ -111,6 +122,8 @@ int cal_command_sim(int argc, char** argv) {
          "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
          algorithm_choice},
+        {"schedule", CAL_OPTION_TEXT, &options.schedule, "HOW",
+         "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
         {"slow-band", CAL_OPTION_COUNT, &options.slow_band, "N",
          "armstrong with rk4 or euler: steps between new rotations", 0, 1e6, NULL},
         {"check", CAL_OPTION_FLAG, &options.check, NULL,
@@ -132,6 +145,14 @@ int cal_command_sim(int argc, char** argv) {
         {"every", CAL_OPTION_NUMBER, &options.every, "S", "simulated seconds between checkpoints", 1e-6, 1e9, NULL},
         {"resume", CAL_OPTION_TEXT, &options.resume, "FILE",
          "continue from a checkpoint, to --time; rows are added to the CSV", 0, 0, NULL},
+        {"stabilize", CAL_OPTION_TEXT, &options.stabilize, "HOW",
+         "how constraints stay closed: projection, baumgarte[:K], literal[:K] (Bicchi's law), none [projection]", 0, 0,
+         NULL},
+        {"project", CAL_OPTION_FLAG, &options.project, NULL, "move a start that is off the constraints onto them", 0, 0,
+         NULL},
+        {"at", CAL_OPTION_TEXT, &options.at, "EVENTS",
+         "T:connect:NAME, T:catch:NAME (an inelastic impact), T:disconnect:NAME, separated by commas", 0, 0, NULL},
+        {"forces", CAL_OPTION_FLAG, &options.forces, NULL, "add what every joint carries to the CSV file", 0, 0, NULL},
         {"json", CAL_OPTION_FLAG, &options.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
     const cal_usage usage = {"sim",

@@ -7,6 +7,7 @@ typedef struct cal_sim_options {
     const char* model_name; // as the user wrote it
     const char* solver;
     const char* algorithm;
+    const char* schedule; // of assembly; NULL: its own choice
     const char* machine; // NULL: serial, or what a placement wants
     const char* lanes;
     const char* placement;
@@ -14,9 +15,11 @@ typedef struct cal_sim_options {
     const char* plot;
     const char* checkpoint;
     const char* resume;
+    const char* stabilize; // NULL: the library's own choice
+    const char* at;        // timed events; NULL: none
     double time, tol, step, fps, spread, every;
     int64_t batch, slow_band;
-    bool check, json;
+    bool check, project, forces, json;
 } cal_sim_options;
 
 // Many instances at once, `--batch`.

@@ -15,6 +15,7 @@
 #include "plot.h"
 #include "progress.h"
 #include "sim.h"
+#include "sim_constraints.h"
 
 enum { KINETIC, POTENTIAL, TOTAL, ENERGY_COUNT };
 
@@ -25,6 +26,7 @@ typedef struct run {
     cal_machine* machine;
     cal_placement placement;
     cal_sim* sim;
+    cal_events events;
     cal_csv* csv;
     FILE* plot_file;
     double* history; // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
@@ -45,6 +47,7 @@ static void release(run* r) {
     cal_machine_destroy(r->machine);
     cal_placement_free(&r->placement);
     free(r->history);
+    cal_events_free(&r->events);
 }
 
 static int open_machine(run* r) {
@@ -76,16 +79,29 @@ static int resume(run* r) {
     return CAL_EXIT_DONE;
 }
 
+// Events at the very start, and a start that the constraints allow.
+static int close_start(run* r) {
+    cal_error error = {CAL_OK, ""};
+    int status = cal_events_apply(&r->events, r->sim);
+    if (status != CAL_EXIT_DONE) return status;
+    if (r->options->project) error.status = cal_sim_project(r->sim, &error);
+    if (error.status != CAL_OK) return cal_complain(CAL_EXIT_MISTAKE, "%s", error.text);
+    if (r->options->stabilize && strncmp(r->options->stabilize, "projection", 10) != 0)
+        cal_sim_warn_violation(r->sim, r->model);
+    return CAL_EXIT_DONE;
+}
+
 static int open_csv(run* r) {
     const cal_sim_options* options = r->options;
     cal_error error = {CAL_OK, ""};
+    const unsigned columns = options->forces ? CAL_CSV_FORCES : 0;
     r->continues = options->resume && access(options->out, F_OK) == 0;
     if (r->continues) {
         // At the end of the run there is a row whether the frame rate divides the time or not.
         double last = r->from < options->time ? (double)last_tick(r->from, options->fps) / options->fps : r->from;
-        error.status = cal_csv_resume(options->out, r->model, last, &r->csv, &error);
+        error.status = cal_csv_resume_with(options->out, r->model, columns, last, &r->csv, &error);
     } else
-        error.status = cal_csv_create(options->out, r->model, &r->csv, &error);
+        error.status = cal_csv_create_with(options->out, r->model, columns, &r->csv, &error);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
@@ -97,6 +113,7 @@ static int prepare(run* r) {
     cal_sim_def def = cal_default_sim_def();
     def.solver = options->solver;
     def.algorithm = options->algorithm;
+    def.schedule = options->schedule;
     def.machine = r->machine;
     def.processor_of_joint = r->placement.processor_of_joint;
     def.relative = options->tol;
@@ -107,9 +124,15 @@ static int prepare(run* r) {
         else
             def.largest_step = options->step;
     }
+    status = cal_sim_read_stabilize(options->stabilize, &def);
+    if (status == CAL_EXIT_DONE) status = cal_events_read(options->at, r->model, &r->events);
+    if (status != CAL_EXIT_DONE) return status;
     error.status = cal_sim_create(r->model, &def, &r->sim, &error);
     if (error.status != CAL_OK) return cal_complain_error(&error);
-    if (options->resume) status = resume(r);
+    if (options->resume)
+        status = resume(r);
+    else if (cal_model_constraint_count(r->model) > 0)
+        status = close_start(r);
     if (status == CAL_EXIT_DONE && options->out && cal_is_first_rank()) status = open_csv(r);
     if (status != CAL_EXIT_DONE) return status;
     if (options->plot && cal_is_first_rank()) {
@@ -182,6 +205,7 @@ static int simulate(run* r) {
     const double rate = 1 / options->every; // of checkpoints
     int64_t frame = last_tick(r->from, options->fps) + 1, checkpoint = last_tick(r->from, rate) + 1;
     r->saved = -1;
+    if (options->resume) cal_events_skip(&r->events, r->from);
     int status = cal_ranks_agree(record_frame(r));
     r->interrupted = cal_ranks_agree(cal_interrupted());
     cal_progress progress = cal_progress_start("simulating");
@@ -189,16 +213,19 @@ static int simulate(run* r) {
         // The last frame is at the end even when the frame rate does not divide the time.
         double next = (double)frame / options->fps;
         if (next > options->time * (1 - 1e-12)) next = options->time;
-        const double due = options->checkpoint ? (double)checkpoint / rate : INFINITY, time = fmin(next, due);
+        const double due = options->checkpoint ? (double)checkpoint / rate : INFINITY;
+        const double time = fmin(fmin(next, due), cal_events_due(&r->events));
         cal_error error = {CAL_OK, ""};
         double started = cal_wall_seconds();
         error.status = cal_sim_advance(r->sim, time, &error);
         r->wall += cal_wall_seconds() - started;
         if (error.status == CAL_OK) {
-            if (time == next) status = record_frame(r), frame++;
+            status = cal_events_apply(&r->events, r->sim);
+            if (time == next && status == CAL_EXIT_DONE) status = record_frame(r), frame++;
         } else {
             cal_progress_end(&progress);
-            status = cal_complain(CAL_EXIT_FAILED, "%s", error.text[0] ? error.text : cal_status_text(error.status));
+            const int exit_status = error.status == CAL_BAD_ARGUMENT ? CAL_EXIT_MISTAKE : CAL_EXIT_FAILED;
+            status = cal_complain(exit_status, "%s", error.text[0] ? error.text : cal_status_text(error.status));
         }
         cal_progress_show(&progress, time / options->time);
         status = cal_ranks_agree(status);
@@ -265,6 +292,7 @@ static void print_json(const run* r, const cal_sim_report* report) {
     cal_json_number(&json, "energy_end", r->energy_end);
     cal_json_number(&json, "energy_drift", energy_drift(r));
     if (options->check) cal_json_number(&json, "misfit", r->misfit);
+    if (cal_model_constraint_count(r->model) > 0) cal_sim_json_constraints(&json, r->sim);
     cal_json_hash(&json, "state_hash", cal_sim_hash(r->sim));
     cal_json_boolean(&json, "interrupted", r->interrupted);
     cal_json_close(&json, '}');
@@ -293,6 +321,7 @@ static void print_summary(const run* r, const cal_sim_report* report) {
     printf("%-13s %.6g J at the start, %.6g J at the end\n", "energy", r->energy_start, r->energy_end);
     printf("%-13s %.2e of the largest kinetic energy, %.4g J\n", "energy drift", energy_drift(r), r->kinetic_largest);
     if (options->check) printf("%-13s equations of motion hold to %.1e of their terms\n", "check", r->misfit);
+    if (cal_model_constraint_count(r->model) > 0) cal_sim_print_constraints(r->sim);
     printf("%-13s %016llx\n", "state hash", (unsigned long long)cal_sim_hash(r->sim));
     if (options->out) printf("%-13s %s, %zu frames\n", "written", options->out, row_count(r));
     if (options->plot) printf("%-13s %s\n", options->out ? "" : "written", options->plot);

@@ -324,12 +324,18 @@ double cal_machine_virtual_time(const cal_machine* machine);
 /// Measures what joints of this model and exchanges between processors cost on this machine.
 cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal_costs* out, cal_error* error);
 
-/// The algorithms: "aba" (forward dynamics), "armstrong" (the same for ball and free joints, Armstrong's equations), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
+/// The algorithms: "aba" (forward dynamics), "armstrong" (the same for ball and free joints, Armstrong's equations), "assembly"
+/// (the same by assembling and disassembling chains, parallel in time that grows with the logarithm of their length), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
 /// "kinematics" (poses), "energy" (energy and momentum). NULL past the last one.
 const char* cal_algorithm_name(int index);
 /// Plans an algorithm for a model; both and the machine must outlive the plan.
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
                            cal_error* error);
+/// The same with a schedule for "assembly", which says what is assembled in parallel: "auto", "serial", "balanced", or a number
+/// of processors; NULL: "auto". The result's bits depend on the schedule, and not on the machine. processor_of_joint may be NULL.
+cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorithm, const char* schedule,
+                                     cal_machine* machine, const int32_t* processor_of_joint, cal_plan** out,
+                                     cal_error* error);
 /// The same with a processor chosen for each joint, 0 … cal_machine_processors - 1, with no restriction.
 cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
                                   const int32_t* processor_of_joint, cal_plan** out, cal_error* error);
@@ -339,6 +345,26 @@ void cal_plan_destroy(cal_plan* plan);         ///< NULL is allowed; states made
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
 /// Runs the algorithm once on a state made with this plan.
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error);
+
+/// What a schedule of "assembly" comes to.
+enum { CAL_SCHEDULE_SHOWN = 64 };
+typedef struct cal_schedule_report {
+    int parts, joins;              ///< parts that are assembled joint by joint; joins between them
+    int height;                    ///< joins on the longest path
+    int open_joints;               ///< the most that any subchain has
+    int processors;                ///< that have parts
+    double operations;             ///< of an evaluation, on all processors together
+    double join_operations;        ///< of them, those of the joins
+    double seconds;                ///< predicted, from the costs
+    int links[CAL_SCHEDULE_SHOWN]; ///< joints of the first parts, from the ground on
+} cal_schedule_report;
+/// Predicts an evaluation of "assembly" with a schedule (as for cal_plan_create_scheduled; also "even:P", parts of equal numbers
+/// of joints instead of equal work) on so many processors.
+cal_status cal_schedule_predict(const cal_model* model, const char* schedule, int processors, const cal_costs* costs,
+                                cal_schedule_report* out, cal_error* error);
+/// Writes the schedule as a tree of joins; returns the length it needs, as snprintf, or -1 with an error.
+int cal_schedule_print(const cal_model* model, const char* schedule, int processors, const cal_costs* costs, char* text,
+                       size_t capacity, cal_error* error);
 
 /// What can be read from and written to a state, in the user's order.
 typedef enum cal_field {
@@ -368,6 +394,9 @@ void cal_state_set_time(cal_state* state, double time);
 cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
                           const double point[3]);
 void cal_state_release(cal_state* state); ///< forgets all pushes
+/// Makes executions of "assembly" keep the constraints of its model (those that are not inactive), with φ̈ = −error φ − speed φ̇
+/// for what is open. #CAL_NOT_AVAILABLE for other algorithms, and for models with more rows than assembly closes at once.
+cal_status cal_state_hold(cal_state* state, double error, double speed);
 /// 64 bits over the bits of time, q and v; equal for equal states, whatever the machine and its lanes.
 uint64_t cal_state_hash(const cal_state* state);
 
@@ -396,9 +425,11 @@ typedef void cal_force_callback(cal_force_context* context, void* user);
 
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
-    const char* solver;    ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
-    const char* algorithm; ///< "aba", or "armstrong" for models of ball and free joints
-    cal_machine* machine;  ///< NULL: one core with its best lanes, owned by the simulation
+    const char* solver; ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
+    const char*
+        algorithm; ///< "aba"; "assembly", whose parts are parallel on long chains too; "armstrong" for models of ball and free joints
+    const char* schedule;              ///< of "assembly", as for cal_plan_create_scheduled; copied; NULL: "auto"
+    cal_machine* machine;              ///< NULL: one core with its best lanes, owned by the simulation
     const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
     double relative;                   ///< relative error tolerance, 1e-4
     double absolute;                   ///< absolute error tolerance; 0: the same number as relative
@@ -410,6 +441,10 @@ typedef struct cal_sim_def {
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
+    const char*
+        stabilize; ///< how constraints stay closed: "projection" (of every step, by mass), "baumgarte" (critically
+                   ///< damped, both poles at -gain), "literal" (Bicchi's law: K_p = gain, K_v = 2 gain) or "none"
+    double gain;   ///< of "baumgarte" and "literal", 1/s; 20
     uint32_t cookie;
 } cal_sim_def;
 cal_sim_def cal_default_sim_def(void);
@@ -450,12 +485,55 @@ cal_status cal_sim_restart(cal_sim* sim);
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
 /// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
+/// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
+/// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
+cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
 /// Puts the accelerations of the simulation's algorithm at cal_sim_time into every link's equations of motion (Armstrong's
 /// fastband_check): the largest misfit relative to the terms of its equation (1e-15 is rounding), and the body where it is.
 /// For models of ball and free joints; CAL_BAD_MODEL for others.
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body);
 uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
+
+// Constraints. Every solver, algorithm and machine holds them. A simulation with "projection" begins only where they hold.
+
+/// How a constraint may come to hold.
+typedef enum cal_connection {
+    CAL_CONNECT_SMOOTH,   ///< without an impact: what the constraint stops must be at rest already
+    CAL_CONNECT_INELASTIC ///< velocities jump to the nearest, by mass, that all constraints allow: an inelastic impact
+} cal_connection;
+/// The largest gap, or speed, that counts as none when constraints are connected or a simulation begins; m, rad, m/s, rad/s.
+#define CAL_CONNECT_TOLERANCE 1e-6
+
+/// What constraints do at cal_sim_time, and did so far.
+typedef struct cal_constraint_report {
+    int rows;            ///< of the constraints that hold
+    int rank;            ///< rows that are independent; the others repeat them, and forces are not unique
+    double error, speed; ///< largest |error| of a position, and speed, of a row: m, rad, m/s, rad/s
+    int error_of;        ///< the constraint that has the largest error, CAL_NONE where there are none
+    double error_max;    ///< largest error after any step so far
+    double error_rms;    ///< root of the mean square of the rows' errors over all steps so far
+} cal_constraint_report;
+
+/// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT
+/// says how large it is, and changes nothing. One that holds already is CAL_OK.
+cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error);
+/// Lets go of a constraint; restarts the solver. One that does not hold is CAL_OK.
+cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error);
+bool cal_sim_connected(const cal_sim* sim, int constraint);
+/// Moves q to where the constraints hold and v to what they allow, each the nearest by mass, and restarts the solver.
+/// CAL_NOT_CONVERGED names the constraint that stays open, and changes nothing: constraints contradict each other, or the
+/// start is too far off.
+cal_status cal_sim_project(cal_sim* sim, cal_error* error);
+cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out);
+/// What a constraint does at cal_sim_time. rows: the multiplier of each of its rows (cal_constraint_rows): forces along, and
+/// moments about, a's axes for loop joints; wrench: force and torque on body b at frame b's origin, world's axes (zero for
+/// couplings, whose force is rows[0] on joint[0]). Either may be NULL. Where rows are redundant, of all forces that give
+/// the motion these are the smallest. Zero for a constraint that does not hold.
+cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows, double wrench[6]);
+/// The largest gain with which a stabilisation is stable at a solver's fixed step; infinite for the others. An unknown name
+/// is 0.
+double cal_stabilize_limit(const char* stabilize, const char* solver, double step);
 
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
 /// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be

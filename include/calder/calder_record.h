@@ -21,6 +21,15 @@ cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** ou
 /// Continues a table of the same model after its row of a time: keeps the rows up to that one, cuts off what follows, and
 /// writes on from there. #CAL_BAD_ARGUMENT, with the file untouched, when it is not there, has another header or no such row.
 cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error);
+/// What a table has beside its joints' numbers and energies.
+enum {
+    CAL_CSV_FORCES = 1 ///< after each joint's velocities .fx .fy .fz .mx .my .mz: cal_sim_joint_forces
+};
+/// The same with further columns, a sum of CAL_CSV_…
+cal_status cal_csv_create_with(const char* path, const cal_model* model, unsigned columns, cal_csv** out,
+                               cal_error* error);
+cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigned columns, double time, cal_csv** out,
+                               cal_error* error);
 /// Writes the state of a simulation of the same model at cal_sim_time as one row, and its energies.
 /// #CAL_BAD_ARGUMENT when the file no longer takes data, for instance because the disk is full.
 cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error);

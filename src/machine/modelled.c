@@ -30,7 +30,11 @@ static cal_status attach(cal_machine* base, cal_plan* plan, cal_error* error) {
             for (int i = first; i < first + count; i++)
                 if (layout->block_nodes[i] >= 0) owner[layout->block_nodes[i] % model->node_count] = column->owner;
         }
-        status = cal_price_owners(model, owner, &base->costs, base->processors, &own->seconds, NULL, error);
+        if (cal_plan_joins(plan))
+            own->seconds = cal_schedule_price(
+                plan->schedule, cal_schedule_operation(plan->schedule, base->costs.compute), base->costs.message);
+        else
+            status = cal_price_owners(model, owner, &base->costs, base->processors, &own->seconds, NULL, error);
         own->seconds *= layout->copies;
     } else {
         status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing a plan of %d joints", model->joint_count);

@@ -17,9 +17,15 @@ cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepar
         return CAL_OK;
     }
     const cal_pass *down, *up;
-    for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);)
-        cal_walk(plan, context, 0, down, up, i == 2 && context->solver && !prepared, NULL);
-    return CAL_OK;
+    cal_status status = CAL_OK;
+    for (int i = plan->first_pass; status == CAL_OK && cal_next_walk(plan->program, context, &i, &down, &up);) {
+        cal_walk(plan, context, 0, down, up, i == plan->first_pass + 2 && context->solver && !prepared, NULL);
+        for (int round = 0;
+             cal_plan_joins(plan) && i < plan->program->pass_count && round < CAL_JOIN_ROUNDS && status == CAL_OK;
+             round++)
+            status = plan->program->join(context, i - 2, round, 0);
+    }
+    return status;
 }
 
 static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {

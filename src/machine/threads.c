@@ -53,8 +53,10 @@ typedef struct threads_machine {
     const cal_plan* plan;
     cal_state* state;
     bool prepared;
+    cal_status status;             // of joins
     cal_column_function* function; // instead of the plan's program, for every column
     void* argument;
+    _Alignas(CACHE_LINE) atomic_uint arrived; // workers at the barriers of this job
     _Alignas(CACHE_LINE) atomic_uint job;
     _Alignas(CACHE_LINE) atomic_int sleepers;
     atomic_bool stops, busy;
@@ -113,7 +115,25 @@ static void post_up(cal_exchange* exchange, int column) {
     atomic_store_explicit(&e->signals[column].up, e->walk, memory_order_release);
 }
 
-static void run_part(const threads_machine* machine, int processor) {
+// Waits until all workers with a part have come here; `barriers` counts those that this worker has passed in this job.
+static void meet(threads_machine* machine, unsigned* barriers) {
+    const unsigned all = ++*barriers * (unsigned)machine->plan->used;
+    atomic_fetch_add_explicit(&machine->arrived, 1, memory_order_acq_rel);
+    for (int spins = 0; atomic_load_explicit(&machine->arrived, memory_order_acquire) < all; spins++)
+        if (spins >= machine->patience) sched_yield();
+}
+
+// What is done between walks: all have finished a round before the next one begins.
+static void join(threads_machine* machine, int processor, int first, unsigned* barriers) {
+    for (int round = 0; round < CAL_JOIN_ROUNDS; round++) {
+        meet(machine, barriers);
+        const cal_status status = machine->plan->program->join(&machine->state->context, first, round, processor);
+        if (status != CAL_OK) machine->status = status; // the first processor alone can fail
+    }
+    meet(machine, barriers);
+}
+
+static void run_part(threads_machine* machine, int processor) {
     const cal_plan* plan = machine->plan;
     if (machine->function) {
         for (int i = 0; i < plan->layout->column_count; i++)
@@ -129,12 +149,16 @@ static void run_part(const threads_machine* machine, int processor) {
                                 .scratch = context->scratch,
                                 .walk = machine->state->walk};
     const cal_pass *down, *up;
-    for (int i = 0; cal_next_walk(plan->program, context, &i, &down, &up);) {
+    unsigned barriers = 0;
+    if (processor >= plan->used) return;
+    for (int i = plan->first_pass; cal_next_walk(plan->program, context, &i, &down, &up);) {
         exchange.walk++;
         // What swept programs leave for each other is not packed in slots.
         exchange.crosses_down = down && plan->program->walked ? down->crosses : 0;
         exchange.crosses = up && plan->program->walked ? up->crosses : 0;
-        cal_walk(plan, context, processor, down, up, i == 2 && context->solver && !machine->prepared, &exchange.base);
+        cal_walk(plan, context, processor, down, up, i == plan->first_pass + 2 && context->solver && !machine->prepared,
+                 &exchange.base);
+        if (cal_plan_joins(plan) && i < plan->program->pass_count) join(machine, processor, i - 2, &barriers);
     }
 }
 
@@ -198,12 +222,15 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     machine->state = state;
     machine->prepared = prepared;
     machine->function = NULL;
+    machine->status = CAL_OK;
+    atomic_store(&machine->arrived, 0);
     run_job(machine, plan->used);
     const cal_pass *down, *up;
-    for (int i = 0; cal_next_walk(plan->program, &state->context, &i, &down, &up);) state->walk++;
+    for (int i = plan->first_pass; cal_next_walk(plan->program, &state->context, &i, &down, &up);) state->walk++;
     if (plan->program->finish) plan->program->finish(&state->context);
+    const cal_status status = machine->status;
     atomic_store(&machine->busy, false);
-    return CAL_OK;
+    return status;
 }
 
 static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_function* function, void* argument) {

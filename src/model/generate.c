@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GENERATOR_COUNT = 8 };
-static const cal_generator* const generators[GENERATOR_COUNT] = {
-    &cal_generator_mobile,   &cal_generator_chain,  &cal_generator_tree,     &cal_generator_pendulum,
-    &cal_generator_stickman, &cal_generator_figure, &cal_generator_humanoid, &cal_generator_random,
+static const cal_generator* const generators[] = {
+    &cal_generator_mobile,      &cal_generator_chain,    &cal_generator_tree,         &cal_generator_pendulum,
+    &cal_generator_stickman,    &cal_generator_figure,   &cal_generator_humanoid,     &cal_generator_random,
+    &cal_generator_rail,        &cal_generator_cart,     &cal_generator_fivebar,      &cal_generator_fourbar,
+    &cal_generator_slidercrank, &cal_generator_bricard,  &cal_generator_rolling_disk, &cal_generator_ring,
+    &cal_generator_andrews,     &cal_generator_governor,
 };
+enum { GENERATOR_COUNT = sizeof generators / sizeof generators[0] };
 
 const char* cal_generator_name(int index) {
     return index >= 0 && index < GENERATOR_COUNT ? generators[index]->name : NULL;
@@ -37,10 +40,10 @@ static void append(char* list, size_t capacity, const char* name) {
 }
 
 static cal_status fail_generator(piece name, cal_error* error) {
-    char list[160] = "";
+    char list[240] = "";
     for (int i = 0; i < GENERATOR_COUNT; i++) append(list, sizeof list, generators[i]->name);
     return cal_fail(error, CAL_BAD_ARGUMENT, "there is no generator \"%.*s\"; there are %s",
-                    name.length > 60 ? 60 : name.length, name.text, list);
+                    name.length > 30 ? 30 : name.length, name.text, list);
 }
 
 static cal_status fail_key(const cal_generator* generator, piece key, cal_error* error) {

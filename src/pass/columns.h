@@ -43,7 +43,8 @@ LANE_INLINE int step_count(const cal_column* column) {
 // The end of the column above, or of the ground.
 #define parent_end LANE(cal_parent_end)
 LANE_INLINE const double* parent_end(const cal_context* context, const cal_column* column) {
-    return context->scratch + (column->parent < 0 ? 0 : context->layout->columns[column->parent].end_slot);
+    return context->scratch +
+           (column->parent < 0 ? column->base_slot : context->layout->columns[column->parent].end_slot);
 }
 
 // Component i of what the parent's end holds, a lane for each of the column's lanes.
@@ -52,7 +53,7 @@ LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i
 #if CAL_LANES == 1
     return slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
 #else
-    if (column->aligned && column->parent_lanes == CAL_LANES) return slot_load(slot, i);
+    if (column->based || (column->aligned && column->parent_lanes == CAL_LANES)) return slot_load(slot, i);
     lane out;
     for (int l = 0; l < CAL_LANES; l++)
         out[l] = slot[i * column->parent_lanes + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];

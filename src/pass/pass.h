@@ -10,6 +10,8 @@
 //
 //                down(c) → [ for each child column d: … down(d) … up(d), pull(c, d) ] → up(c)
 //
+//   walked and joined   the same over the parts of a cut tree, with joins of parts between the walks (assembly)
+//
 //   swept    each pass runs over all columns, parents first or children first. For programs that are not in a hurry:
 //            width 1, where block = node and a node's children are found with cal_first_child and cal_next_child.
 #pragma once
@@ -45,6 +47,7 @@ typedef struct cal_context {
     double* result;                   // swept programs: energy (2) and momentum (6), or the mass matrix
     const cal_solver_ops* solver_ops; // NULL where no solver rides along
     cal_solver_context* solver;
+    struct cal_assembly* assembly; // of programs that join
 } cal_context;
 
 typedef void cal_kernel(const cal_context* context, int column);
@@ -77,10 +80,16 @@ typedef struct cal_program {
     const cal_pass* passes;
     int pass_count;
     void (*finish)(const cal_context* context); // NULL: nothing; after the last pass, on one core
+    // Programs that join (assembly): what is done between walks, on the elements of the plan's schedule. After the walk that
+    // begins with pass `first`, in CAL_JOIN_ROUNDS rounds; all processors have finished a round before the next one begins.
+    cal_status (*join)(const cal_context* context, int first, int round, int processor);
 } cal_program;
 
-extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_rnea, cal_program_crba,
-    cal_program_kinematics, cal_program_energy;
+// Each its own elements inbound; the first those of several; each its own outbound.
+enum { CAL_JOIN_ROUNDS = 3 };
+
+extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_assembly, cal_program_rnea,
+    cal_program_crba, cal_program_kinematics, cal_program_energy;
 // NULL when there is none of that name.
 const cal_program* cal_find_program(const char* name);
 

@@ -54,7 +54,9 @@ typedef struct cal_column {
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
     int8_t pull_count;
-    bool aligned; // every live lane hangs under its own lane
+    bool aligned;     // every live lane hangs under its own lane
+    bool based;       // on the ground, but each lane with a motion of its own there (schedules)
+    size_t base_slot; // stack position of what a column on the ground reads; 0: the ground's own, at rest
 } cal_column;
 
 // A scalar force on one lane's degree of freedom that is not linear: the rare ones, kept out of the lanes.

@@ -134,7 +134,37 @@ static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_e
     return cal_distribute_balanced(def->model, machine->processors, &machine->costs, *owners, &used, &seconds, error);
 }
 
-cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error) {
+// Programs that join: the schedule, and its forest in the place of the model. Ranks do not share memory: each does all of it.
+static cal_status make_schedule(cal_plan* plan, cal_plan_def* def, int32_t** owners, cal_error* error) {
+    *owners = NULL;
+    cal_status status = cal_schedule_create(def->model, def->schedule, &plan->schedule, error);
+    if (status != CAL_OK) return status;
+    cal_schedule* schedule = plan->schedule;
+    const cal_model* model = def->model;
+    const int processors = def->machine->keep == CAL_KEEP_ALL ? def->machine->processors : 1;
+    plan->first_pass = schedule->port_count > 0 ? 0 : 2;
+    plan->model = def->model = &schedule->forest;
+    if (processors == 1) return CAL_OK;
+    if (def->owners) {
+        for (int n = 0; n < model->node_count; n++) schedule->processor[schedule->place[n]] = def->owners[n];
+        cal_schedule_adopt(schedule);
+    } else if (schedule->part_count > schedule->root_count) {
+        cal_schedule_deal(schedule, processors);
+    } else {
+        status = choose_owners(def, owners, error);
+        if (status != CAL_OK) return status;
+        memcpy(schedule->processor, *owners, (size_t)model->node_count * sizeof **owners);
+        cal_free(*owners);
+        cal_schedule_adopt(schedule);
+    }
+    *owners = cal_allocate((size_t)model->node_count, sizeof **owners);
+    if (!*owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
+    memcpy(*owners, schedule->processor, (size_t)model->node_count * sizeof **owners);
+    return CAL_OK;
+}
+
+cal_status cal_plan_create_def(const cal_plan_def* given, cal_plan** out, cal_error* error) {
+    cal_plan_def copy = *given, *def = &copy;
     *out = NULL;
     const cal_program* program = def->program;
     cal_plan* plan = cal_allocate(1, sizeof *plan);
@@ -147,16 +177,20 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     plan->variant = program->walked ? def->machine->variant : 0;
     int32_t* owners = NULL;
     cal_status status = def->machine->ops->agree ? def->machine->ops->agree(def->machine, def->model, error) : CAL_OK;
-    if (status == CAL_OK) status = choose_owners(def, &owners, error);
+    if (status == CAL_OK)
+        status = program->join ? make_schedule(plan, def, &owners, error) : choose_owners(def, &owners, error);
+    const bool alone = program->join && def->machine->keep != CAL_KEEP_ALL;
     const cal_layout_def layout = {.model = def->model,
                                    .width = program->walked ? def->machine->lanes : 1,
                                    .copies = def->copies,
-                                   .processors = is_spread(def) ? def->machine->processors : 1,
-                                   .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
+                                   .processors = is_spread(def) && !alone ? def->machine->processors : 1,
+                                   .keep = program->walked && !alone ? def->machine->keep : CAL_KEEP_ALL,
                                    .constants = program->walked,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
+    if (status == CAL_OK && program->join && cal_slots_create(plan->schedule, plan->layout, &plan->slots) != CAL_OK)
+        status = cal_fail(error, CAL_NO_MEMORY, "no memory for the parts of %d joints", def->model->joint_count);
     if (status == CAL_OK && is_spread(def)) {
         for (int i = 0; program->walked && i < plan->layout->column_count; i++) {
             cal_column* column = &plan->layout->columns[i];
@@ -193,14 +227,16 @@ static cal_status translate_owners(const cal_model* model, int processors, const
     return CAL_OK;
 }
 
-cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
-                                  const int32_t* processor_of_joint, cal_plan** out, cal_error* error) {
+cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorithm, const char* schedule,
+                                     cal_machine* machine, const int32_t* processor_of_joint, cal_plan** out,
+                                     cal_error* error) {
     *out = NULL;
     const cal_program* program = cal_find_program(algorithm);
     if (!program)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "there is no algorithm '%s'; there are aba, armstrong, rnea, crba, kinematics, energy",
-                        algorithm ? algorithm : "(null)");
+        return cal_fail(
+            error, CAL_BAD_ARGUMENT,
+            "there is no algorithm '%s'; there are aba, armstrong, assembly, rnea, crba, kinematics, energy",
+            algorithm ? algorithm : "(null)");
     if (program->fields & 1u << CAL_MASS && model->v_count > 20000)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a dense mass matrix is for at most 20000 degrees of freedom, not %d; use aba", model->v_count);
@@ -209,6 +245,12 @@ cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm,
         if (status != CAL_OK) return status;
     }
     cal_plan_def def = {.model = model, .program = program, .machine = machine, .copies = 1};
+    if (!cal_schedule_choose(schedule, &def.schedule))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "schedule '%.40s' is not known; there are auto, serial, balanced, or a number of processors",
+                        schedule ? schedule : "");
+    if (schedule && !program->join)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm %s has no schedule; only assembly has", program->name);
     if (!processor_of_joint) return cal_plan_create_def(&def, out, error);
     int32_t* owners = cal_allocate((size_t)model->node_count, sizeof *owners);
     if (!owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
@@ -217,6 +259,11 @@ cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm,
     if (status == CAL_OK) status = cal_plan_create_def(&def, out, error);
     cal_free(owners);
     return status;
+}
+
+cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
+                                  const int32_t* processor_of_joint, cal_plan** out, cal_error* error) {
+    return cal_plan_create_scheduled(model, algorithm, NULL, machine, processor_of_joint, out, error);
 }
 
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
@@ -232,6 +279,8 @@ void cal_plan_destroy(cal_plan* plan) {
     cal_layout_destroy(plan->layout);
     cal_free(plan->steps);
     cal_free(plan->first_step);
+    cal_slots_destroy(plan->slots);
+    cal_schedule_destroy(plan->schedule);
     cal_free(plan);
 }
 
@@ -313,5 +362,12 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {
     if (state->plan != plan) return cal_fail(error, CAL_BAD_ARGUMENT, "the state was made with another plan");
     const cal_status status = cal_plan_run(plan, state, NULL, NULL, true, NULL);
+    const int loop = cal_state_inconsistent(state);
+    if (status == CAL_BAD_MODEL && loop >= 0) {
+        char name[80];
+        return cal_fail(error, status,
+                        "constraint '%s' cannot be met together with the others: no motion keeps them all",
+                        cal_model_constraint_name(plan->model, loop, name, sizeof name));
+    }
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "%s: %s", plan->program->name, cal_status_text(status));
 }

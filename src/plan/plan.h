@@ -1,6 +1,7 @@
 // The inside of plans and states.
 #pragma once
 #include "pass/pass.h"
+#include "plan/schedule.h"
 #include "solver/solver.h"
 
 // A processor's part of a walk, in three stretches: its shared columns down; its private subtrees, each down and up; its
@@ -37,6 +38,10 @@ struct cal_plan {
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
     struct cal_traffic* traffic; // of machines that send messages
+    // Programs that join: model is the schedule's forest.
+    cal_schedule* schedule;
+    cal_slot_layout* slots;
+    int first_pass; // 2 where nothing was cut: there are no bases to be found
 };
 
 struct cal_state {
@@ -48,6 +53,11 @@ struct cal_state {
     double* wrench;             // context.wrench while something pushes; kept for the next push
 };
 
+// Whether there is something to do between walks.
+static inline bool cal_plan_joins(const cal_plan* plan) {
+    return plan->program->join && plan->schedule->port_count > 0;
+}
+
 // What to plan. owners: a processor for each node, or NULL: the machine's own choice.
 typedef struct cal_plan_def {
     const cal_model* model;
@@ -55,6 +65,7 @@ typedef struct cal_plan_def {
     struct cal_machine* machine;
     int copies; // instances side by side (ensembles); else 1
     const int32_t* owners;
+    cal_schedule_choice schedule; // of programs that join
 } cal_plan_def;
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
@@ -89,4 +100,11 @@ cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, vo
 
 // Finds the first node, in the order of the tree, whose y or ydot is not finite; -1 when all are.
 int cal_state_find_not_finite(const cal_state* state, const double* y, const double* ydot);
+// As cal_state_hold, for those constraints that are active (the caller's memory), and a gain for what slips; false when the
+// plan's program does not close loops.
+bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips);
+// A force and a moment about the node's origin, world's axes, from outside.
+cal_status cal_state_push_node(cal_state* state, int node, const double force[3], const double moment[3]);
+// The constraint that the last execution of a program that joins could not meet; CAL_NONE: all were.
+int cal_state_inconsistent(const cal_state* state);
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count);

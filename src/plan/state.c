@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "pass/assembly.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -104,6 +105,67 @@ static size_t result_size(const cal_plan* plan) {
 
 enum { SIGNAL_DOUBLES = 16 }; // of struct cal_signal: two cache lines
 
+// Where a state's arrays for joins are in its block.
+typedef struct assembly_places {
+    size_t own, area, answer, ports, forces, numbers, work;
+} assembly_places;
+
+static assembly_places reserve_assembly(const cal_plan* plan, size_t* total) {
+    const cal_schedule* s = plan->schedule;
+    return (assembly_places){.own = reserve(total, (sizeof(cal_assembly) + 7) / 8),
+                             .area = reserve(total, plan->slots->area_size),
+                             .answer = reserve(total, plan->slots->answer_size),
+                             .ports = reserve(total, 24 * (size_t)s->port_count),
+                             .forces = reserve(total, 6 * (size_t)s->port_count),
+                             .numbers = reserve(total, s->number_count),
+                             .work = reserve(total, (size_t)plan->used * 24 * ((size_t)s->most_columns + 1))};
+}
+
+// The ground below parts that stand on it does not change; other bases are found by the joins.
+static bool begin_assembly(cal_state* state, double* block, const assembly_places* at) {
+    const cal_plan* plan = state->plan;
+    const cal_schedule* s = plan->schedule;
+    cal_assembly* assembly = (cal_assembly*)(block + at->own);
+    *assembly = (cal_assembly){.schedule = s,
+                               .slots = plan->slots,
+                               .area = block + at->area,
+                               .answer = block + at->answer,
+                               .ports = block + at->ports,
+                               .forces = block + at->forces,
+                               .numbers = block + at->numbers,
+                               .work = block + at->work,
+                               .work_size = 24 * ((size_t)s->most_columns + 1),
+                               .inconsistent = CAL_NONE};
+    state->context.assembly = assembly;
+    for (int p = 0; p < s->part_count; p++) {
+        const cal_column* column = &plan->layout->columns[plan->slots->seat[p] / CAL_MAX_LANES];
+        double* base = state->context.scratch + column->base_slot + plan->slots->seat[p] % CAL_MAX_LANES;
+        for (int i = 0; i < 3; i++) {
+            base[4 * i * column->lanes] = 1.0;
+            base[(15 + i) * column->lanes] = -s->model->gravity[i];
+        }
+    }
+    if (!s->loops) return true;
+    assembly->loop_work = cal_loop_work_create(s);
+    return assembly->loop_work != NULL;
+}
+
+bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips) {
+    cal_assembly* assembly = state->context.assembly;
+    if (!assembly || !assembly->loop_work) return false;
+    assembly->loops = (cal_loops){.held = true, .active = active, .error = error, .speed = speed, .slips = slips};
+    return true;
+}
+
+cal_status cal_state_hold(cal_state* state, double error, double speed) {
+    if (!state || !(error >= 0.0 && speed >= 0.0) || !isfinite(error) || !isfinite(speed)) return CAL_BAD_ARGUMENT;
+    return cal_state_hold_active(state, NULL, error, speed, speed) ? CAL_OK : CAL_NOT_AVAILABLE;
+}
+
+int cal_state_inconsistent(const cal_state* state) {
+    return state->context.assembly ? state->context.assembly->inconsistent : CAL_NONE;
+}
+
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     *out = NULL;
     const cal_layout* layout = plan->layout;
@@ -122,6 +184,8 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const size_t workspace = reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
     const size_t result = reserve(&total, result_size(plan));
     const size_t signals = reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * (size_t)layout->column_count : 0);
+    assembly_places places = {0};
+    if (program->join) places = reserve_assembly(plan, &total);
     double* block = cal_allocate(total, sizeof(double));
     if (!block) return CAL_NO_MEMORY;
     cal_state* state = (cal_state*)block;
@@ -140,6 +204,10 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
                                    .result = block + result};
     fill_dead_lanes(layout, state->context.y);
     if (program->walked) fill_ground(model, state->context.scratch);
+    if (program->join && !begin_assembly(state, block, &places)) {
+        cal_state_destroy(state);
+        return CAL_NO_MEMORY;
+    }
     for (int copy = 0; copy < layout->copies; copy++) {
         cal_layout_scatter(layout, copy, model->initial_q, model->initial_v, state->context.y);
         for (int i = 0; i < model->actuator_count; i++)
@@ -151,6 +219,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
 
 void cal_state_destroy(cal_state* state) {
     if (!state) return;
+    if (state->context.assembly) cal_loop_work_destroy(state->context.assembly->loop_work);
     cal_free(state->wrench);
     cal_free(state);
 }
@@ -252,6 +321,30 @@ static double* find_wrench(const cal_state* state, int node) {
     return state->wrench + (size_t)low * 15 * (size_t)layout->width + (position - layout->block_v[low]);
 }
 
+// Memory for what pushes, which a state without pushes does not have.
+static cal_status begin_pushing(cal_state* state) {
+    const cal_layout* layout = state->plan->layout;
+    if (!state->wrench) {
+        state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
+        if (!state->wrench) return CAL_NO_MEMORY;
+    }
+    state->context.wrench = state->wrench;
+    return CAL_OK;
+}
+
+cal_status cal_state_push_node(cal_state* state, int node, const double force[3], const double moment[3]) {
+    const cal_layout* layout = state->plan->layout;
+    if (layout->tau_position[state->plan->model->nodes[node].first_v] < 0) return CAL_OK; // another process's body
+    const cal_status status = begin_pushing(state);
+    if (status != CAL_OK) return status;
+    double* out = find_wrench(state, node);
+    for (int i = 0; i < 3; i++) {
+        out[i * layout->width] += force[i];
+        out[(3 + i) * layout->width] += moment[i];
+    }
+    return CAL_OK;
+}
+
 cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
                           const double point[3]) {
     const cal_model* model = state->plan->model;
@@ -263,11 +356,8 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
     const cal_mount* mount = &model->mounts[body];
     if (mount->node < 0) return CAL_OK;                                             // the ground does not move
     if (layout->tau_position[model->nodes[mount->node].first_v] < 0) return CAL_OK; // another process's body
-    if (!state->wrench) {
-        state->wrench = cal_allocate((size_t)layout->block_count * 15 * (size_t)layout->width, sizeof(double));
-        if (!state->wrench) return CAL_NO_MEMORY;
-    }
-    state->context.wrench = state->wrench;
+    const cal_status status = begin_pushing(state);
+    if (status != CAL_OK) return status;
     double* out = find_wrench(state, mount->node);
     double arm[3];
     cal_rotate3(mount->rotation, point, arm);

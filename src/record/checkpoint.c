@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD = CAL_WORD, TEXT = 16 };
+enum { WORD = CAL_WORD, TEXT = 32 };
 
 // Only words, so that it can be moved as it is; texts are padded with zeros.
 typedef struct identity {
@@ -68,7 +68,8 @@ static identity identify(const cal_sim* sim) {
                     .control_size = sim->ops ? (int64_t)sim->ops->control_size : 0};
     snprintf(own.version, TEXT, "%s", cal_version());
     snprintf(own.solver, TEXT, "%s", sim->ops ? sim->ops->name : "bdf");
-    snprintf(own.algorithm, TEXT, "%s", sim->plan->program->name);
+    // Another schedule is another order of sums.
+    snprintf(own.algorithm, TEXT, "%s%s%s", sim->plan->program->name, sim->schedule[0] ? " " : "", sim->schedule);
     return own;
 }
 

@@ -16,6 +16,8 @@ struct cal_csv {
     FILE* file;
     const cal_model* model;
     char* path;
+    unsigned columns; // CAL_CSV_…
+    double* forces;   // of all joints; NULL: not written
 };
 
 // Names of a joint's numbers after the joint's own: positions, then velocities.
@@ -23,6 +25,8 @@ static const char* const one_degree_components[] = {"q", "v", NULL};
 static const char* const ball_components[] = {"qw", "qx", "qy", "qz", "wx", "wy", "wz", NULL};
 static const char* const free_components[] = {"x",  "y",  "z",  "qw", "qx", "qy", "qz",
                                               "vx", "vy", "vz", "wx", "wy", "wz", NULL};
+
+static const char* const force_components[] = {"fx", "fy", "fz", "mx", "my", "mz", NULL};
 
 static const char* const* component_names(cal_joint_kind kind) {
     return kind == CAL_BALL ? ball_components : kind == CAL_FREE ? free_components : one_degree_components;
@@ -60,17 +64,22 @@ static void write_quoted(FILE* file, const char* name, const char* component) {
     fprintf(file, ".%s%s", component, quoted ? "\"" : "");
 }
 
-static void write_header(FILE* file, const cal_model* model) {
+static void write_names(FILE* file, const char* name, const char* const* component) {
+    for (; *component; component++) {
+        fputc(',', file);
+        write_quoted(file, name, *component);
+    }
+}
+
+static void write_header(FILE* file, const cal_model* model, unsigned columns) {
     char text[64];
     fputs("time", file);
     for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
         cal_joint_def def;
         cal_model_joint(model, joint, &def, NULL, NULL, NULL);
         const char* name = def.name ? def.name : cal_model_joint_name(model, joint, text, sizeof text);
-        for (const char* const* component = component_names(def.kind); *component; component++) {
-            fputc(',', file);
-            write_quoted(file, name, *component);
-        }
+        write_names(file, name, component_names(def.kind));
+        if (columns & CAL_CSV_FORCES) write_names(file, name, force_components);
     }
     fputs(",energy_kinetic,energy_potential\n", file);
 }
@@ -89,16 +98,19 @@ static cal_status fail_with_errno(cal_error* error, const char* path) {
 }
 
 // A recorder without a file yet.
-static cal_status begin(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
+static cal_status begin(const char* path, const cal_model* model, unsigned columns, cal_csv** out, cal_error* error) {
     cal_csv* csv = cal_allocate(1, sizeof *csv);
     char* copy = cal_copy_text(path);
+    double* forces = NULL;
+    if (columns & CAL_CSV_FORCES) forces = cal_allocate(6 * (size_t)cal_model_joint_count(model), sizeof *forces);
     *out = NULL;
-    if (!csv || !copy) {
+    if (!csv || !copy || (columns & CAL_CSV_FORCES && !forces)) {
         cal_free(csv);
         cal_free(copy);
+        cal_free(forces);
         return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     }
-    *csv = (cal_csv){NULL, model, copy};
+    *csv = (cal_csv){NULL, model, copy, columns, forces};
     *out = csv;
     return CAL_OK;
 }
@@ -109,6 +121,7 @@ static cal_status end(cal_csv* csv, cal_status status, cal_csv** out) {
     if (status == CAL_OK || !csv) return status;
     if (csv->file) fclose(csv->file);
     cal_free(csv->path);
+    cal_free(csv->forces);
     cal_free(csv);
     return status;
 }
@@ -120,13 +133,14 @@ static bool open_file(cal_csv* csv, const char* mode) {
     return csv->file != NULL;
 }
 
-cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
+cal_status cal_csv_create_with(const char* path, const cal_model* model, unsigned columns, cal_csv** out,
+                               cal_error* error) {
     cal_csv* csv;
-    cal_status status = begin(path, model, &csv, error);
+    cal_status status = begin(path, model, columns, &csv, error);
     if (status != CAL_OK) return end(csv, status, out);
     bool good = open_file(csv, "w");
     if (good) {
-        write_header(csv->file, model);
+        write_header(csv->file, model, columns);
         good = fflush(csv->file) == 0;
     }
     return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
@@ -138,7 +152,7 @@ static cal_status skip_header(cal_csv* csv, bool* fits) {
     size_t size = 0;
     FILE* memory = open_memstream(&header, &size);
     if (!memory) return CAL_NO_MEMORY;
-    write_header(memory, csv->model);
+    write_header(memory, csv->model, csv->columns);
     if (fclose(memory) != 0) {
         free(header);
         return CAL_NO_MEMORY;
@@ -165,10 +179,11 @@ static bool skip_rows(cal_csv* csv, double time) {
     return false;
 }
 
-cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error) {
+cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigned columns, double time, cal_csv** out,
+                               cal_error* error) {
     cal_csv* csv;
     bool fits = false;
-    cal_status status = begin(path, model, &csv, error);
+    cal_status status = begin(path, model, columns, &csv, error);
     if (status != CAL_OK) return end(csv, status, out);
     if (!open_file(csv, "r+")) return end(csv, fail_with_errno(error, path), out);
     status = skip_header(csv, &fits);
@@ -187,10 +202,20 @@ cal_status cal_csv_resume(const char* path, const cal_model* model, double time,
     return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
 }
 
+cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
+    return cal_csv_create_with(path, model, 0, out, error);
+}
+
+cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error) {
+    return cal_csv_resume_with(path, model, 0, time, out, error);
+}
+
 cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
     double energy[2];
     cal_status status = cal_sim_energy(sim, &energy[0], &energy[1]);
     if (status != CAL_OK) return cal_fail(error, status, "the energy of a row of '%s' failed", csv->path);
+    if (csv->forces) status = cal_sim_joint_forces(sim, csv->forces);
+    if (status != CAL_OK) return cal_fail(error, status, "the forces of a row of '%s' failed", csv->path);
     char text[CAL_NUMBER_CAPACITY];
     errno = 0;
     fputs(cal_number_text(cal_sim_time(sim), text), csv->file);
@@ -200,6 +225,7 @@ cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
         cal_model_joint(csv->model, joint, &def, NULL, &first_q, &first_v);
         write_numbers(csv->file, cal_sim_q(sim) + first_q, cal_joint_q_count(def.kind));
         write_numbers(csv->file, cal_sim_v(sim) + first_v, cal_joint_v_count(def.kind));
+        if (csv->forces) write_numbers(csv->file, csv->forces + 6 * (size_t)joint, 6);
     }
     write_numbers(csv->file, energy, 2);
     fputc('\n', csv->file);
@@ -221,6 +247,7 @@ cal_status cal_csv_close(cal_csv* csv, cal_error* error) {
     cal_status status = failed ? fail_with_errno(error, csv->path) : CAL_OK;
     if (fclose(csv->file) != 0 && !failed) status = fail_with_errno(error, csv->path);
     cal_free(csv->path);
+    cal_free(csv->forces);
     cal_free(csv);
     return status;
 }

@@ -30,6 +30,7 @@ struct cal_bdf {
     const cal_plan* plan;
     cal_solver_settings settings;
     cal_bdf_function* function;
+    cal_bdf_projection* projection; // NULL: no constraints
     void* user;
     cal_status status; // of the last evaluation
     bool fresh;        // no step since the last start
@@ -122,8 +123,17 @@ static int project(realtype time, N_Vector y, N_Vector correction, realtype tole
                          error ? cal_bdf_vector_numbers(error) : NULL};
     double without_length = 0.0;
     cal_solver_context context = {.vectors = vectors};
-    cal_bdf_space_sum(&((cal_bdf*)user)->space, project_block, &context, 1, 0, &without_length);
-    return without_length == 0.0 ? 0 : 1;
+    cal_bdf* bdf = user;
+    cal_bdf_space_sum(&bdf->space, project_block, &context, 1, 0, &without_length);
+    if (without_length != 0.0) return 1;
+    if (!bdf->projection) return 0;
+    const size_t count = bdf->plan->layout->y_size;
+    const double* all = vectors[PROJECT_Y];
+    double* changes = vectors[PROJECT_CORRECTION];
+    for (size_t i = 0; i < count; i++) changes[i] += all[i];
+    const cal_status status = bdf->projection(bdf->user, changes);
+    for (size_t i = 0; i < count; i++) changes[i] -= all[i];
+    return status == CAL_OK ? 0 : 1;
 }
 
 static bool has_quaternions(const cal_model* model) {
@@ -229,6 +239,11 @@ cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solv
     return CAL_OK;
 }
 
+void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection) {
+    bdf->projection = projection;
+    (void)CVodeSetProjFn(bdf->memory, project);
+}
+
 void cal_bdf_destroy(cal_bdf* bdf) {
     if (!bdf) return;
     if (bdf->memory) CVodeFree(&bdf->memory);
@@ -298,6 +313,8 @@ cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solv
 }
 
 void cal_bdf_destroy(cal_bdf* bdf) { (void)bdf; }
+
+void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection) { (void)bdf, (void)projection; }
 
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v) {
     (void)bdf, (void)time, (void)q, (void)v;

@@ -18,6 +18,7 @@
 #include "machine/machine.h"
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint32_t COOKIE = 0x53494d31;
@@ -25,7 +26,13 @@ static const double HORIZON = 1.0; // a constant, so that a run's bits do not de
 enum { LARGEST_ORDER_GEAR = 12, LARGEST_ORDER_BDF = 5 };
 
 cal_sim_def cal_default_sim_def(void) {
-    return (cal_sim_def){.solver = "gear", .algorithm = "aba", .relative = 1e-4, .step = 1e-3, .cookie = COOKIE};
+    return (cal_sim_def){.solver = "gear",
+                         .algorithm = "aba",
+                         .relative = 1e-4,
+                         .step = 1e-3,
+                         .stabilize = "projection",
+                         .gain = 20.0,
+                         .cookie = COOKIE};
 }
 
 // --- Making one ------------------------------------------------------------------------------------------------------
@@ -94,11 +101,12 @@ static bool allocate_motion(cal_sim* sim) {
     sim->seen_q = cal_allocate(q_count + v_count, sizeof(double));
     sim->tau = cal_allocate(v_count, sizeof(double));
     sim->changed_tau = cal_allocate(v_count, sizeof(double));
+    sim->accelerations = cal_allocate(v_count, sizeof(double));
     sim->control = cal_allocate(actuators, sizeof(double));
     sim->changed_control = cal_allocate(actuators, sizeof(double));
     sim->sample = cal_allocate(sim->plan->layout->y_size, sizeof(double));
-    if (!sim->q || !sim->seen_q || !sim->tau || !sim->changed_tau || !sim->control || !sim->changed_control ||
-        !sim->sample)
+    if (!sim->q || !sim->seen_q || !sim->tau || !sim->changed_tau || !sim->accelerations || !sim->control ||
+        !sim->changed_control || !sim->sample)
         return false;
     sim->v = sim->q + q_count;
     sim->seen_v = sim->seen_q + q_count;
@@ -130,17 +138,16 @@ static bool allocate_solver(cal_sim* sim) {
 static cal_status fill(cal_sim* sim, cal_error* error) {
     const cal_sim_def* def = &sim->def;
     cal_status status = CAL_OK;
-    if (sim->model->constraint_count > 0)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "the model has %d constraints, which are not simulated yet",
-                        sim->model->constraint_count);
     if (!sim->def.machine) {
         status = cal_machine_serial(0, &sim->own_machine, error);
         if (status) return status;
         sim->def.machine = sim->own_machine;
     }
-    status =
-        cal_plan_create_placed(sim->model, def->algorithm, def->machine, def->processor_of_joint, &sim->plan, error);
+    status = cal_plan_create_scheduled(sim->model, def->algorithm, def->schedule, def->machine, def->processor_of_joint,
+                                       &sim->plan, error);
+    if (def->schedule) snprintf(sim->schedule, sizeof sim->schedule, "%s", def->schedule);
     sim->def.processor_of_joint = NULL; // the caller's memory
+    sim->def.schedule = NULL;
     if (status) return status;
     status = cal_state_create(sim->plan, &sim->state);
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
@@ -154,11 +161,15 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
                                           .component_count = components > 0 ? components : 1};
     if (!allocate_motion(sim)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_model_initial(sim->model, sim->q, sim->v, sim->control);
+    status = cal_sim_create_constraints(sim, error);
+    if (status) return status;
     sim->ops = cal_find_solver(def->solver);
     if (sim->ops)
         return allocate_solver(sim) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
     status = cal_bdf_create(sim->plan, sim->state, &sim->settings, bdf_function, sim, &sim->bdf);
-    return status ? cal_fail(error, status, "solver bdf could not be made: %s", cal_status_text(status)) : CAL_OK;
+    if (status) return cal_fail(error, status, "solver bdf could not be made: %s", cal_status_text(status));
+    cal_sim_project_bdf(sim);
+    return CAL_OK;
 }
 
 cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error) {
@@ -191,11 +202,15 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_bdf_destroy(sim->bdf);
     close_observer(&sim->observer);
     close_observer(&sim->checker);
+    close_observer(&sim->holder);
+    close_observer(&sim->carrier);
+    cal_constraints_destroy(sim->constraints);
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);
-    void* arrays[] = {sim->q,      sim->seen_q, sim->tau,   sim->changed_tau, sim->control, sim->changed_control,
-                      sim->pushes, sim->memory, sim->block, sim->vectors,     sim->sample};
+    void* arrays[] = {sim->q,      sim->seen_q,       sim->tau,   sim->changed_tau, sim->control, sim->changed_control,
+                      sim->pushes, sim->memory,       sim->block, sim->vectors,     sim->sample,  sim->raw,
+                      sim->qdd,    sim->accelerations};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(sim);
 }
@@ -208,44 +223,54 @@ static bool all_finite(const double* values, int count) {
 
 // --- Evaluations -----------------------------------------------------------------------------------------------------
 
-static cal_status apply_pushes(cal_sim* sim) {
-    cal_state_release(sim->state);
+cal_status cal_sim_apply_pushes(const cal_sim* sim, cal_state* state) {
+    cal_state_release(state);
     for (int i = 0; i < sim->push_count; i++) {
         const cal_push* p = &sim->pushes[i];
-        const cal_status status = cal_state_push(sim->state, p->body, p->force, p->torque, p->point);
+        const cal_status status = cal_state_push(state, p->body, p->force, p->torque, p->point);
         if (status) return status;
     }
     return CAL_OK;
 }
 
-static cal_status apply_forces(cal_sim* sim, const double* tau, const double* control) {
-    cal_status status = cal_state_set(sim->state, CAL_TAU, tau);
-    if (!status && sim->model->actuator_count > 0) status = cal_state_set(sim->state, CAL_CONTROL, control);
+cal_status cal_sim_apply_forces(const cal_sim* sim, cal_state* state, const double* tau, const double* control) {
+    cal_status status = cal_state_set(state, CAL_TAU, tau);
+    if (!status && sim->model->actuator_count > 0) status = cal_state_set(state, CAL_CONTROL, control);
     return status;
 }
 
 cal_status cal_sim_apply(cal_sim* sim) {
-    const cal_status status = apply_pushes(sim);
-    return status ? status : apply_forces(sim, sim->tau, sim->control);
+    const cal_status status = cal_sim_apply_pushes(sim, sim->state);
+    return status ? status : cal_sim_apply_forces(sim, sim->state, sim->tau, sim->control);
 }
 
-// Asks the user's callback for the forces at the state's y.
-static cal_status call_back(cal_sim* sim) {
-    cal_status status = apply_pushes(sim);
-    if (status) return status;
-    status = cal_plan_gather(sim->plan, sim->state->context.y, sim->seen_q, sim->seen_v);
-    if (status) return status;
+void cal_sim_call_back(cal_sim* sim, cal_state* state, double time, const double* q, const double* v) {
     memcpy(sim->changed_tau, sim->tau, (size_t)sim->model->v_count * sizeof(double));
     memcpy(sim->changed_control, sim->control, (size_t)sim->model->actuator_count * sizeof(double));
     cal_force_context context = {.model = sim->model,
-                                 .time = sim->state->time,
-                                 .q = sim->seen_q,
-                                 .v = sim->seen_v,
+                                 .time = time,
+                                 .q = q,
+                                 .v = v,
                                  .tau = sim->changed_tau,
                                  .control = sim->changed_control,
-                                 .state = sim->state};
+                                 .state = state};
     sim->def.force(&context, sim->def.user);
-    return apply_forces(sim, sim->changed_tau, sim->changed_control);
+}
+
+// Forces that depend on q and v as a whole, at the state's y: the user's callback's, then the constraints'.
+static cal_status apply_motion_forces(cal_sim* sim) {
+    const double *tau = sim->tau, *control = sim->control;
+    cal_status status = cal_plan_gather(sim->plan, sim->state->context.y, sim->seen_q, sim->seen_v);
+    if (status) return status;
+    if (cal_sim_holds(sim)) cal_sim_enter(sim);
+    if (sim->def.force) {
+        status = cal_sim_apply_pushes(sim, sim->state);
+        if (status) return status;
+        cal_sim_call_back(sim, sim->state, sim->state->time, sim->seen_q, sim->seen_v);
+        tau = sim->changed_tau, control = sim->changed_control;
+    }
+    status = cal_sim_apply_forces(sim, sim->state, tau, control);
+    return status || !cal_sim_holds(sim) ? status : cal_sim_hold(sim, tau, control);
 }
 
 static cal_status evaluate(cal_sim* sim, double time, const cal_solver_ops* ops, cal_solver_context* context,
@@ -256,16 +281,16 @@ static cal_status evaluate(cal_sim* sim, double time, const cal_solver_ops* ops,
     sim->report.evaluations++;
     sim->state->time = time;
     sim->interpolates = false;
-    if (sim->def.force) {
-        cal_plan_prepare(sim->plan, sim->state, ops, context);
-        const cal_status status = call_back(sim);
-        if (status) return status;
-        prepared = true;
-    }
     if (sim->def.slow_band > 1) {
         const bool anew = !sim->slow_band || sim->report.steps % sim->def.slow_band == 0;
         sim->state->context.band = anew ? CAL_BAND_SLOW : CAL_BAND_FAST;
         sim->slow_band = true;
+    }
+    if (sim->def.force || cal_sim_holds(sim)) {
+        cal_plan_prepare(sim->plan, sim->state, ops, context);
+        const cal_status status = apply_motion_forces(sim);
+        if (status) return status;
+        prepared = true;
     }
     return cal_plan_run(sim->plan, sim->state, ops, context, prepared, sums);
 }
@@ -300,6 +325,19 @@ static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* 
                         "%s needs more than evaluation_limit = %lld evaluations to reach t = %g s; it is at t = %g s",
                         sim->def.solver, (long long)sim->def.evaluation_limit, time, sim->state->time);
     sim->running = false;
+    if (sim->opened != CAL_NONE) {
+        cal_model_constraint_name(sim->model, sim->opened, name, sizeof name);
+        sim->opened = CAL_NONE;
+        return cal_fail(error, status,
+                        "constraint '%s' came apart at t = %g s; the state at t = %g s is kept: use a smaller step or "
+                        "tolerance, or check whether constraints contradict each other",
+                        name, sim->state->time, sim->time);
+    }
+    if (status == CAL_BAD_MODEL && cal_state_inconsistent(sim->state) >= 0)
+        return cal_fail(error, status,
+                        "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
+                        cal_model_constraint_name(sim->model, cal_state_inconsistent(sim->state), name, sizeof name),
+                        sim->state->time);
     if (status == CAL_NOT_FINITE) {
         const int node = cal_state_find_not_finite(sim->state, sim->state->context.y, sim->state->context.ydot);
         if (node >= 0) cal_model_body_name(sim->model, sim->model->nodes[node].body, name, sizeof name);
@@ -315,19 +353,6 @@ static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* 
                         sim->def.solver, sim->settings.relative, sim->state->time, sim->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", sim->def.solver, sim->state->time,
                     cal_status_text(status));
-}
-
-static cal_status step_to(cal_sim* sim, double time) {
-    while (sim->verdict.time < time || !sim->interpolates) {
-        cal_status status = evaluate(sim, sim->verdict.evaluation_time, sim->ops, &sim->context, sim->sums);
-        if (status) return status;
-        status = sim->ops->control(sim->memory, sim->sums, sim->down, &sim->verdict);
-        sim->report.steps += sim->verdict.accepted ? 1 : 0;
-        sim->report.rejected += sim->verdict.rejected ? 1 : 0;
-        sim->interpolates = sim->verdict.accepted;
-        if (status) return status;
-    }
-    return CAL_OK;
 }
 
 // The polynomial of one column's numbers, in the user's order.
@@ -348,18 +373,63 @@ static void sample_column(void* argument, const cal_column* column) {
     cal_layout_gather_column(layout, column, sim->sample, sim->seen_q, sim->seen_v);
 }
 
+static cal_status take_sample(cal_sim* sim, double time) {
+    sampling at = {sim, time, true};
+    cal_status status = cal_plan_each(sim->plan, sample_column, &at);
+    if (!status) status = cal_plan_collect(sim->plan, sim->seen_q, sim->seen_v);
+    return status ? status : atomic_load(&at.finite) ? CAL_OK : CAL_NOT_FINITE;
+}
+
+// Closes the constraints at the end of the step that was just accepted. The correction is as small as the step's error, so the
+// solver's history goes on with its value moved and its derivatives as they are: vectors[0], whether it holds the value at
+// the end of the step or at its beginning.
+static cal_status close_step(cal_sim* sim) {
+    const cal_layout* layout = sim->plan->layout;
+    const cal_model* model = sim->model;
+    const size_t count = (size_t)model->q_count + (size_t)model->v_count;
+    // A polynomial made of derivatives has the projected velocities already: what is to be corrected are the solver's own.
+    cal_status status = sim->ops->keeps_end ? cal_plan_gather(sim->plan, sim->vectors[0], sim->seen_q, sim->seen_v)
+                                            : take_sample(sim, sim->verdict.time);
+    if (status) return status;
+    memcpy(sim->raw, sim->seen_q, count * sizeof(double));
+    status = cal_sim_close(sim, sim->seen_q, sim->seen_v, true);
+    if (status || !sim->projects) return status;
+    double* y = sim->vectors[0];
+    const double *raw_q = sim->raw, *raw_v = sim->raw + model->q_count;
+    for (int i = 0; i < model->q_count; i++)
+        if (layout->q_position[i] >= 0) y[layout->q_position[i]] += sim->seen_q[i] - raw_q[i];
+    for (int i = 0; i < model->v_count; i++)
+        if (layout->v_position[i] >= 0) y[layout->v_position[i]] += sim->seen_v[i] - raw_v[i];
+    return CAL_OK;
+}
+
+static cal_status step_to(cal_sim* sim, double time) {
+    while (sim->verdict.time < time || !sim->interpolates) {
+        cal_status status = evaluate(sim, sim->verdict.evaluation_time, sim->ops, &sim->context, sim->sums);
+        if (status) return status;
+        status = sim->ops->control(sim->memory, sim->sums, sim->down, &sim->verdict);
+        sim->report.steps += sim->verdict.accepted ? 1 : 0;
+        sim->report.rejected += sim->verdict.rejected ? 1 : 0;
+        sim->interpolates = sim->verdict.accepted;
+        if (!status && sim->verdict.accepted && cal_sim_holds(sim)) status = close_step(sim);
+        if (cal_sim_holds(sim) && cal_sim_stuck(sim, status)) {
+            status = cal_sim_hop(sim, time);
+            if (sim->hopped) return status;
+        }
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
 static cal_status advance_ops(cal_sim* sim, double time) {
     // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
     if (sim->running && (time < sim->verdict.previous || (time <= sim->verdict.time && !sim->interpolates)))
         sim->running = false;
     cal_status status = sim->running ? CAL_OK : start(sim);
+    sim->hopped = false;
     if (!status) status = step_to(sim, time);
+    if (!status && !sim->hopped) status = take_sample(sim, time);
     if (status) return status;
-    sampling at = {sim, time, true};
-    status = cal_plan_each(sim->plan, sample_column, &at);
-    if (!status) status = cal_plan_collect(sim->plan, sim->seen_q, sim->seen_v);
-    if (status) return status;
-    if (!atomic_load(&at.finite)) return CAL_NOT_FINITE;
     sim->report.step = sim->verdict.step;
     sim->report.order = sim->verdict.order;
     return CAL_OK;
@@ -389,7 +459,10 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
                         sim->time);
     if (time == sim->time) return CAL_OK;
     sim->spent = 0;
-    const cal_status status = sim->ops ? advance_ops(sim, time) : advance_bdf(sim, time);
+    cal_status status = sim->running ? CAL_OK : cal_sim_check_start(sim, error);
+    if (status) return status;
+    status = sim->ops ? advance_ops(sim, time) : advance_bdf(sim, time);
+    if (!status && cal_sim_holds(sim)) status = cal_sim_close(sim, sim->seen_q, sim->seen_v, !sim->ops);
     if (status) return fail(sim, status, time, error);
     double* const old = sim->q;
     sim->q = sim->seen_q, sim->seen_q = old;

@@ -1,5 +1,6 @@
 // The inside of a simulation, for what advances it (sim.c) and what writes it down (record/checkpoint.c).
 #pragma once
+#include "constraint/constraint.h"
 #include "plan/plan.h"
 #include "solver/bdf.h"
 
@@ -22,13 +23,26 @@ struct cal_sim {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_observer observer, checker;
+    cal_observer observer, checker, holder, carrier;
+    char schedule[16];     // as the definition had it
+    double* accelerations; // v_count, for cal_sim_joint_forces
     double time;
     double *q, *v;                                         // at `time`, the user's order, v after q in one block
     double *seen_q, *seen_v;                               // at an evaluation, for the force callback
     double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
     cal_push* pushes;
     int push_count, push_capacity;
+
+    cal_constraints* constraints; // NULL: the model has none
+    cal_stabilization law;
+    bool projects;
+    double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
+    double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
+    int64_t error_steps;
+    int opened;         // the constraint that came apart, or CAL_NONE
+    double progress;    // the last time from which the solver has moved on by more than a crawl
+    int attempts, hops; // since then: evaluations, singular positions hopped over
+    bool hopped;        // a hop went over the time that was asked for: seen_q and seen_v are there
 
     cal_solver_settings settings;
     const cal_solver_ops* ops; // NULL: BDF
@@ -51,3 +65,27 @@ struct cal_sim {
 
 // Hands what pushes and drives to the state, as a solver that begins does.
 cal_status cal_sim_apply(cal_sim* sim);
+// Hands pushes to a state, and joint forces and controls.
+cal_status cal_sim_apply_pushes(const cal_sim* sim, cal_state* state);
+cal_status cal_sim_apply_forces(const cal_sim* sim, cal_state* state, const double* tau, const double* control);
+// Asks the user's callback for the forces at q and v: changed_tau and changed_control, and pushes on the state.
+void cal_sim_call_back(cal_sim* sim, cal_state* state, double time, const double* q, const double* v);
+
+// --- Constraints (sim_constraints.c) -----------------------------------------------------------------------------------
+
+static inline bool cal_sim_holds(const cal_sim* sim) { return sim->constraints && sim->constraints->row_count > 0; }
+cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error);
+void cal_sim_project_bdf(cal_sim* sim); // tells BDF, once it is there
+// Before the solver begins: whether the constraints hold at q and v, which are then projected.
+cal_status cal_sim_check_start(cal_sim* sim, cal_error* error);
+// Projects the state's y, which seen_q and seen_v hold, before an evaluation.
+void cal_sim_enter(cal_sim* sim);
+// At the state's y, which seen_q and seen_v hold, with the forces applied: adds the constraints'.
+cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control);
+// After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
+// a step's error.
+cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts);
+// Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
+bool cal_sim_stuck(cal_sim* sim, cal_status status);
+// Goes on over such a place by a thousandth of a turn or so, and starts the solver there.
+cal_status cal_sim_hop(cal_sim* sim, double time);

@@ -56,6 +56,7 @@ typedef struct cal_solver_ops {
     const char* help; // one line
     int vector_count, sum_count, down_count;
     int max_count;       // the first max_count of the sums are combined by maximum instead of by addition
+    bool keeps_end;      // at an accepted verdict vectors[0] is y at the end of the step (else: at its beginning)
     size_t control_size; // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
     // Begins at `time` with y in vectors[0]: fills control's memory and the first numbers to send down.
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down, cal_verdict* verdict);

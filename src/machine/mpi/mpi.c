@@ -271,8 +271,8 @@ static cal_status run_walks(mpi_machine* machine, const cal_plan* plan, cal_stat
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     mpi_machine* machine = (mpi_machine*)base;
     if (!plan->program->walked || plan->used == 1) {
-        // Everything is rank 0's; the others hold nothing and wait for what it shares.
-        return plan->program->walked && base->keep != 0 ? CAL_OK : cal_execute_alone(plan, state, prepared);
+        // Everything is rank 0's; the others hold nothing and wait for what it shares. Or everything is everybody's.
+        return plan->layout->keep > 0 ? CAL_OK : cal_execute_alone(plan, state, prepared);
     }
     return run_walks(machine, plan, state, prepared);
 }

@@ -1,0 +1,421 @@
+// `calder bench assembly`: Yamane and Nakamura's Tables 1 and 2 (measured, modelled, the paper's), operations of schedules, a
+// long chain on 1, 2, … cores beside articulated bodies on one, and the logarithm.
+//
+// Modelled, both on the paper's machine, which takes its time on one processor for a link:
+//   its form   the paper's equations: a joint of a subchain with two open joints takes `ratio` times as long as one with one open
+//              joint, and a join between processors a joint's time and a message. ratio and message are fitted to Table 1; the
+//              starred split is the one with which the longest part is shortest
+//   ours       our schedules and operations (plan/schedule.h) with the same message
+// Parts of even length are the paper's plain rows, parts of even work its starred one.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "options.h"
+#include "plot.h"
+#include "progress.h"
+#include "quantities.h"
+#include "timing.h"
+
+enum { MOST_REPETITIONS = 25, DECADES = 5, CORES_LISTED = 64 };
+
+// The paper's times, ms. Processors with a star: parts of even work.
+typedef struct paper_row {
+    const char* model;
+    const char* schedule;
+    int processors;
+    bool starred;
+    double paper;
+} paper_row;
+static const paper_row paper[] = {
+    {"chain:n=8,joint=ball", "serial", 1, false, 1.31},
+    {"chain:n=8,joint=ball", "even:2", 2, false, 0.984},
+    {"chain:n=8,joint=ball", "even:4", 4, false, 0.897},
+    {"chain:n=16,joint=ball", "serial", 1, false, 2.75},
+    {"chain:n=16,joint=ball", "even:2", 2, false, 1.87},
+    {"chain:n=16,joint=ball", "even:4", 4, false, 1.70},
+    {"chain:n=16,joint=ball", "even:8", 8, false, 1.57},
+    {"chain:n=16,joint=ball", "4", 4, true, 1.58},
+    {"chain:n=32,joint=ball", "serial", 1, false, 6.08},
+    {"chain:n=32,joint=ball", "even:2", 2, false, 3.93},
+    {"chain:n=32,joint=ball", "even:4", 4, false, 3.39},
+    {"chain:n=32,joint=ball", "even:8", 8, false, 2.90},
+    {"chain:n=32,joint=ball", "4", 4, true, 3.16},
+    {"figure:dof=34", "serial", 1, false, 3.66},
+    {"figure:dof=34", "2", 2, false, 2.49},
+    {"figure:dof=34", "4", 4, false, 2.22},
+    {"figure:dof=48", "serial", 1, false, 4.85},
+    {"figure:dof=48", "2", 2, false, 2.93},
+    {"figure:dof=48", "4", 4, false, 2.49},
+};
+enum { ROWS = sizeof paper / sizeof paper[0], TABLE_1 = 13 };
+
+typedef struct chain_row {
+    int processors, used;
+    double seconds;
+} chain_row;
+
+typedef struct assembly_bench {
+    int64_t chain;
+    const char *processors, *lanes, *plot, *schedule;
+    bool json;
+    double time_limit;
+    double message, ratio; // of the paper's machine and equations
+    double form[ROWS], modelled[ROWS], measured[ROWS];
+    int middle[ROWS]; // links of the middle parts in the paper's form
+    cal_schedule_report reports[ROWS];
+    double aba; // s, the chain on one core
+    chain_row* chains;
+    int chain_count;
+    double lengths[DECADES], log_seconds[DECADES];
+} assembly_bench;
+
+// --- Measuring --------------------------------------------------------------------------------------------------------------
+
+// Seconds an evaluation, a median; the machine is closed. used may be NULL.
+static int time_plan(assembly_bench* b, const cal_model* model, const char* algorithm, const char* schedule,
+                     cal_machine* machine, double* seconds, int* used) {
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_plan_create_scheduled(model, algorithm, schedule, machine, NULL, &plan, &error);
+    if (error.status == CAL_OK) error.status = cal_state_create(plan, &state);
+    double samples[MOST_REPETITIONS], started = cal_wall_seconds();
+    int64_t calls = 0;
+    while (error.status == CAL_OK && (calls < 3 || cal_wall_seconds() - started < 0.2 * b->time_limit)) {
+        error.status = cal_plan_execute(plan, state, &error);
+        calls++;
+    }
+    const int64_t repeat = 1 + (int64_t)((double)calls * 0.002 / (cal_wall_seconds() - started));
+    int count = 0;
+    started = cal_wall_seconds();
+    while (error.status == CAL_OK && count < MOST_REPETITIONS &&
+           (count < 3 || cal_wall_seconds() - started < b->time_limit)) {
+        const double before = cal_wall_seconds();
+        for (int64_t i = 0; i < repeat && error.status == CAL_OK; i++)
+            error.status = cal_plan_execute(plan, state, &error);
+        samples[count++] = (cal_wall_seconds() - before) / (double)repeat;
+    }
+    if (error.status == CAL_OK) *seconds = cal_median(samples, count);
+    if (error.status == CAL_OK && used) *used = cal_plan_processors(plan);
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
+    cal_machine_destroy(machine);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+static int open_cores(const assembly_bench* b, int cores, cal_machine** out) {
+    cal_error error = {CAL_OK, ""};
+    cal_threads_def def = cal_default_threads_def();
+    def.workers = cores;
+    def.lanes = atoi(b->lanes);
+    error.status = cores == 1 ? cal_machine_serial(def.lanes, out, &error) : cal_machine_threads(&def, out, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+// --- The paper's tables -----------------------------------------------------------------------------------------------------
+
+static int predict(const cal_model* model, const paper_row* row, double compute, double message,
+                   cal_schedule_report* out) {
+    const cal_costs costs = {.compute = compute, .message = message};
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_schedule_predict(model, row->schedule, row->processors, &costs, out, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+// The paper's time for a joint of the model of a row: on one processor.
+static double paper_compute(const paper_row* row, const cal_model* model) {
+    const paper_row* alone = row;
+    while (alone->processors > 1) alone--;
+    return 1e-3 * alone->paper / cal_model_joint_count(model);
+}
+
+// A chain in the paper's form: the longest part, then the joins. middle: links of a part between two others; it has the fewest
+// with which no part takes longer than it must, or as many as all where the split is even.
+static double paper_form(const paper_row* row, int links, double compute, double ratio, double message, int* middle) {
+    const int parts = row->processors;
+    if (parts <= 2) {
+        *middle = links / parts;
+        return compute * links / parts + (parts > 1 ? compute + message : 0);
+    }
+    double best = INFINITY;
+    for (int m = row->starred ? 1 : links / parts; m <= links / parts; m++) {
+        const double ends = ceil((links - (parts - 2) * m) / 2.0), longest = fmax(ends, ratio * m);
+        if (longest < best) best = longest, *middle = m;
+    }
+    return compute * best + log2(parts) * (ratio * compute + message);
+}
+
+// What makes the paper's form come nearest to its Table 1, in the mean square of the ratios.
+static void fit_paper(assembly_bench* b, cal_model* const* models) {
+    double best = INFINITY;
+    for (int i = 0; i <= 60; i++)
+        for (int k = 0; k <= 60; k++) {
+            const double ratio = 1 + 0.05 * i, message = 1e-6 * pow(10, k / 20.0);
+            double misfit = 0;
+            for (int r = 0; r < TABLE_1; r++) {
+                int middle;
+                const double time = paper_form(&paper[r], cal_model_joint_count(models[r]),
+                                               paper_compute(&paper[r], models[r]), ratio, message, &middle);
+                misfit += pow(log(time / (1e-3 * paper[r].paper)), 2);
+            }
+            if (misfit < best) best = misfit, b->ratio = ratio, b->message = message;
+        }
+    for (int r = 0; r < TABLE_1; r++)
+        b->form[r] = paper_form(&paper[r], cal_model_joint_count(models[r]), paper_compute(&paper[r], models[r]),
+                                b->ratio, b->message, &b->middle[r]);
+}
+
+static int bench_rows(assembly_bench* b) {
+    cal_model* models[ROWS] = {NULL};
+    int status = CAL_EXIT_DONE;
+    cal_progress progress = cal_progress_start("tables");
+    for (int i = 0; i < ROWS && status == CAL_EXIT_DONE; i++)
+        status = cal_model_from_argument(paper[i].model, &models[i]);
+    if (status == CAL_EXIT_DONE) fit_paper(b, models);
+    for (int i = 0; i < ROWS && status == CAL_EXIT_DONE; i++) {
+        cal_machine* machine = NULL;
+        status = predict(models[i], &paper[i], paper_compute(&paper[i], models[i]), b->message, &b->reports[i]);
+        b->modelled[i] = b->reports[i].seconds;
+        if (status == CAL_EXIT_DONE) status = open_cores(b, paper[i].processors, &machine);
+        if (status == CAL_EXIT_DONE)
+            status = time_plan(b, models[i], "assembly", paper[i].schedule, machine, &b->measured[i], NULL);
+        cal_progress_show(&progress, (i + 1.0) / ROWS);
+    }
+    cal_progress_end(&progress);
+    for (int i = 0; i < ROWS; i++) cal_model_destroy(models[i]);
+    return status;
+}
+
+// --- A long chain, and the logarithm ----------------------------------------------------------------------------------------
+
+static int bench_chain(assembly_bench* b) {
+    char name[64];
+    int* counts = NULL;
+    cal_model* model = NULL;
+    cal_machine* machine = NULL;
+    if (b->chain == 0) return CAL_EXIT_DONE;
+    b->chain_count = cal_processors_parse(b->processors, &counts);
+    if (b->chain_count == 0)
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..16, or 1,2,4,8",
+            b->processors);
+    snprintf(name, sizeof name, "chain:n=%lld", (long long)b->chain);
+    b->chains = calloc((size_t)b->chain_count, sizeof *b->chains);
+    int status =
+        b->chains ? cal_model_from_argument(name, &model) : cal_complain(CAL_EXIT_FAILED, "no memory for %s", name);
+    if (status == CAL_EXIT_DONE) status = open_cores(b, 1, &machine);
+    if (status == CAL_EXIT_DONE) status = time_plan(b, model, "aba", NULL, machine, &b->aba, NULL);
+    for (int i = 0; i < b->chain_count && status == CAL_EXIT_DONE; i++) {
+        chain_row* row = &b->chains[i];
+        row->processors = counts[i];
+        status = open_cores(b, counts[i], &machine);
+        if (status == CAL_EXIT_DONE)
+            status = time_plan(b, model, "assembly", b->schedule, machine, &row->seconds, &row->used);
+    }
+    cal_model_destroy(model);
+    free(counts);
+    return status;
+}
+
+// As many processors as links, a part each: the time of the longest path of joins.
+static int bench_logarithm(assembly_bench* b) {
+    cal_progress progress = cal_progress_start("logarithm");
+    int status = CAL_EXIT_DONE;
+    for (int i = 0; i < DECADES && status == CAL_EXIT_DONE; i++) {
+        const int links = (int)(100 * pow(10, i) + 0.5);
+        char name[32];
+        cal_model* model = NULL;
+        cal_schedule_report report;
+        const cal_costs costs = {.compute = 45e-9, .message = 1e-6};
+        cal_error error = {CAL_OK, ""};
+        snprintf(name, sizeof name, "chain:n=%d", links);
+        status = cal_model_from_argument(name, &model);
+        if (status == CAL_EXIT_DONE)
+            error.status = cal_schedule_predict(model, "balanced", links, &costs, &report, &error);
+        if (error.status != CAL_OK) status = cal_complain_error(&error);
+        if (status == CAL_EXIT_DONE) b->lengths[i] = links, b->log_seconds[i] = report.seconds;
+        cal_model_destroy(model);
+        cal_progress_show(&progress, (i + 1.0) / DECADES);
+    }
+    cal_progress_end(&progress);
+    return status;
+}
+
+// --- Saying it ----------------------------------------------------------------------------------------------------------------
+
+static void print_links(const cal_schedule_report* r) {
+    for (int p = 0; p < r->parts && p < CAL_SCHEDULE_SHOWN; p++) printf("%s%d", p > 0 ? " " : "", r->links[p]);
+}
+
+static void print_text(const assembly_bench* b, const char* processor) {
+    char text[3][32];
+    printf("assembly and disassembly (Yamane and Nakamura), on %s, %d cores, %s\n", processor, cal_core_count(),
+           cal_compiler_name());
+    for (int i = 0; i < ROWS; i++) {
+        const paper_row* row = &paper[i];
+        const cal_schedule_report* r = &b->reports[i];
+        if (i == 0 || i == TABLE_1) {
+            printf("\n%s\n", i == 0 ? "Table 1: serial chains of balls" : "Table 2: human figures");
+            printf("%-22s %10s %9s %10s %10s %11s %11s  %s\n", "model", "processors", "paper", "its form", "ours",
+                   "measured", "operations", "joints of each part");
+        }
+        printf("%-22s %8d %c %6.3g ms ", row->model, row->processors, row->starred ? '*' : ' ', row->paper);
+        if (i < TABLE_1)
+            printf("%7.3g ms ", 1e3 * b->form[i]);
+        else
+            printf("%10s ", "");
+        printf("%7.3g ms %8.3g µs %11.0f  ", 1e3 * b->modelled[i], 1e6 * b->measured[i], r->operations);
+        print_links(r);
+        if (row->starred) printf("; its form: %d in the middle", b->middle[i]);
+        printf("\n");
+    }
+    printf(
+        "\n*: parts of even work, as the cost models have them, instead of even length. its form: the paper's "
+        "equations on its\n"
+        "machine, fitted: a joint between two open ones takes %.2f times as long, a message %s. ours: our schedules\n"
+        "there, serial = the paper's time. Processors beyond the cores here share them.\n",
+        b->ratio, cal_duration_text(b->message, text[0], sizeof text[0]));
+    if (b->chain > 0) {
+        printf("\nchain:n=%lld, aba on one core: %s, %.1f ns a joint\n", (long long)b->chain,
+               cal_duration_text(b->aba, text[0], sizeof text[0]), 1e9 * b->aba / (double)b->chain);
+        printf("%10s %6s %14s %12s %16s\n", "processors", "used", "assembly", "ns a joint", "aba / assembly");
+        for (int i = 0; i < b->chain_count; i++) {
+            const chain_row* row = &b->chains[i];
+            const char* time = cal_duration_text(row->seconds, text[0], sizeof text[0]);
+            printf("%10d %6d %*s %12.2f %16.2f\n", row->processors, row->used, strstr(time, "µ") ? 15 : 14, time,
+                   1e9 * row->seconds / (double)b->chain, b->aba / row->seconds);
+        }
+    }
+    printf("\nas many processors as links, modelled (45 ns a joint, 1 µs a message):\n");
+    for (int i = 0; i < DECADES; i++)
+        printf("%10.0f links %12s\n", b->lengths[i], cal_duration_text(b->log_seconds[i], text[1], sizeof text[1]));
+}
+
+static void print_json(const assembly_bench* b, const char* processor) {
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "processor", processor);
+    cal_json_integer(&json, "cores", cal_core_count());
+    cal_json_text(&json, "compiler", cal_compiler_name());
+    cal_json_number(&json, "message_s", b->message);
+    cal_json_number(&json, "two_open_ratio", b->ratio);
+    cal_json_open(&json, "tables", '[');
+    for (int i = 0; i < ROWS; i++) {
+        const cal_schedule_report* r = &b->reports[i];
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "model", paper[i].model);
+        cal_json_text(&json, "schedule", paper[i].schedule);
+        cal_json_integer(&json, "processors", paper[i].processors);
+        cal_json_boolean(&json, "even_work", paper[i].starred);
+        cal_json_number(&json, "paper_s", 1e-3 * paper[i].paper);
+        if (i < TABLE_1) cal_json_number(&json, "paper_form_s", b->form[i]);
+        cal_json_number(&json, "modelled_s", b->modelled[i]);
+        cal_json_number(&json, "measured_s", b->measured[i]);
+        cal_json_number(&json, "operations", r->operations);
+        cal_json_number(&json, "join_operations", r->join_operations);
+        cal_json_open(&json, "joints", '[');
+        for (int p = 0; p < r->parts && p < CAL_SCHEDULE_SHOWN; p++) cal_json_integer(&json, NULL, r->links[p]);
+        cal_json_close(&json, ']');
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    if (b->chain > 0) {
+        cal_json_open(&json, "chain", '{');
+        cal_json_integer(&json, "links", b->chain);
+        cal_json_number(&json, "aba_s", b->aba);
+        cal_json_open(&json, "rows", '[');
+        for (int i = 0; i < b->chain_count; i++) {
+            cal_json_open(&json, NULL, '{');
+            cal_json_integer(&json, "processors", b->chains[i].processors);
+            cal_json_integer(&json, "used", b->chains[i].used);
+            cal_json_number(&json, "assembly_s", b->chains[i].seconds);
+            cal_json_close(&json, '}');
+        }
+        cal_json_close(&json, ']');
+        cal_json_close(&json, '}');
+    }
+    cal_json_open(&json, "logarithm", '[');
+    for (int i = 0; i < DECADES; i++) {
+        cal_json_open(&json, NULL, '{');
+        cal_json_number(&json, "links", b->lengths[i]);
+        cal_json_number(&json, "modelled_s", b->log_seconds[i]);
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
+    cal_json_close(&json, '}');
+}
+
+static int draw(const assembly_bench* b) {
+    if (!b->plot) return CAL_EXIT_DONE;
+    FILE* file = fopen(b->plot, "w");
+    if (!file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", b->plot, strerror(errno));
+    double decades[DECADES], microseconds[DECADES], x[CORES_LISTED], y[CORES_LISTED];
+    for (int i = 0; i < DECADES; i++) decades[i] = log10(b->lengths[i]), microseconds[i] = 1e6 * b->log_seconds[i];
+    size_t count = 0;
+    for (int i = 0; i < b->chain_count && count < CORES_LISTED; i++, count++)
+        x[count] = b->chains[i].processors, y[count] = b->aba / b->chains[i].seconds;
+    const cal_plot_series line = {"as many processors as links", decades, microseconds, DECADES, 0, false, true};
+    const cal_plot_series speed = {"aba on one core / assembly", x, y, count, 1, false, true};
+    char title[96];
+    snprintf(title, sizeof title, "A chain of %lld links: how much faster than aba on one core", (long long)b->chain);
+    const cal_plot_panel panels[] = {
+        {"One evaluation of a chain, modelled", "logarithm of the number of links (base 10)", "time, µs", false, &line,
+         1},
+        {title, "processors", "ratio", false, &speed, 1},
+    };
+    bool written = cal_plot_write(file, panels, b->chain > 0 ? 2 : 1);
+    if (fclose(file) != 0) written = false;
+    if (written) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", b->plot, strerror(errno));
+}
+
+static void print_details(void) {
+    printf(
+        "\nThe paper's Tables 1 and 2 as it has them, as our schedules on its machine would come out, and as measured\n"
+        "here. Then a long chain on so many cores, beside articulated bodies on one; and the time of a chain with as\n"
+        "many processors as links, which grows with the logarithm of its length.\n");
+}
+
+int cal_bench_assembly(int argc, char** argv) {
+    assembly_bench b = {.chain = 10000, .processors = "1,2", .lanes = "0", .time_limit = 0.1};
+    const cal_option options[] = {
+        {"chain", CAL_OPTION_COUNT, &b.chain, "N", "links of the long chain; 0: none", 0, 10000000, NULL},
+        {"processors", CAL_OPTION_TEXT, &b.processors, "LIST", "cores for the long chain, as 1..16", 0, 0, NULL},
+        {"schedule", CAL_OPTION_TEXT, &b.schedule, "HOW",
+         "of the long chain: auto, balanced, or a number of processors [auto]", 0, 0, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &b.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
+         0, cal_lanes_choice},
+        {"time-limit", CAL_OPTION_NUMBER, &b.time_limit, "S", "seconds for each measurement", 0.001, 1000, NULL},
+        {"plot", CAL_OPTION_TEXT, &b.plot, "FILE", "draw the logarithm and the chain as an SVG file", 0, 0, NULL},
+        {"json", CAL_OPTION_FLAG, &b.json, NULL, "print one JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"bench assembly",
+                             "",
+                             "Times assembly and disassembly, beside the paper's tables and beside articulated bodies.",
+                             print_details,
+                             "calder bench assembly --chain 100000 --processors 1..16 --plot assembly.svg",
+                             0,
+                             0};
+    int count = 0;
+    int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    status = bench_chain(&b);
+    if (status == CAL_EXIT_DONE) status = bench_rows(&b);
+    if (status == CAL_EXIT_DONE) status = bench_logarithm(&b);
+    if (status == CAL_EXIT_DONE) {
+        char processor[128];
+        cal_processor_name(processor, sizeof processor);
+        if (b.json)
+            print_json(&b, processor);
+        else
+            print_text(&b, processor);
+        status = draw(&b);
+    }
+    free(b.chains);
+    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
+}

@@ -1,0 +1,29 @@
+// What `calder sim` does about constraints: how they stay closed, what happens to them when, what is said about them.
+#pragma once
+#include "json.h"
+#include "sim.h"
+
+// Reads --stabilize NAME[:K] into a definition; complains where a gain is beyond what the solver's step can take.
+int cal_sim_read_stabilize(const char* text, cal_sim_def* def);
+
+// Timed events, --at TIME:ACTION:CONSTRAINT,…
+typedef struct cal_event {
+    double time;
+    int constraint;
+    int action;
+} cal_event;
+typedef struct cal_events {
+    cal_event* list; // by time
+    int count, next;
+} cal_events;
+
+int cal_events_read(const char* text, const cal_model* model, cal_events* out); // text may be NULL: none
+void cal_events_free(cal_events* events);
+void cal_events_skip(cal_events* events, double time); // those up to a time have happened already
+double cal_events_due(const cal_events* events);       // time of the next one, or infinity
+int cal_events_apply(cal_events* events, cal_sim* sim);
+
+void cal_sim_print_constraints(cal_sim* sim);
+void cal_sim_json_constraints(cal_json* json, cal_sim* sim);
+// One line on standard error when a simulation that does not project begins off its constraints.
+void cal_sim_warn_violation(cal_sim* sim, const cal_model* model);

@@ -1,0 +1,345 @@
+// Constraints at work (constraint.h): rows, their matrix, multipliers and projection. Who meets whom is in order.c.
+#include "constraint/constraint.h"
+#include "base/memory.h"
+#include "constraint/order.h"
+#include "plan/layout.h"
+#include <string.h>
+
+// Pivots of a matrix with ones on its diagonal that count as dependent rows.
+static const double THRESHOLD = 1e-8, IMMOVABLE = 1e-24;
+// The smallest and the largest shift of a projection.
+static const double LEAST_SHIFT = 1e-12, MOST_SHIFT = 1e-4;
+enum { MOST_REFINEMENTS = 8 };
+
+void cal_constraints_destroy(cal_constraints* set) {
+    if (!set) return;
+    cal_order_destroy(set);
+    cal_tree_destroy(&set->tree);
+    void* arrays[] = {set->active, set->motions, set->rows,          set->y,     set->scale, set->lambda, set->right,
+                      set->work,   set->rest,    set->accelerations, set->change};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_free(set);
+}
+
+static bool allocate(cal_constraints* set) {
+    const cal_model* model = set->model;
+    const size_t rows = (size_t)set->most_rows, nodes = (size_t)model->node_count;
+    set->motions = cal_allocate(nodes, sizeof *set->motions);
+    set->rows = cal_allocate(rows + CAL_CONSTRAINT_ROWS, sizeof *set->rows);
+    set->y = cal_allocate(set->y_start[model->constraint_count], sizeof(double));
+    set->scale = cal_allocate(rows, sizeof(double));
+    set->lambda = cal_allocate(rows, sizeof(double));
+    set->right = cal_allocate(rows, sizeof(double));
+    set->work = cal_allocate(rows, sizeof(double));
+    set->rest = cal_allocate(rows, sizeof(double));
+    set->accelerations = cal_allocate(6 * nodes, sizeof(double));
+    set->change = cal_allocate((size_t)model->v_count, sizeof(double));
+    return set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work && set->rest &&
+           set->accelerations && set->change && cal_tree_create(model, &set->tree) == CAL_OK;
+}
+
+cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
+    *out = NULL;
+    cal_constraints* set = cal_allocate(1, sizeof *set);
+    if (!set) return CAL_NO_MEMORY;
+    set->model = model;
+    set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
+    if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set)) {
+        cal_constraints_destroy(set);
+        return CAL_NO_MEMORY;
+    }
+    for (int i = 0; i < model->constraint_count; i++) set->active[i] = !model->constraints[i].inactive;
+    cal_order_rows(set);
+    *out = set;
+    return CAL_OK;
+}
+
+void cal_constraints_activate(cal_constraints* set, int constraint, bool active) {
+    if (set->active[constraint] == active) return;
+    set->active[constraint] = active;
+    cal_order_rows(set);
+}
+
+// --- Rows and their matrix ---------------------------------------------------------------------------------------------
+
+void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) {
+    cal_node_motions(set->model, q, v, set->motions);
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place];
+        if (!set->active[constraint]) continue;
+        cal_constraint_make_rows(set->model, constraint, set->motions, q, v, set->rows + set->first_row[place]);
+    }
+}
+
+cal_violation cal_constraints_violation(const cal_constraints* set, int only) {
+    cal_violation out = {.error_of = CAL_NONE, .speed_of = CAL_NONE};
+    int count = 0;
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        if (only != CAL_NONE && row->constraint != only) continue;
+        const double error = fabs(row->error), speed = fabs(row->speed);
+        // What is not a number counts as the largest.
+        if (!(error <= out.error) || out.error_of == CAL_NONE) out.error = error, out.error_of = row->constraint;
+        if (!(speed <= out.speed) || out.speed_of == CAL_NONE) out.speed = speed, out.speed_of = row->constraint;
+        out.squares += error * error;
+        count++;
+    }
+    if (count > 0) out.squares /= count;
+    return out;
+}
+
+static int row_total(const cal_constraints* set, int place) {
+    return set->first_row[place + 1] - set->first_row[place];
+}
+
+static void find_y(cal_constraints* set, int place) {
+    const int constraint = set->order[place], first = set->support_start[constraint];
+    const int count = set->support_start[constraint + 1] - first, degrees = set->degrees[constraint];
+    for (int i = 0; i < row_total(set, place); i++) {
+        cal_tree_add(&set->tree, &set->rows[set->first_row[place] + i], 1.0);
+        cal_tree_inbound(&set->tree, set->support + first, count,
+                         set->y + set->y_start[constraint] + (size_t)i * (size_t)degrees);
+    }
+}
+
+// The block of the matrix where the rows of two places meet: sums over the nodes that both have below them.
+static void fill_block(cal_constraints* set, int place, int other) {
+    const int a = set->order[place], b = set->order[other];
+    const int rows_a = row_total(set, place), rows_b = row_total(set, other);
+    double block[CAL_CONSTRAINT_ROWS][CAL_CONSTRAINT_ROWS] = {{0.0}};
+    const double *y_a = set->y + set->y_start[a], *y_b = set->y + set->y_start[b];
+    int at_a = 0, at_b = 0;
+    for (int i = set->support_start[a], j = set->support_start[b];
+         i < set->support_start[a + 1] && j < set->support_start[b + 1];) {
+        const int node_a = set->support[i], node_b = set->support[j];
+        const int degrees_a = cal_kind_v(set->model->nodes[node_a].kind),
+                  degrees_b = cal_kind_v(set->model->nodes[node_b].kind);
+        if (node_a == node_b)
+            for (int r = 0; r < rows_a; r++)
+                for (int s = 0; s < rows_b; s++)
+                    for (int k = 0; k < degrees_a; k++)
+                        block[r][s] += y_a[r * set->degrees[a] + at_a + k] * y_b[s * set->degrees[b] + at_b + k];
+        if (node_a <= node_b) i++, at_a += degrees_a;
+        if (node_b <= node_a) j++, at_b += degrees_b;
+    }
+    for (int r = 0; r < rows_a; r++) {
+        const int row = set->first_row[place] + r;
+        double* out = set->matrix.values + set->matrix.start[row];
+        for (int s = 0; s < rows_b && set->first_row[other] + s <= row; s++)
+            out[set->first_row[other] + s - set->matrix.first[row]] = block[r][s];
+    }
+}
+
+static double row_square(const cal_row* row) {
+    double sum = 0.0;
+    for (int i = 0; i < row->node_count; i++)
+        sum += cal_dot3(row->moment[i], row->moment[i]) + cal_dot3(row->force[i], row->force[i]);
+    return sum;
+}
+
+static void fill_matrix(cal_constraints* set) {
+    const cal_skyline* m = &set->matrix;
+    if (set->row_count == 0) return;
+    const int last = set->row_count - 1;
+    memset(m->values, 0, (m->start[last] + (size_t)(last - m->first[last] + 1)) * sizeof *m->values);
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place];
+        if (!set->active[constraint]) continue;
+        for (int k = 0; k < set->root_count[constraint]; k++) {
+            const int tree = set->root[CAL_ROW_NODES * constraint + k];
+            // Two constraints that share two trees are met twice, and written twice with the same numbers.
+            for (int i = set->met_start[tree]; i < set->met_start[tree + 1] && set->met[i] <= place; i++)
+                if (set->active[set->order[set->met[i]]]) fill_block(set, place, set->met[i]);
+        }
+    }
+    // A row that nothing in the mechanism can move (across the plane of a planar one) has only rounding on its diagonal.
+    double easiest = 0.0;
+    for (int i = 0; i < set->row_count; i++) {
+        const double diagonal = m->values[m->start[i] + (size_t)(i - m->first[i])];
+        set->work[i] = row_square(&set->rows[i]);
+        if (set->work[i] > 0.0) easiest = fmax(easiest, diagonal / set->work[i]);
+    }
+    for (int i = 0; i < set->row_count; i++) {
+        const double diagonal = m->values[m->start[i] + (size_t)(i - m->first[i])];
+        set->scale[i] = diagonal > IMMOVABLE * easiest * set->work[i] ? 1.0 / sqrt(diagonal) : 0.0;
+    }
+    for (int i = 0; i < set->row_count; i++) {
+        double* row = m->values + m->start[i];
+        for (int j = m->first[i]; j <= i; j++) row[j - m->first[i]] *= set->scale[i] * set->scale[j];
+    }
+}
+
+static void make_matrix(cal_constraints* set) {
+    cal_tree_factor(&set->tree, set->motions);
+    for (int place = 0; place < set->model->constraint_count; place++)
+        if (set->active[set->order[place]]) find_y(set, place);
+    fill_matrix(set);
+}
+
+static void factor(cal_constraints* set, double shift) {
+    set->rank = cal_skyline_factor(&set->matrix, shift, THRESHOLD);
+}
+
+static double largest(const double* values, int count) {
+    double out = 0.0;
+    for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
+    return out;
+}
+
+// --- Forces ------------------------------------------------------------------------------------------------------------
+
+// set->lambda ← the solution of least norm for set->right.
+static void solve(cal_constraints* set) {
+    const int count = set->row_count;
+    double *x = set->lambda, *r = set->work, *product = set->rest;
+    for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
+    double before = largest(r, count);
+    const double negligible = 1e-15 * before;
+    for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
+        cal_skyline_solve(&set->matrix, r);
+        for (int i = 0; i < count; i++) x[i] += r[i];
+        cal_skyline_multiply(&set->matrix, x, product);
+        for (int i = 0; i < count; i++) r[i] = set->right[i] - product[i];
+        const double now = largest(r, count);
+        // What does not become smaller is rounding, or the part that no forces can make.
+        if (!(now < 0.5 * before)) break;
+        before = now;
+    }
+    for (int i = 0; i < count; i++) x[i] *= set->scale[i];
+}
+
+static double stabilize(const cal_row* row, cal_stabilization law, double gain) {
+    if (law == CAL_STABILIZE_NONE) return 0.0;
+    if (!row->holonomic) return -gain * row->speed;
+    return -2.0 * gain * row->speed - (law == CAL_STABILIZE_LITERAL ? gain : gain * gain) * row->error;
+}
+
+void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                          cal_stabilization law, double gain, double shift, double* tau) {
+    if (set->row_count == 0) return;
+    cal_constraints_evaluate(set, q, v);
+    make_matrix(set);
+    factor(set, shift);
+    cal_node_accelerations(set->model, set->motions, v, qdd, set->accelerations);
+    for (int i = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        double sum = row->bias;
+        for (int k = 0; k < row->node_count; k++) {
+            const double* a = set->accelerations + 6 * (size_t)row->node[k];
+            sum += cal_dot3(row->moment[k], a) + cal_dot3(row->force[k], a + 3);
+        }
+        set->right[i] = stabilize(row, law, gain) - sum;
+    }
+    solve(set);
+    for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->lambda[i]);
+    cal_tree_joint_forces(&set->tree, tau);
+}
+
+// --- Projection --------------------------------------------------------------------------------------------------------
+
+// set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
+static void correct(cal_constraints* set) {
+    cal_skyline_solve(&set->matrix, set->right);
+    for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
+    cal_tree_solve(&set->tree, set->change);
+}
+
+// Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and
+// Marquardt's method, with Yamashita and Fukushima's choice): rows that are independent only because the constraints are
+// open, by the square of that (Bricard's loop), are left alone; near a singular position what is open shrinks with the
+// distance to it, and nothing is held back.
+static void scale_right(cal_constraints* set, bool factored) {
+    for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
+    if (!factored) factor(set, fmin(fmax(largest(set->right, set->row_count), LEAST_SHIFT), MOST_SHIFT));
+}
+
+static void turn(double q[4], const double by[3]) {
+    const double move[4] = {1.0, 0.5 * by[0], 0.5 * by[1], 0.5 * by[2]};
+    cal_quaternion_multiply(q, move, q);
+    cal_quaternion_normalize(q);
+}
+
+void cal_displace(const cal_model* model, const double* change, double factor, double* q) {
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        const double* d = change + node->first_v;
+        double* at = q + node->first_q;
+        const int plain = node->kind == CAL_BALL ? 0 : node->kind == CAL_FREE ? 3 : 1;
+        for (int i = 0; i < plain; i++) at[i] += factor * d[i];
+        if (node->kind != CAL_BALL && node->kind != CAL_FREE) continue;
+        const double by[3] = {factor * d[plain], factor * d[plain + 1], factor * d[plain + 2]};
+        turn(at + plain, by);
+    }
+}
+
+// What counts as closed: a few units in the last place of the coordinates that the rows are made from. Near a singular
+// position what is left open comes back divided by the square of the distance to it.
+static double rounding(const cal_constraints* set, bool of_speed) {
+    double scale = 1.0;
+    for (int i = 0; i < set->row_count; i++)
+        for (int k = 0; k < set->rows[i].node_count; k++) {
+            const cal_node_motion* m = &set->motions[set->rows[i].node[k]];
+            scale = fmax(scale, largest(of_speed ? m->linear : m->origin, 3));
+            if (of_speed) scale = fmax(scale, largest(m->angular, 3));
+        }
+    return 1e-15 * scale;
+}
+
+static const double LONGEST = 0.3, NEAR = 1e-5;
+
+// Returns whether the last factorisation still serves.
+static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
+    bool factored = false;
+    for (int k = 0; k < patience; k++) {
+        cal_constraints_evaluate(set, q, v);
+        const cal_violation now = cal_constraints_violation(set, CAL_NONE);
+        if (!(now.error > rounding(set, false)) || !isfinite(now.error)) return factored;
+        if (!factored) make_matrix(set);
+        for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
+        scale_right(set, factored);
+        correct(set);
+        const double size = largest(set->change, set->model->v_count);
+        if (!isfinite(size)) return false;
+        cal_displace(set->model, set->change, size > LONGEST ? LONGEST / size : 1.0, q);
+        // Near the solution the matrix need not be found anew: what is left is of second order.
+        factored = size < NEAR;
+    }
+    cal_constraints_evaluate(set, q, v);
+    return factored;
+}
+
+static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
+    for (int k = 0; k < patience; k++) {
+        cal_constraints_evaluate(set, q, v);
+        const cal_violation now = cal_constraints_violation(set, CAL_NONE);
+        if (!(now.speed > rounding(set, true)) || !isfinite(now.speed)) return;
+        if (!factored) make_matrix(set);
+        for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
+        scale_right(set, factored);
+        factored = true;
+        correct(set);
+        for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
+    }
+    cal_constraints_evaluate(set, q, v);
+}
+
+void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {
+    if (set->row_count == 0) return;
+    bool factored = false;
+    if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
+    if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
+}
+
+// --- Limits ------------------------------------------------------------------------------------------------------------
+
+// With x = K h. Semi-implicit Euler has the eigenvalues' product 1 − 2x and their sum 2 − 2x − c h², c = K or K²: both are
+// inside the unit circle while 4 − 4x − c h² > 0. Explicit methods are stable on the real axis to −p/h; the faster pole of the
+// literal law is K + √(K² − K), so that K = p² / (2p − h) · 1/h there.
+double cal_stabilization_limit(const char* solver, double step, cal_stabilization law) {
+    const bool literal = law == CAL_STABILIZE_LITERAL;
+    if (law == CAL_STABILIZE_NONE) return (double)INFINITY;
+    if (strcmp(solver, "euler") == 0) return literal ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
+    const double p = strcmp(solver, "rk4") == 0 ? 2.785293563405282 : strcmp(solver, "explicit-euler") == 0 ? 2.0 : 0.0;
+    if (p == 0.0) return (double)INFINITY;
+    return literal ? p * p / (2.0 * p - step) / step : p / step;
+}

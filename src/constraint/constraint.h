@@ -1,0 +1,85 @@
+// A model's constraints at work: the forces that keep them, and the projection that closes what has opened.
+//
+// Bicchi's equations (1), (2) and (5): B q̈ + h = Q + Aᵀλ, A q̈ = −Ȧ q̇ + f. With q̈₀ the accelerations without constraints
+// (which articulated bodies give) they are one system in λ alone,
+//
+//     (A B⁻¹ Aᵀ) λ = f − Ȧ q̇ − A q̈₀              B⁻¹ by the tree (tree.h), the matrix with a skyline (skyline.h)
+//
+// Rows are scaled so that the matrix has ones on its diagonal. It is then solved with a small shift and a few refinements,
+// λ ← λ + (W + μ)⁻¹ (b − W λ): they converge to the solution of least norm where rows depend on each other (a hyperstatic
+// mechanism: its motion is unique, its forces are not), and stay bounded where rows are about to (a singular position).
+// The stabilisation f is nothing, the paper's law, or the critically damped one:
+//
+//     literal     f = −2K φ̇ − K φ         poles near −½ and −2K
+//     critical    f = −2K φ̇ − K² φ        both poles at −K               rows on velocities: f = −K ψ in both
+//
+// Projection (by mass: the smallest motion in the sense of kinetic energy)
+//
+//     q ← q − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ       until φ is rounding            v ← v − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ̇
+#pragma once
+#include "constraint/skyline.h"
+#include "constraint/tree.h"
+
+typedef struct cal_constraints {
+    const cal_model* model;
+    bool* active; // of each constraint
+    // What never changes. Constraints meet when they touch one tree; their order keeps those that meet together.
+    int most_rows;
+    int32_t* order;                   // constraints as they are eliminated
+    int32_t* reach;                   // of each place in that order: the first place that it meets
+    int32_t *root, *root_count;       // of each constraint: the trees that it touches, CAL_ROW_NODES each
+    int32_t *met_start, *met;         // of each tree (its root's node): the places of its constraints, rising
+    int32_t *support_start, *support; // of each constraint: the nodes between what it touches and the roots, rising
+    int32_t* degrees;                 // of each constraint: degrees of freedom of these nodes
+    size_t* y_start;                  // of each constraint: where its rows' y are
+    // What follows from who is active.
+    int row_count;
+    int32_t* first_row; // of each place; one past the end
+    cal_skyline matrix;
+    // Numbers.
+    cal_tree tree;
+    cal_node_motion* motions;
+    cal_row* rows;        // as they are eliminated
+    double* y;            // the rows', one after the other
+    double* scale;        // of each row
+    double* lambda;       // of each row
+    double *right, *work; // of each row
+    double* rest;         // of each row
+    double* accelerations;
+    double* change; // v_count
+    int rank;       // at the last factorisation
+} cal_constraints;
+
+typedef enum cal_stabilization { CAL_STABILIZE_NONE, CAL_STABILIZE_LITERAL, CAL_STABILIZE_CRITICAL } cal_stabilization;
+
+cal_status cal_constraints_create(const cal_model* model, cal_constraints** out);
+void cal_constraints_destroy(cal_constraints* set); // NULL is allowed
+void cal_constraints_activate(cal_constraints* set, int constraint, bool active);
+
+// Motions and rows at q and v.
+void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v);
+// The largest |φ| and the largest |φ̇| or |ψ| of the rows, and whose they are (CAL_NONE without rows); `only`: of one constraint,
+// or CAL_NONE: of all.
+typedef struct cal_violation {
+    double error, speed, squares; // squares: mean of φ²
+    int error_of, speed_of;
+} cal_violation;
+cal_violation cal_constraints_violation(const cal_constraints* set, int only);
+
+// Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay.
+// shift: μ. Rows that depend on each other do so up to the square of how far the constraints are open.
+#define CAL_SHIFT_CLOSED 1e-12
+#define CAL_SHIFT_OPEN 1e-8
+void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                          cal_stabilization law, double gain, double shift, double* tau);
+
+// Projects q and then v, or one of them. Most of the time one correction is enough; `patience` is how many there may be. What
+// remains is cal_constraints_violation.
+typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
+void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
+
+// q ← q moved by factor times a change in the coordinates of v.
+void cal_displace(const cal_model* model, const double* change, double factor, double* q);
+
+// The largest gain with which a method of fixed step stays stable on the error's own equation; infinite for others.
+double cal_stabilization_limit(const char* solver, double step, cal_stabilization law);

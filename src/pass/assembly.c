@@ -1,0 +1,251 @@
+// Forward dynamics by assembly and disassembly (Yamane and Nakamura; Featherstone's divide-and-conquer papers).
+//
+// A chain is cut into subchains, each is assembled without knowing the others, and then they are joined two by two: a long
+// chain, which gives articulated bodies no breadth, becomes a tree of logarithmic height (plan/schedule.h). Two passes go over
+// that tree: assembly inbound, disassembly outbound.
+//
+// Notation. World's axes; motions (δα, δa) and forces (moment, force) about the origin of the node that they are of.
+// Accelerations count from those at q̈ = 0, as in aba_body.h, so that no velocity product is left: the paper's j, h and c
+// are in the forces p. What hangs from a body, its *base*, with unknown forces λ on k of its columns (six for each port
+// where something is still missing), has
+//
+//     force that the base must apply        f = I a + p − E λ            a: the base's acceleration              (A)
+//     accelerations of the columns          x = Eᵀ a + c + Λ λ           Λ = Λᵀ: the paper's, base held          (B)
+//
+// The paper keeps, of a subchain, the accelerations of all open joints for the forces on all of them, its Λ and r̈. (A) and
+// (B) are the same numbers, solved for the force instead of the acceleration at one of the open joints, the one next to the
+// ground. That needs no inverse of any inertia: links may be massless, joints have 0 to 6 degrees of freedom without a choice
+// of constraint axes K_C, and the joint's own force, armature, springs and motors are where articulated bodies have them.
+// One sign for all: a force acts on what its column names, and its opposite on what causes it.
+//
+// 1. Assembly of one part (the paper's serial order, one joint after the other, tip to base): Jung's equations (2), (3)
+//    for I and p. A force e λ on the node, with σ = sᵀ e, changes u by σ λ, and so
+//
+//        q̈ = D⁻¹ u − gᵀ a_parent + ∑ η λ,   η = D⁻¹ σ,   g = D⁻¹ U             kept: g, D⁻¹u, η
+//        e ← e − U D⁻¹ σ, moved to the parent's origin;   Λ_kl += σ_k η_l;   c_k += σ_k D⁻¹ u
+//
+//    The last two are (B) unrolled: e_kᵀ a_node = e_k′ᵀ a_parent + σ_k (D⁻¹ u + ∑ η λ). W parts at a time, in lanes.
+//
+// 2. Assembly of two subchains, b below a tip t of a: a's λ_t = w is the opposite of b's force, a's x_t is b's base. With
+//    J = (1 + I_b Λ_tt)⁻¹ I_b, symmetric, (36) of the paper is
+//
+//        w = −J (y − Λ_tt b) − b,   y = E_tᵀ a + c_t + Λ_to λ_o,   b = p_b − E_b λ_b,   x_t = y + Λ_tt w
+//
+//    and (37)–(50) are what is left when w is put into (A) and (B). 1 + I_b Λ_tt has eigenvalues of 1 and more, whatever the
+//    ranks of I_b (6 less the degrees of freedom of b's joint) and Λ_tt (a's): it is the paper's P = Λ_A + Λ_B with I_b for
+//    Λ_B⁻¹, and J is its K_Cᵀ Γ⁻¹ K_C. Beside each other: I, p add up, and columns are put together.
+//
+// 3. The ground is the last base: a = 0. Rows of loops (assembly_loops.c) are columns whose x must come to a given value.
+//
+// 4. Disassembly: w and x_t above, join by join (51), (52); then each part outbound as articulated bodies, with the
+//    forces on its ports: (53) is q̈ above.
+//
+// Where things are. α and a at q̈ = 0 need the motion of what a part hangs from, and a chain gives no breadth for that
+// either. So before all else each part finds how its ports move as seen from its base, and those are composed along the
+// same joins:  E = E_b E_r,  ω = ω_b + ω_r,  α = α_b + α_r + ω_b × ω_r,  a = a_b + α_b × r + ω_b × (ω_b × r + 2 v_r) + a_r.
+//
+// Three walks with joins between them; without a cut there are two walks and no joins: articulated bodies.
+//
+//     place  outbound   how ports move as seen from bases        a solver's preparation rides here, or in the next
+//            joins      how bases move
+//     1      outbound   velocities, and forces they ask for      aba's own kernel
+//     2      inbound    (A), (B) of parts
+//            joins      assembly, ground, disassembly
+//     3      outbound   accelerations
+//     4      inbound    the solver's sums
+#include "pass/assembly.h"
+#include "pass/aba.h"
+
+#include <string.h>
+
+static void do_nothing(const cal_context* context, int column) {
+    (void)context;
+    (void)column;
+}
+
+static const cal_pass passes[] = {
+    {.name = "assembly.place",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_place),
+     .crosses = 24,
+     .cost = {.flops = 175, .bytes = 8 * (23 + 2)}},
+    {.name = "assembly.bases",
+     .direction = CAL_INBOUND,
+     .kernels = {do_nothing, do_nothing, do_nothing, do_nothing, do_nothing},
+     .pulls = {do_nothing, do_nothing, do_nothing, do_nothing, do_nothing},
+     .crosses = 24},
+    {.name = "assembly.velocity",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_aba_velocity),
+     .crosses = CAL_DOWN_COUNT,
+     .cost = {.flops = 307, .bytes = 8 * (23 + 2 + 6)}},
+    {.name = "assembly.inertia",
+     .direction = CAL_INBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_inertia),
+     .pulls = CAL_VARIANTS_OF(cal_assembly_pull),
+     .crosses = CAL_UP_COUNT,
+     .cost = {.flops = 473, .bytes = 8 * (2 + 6 + 1 + 7 + 6)}},
+    {.name = "assembly.acceleration",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_acceleration),
+     .crosses = 6,
+     .cost = {.flops = 42, .bytes = 8 * (13 + 6 + 1 + 2)}},
+    CAL_SUMS_PASS,
+};
+
+// --- Kinematics along the joins ---------------------------------------------------------------------------------------------
+
+static cal_placing* motion_at(const cal_assembly* assembly, size_t at) {
+    return (cal_placing*)(assembly->numbers + at);
+}
+
+// How an element's tips move, seen from its base.
+static void find_tips(const cal_assembly* assembly, const cal_element* e) {
+    const cal_schedule* s = assembly->schedule;
+    cal_placing* own = motion_at(assembly, e->tip_motion);
+    if (e->kind == CAL_ELEMENT_PART) {
+        const size_t first = (size_t)s->parts[e->index].first_port;
+        memcpy(own, assembly->ports + 24 * first, (size_t)e->tip_count * sizeof *own);
+    } else if (e->kind == CAL_ELEMENT_UNIT) {
+        *own = (cal_placing){.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
+    } else if (e->kind != CAL_ELEMENT_ROWS) {
+        const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+        const cal_placing *of_a = motion_at(assembly, a->tip_motion), *of_b = motion_at(assembly, b->tip_motion);
+        for (int t = 0; t < a->tip_count; t++)
+            if (e->kind != CAL_ELEMENT_BELOW || t != e->tip) *own++ = of_a[t];
+        for (int t = 0; t < b->tip_count; t++, own++)
+            if (e->kind == CAL_ELEMENT_BELOW)
+                cal_compose(&of_a[e->tip], &of_b[t], own);
+            else
+                *own = of_b[t];
+    }
+}
+
+// Where columns on the ground read how the lanes' bases move (18), and later how they are accelerated (6).
+static double* base_of(const cal_context* context, int part, int* stride) {
+    const int32_t seat = context->assembly->slots->seat[part];
+    const cal_column* column = &context->layout->columns[seat / CAL_MAX_LANES];
+    *stride = column->lanes;
+    return context->scratch + column->base_slot + seat % CAL_MAX_LANES;
+}
+
+static void give_motion(const cal_context* context, const cal_element* e) {
+    int stride;
+    double* out = base_of(context, e->index, &stride);
+    const double* motion = context->assembly->numbers + e->motion;
+    for (int i = 0; i < CAL_DOWN_COUNT; i++) out[i * stride] = motion[i];
+}
+
+// How the bases of what an element is made of move.
+static void pass_motion(const cal_context* context, const cal_element* e) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_schedule* s = assembly->schedule;
+    if (e->kind == CAL_ELEMENT_PART) give_motion(context, e);
+    if (e->kind == CAL_ELEMENT_ROWS) cal_loops_place(context, e);
+    if (e->a < 0) return;
+    const cal_placing* base = motion_at(assembly, e->motion);
+    *motion_at(assembly, s->elements[e->a].motion) = *base;
+    if (e->kind == CAL_ELEMENT_BELOW)
+        cal_compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip,
+                    motion_at(assembly, s->elements[e->b].motion));
+    else
+        *motion_at(assembly, s->elements[e->b].motion) = *base;
+}
+
+static void stand_on_ground(const cal_context* context, const cal_element* e) {
+    const double* gravity = context->model->gravity;
+    *motion_at(context->assembly, e->motion) = (cal_placing){.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0},
+                                                             .pulling = {-gravity[0], -gravity[1], -gravity[2]}};
+}
+
+static cal_status join_motions(const cal_context* context, int round, int processor) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_schedule* s = assembly->schedule;
+    const int who = round == 1 ? -1 : processor;
+    if (round == 1 && processor != 0) return CAL_OK;
+    if (round < 2)
+        for (int i = 0; i < s->element_count; i++)
+            if (s->elements[i].processor == who) find_tips(assembly, &s->elements[i]);
+    if (round == 1) {
+        for (int i = 0; i < s->root_count; i++) stand_on_ground(context, &s->elements[s->roots[i]]);
+        cal_loops_begin(context);
+    }
+    if (round > 0)
+        for (int i = s->element_count - 1; i >= 0; i--)
+            if (s->elements[i].processor == who) pass_motion(context, &s->elements[i]);
+    return CAL_OK;
+}
+
+// --- Assembly and disassembly ------------------------------------------------------------------------------------------------
+
+static void fill_unit(const cal_assembly* assembly, const cal_element* e) {
+    double* numbers = assembly->numbers + e->numbers;
+    memset(numbers, 0, (CAL_ELEMENT_COLUMNS + 7 * 6 + 21) * sizeof *numbers);
+    for (int i = 0; i < 6; i++) numbers[CAL_ELEMENT_COLUMNS + 7 * i] = 1.0;
+}
+
+static void assemble(const cal_context* context, int index, double* work) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_element* e = &assembly->schedule->elements[index];
+    switch (e->kind) {
+    case CAL_ELEMENT_PART: break; // by its kernel
+    case CAL_ELEMENT_ROWS: cal_loops_fill(context, index); break;
+    case CAL_ELEMENT_UNIT: fill_unit(assembly, e); break;
+    default: cal_join_up(assembly, index, work);
+    }
+}
+
+static void disassemble(const cal_context* context, int index, double* work) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_element* e = &assembly->schedule->elements[index];
+    if (e->kind == CAL_ELEMENT_PART) {
+        const cal_part* part = &assembly->schedule->parts[e->index];
+        int stride;
+        double* out = base_of(context, e->index, &stride);
+        for (int i = 0; i < 6; i++) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];
+        memcpy(assembly->forces + 6 * (size_t)part->first_port, assembly->numbers + e->force,
+               6 * (size_t)part->port_count * sizeof(double));
+    } else if (e->a >= 0) {
+        cal_join_down(assembly, index, work);
+    }
+}
+
+static cal_status join_forces(const cal_context* context, int round, int processor) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_schedule* s = assembly->schedule;
+    const int who = round == 1 ? -1 : processor;
+    double* work = assembly->work + (size_t)processor * assembly->work_size;
+    cal_status status = CAL_OK;
+    if (round == 1 && processor != 0) return CAL_OK;
+    if (round < 2)
+        for (int i = 0; i < s->element_count; i++)
+            if (s->elements[i].processor == who) assemble(context, i, work);
+    if (round == 1)
+        for (int i = 0; i < s->root_count && status == CAL_OK; i++) {
+            const cal_element* root = &s->elements[s->roots[i]];
+            memset(assembly->numbers + root->base, 0, 6 * sizeof(double));
+            if (root->columns > 0) status = cal_loops_solve(context, s->roots[i]);
+        }
+    if (round > 0 && status == CAL_OK)
+        for (int i = s->element_count - 1; i >= 0; i--)
+            if (s->elements[i].processor == who) disassemble(context, i, work);
+    return status;
+}
+
+static cal_status join(const cal_context* context, int first, int round, int processor) {
+    if (first == 0) return join_motions(context, round, processor);
+    if (first == 2) return join_forces(context, round, processor);
+    return CAL_OK;
+}
+
+const cal_program cal_program_assembly = {
+    .name = "assembly",
+    .help = "forward dynamics by assembly and disassembly: parts of a chain at the same time, then joined",
+    .walked = true,
+    .solves = true,
+    .record = cal_aba_record,
+    .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,
+    .passes = passes,
+    .pass_count = sizeof passes / sizeof passes[0],
+    .join = join,
+};

@@ -1,0 +1,59 @@
+// Assembly and disassembly: what its kernels, its joins and the rest share. assembly.c has the mathematics.
+#pragma once
+#include "pass/variants.h"
+#include "plan/schedule.h"
+
+// How constraints are held, where the model has some: chosen by who simulates.
+typedef struct cal_loops {
+    bool held;                  // else constraints are not there
+    const bool* active;         // of each constraint; NULL: those that are not defined as inactive
+    double error, speed, slips; // φ̈ = −error φ − speed φ̇, and of rows on velocities ψ̇ = −slips ψ
+} cal_loops;
+
+// What a state holds for assembly.
+typedef struct cal_assembly {
+    const cal_schedule* schedule;
+    const cal_slot_layout* slots;
+    cal_loops loops;
+    double* area;    // of columns with slots: forces on their way inbound, Λ
+    double* answer;  // of columns with slots: how joints answer to forces on ports; kept between the walks
+    double* ports;   // 24 a port: how it moves seen from its part's base
+    double* forces;  // 6 a port: what hangs there does to it
+    double* numbers; // of elements
+    struct cal_loop_work* loop_work; // NULL: the model has no constraints
+    double* work;                    // joins' scratch, a share each processor
+    size_t work_size;
+    int inconsistent; // the constraint that cannot be met; CAL_NONE: all can
+} cal_assembly;
+
+// How a body moves, or how it moves seen from another: E (columns), ω, α and a at q̈ = 0, position, velocity.
+typedef struct cal_placing {
+    double rotation[9], angular[3], turning[3], pulling[3], position[3], linear[3];
+} cal_placing;
+
+CAL_DECLARE_VARIANTS(cal_aba_velocity);
+CAL_DECLARE_VARIANTS(cal_assembly_place);
+CAL_DECLARE_VARIANTS(cal_assembly_inertia);
+CAL_DECLARE_VARIANTS(cal_assembly_pull);
+CAL_DECLARE_VARIANTS(cal_assembly_acceleration);
+
+// Kernels write a part's own element.
+static inline double* cal_element_numbers(const cal_assembly* assembly, int element) {
+    return assembly->numbers + assembly->schedule->elements[element].numbers;
+}
+
+// The parts of an element in its numbers: I (21), p (6), E (6 a column), c (1 a column), Λ; lower rows where symmetric.
+enum { CAL_ELEMENT_BIAS = 21, CAL_ELEMENT_COLUMNS = 27 };
+
+// Joins (assembly_join.c).
+void cal_join_up(const cal_assembly* assembly, int element, double* work);
+void cal_join_down(const cal_assembly* assembly, int element, double* work);
+void cal_compose(const cal_placing* base, const cal_placing* tip, cal_placing* out);
+// Loops (assembly_loops.c), in the order in which they are called: joint values, a port's motion, a port's rows; then the
+// multipliers of all rows, which are the columns of an element on the ground.
+struct cal_loop_work* cal_loop_work_create(const cal_schedule* schedule);
+void cal_loop_work_destroy(struct cal_loop_work* work); // NULL is allowed
+void cal_loops_begin(const cal_context* context);
+void cal_loops_place(const cal_context* context, const cal_element* rows);
+void cal_loops_fill(const cal_context* context, int element);
+cal_status cal_loops_solve(const cal_context* context, int element);

@@ -1,0 +1,210 @@
+// The mechanics of assembly (assembly_body.h) along whole columns. Include once a width, after columns.h.
+#define find_answer LANE(cal_find_answer)
+LANE_INLINE double* find_answer(const cal_context* context, const cal_column* column, const cal_slots* slots,
+                                int degrees, int step) {
+    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
+    const size_t block = (size_t)(step / lanes_along), l = (size_t)(step % lanes_along);
+    (void)column;
+    return context->assembly->answer + slots->answer + block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH + l;
+}
+
+#define write_port LANE(cal_write_port)
+LANE_INLINE void write_port(const placing* p, int l, double* out) {
+    const lane values[24] = {p->m.E.x.x, p->m.E.x.y, p->m.E.x.z, p->m.E.y.x, p->m.E.y.y, p->m.E.y.z,
+                             p->m.E.z.x, p->m.E.z.y, p->m.E.z.z, p->m.w.x,   p->m.w.y,   p->m.w.z,
+                             p->m.al.x,  p->m.al.y,  p->m.al.z,  p->m.a.x,   p->m.a.y,   p->m.a.z,
+                             p->r.x,     p->r.y,     p->r.z,     p->u.x,     p->u.y,     p->u.z};
+#if CAL_LANES == 1
+    (void)l;
+    for (int i = 0; i < 24; i++) out[i] = values[i];
+#else
+    for (int i = 0; i < 24; i++) out[i] = values[i][l];
+#endif
+}
+
+// --- Where ports are, seen from their parts' bases --------------------------------------------------------------------
+
+#define place_run LANE(cal_place_run)
+LANE_INLINE void place_run(int kind, const cal_context* context, const cal_column* column) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
+    const lane zero = lane_set(0.0), one = lane_set(1.0);
+    placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
+    if (column->parent >= 0) {
+        const double* slot = parent_end(context, column);
+        p.m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
+        p.m.w = from_parent3(slot, column, 9), p.m.al = from_parent3(slot, column, 12),
+        p.m.a = from_parent3(slot, column, 15);
+        p.r = from_parent3(slot, column, 18), p.u = from_parent3(slot, column, 21);
+    }
+    // Starts are listed last step first.
+    int next = slots->first_start + slots->start_count - 1;
+    const int count = step_count(column);
+    for (int i = 0; i < count; i++) {
+        const place at = find_place(context, column, kind, cal_aba_record(kind), i);
+        displace(kind, &p, at.y, at.constants);
+        for (; next >= slots->first_start && assembly->slots->starts[next].step == i; next--)
+            write_port(&p, assembly->slots->starts[next].row,
+                       assembly->ports + 24 * (size_t)assembly->slots->starts[next].port);
+    }
+    if (column->child_count == 0) return;
+    double* end = context->scratch + column->end_slot;
+    slot_store_columns(end, 0, p.m.E);
+    slot_store3(end, 9, p.m.w), slot_store3(end, 12, p.m.al), slot_store3(end, 15, p.m.a);
+    slot_store3(end, 18, p.r), slot_store3(end, 21, p.u);
+}
+
+static void LANE(place_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: place_run(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: place_run(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: place_run(CAL_BALL, context, column); break;
+    default: place_run(CAL_FREE, context, column); break;
+    }
+}
+
+// --- Inbound ------------------------------------------------------------------------------------------------------------
+
+// Unit forces on a port; the area holds zeros until then.
+#define start_slot LANE(cal_start_slot)
+LANE_INLINE void start_slot(double* area, int slot, int l) {
+    for (int i = 0; i < 6; i++) area[(36 * slot + 7 * i) * CAL_WIDTH + l] = 1.0;
+}
+
+// Leaves the parts' own elements: I, p, and E, c, Λ of their ports, which are in the order of their slots.
+#define leave_parts LANE(cal_leave_parts)
+LANE_INLINE void leave_parts(const cal_context* context, const cal_column* column, const articulated* I,
+                             const double* area, int slots) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_schedule* schedule = assembly->schedule;
+    const size_t index = (size_t)(column - context->layout->columns);
+    const lane values[27] = {I->T.xx, I->T.xy,  I->T.yy,  I->T.xz,  I->T.yz, I->T.zz, I->H.x.x, I->H.x.y, I->H.x.z,
+                             I->M.xx, I->H.y.x, I->H.y.y, I->H.y.z, I->M.xy, I->M.yy, I->H.z.x, I->H.z.y, I->H.z.z,
+                             I->M.xz, I->M.yz,  I->M.zz,  I->n.x,   I->n.y,  I->n.z,  I->f.x,   I->f.y,   I->f.z};
+    for (int l = 0; l < CAL_LANES; l++) {
+        const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)l];
+        if (part < 0) continue;
+        const cal_part* own = &schedule->parts[part];
+        const int32_t* port = assembly->slots->table + assembly->slots->columns[index].table + l;
+        double* out = cal_element_numbers(assembly, own->element);
+#if CAL_LANES == 1
+        for (int i = 0; i < 27; i++) out[i] = values[i];
+#else
+        for (int i = 0; i < 27; i++) out[i] = values[i][l];
+#endif
+        // Slots of a lane are the part's ports, but in an order of their own.
+        const int columns = 6 * slots, kept = 6 * own->port_count;
+        const double *c = area + (size_t)(6 * columns) * CAL_WIDTH + l, *L = c + (size_t)columns * CAL_WIDTH;
+        double *E = out + CAL_ELEMENT_COLUMNS, *acceleration = E + 6 * kept, *lambda = acceleration + kept;
+        for (int s = 0; s < slots; s++) {
+            if (port[s * CAL_WIDTH] < 0) continue;
+            const int first = 6 * (port[s * CAL_WIDTH] - own->first_port);
+            for (int i = 0; i < 6; i++) {
+                for (int m = 0; m < 6; m++) E[6 * (first + i) + m] = area[(6 * (6 * s + i) + m) * CAL_WIDTH + l];
+                acceleration[first + i] = c[(6 * s + i) * CAL_WIDTH];
+            }
+            for (int t = 0; t < slots; t++) {
+                if (port[t * CAL_WIDTH] < 0) continue;
+                const int second = 6 * (port[t * CAL_WIDTH] - own->first_port);
+                for (int i = 0; i < 6; i++)
+                    for (int j = 0; j < 6; j++)
+                        lambda[cal_packed((size_t)(first + i), (size_t)(second + j))] =
+                            L[cal_packed((size_t)(6 * s + i), (size_t)(6 * t + j)) * CAL_WIDTH];
+            }
+        }
+    }
+}
+
+#define inbound_parts LANE(cal_inbound_parts)
+LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_column* column) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
+    const cal_slot_start *start = assembly->slots->starts + slots->first_start, *last = start + slots->start_count;
+    double* area = assembly->area + slots->area;
+    articulated I = {0};
+    int i = step_count(column) - 1;
+    place at = find_place(context, column, kind, cal_aba_record(kind), i);
+    if (column->child_count > 0) {
+        const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
+        I.T = slot_load_symmetric(sum, 0), I.H = slot_load_columns(sum, 6), I.M = slot_load_symmetric(sum, 15);
+        I.n = slot_load3(sum, 21), I.f = slot_load3(sum, 24);
+    } else {
+        add_own(&I, at.constants, at.scratch);
+    }
+    for (;;) {
+        for (; start < last && start->step == i; start++) start_slot(area, start->slot, start->row);
+        inbound_part(kind, slots->count, &I, at.force, at.constants, at.record, area,
+                     find_answer(context, column, slots, cal_kind_v(kind), i));
+        if (--i < 0) break;
+        at = find_place(context, column, kind, cal_aba_record(kind), i);
+        add_own(&I, at.constants, at.scratch);
+    }
+    if (column->parent < 0) {
+        leave_parts(context, column, &I, area, slots->count);
+        return;
+    }
+    double* up = context->scratch + column->up_slot;
+    slot_store_symmetric(up, 0, I.T), slot_store_columns(up, 6, I.H), slot_store_symmetric(up, 15, I.M);
+    slot_store3(up, 21, I.n), slot_store3(up, 24, I.f);
+}
+
+static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: inbound_parts(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: inbound_parts(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: inbound_parts(CAL_BALL, context, column); break;
+    default: inbound_parts(CAL_FREE, context, column); break;
+    }
+}
+
+// --- Outbound with what the joins found -----------------------------------------------------------------------------------
+
+#define load_forces LANE(cal_load_forces)
+LANE_INLINE void load_forces(const cal_context* context, const cal_slots* slots, lane* lambda) {
+    const cal_assembly* assembly = context->assembly;
+    for (int s = 0; s < slots->count; s++) {
+        const int32_t* port = assembly->slots->table + slots->table + (size_t)s * CAL_WIDTH;
+        for (int i = 0; i < 6; i++) {
+#if CAL_LANES == 1
+            lambda[6 * s + i] = port[0] < 0 ? 0.0 : assembly->forces[6 * (size_t)port[0] + (size_t)i];
+#else
+            for (int l = 0; l < CAL_LANES; l++)
+                lambda[6 * s + i][l] = port[l] < 0 ? 0.0 : assembly->forces[6 * (size_t)port[l] + (size_t)i];
+#endif
+        }
+    }
+}
+
+#define accelerate_parts LANE(cal_accelerate_parts)
+LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const cal_column* column) {
+    const cal_slots* slots = &context->assembly->slots->columns[column - context->layout->columns];
+    const double* slot = parent_end(context, column);
+    const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
+    v3 al = from_parent3(slot, column, at_base), a = from_parent3(slot, column, at_base + 3);
+    lane lambda[6 * CAL_SCHEDULE_MOST_TIPS];
+    load_forces(context, slots, lambda);
+    const int count = step_count(column), degrees = cal_kind_v(kind);
+    // Where a node's own acceleration is in its record, before what ports add to it.
+    const int first = kind == CAL_FREE ? LANE(FREE_AL) : kind == CAL_BALL ? LANE(BALL_K) : LANE(RECORD_K);
+    for (int i = 0; i < count; i++) {
+        const place at = find_place(context, column, kind, cal_aba_record(kind), i);
+        if (slots->count > 0) {
+            lane own[6];
+            answer_part(slots->count, degrees, lambda, find_answer(context, column, slots, degrees, i), own);
+            for (int m = 0; m < degrees; m++) STORE(at.record, first + m, LOAD(at.record, first + m) + own[m]);
+        }
+        accelerate(kind, &al, &a, at.y, at.record, at.ydot);
+    }
+    if (column->child_count == 0) return;
+    double* end = context->scratch + column->end_slot;
+    slot_store3(end, 0, al), slot_store3(end, 3, a);
+}
+
+static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
+    switch (column->kind) {
+    case CAL_REVOLUTE: accelerate_parts(CAL_REVOLUTE, context, column); break;
+    case CAL_PRISMATIC: accelerate_parts(CAL_PRISMATIC, context, column); break;
+    case CAL_BALL: accelerate_parts(CAL_BALL, context, column); break;
+    default: accelerate_parts(CAL_FREE, context, column); break;
+    }
+}

@@ -1,0 +1,400 @@
+// Constraints of a simulation: their forces at each evaluation, their projection after each step, connecting and letting go.
+//
+//     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ ─ τ + Aᵀλ ─ plan again, the solver riding along
+//     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
+//     sample       the solver's polynomial ─ projected; the history does not see it
+//
+// Solvers ask for derivatives beside the constraints, by as much as their predictions err. There λ would answer to the error
+// with 1 / distance to the next singular position, and no step could pass one; so y is projected before it is evaluated: the
+// equation is ẏ = f(P(y)), which has the same solutions and is as smooth as the mechanism.
+//
+// Where memory is not shared every processor has all of q, v and q̈₀, and finds the same λ with the same bits.
+#include "base/error.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+#include "solver/sim.h"
+#include <math.h>
+#include <string.h>
+
+enum { PATIENCE_STEP = 4, PATIENCE_START = 100, NAME = 80 };
+// An error that a projection leaves although it should not: something has come apart.
+static const double OPEN = 1e-4;
+// A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
+static const double CRAWL = 1e-6, HOP = 1e-3;
+enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
+
+static const struct {
+    const char* name;
+    cal_stabilization law;
+    bool projects;
+} laws[] = {{"projection", CAL_STABILIZE_NONE, true},
+            {"baumgarte", CAL_STABILIZE_CRITICAL, false},
+            {"literal", CAL_STABILIZE_LITERAL, false},
+            {"none", CAL_STABILIZE_NONE, false}};
+enum { LAWS = sizeof laws / sizeof laws[0] };
+
+static int find_law(const char* name) {
+    int i = 0;
+    while (i < LAWS && (!name || strcmp(name, laws[i].name) != 0)) i++;
+    return i;
+}
+
+double cal_stabilize_limit(const char* stabilize, const char* solver, double step) {
+    const int law = find_law(stabilize);
+    return law == LAWS || !solver || !(step > 0.0) ? 0.0 : cal_stabilization_limit(solver, step, laws[law].law);
+}
+
+static cal_status project_bdf(void* user, double* y) {
+    cal_sim* sim = user;
+    double *q = sim->raw, *v = q + sim->model->q_count;
+    if (!cal_sim_holds(sim)) return CAL_OK;
+    cal_status status = cal_plan_gather(sim->plan, y, q, v);
+    if (!status) status = cal_sim_close(sim, q, v, true);
+    if (!status) cal_layout_scatter(sim->plan->layout, 0, q, v, y);
+    return status;
+}
+
+cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error) {
+    const cal_sim_def* def = &sim->def;
+    const int law = find_law(def->stabilize);
+    sim->opened = CAL_NONE;
+    if (law == LAWS)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "stabilize '%.40s' is unknown; there are projection, baumgarte, literal and none",
+                        def->stabilize ? def->stabilize : "NULL");
+    if (!(def->gain >= 0.0 && isfinite(def->gain)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the gain of a stabilisation must not be negative, but is %g",
+                        def->gain);
+    sim->law = laws[law].law;
+    sim->projects = laws[law].projects;
+    if (sim->model->constraint_count == 0) return CAL_OK;
+    sim->raw = cal_allocate((size_t)sim->model->q_count + (size_t)sim->model->v_count, sizeof(double));
+    sim->qdd = cal_allocate(3 * (size_t)sim->model->v_count, sizeof(double));
+    if (!sim->raw || !sim->qdd || cal_constraints_create(sim->model, &sim->constraints))
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", sim->model->constraint_count);
+    return CAL_OK;
+}
+
+void cal_sim_project_bdf(cal_sim* sim) {
+    if (sim->constraints && sim->projects) cal_bdf_set_projection(sim->bdf, project_bdf);
+}
+
+static bool all_finite(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+void cal_sim_enter(cal_sim* sim) {
+    if (!sim->projects || !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) return;
+    cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->state->context.y);
+}
+
+cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) {
+    const double gain = sim->def.gain;
+    const bool literal = sim->law == CAL_STABILIZE_LITERAL, none = sim->law == CAL_STABILIZE_NONE;
+    // Assembly closes loops itself, in the execution that follows.
+    if (cal_state_hold_active(sim->state, sim->constraints->active,
+                              none      ? 0.0
+                              : literal ? gain
+                                        : gain * gain,
+                              none ? 0.0 : 2.0 * gain, none ? 0.0 : gain))
+        return CAL_OK;
+    cal_status status = cal_plan_run(sim->plan, sim->state, NULL, NULL, true, NULL);
+    if (!status) status = cal_plan_gather(sim->plan, sim->state->context.ydot, NULL, sim->qdd);
+    // What is not finite is left to the solver, which knows what to do about it.
+    if (status || !all_finite(sim->qdd, sim->model->v_count)) return status;
+    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
+    cal_constraints_hold(sim->constraints, sim->seen_q, sim->seen_v, sim->qdd, sim->law, sim->def.gain,
+                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
+    return cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
+}
+
+cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts) {
+    cal_constraints* set = sim->constraints;
+    const int count = sim->model->q_count;
+    if (!all_finite(q, count) || !all_finite(v, sim->model->v_count)) return CAL_NOT_FINITE;
+    if (sim->projects)
+        cal_constraints_project(set, q, v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    else
+        cal_constraints_evaluate(set, q, v);
+    const cal_violation left = cal_constraints_violation(set, CAL_NONE);
+    if (counts) {
+        sim->error_max = fmax(sim->error_max, left.error);
+        sim->error_sum += left.squares;
+        sim->error_steps++;
+    }
+    if (!sim->projects || left.error <= OPEN) return CAL_OK;
+    sim->opened = left.error_of;
+    return CAL_NOT_CONVERGED;
+}
+
+cal_status cal_sim_check_start(cal_sim* sim, cal_error* error) {
+    if (!cal_sim_holds(sim) || !sim->projects) return CAL_OK;
+    char name[NAME];
+    cal_constraints* set = sim->constraints;
+    cal_constraints_evaluate(set, sim->q, sim->v);
+    const cal_violation now = cal_constraints_violation(set, CAL_NONE);
+    if (!(now.error <= CAL_CONNECT_TOLERANCE))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "constraint '%s' is open by %g at t = %g s; begin where it holds, or let cal_sim_project "
+                        "(--project) find such a place",
+                        cal_model_constraint_name(sim->model, now.error_of, name, sizeof name), now.error, sim->time);
+    if (!(now.speed <= CAL_CONNECT_TOLERANCE))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "constraint '%s' is broken by a speed of %g at t = %g s; begin with velocities that it allows, "
+                        "or let cal_sim_project (--project) find some",
+                        cal_model_constraint_name(sim->model, now.speed_of, name, sizeof name), now.speed, sim->time);
+    cal_constraints_project(set, sim->q, sim->v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    sim->observer.current = false;
+    return CAL_OK;
+}
+
+// λ at q and v, and the accelerations with it (may be NULL), on one core.
+static cal_status find_forces(cal_sim* sim, double time, const double* q, const double* v, double* accelerations) {
+    cal_observer* o = &sim->holder;
+    const double *tau = sim->tau, *control = sim->control;
+    cal_status status = CAL_OK;
+    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    if (!status && !o->plan) status = cal_plan_create(sim->model, sim->def.algorithm, o->machine, &o->plan, NULL);
+    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
+    if (!status) status = cal_state_set(o->state, CAL_Q, q);
+    if (!status) status = cal_state_set(o->state, CAL_V, v);
+    if (!status) status = cal_sim_apply_pushes(sim, o->state);
+    if (status) return status;
+    if (sim->def.force) {
+        cal_sim_call_back(sim, o->state, time, q, v);
+        tau = sim->changed_tau, control = sim->changed_control;
+    }
+    status = cal_sim_apply_forces(sim, o->state, tau, control);
+    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
+    if (!status) status = cal_state_get(o->state, CAL_QDD, sim->qdd);
+    if (status) return status;
+    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
+    cal_constraints_hold(sim->constraints, q, v, sim->qdd, sim->law, sim->def.gain,
+                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
+    if (!accelerations) return CAL_OK;
+    status = cal_sim_apply_forces(sim, o->state, sim->changed_tau, control);
+    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
+    return status ? status : cal_state_get(o->state, CAL_QDD, accelerations);
+}
+
+// --- Hops --------------------------------------------------------------------------------------------------------------
+
+bool cal_sim_stuck(cal_sim* sim, cal_status status) {
+    if (!sim->projects || sim->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
+    if (!(sim->verdict.time < sim->progress + CRAWL) || sim->verdict.time < sim->progress) {
+        sim->progress = sim->verdict.time;
+        sim->attempts = sim->hops = 0;
+    }
+    sim->attempts++;
+    const bool limited = sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit;
+    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited;
+}
+
+// One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
+static cal_status step_over(cal_sim* sim, double time, double step, const double* q, const double* v, const double* a) {
+    const cal_model* model = sim->model;
+    const size_t q_count = (size_t)model->q_count;
+    double *later = sim->qdd + model->v_count, *change = sim->qdd + 2 * model->v_count;
+    for (int turn = 0; turn < 2; turn++) {
+        const double* other = turn == 0 ? a : later;
+        for (int i = 0; i < model->v_count; i++) {
+            // q by the cubic through both velocities and accelerations.
+            sim->seen_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
+            change[i] = step * (0.5 * (v[i] + sim->seen_v[i]) + step * (a[i] - other[i]) / 12.0);
+        }
+        memcpy(sim->seen_q, q, q_count * sizeof(double));
+        cal_displace(model, change, 1.0, sim->seen_q);
+        cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+        if (turn == 1) return CAL_OK;
+        const cal_status status = find_forces(sim, time + step, sim->seen_q, sim->seen_v, later);
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_sim_hop(cal_sim* sim, double time) {
+    const cal_model* model = sim->model;
+    const double from = sim->verdict.time;
+    double *q = sim->raw, *v = q + model->q_count, fastest = 1.0;
+    // After an attempt that failed vectors[0] is where it began, whatever the solver.
+    cal_status status = cal_plan_gather(sim->plan, sim->vectors[0], q, v);
+    if (status) return status;
+    cal_constraints_project(sim->constraints, q, v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    for (int i = 0; i < model->v_count; i++) fastest = fmax(fastest, fabs(v[i]));
+    double* a = cal_allocate((size_t)model->v_count, sizeof(double));
+    if (!a) return CAL_NO_MEMORY;
+    const double step = HOP / fastest;
+    status = find_forces(sim, from, q, v, a);
+    sim->hopped = !status && from + step >= time;
+    if (!status) status = step_over(sim, from, sim->hopped ? time - from : step, q, v, a);
+    cal_free(a);
+    if (!status && !(all_finite(sim->seen_q, model->q_count) && all_finite(sim->seen_v, model->v_count)))
+        status = CAL_NOT_FINITE;
+    if (status) return status;
+    sim->hops++;
+    sim->attempts = 0;
+    sim->running = !sim->hopped;
+    if (sim->hopped) return CAL_OK;
+    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->vectors[0]);
+    sim->ops->start(sim->memory, &sim->settings, from + step, sim->down, &sim->verdict);
+    sim->interpolates = false;
+    return CAL_OK;
+}
+
+// --- Connecting --------------------------------------------------------------------------------------------------------
+
+static cal_status check_constraint(const cal_sim* sim, int constraint, const char* what, cal_error* error) {
+    if (!sim) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: sim must not be NULL", what);
+    if (constraint < 0 || constraint >= sim->model->constraint_count)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%s: constraint %d is not there; the model has %d", what, constraint,
+                        sim->model->constraint_count);
+    return CAL_OK;
+}
+
+static void moved(cal_sim* sim) {
+    sim->observer.current = false;
+    (void)cal_sim_restart(sim);
+}
+
+// Velocities that all constraints allow, at the present q. Where they are far from that one solution is followed by another:
+// the shift of the matrix holds back where rows are nearly dependent.
+static void stop_rows(cal_sim* sim) {
+    cal_constraints_project(sim->constraints, sim->q, sim->v, CAL_PROJECT_VELOCITY, PATIENCE_START);
+}
+
+cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error) {
+    const cal_status status = check_constraint(sim, constraint, "cal_sim_connect", error);
+    if (status) return status;
+    if (how != CAL_CONNECT_SMOOTH && how != CAL_CONNECT_INELASTIC)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_connect: %d is no way to connect", (int)how);
+    cal_constraints* set = sim->constraints;
+    if (set->active[constraint]) return CAL_OK;
+    cal_constraints_activate(set, constraint, true);
+    cal_constraints_evaluate(set, sim->q, sim->v);
+    const cal_violation now = cal_constraints_violation(set, constraint);
+    char name[NAME];
+    cal_model_constraint_name(sim->model, constraint, name, sizeof name);
+    if (!(now.error <= CAL_CONNECT_TOLERANCE)) {
+        cal_constraints_activate(set, constraint, false);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint '%s' is open by %g at t = %g s, and cannot be connected",
+                        name, now.error, sim->time);
+    }
+    if (!(now.speed <= CAL_CONNECT_TOLERANCE) && how == CAL_CONNECT_SMOOTH) {
+        cal_constraints_activate(set, constraint, false);
+        return cal_fail(
+            error, CAL_BAD_ARGUMENT,
+            "constraint '%s' would stop a speed of %g at t = %g s: connect it as an inelastic impact, or when "
+            "nothing moves there",
+            name, now.speed, sim->time);
+    }
+    stop_rows(sim);
+    moved(sim);
+    return CAL_OK;
+}
+
+cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error) {
+    const cal_status status = check_constraint(sim, constraint, "cal_sim_disconnect", error);
+    if (status) return status;
+    if (!sim->constraints->active[constraint]) return CAL_OK;
+    cal_constraints_activate(sim->constraints, constraint, false);
+    moved(sim);
+    return CAL_OK;
+}
+
+bool cal_sim_connected(const cal_sim* sim, int constraint) {
+    return sim && constraint >= 0 && constraint < sim->model->constraint_count && sim->constraints->active[constraint];
+}
+
+cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
+    if (!sim) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_project: sim must not be NULL");
+    if (!cal_sim_holds(sim)) return CAL_OK;
+    const size_t count = (size_t)sim->model->q_count + (size_t)sim->model->v_count;
+    cal_constraints* set = sim->constraints;
+    memcpy(sim->raw, sim->q, count * sizeof(double));
+    cal_constraints_project(set, sim->q, sim->v, CAL_PROJECT_BOTH, PATIENCE_START);
+    const cal_violation left = cal_constraints_violation(set, CAL_NONE);
+    if (left.error <= CAL_CONNECT_TOLERANCE && left.speed <= CAL_CONNECT_TOLERANCE) {
+        moved(sim);
+        return CAL_OK;
+    }
+    memcpy(sim->q, sim->raw, count * sizeof(double));
+    char name[NAME];
+    const bool open = !(left.error <= CAL_CONNECT_TOLERANCE);
+    cal_model_constraint_name(sim->model, open ? left.error_of : left.speed_of, name, sizeof name);
+    if (set->rank < set->row_count)
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "constraint '%s' stays open by %g: it contradicts others (%d of %d rows are independent)", name,
+                        open ? left.error : left.speed, set->rank, set->row_count);
+    return cal_fail(error, CAL_NOT_CONVERGED,
+                    "constraint '%s' stays open by %g: it cannot be reached from here; begin nearer to it", name,
+                    open ? left.error : left.speed);
+}
+
+// --- Looking at them ---------------------------------------------------------------------------------------------------
+
+cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
+    if (!sim || !out) return CAL_BAD_ARGUMENT;
+    *out = (cal_constraint_report){.error_of = CAL_NONE};
+    if (!sim->constraints) return CAL_OK;
+    out->error_max = sim->error_max;
+    out->error_rms = sim->error_steps > 0 ? sqrt(sim->error_sum / (double)sim->error_steps) : 0.0;
+    if (!cal_sim_holds(sim)) return CAL_OK;
+    const cal_status status = find_forces(sim, sim->time, sim->q, sim->v, NULL);
+    if (status) return status;
+    const cal_violation now = cal_constraints_violation(sim->constraints, CAL_NONE);
+    out->rows = sim->constraints->row_count;
+    out->rank = sim->constraints->rank;
+    out->error = now.error;
+    out->speed = now.speed;
+    out->error_of = now.error_of;
+    return CAL_OK;
+}
+
+cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows, double wrench[6]) {
+    const cal_status bad = check_constraint(sim, constraint, "cal_sim_constraint_forces", NULL);
+    if (bad) return bad;
+    const cal_model* model = sim->model;
+    const cal_constraint_def* def = &model->constraints[constraint];
+    const bool coupling = def->kind == CAL_COUPLING;
+    if (rows) memset(rows, 0, (size_t)cal_constraint_rows(def, NULL) * sizeof *rows);
+    if (wrench) memset(wrench, 0, 6 * sizeof *wrench);
+    if (!sim->constraints->active[constraint]) return CAL_OK;
+    const cal_status status = find_forces(sim, sim->time, sim->q, sim->v, NULL);
+    if (status) return status;
+    const cal_constraints* set = sim->constraints;
+    // What acts on b is what acts on its node, or the opposite of what acts on a's where b is the ground.
+    const int node_b = coupling || def->body[1] == CAL_GROUND ? -1 : model->mounts[def->body[1]].node;
+    const int node_a = coupling || def->body[0] == CAL_GROUND ? -1 : model->mounts[def->body[0]].node;
+    double moment[3] = {0.0}, force[3] = {0.0};
+    const int node = node_b >= 0 ? node_b : node_a;
+    const double sign = node_b >= 0 ? 1.0 : -1.0;
+    for (int i = 0, k = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        if (row->constraint != constraint) continue;
+        if (rows) rows[k++] = set->lambda[i];
+        for (int n = 0; n < row->node_count && node >= 0; n++)
+            for (int d = 0; d < 3 && row->node[n] == node; d++) {
+                moment[d] += sign * set->lambda[i] * row->moment[n][d];
+                force[d] += sign * set->lambda[i] * row->force[n][d];
+            }
+    }
+    if (!wrench || node < 0) return CAL_OK;
+    double arm[3], lever[3];
+    if (def->body[1] == CAL_GROUND)
+        memcpy(arm, def->position[1], sizeof arm);
+    else {
+        const cal_mount* mount = &model->mounts[def->body[1]];
+        cal_rotate3(mount->rotation, def->position[1], arm);
+        for (int d = 0; d < 3; d++) arm[d] += mount->offset[d];
+        if (node_b >= 0) cal_rotate3(set->motions[node_b].rotation, arm, arm);
+        for (int d = 0; d < 3 && node_b >= 0; d++) arm[d] += set->motions[node_b].origin[d];
+    }
+    // From the node's origin to frame b's.
+    for (int d = 0; d < 3; d++) arm[d] -= set->motions[node].origin[d];
+    cal_cross3(arm, force, lever);
+    for (int d = 0; d < 3; d++) wrench[d] = force[d], wrench[3 + d] = moment[d] - lever[d];
+    return CAL_OK;
+}
