@@ -8,7 +8,7 @@ typedef struct cal_sim_options {
     const char* solver;
     const char* algorithm;
     const char* schedule; // of assembly; NULL: its own choice
-    const char* machine; // NULL: serial, or what a placement wants
+    const char* machine;  // NULL: serial, or what a placement wants
     const char* lanes;
     const char* placement;
     const char* out;

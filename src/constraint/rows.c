@@ -323,7 +323,7 @@ static void coupling_row(cal_row* row, const cal_model* model, const cal_constra
     row->error = joint_part(row, model, def->joint[0], motions, q, 1.0) - p[0];
     if (def->joint[1] == CAL_NONE) return;
     const cal_joint* other = &model->joints[def->joint[1]];
-    const double x = q[other->first_q] - other->def.zero, rate = v[other->first_v];
+    const double x = q[other->first_q] - other->def->zero, rate = v[other->first_v];
     const double slope = p[1] + x * (2.0 * p[2] + x * (3.0 * p[3] + x * 4.0 * p[4]));
     const double curve = 2.0 * p[2] + x * (6.0 * p[3] + x * 12.0 * p[4]);
     joint_part(row, model, def->joint[1], motions, q, -slope);
