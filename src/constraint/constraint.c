@@ -177,13 +177,20 @@ static void make_matrix(cal_constraints* set) {
 }
 
 static void factor(cal_constraints* set, double shift) {
-    set->rank = cal_skyline_factor(&set->matrix, shift, THRESHOLD);
+    set->rank = cal_skyline_factor(&set->matrix, shift, fmax(THRESHOLD, 100.0 * shift));
 }
 
 static double largest(const double* values, int count) {
     double out = 0.0;
     for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
     return out;
+}
+
+int cal_constraints_rank(cal_constraints* set) {
+    if (set->row_count == 0) return 0;
+    make_matrix(set);
+    factor(set, CAL_SHIFT_CLOSED);
+    return set->rank;
 }
 
 // --- Forces ------------------------------------------------------------------------------------------------------------

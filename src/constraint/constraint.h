@@ -66,6 +66,9 @@ typedef struct cal_violation {
 } cal_violation;
 cal_violation cal_constraints_violation(const cal_constraints* set, int only);
 
+// How many rows are independent where they were evaluated last.
+int cal_constraints_rank(cal_constraints* set);
+
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay.
 // shift: μ. Rows that depend on each other do so up to the square of how far the constraints are open.
 #define CAL_SHIFT_CLOSED 1e-12

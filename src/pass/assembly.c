@@ -195,7 +195,7 @@ static void assemble(const cal_context* context, int index, double* work) {
     }
 }
 
-static void disassemble(const cal_context* context, int index, double* work) {
+static void disassemble(const cal_context* context, int index) {
     const cal_assembly* assembly = context->assembly;
     const cal_element* e = &assembly->schedule->elements[index];
     if (e->kind == CAL_ELEMENT_PART) {
@@ -206,7 +206,7 @@ static void disassemble(const cal_context* context, int index, double* work) {
         memcpy(assembly->forces + 6 * (size_t)part->first_port, assembly->numbers + e->force,
                6 * (size_t)part->port_count * sizeof(double));
     } else if (e->a >= 0) {
-        cal_join_down(assembly, index, work);
+        cal_join_down(assembly, index);
     }
 }
 
@@ -228,7 +228,7 @@ static cal_status join_forces(const cal_context* context, int round, int process
         }
     if (round > 0 && status == CAL_OK)
         for (int i = s->element_count - 1; i >= 0; i--)
-            if (s->elements[i].processor == who) disassemble(context, i, work);
+            if (s->elements[i].processor == who) disassemble(context, i);
     return status;
 }
 

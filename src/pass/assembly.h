@@ -31,7 +31,6 @@ typedef struct cal_placing {
     double rotation[9], angular[3], turning[3], pulling[3], position[3], linear[3];
 } cal_placing;
 
-CAL_DECLARE_VARIANTS(cal_aba_velocity);
 CAL_DECLARE_VARIANTS(cal_assembly_place);
 CAL_DECLARE_VARIANTS(cal_assembly_inertia);
 CAL_DECLARE_VARIANTS(cal_assembly_pull);
@@ -47,7 +46,7 @@ enum { CAL_ELEMENT_BIAS = 21, CAL_ELEMENT_COLUMNS = 27 };
 
 // Joins (assembly_join.c).
 void cal_join_up(const cal_assembly* assembly, int element, double* work);
-void cal_join_down(const cal_assembly* assembly, int element, double* work);
+void cal_join_down(const cal_assembly* assembly, int element);
 void cal_compose(const cal_placing* base, const cal_placing* tip, cal_placing* out);
 // Loops (assembly_loops.c), in the order in which they are called: joint values, a port's motion, a port's rows; then the
 // multipliers of all rows, which are the columns of an element on the ground.

@@ -1,10 +1,8 @@
 // The mechanics of assembly (assembly_body.h) along whole columns. Include once a width, after columns.h.
 #define find_answer LANE(cal_find_answer)
-LANE_INLINE double* find_answer(const cal_context* context, const cal_column* column, const cal_slots* slots,
-                                int degrees, int step) {
+LANE_INLINE double* find_answer(const cal_context* context, const cal_slots* slots, int degrees, int step) {
     const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
     const size_t block = (size_t)(step / lanes_along), l = (size_t)(step % lanes_along);
-    (void)column;
     return context->assembly->answer + slots->answer + block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH + l;
 }
 
@@ -134,7 +132,7 @@ LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_c
     for (;;) {
         for (; start < last && start->step == i; start++) start_slot(area, start->slot, start->row);
         inbound_part(kind, slots->count, &I, at.force, at.constants, at.record, area,
-                     find_answer(context, column, slots, cal_kind_v(kind), i));
+                     find_answer(context, slots, cal_kind_v(kind), i));
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);
@@ -190,7 +188,7 @@ LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const ca
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
         if (slots->count > 0) {
             lane own[6];
-            answer_part(slots->count, degrees, lambda, find_answer(context, column, slots, degrees, i), own);
+            answer_part(slots->count, degrees, lambda, find_answer(context, slots, degrees, i), own);
             for (int m = 0; m < degrees; m++) STORE(at.record, first + m, LOAD(at.record, first + m) + own[m]);
         }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);

@@ -242,7 +242,7 @@ void cal_join_up(const cal_assembly* assembly, int index, double* work) {
         join_below(&a, &b, e->tip, map, &out, assembly->numbers + e->join, work);
 }
 
-void cal_join_down(const cal_assembly* assembly, int index, double* work) {
+void cal_join_down(const cal_assembly* assembly, int index) {
     const cal_schedule* schedule = assembly->schedule;
     const cal_element* e = &schedule->elements[index];
     const view a = look_at(assembly, e->a), b = look_at(assembly, e->b);
@@ -250,7 +250,6 @@ void cal_join_down(const cal_assembly* assembly, int index, double* work) {
     const double *base = assembly->numbers + e->base, *known = assembly->numbers + e->force;
     double *a_base = assembly->numbers + a.element->base, *a_force = assembly->numbers + a.element->force;
     double *b_base = assembly->numbers + b.element->base, *b_force = assembly->numbers + b.element->force;
-    (void)work;
     memcpy(a_base, base, 6 * sizeof *base);
     for (int i = 0; i < a.count; i++) a_force[i] = map[i] < 0 ? 0.0 : known[map[i]];
     for (int i = 0; i < b.count; i++) b_force[i] = known[map[a.count + i]];

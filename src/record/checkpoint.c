@@ -2,7 +2,7 @@
 //
 // The file (words.h) holds
 //
-//     identity │ moment │ q, v │ tau │ control │ pushes │ control's memory │ the solver's vectors
+//     identity │ moment │ q, v │ tau │ control │ pushes │ who is connected │ control's memory │ the solver's vectors
 //
 // *identity* says what the numbers belong to: the model, the solver and its settings; a simulation must match it. Vectors
 // are in the user's order of q and v.
@@ -30,7 +30,9 @@ typedef struct identity {
     char version[TEXT], solver[TEXT], algorithm[TEXT];
     double relative, absolute, step, largest_step;
     int64_t largest_order, slow_band;
-    int64_t bodies, joints, q_count, v_count, actuators;
+    int64_t bodies, joints, q_count, v_count, actuators, constraints;
+    int64_t law, projects; // how constraints stay closed
+    double gain;
     uint64_t model;
     int64_t vectors, control_size; // of the solver's inside
 } identity;
@@ -41,6 +43,10 @@ typedef struct moment {
     int64_t order, last_order, accepted, rejected, running, interpolates;
     int64_t steps, rejections, evaluations, jacobian_evaluations;
     int64_t pushes;
+    double error_max, error_sum; // of constraints
+    int64_t error_steps;
+    double progress;
+    int64_t attempts, hops;
     double down[CAL_MAX_DOWN];
 } moment;
 _Static_assert(sizeof(identity) % CAL_WORD == 0 && sizeof(moment) % CAL_WORD == 0, "words are moved whole");
@@ -63,6 +69,10 @@ static identity identify(const cal_sim* sim) {
                     .q_count = model->q_count,
                     .v_count = model->v_count,
                     .actuators = model->actuator_count,
+                    .constraints = model->constraint_count,
+                    .law = model->constraint_count > 0 ? (int64_t)sim->law : 0,
+                    .projects = model->constraint_count > 0 && sim->projects,
+                    .gain = model->constraint_count > 0 ? sim->def.gain : 0.0,
                     .model = cal_model_hash(model),
                     .vectors = sim->ops ? sim->ops->vector_count : 0,
                     .control_size = sim->ops ? (int64_t)sim->ops->control_size : 0};
@@ -93,6 +103,13 @@ static cal_status compare(const identity* theirs, const identity* own, const cha
                         "is of another model: %lld bodies, %lld joints, %lld motors; this one has %lld, %lld, %lld",
                         path, (long long)theirs->bodies, (long long)theirs->joints, (long long)theirs->actuators,
                         (long long)own->bodies, (long long)own->joints, (long long)own->actuators);
+    if (theirs->constraints != own->constraints)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE "is of another model: it has %lld constraints; this one has %lld", path,
+                        (long long)theirs->constraints, (long long)own->constraints);
+    if (theirs->law != own->law || theirs->projects != own->projects || theirs->gain != own->gain)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE "is of a simulation that keeps its constraints closed in another way", path);
     if (theirs->model != own->model)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         CAL_FROM_FILE
@@ -194,7 +211,13 @@ static moment moment_of(const cal_sim* sim) {
                 .rejections = sim->report.rejected,
                 .evaluations = sim->report.evaluations,
                 .jacobian_evaluations = sim->report.jacobian_evaluations,
-                .pushes = sim->push_count};
+                .pushes = sim->push_count,
+                .error_max = sim->error_max,
+                .error_sum = sim->error_sum,
+                .error_steps = sim->error_steps,
+                .progress = sim->progress,
+                .attempts = sim->attempts,
+                .hops = sim->hops};
     memcpy(m.down, sim->down, sizeof m.down);
     return m;
 }
@@ -218,6 +241,12 @@ static void set_moment(cal_sim* sim, const moment* m) {
     sim->slow_band = false;
     sim->interpolates = m->interpolates != 0;
     sim->push_count = sim->push_capacity = (int)m->pushes;
+    sim->error_max = m->error_max;
+    sim->error_sum = m->error_sum;
+    sim->error_steps = m->error_steps;
+    sim->progress = m->progress;
+    sim->attempts = (int)m->attempts;
+    sim->hops = (int)m->hops;
     memcpy(sim->down, m->down, sizeof m->down);
 }
 
@@ -240,6 +269,15 @@ static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
     }
 }
 
+// A word a constraint, kept in sim->connected until the whole file was read.
+static void move_connections(cal_words* s, cal_sim* sim) {
+    for (int i = 0; i < sim->model->constraint_count; i++) {
+        double word = s->writes && sim->constraints->active[i] ? 1.0 : 0.0;
+        cal_words_move(s, &word, 1);
+        if (!s->writes && sim->connected) sim->connected[i] = word != 0.0;
+    }
+}
+
 static size_t motion_count(const cal_sim* sim) { return (size_t)sim->model->q_count + (size_t)sim->model->v_count; }
 
 // All arrays of a simulation but control's memory and the vectors. Any of them may be NULL when reading.
@@ -249,6 +287,7 @@ static void move_arrays(cal_words* s, cal_sim* sim) {
     cal_words_move(s, sim->tau, (size_t)model->v_count);
     cal_words_move(s, sim->control, (size_t)model->actuator_count);
     move_pushes(s, sim->pushes, sim->push_count);
+    move_connections(s, sim);
 }
 
 // --- Saving ---------------------------------------------------------------------------------------------------------
@@ -285,7 +324,7 @@ cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
 // --- Loading --------------------------------------------------------------------------------------------------------
 
 static void free_arrays(const cal_sim* sim) {
-    void* arrays[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->memory, sim->block};
+    void* arrays[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->memory, sim->block, sim->connected};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -300,7 +339,8 @@ static bool allocate_arrays(cal_sim* copy) {
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
-    return copy->q && copy->tau && copy->control && copy->pushes &&
+    copy->connected = cal_allocate((size_t)model->constraint_count, sizeof *copy->connected);
+    return copy->connected && copy->q && copy->tau && copy->control && copy->pushes &&
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
 
@@ -353,12 +393,18 @@ static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_erro
         free_arrays(&copy);
         return read;
     }
-    const cal_sim old = *sim;
+    cal_sim old = *sim;
     if (good) become(sim, &copy);
     const cal_status status = agree(sim, good ? cal_sim_apply(sim) : CAL_NO_MEMORY);
     if (status && good) {
         become(sim, &old);
         (void)cal_sim_apply(sim); // as before: needs no memory
+    }
+    for (int i = 0; !status && i < sim->model->constraint_count; i++)
+        cal_constraints_activate(sim->constraints, i, copy.connected[i]);
+    if (!status) {
+        old.connected = copy.connected; // has served
+        sim->connected = NULL;
     }
     free_arrays(status ? &copy : &old);
     return status ? cal_fail(error, status, "no memory to continue from '%.100s'", path) : CAL_OK;

@@ -34,6 +34,7 @@ struct cal_sim {
     int push_count, push_capacity;
 
     cal_constraints* constraints; // NULL: the model has none
+    bool* connected;              // while a checkpoint is read: what it says; else NULL
     cal_stabilization law;
     bool projects;
     double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such

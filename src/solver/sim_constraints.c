@@ -259,12 +259,6 @@ static void moved(cal_sim* sim) {
     (void)cal_sim_restart(sim);
 }
 
-// Velocities that all constraints allow, at the present q. Where they are far from that one solution is followed by another:
-// the shift of the matrix holds back where rows are nearly dependent.
-static void stop_rows(cal_sim* sim) {
-    cal_constraints_project(sim->constraints, sim->q, sim->v, CAL_PROJECT_VELOCITY, PATIENCE_START);
-}
-
 cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error) {
     const cal_status status = check_constraint(sim, constraint, "cal_sim_connect", error);
     if (status) return status;
@@ -290,7 +284,9 @@ cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal
             "nothing moves there",
             name, now.speed, sim->time);
     }
-    stop_rows(sim);
+    // Within the tolerance a gap is closed, too; without projection it is left to the law of stabilisation.
+    cal_constraints_project(set, sim->q, sim->v, sim->projects ? CAL_PROJECT_BOTH : CAL_PROJECT_VELOCITY,
+                            PATIENCE_START);
     moved(sim);
     return CAL_OK;
 }
@@ -324,7 +320,7 @@ cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
     char name[NAME];
     const bool open = !(left.error <= CAL_CONNECT_TOLERANCE);
     cal_model_constraint_name(sim->model, open ? left.error_of : left.speed_of, name, sizeof name);
-    if (set->rank < set->row_count)
+    if (cal_constraints_rank(set) < set->row_count)
         return cal_fail(error, CAL_NOT_CONVERGED,
                         "constraint '%s' stays open by %g: it contradicts others (%d of %d rows are independent)", name,
                         open ? left.error : left.speed, set->rank, set->row_count);
