@@ -3,25 +3,33 @@ PRESET ?= release
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
 CALDER := build/$(PRESET)/bin/calder
+DEMO := $(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test screenshot check format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
 
-demo: ## install what is missing, build, and simulate the default mobile for 10 s
+demo: ## install what is missing, build, simulate a mobile for 10 s, and make a page that plays it
 	@scripts/setup build
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_command
 	@mkdir -p out
-	$(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
+	@rm -f out/demo.html
+	@# A build without the page says so, and records the rest.
+	$(DEMO) --out out/demo.html || $(DEMO)
 	@echo "The motion is in out/demo.csv, its energy is drawn in out/demo.svg."
+	@test ! -f out/demo.html || echo "out/demo.html plays it: open it in a browser."
+	@echo "Live, to take it by hand and swing it: $(CALDER) view mobile:s=2,l=3,o=5 --open"
 
 test: ## install what is missing, build, and run all tests
 	@scripts/setup build test
 	@$(MAKE) build
 	ctest --preset $(PRESET) -j $(JOBS)
+
+screenshot: # the viewer's picture in the documentation
+	scripts/screenshot $(CALDER) docs/images/viewer.png
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check

@@ -10,10 +10,12 @@
 #define CAL_EXIT_MISTAKE 2 // the call or the input is wrong
 
 int cal_command_sim(int argc, char** argv);
+int cal_command_view(int argc, char** argv);
 int cal_command_info(int argc, char** argv);
 int cal_command_eval(int argc, char** argv);
 int cal_command_plan(int argc, char** argv);
 int cal_command_bench(int argc, char** argv);
+int cal_command_report(int argc, char** argv);
 int cal_bench_forward(int argc, char** argv);
 int cal_bench_solvers(int argc, char** argv);
 int cal_bench_scale(int argc, char** argv);

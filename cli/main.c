@@ -16,6 +16,8 @@ static const struct {
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
     {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine, assembly"},
+    {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
+    {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
 };
 
 static void print_models(void) {

@@ -21,7 +21,8 @@ static void print_option(const cal_option* option) {
     snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
     switch (option->kind) {
-    case CAL_OPTION_FLAG: break;
+    case CAL_OPTION_FLAG:
+    case CAL_OPTION_TEXTS: break;
     case CAL_OPTION_NUMBER:
         if (!isnan(*(double*)option->value)) snprintf(preset, sizeof preset, " [%g]", *(double*)option->value);
         break;
@@ -68,6 +69,15 @@ static int store(const cal_option* option, const char* text) {
             return cal_complain(CAL_EXIT_MISTAKE, "--%s '' is empty; give %s", option->name, option->argument);
         *(const char**)option->value = text;
         break;
+    case CAL_OPTION_TEXTS: {
+        cal_texts* texts = option->value;
+        if (!text[0])
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s '' is empty; give %s", option->name, option->argument);
+        if (texts->count == CAL_MOST_TEXTS)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s is given more than %d times", option->name, CAL_MOST_TEXTS);
+        texts->items[texts->count++] = text;
+        break;
+    }
     case CAL_OPTION_NUMBER: {
         double number = strtod(text, &end);
         if (end == text || *end || isnan(number)) return reject(option, text, "not a number");

@@ -7,10 +7,17 @@
 typedef enum cal_option_kind {
     CAL_OPTION_FLAG,   // bool: no value
     CAL_OPTION_TEXT,   // const char*
+    CAL_OPTION_TEXTS,  // cal_texts: may be given several times
     CAL_OPTION_NUMBER, // double, from least to most
     CAL_OPTION_COUNT,  // int64_t, from least to most
     CAL_OPTION_CHOICE  // const char*: one of choice(0), choice(1), … up to NULL
 } cal_option_kind;
+
+enum { CAL_MOST_TEXTS = 4 };
+typedef struct cal_texts {
+    const char* items[CAL_MOST_TEXTS];
+    int count;
+} cal_texts;
 
 typedef struct cal_option {
     const char* name; // without the dashes

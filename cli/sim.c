@@ -50,7 +50,7 @@ void cal_sim_describe_model(const cal_sim_options* options, const cal_model* mod
 }
 
 // Those of the algorithms that can advance a simulation.
-static const char* algorithm_choice(int index) {
+const char* cal_sim_algorithm_choice(int index) {
     static const char* const names[] = {"aba", "assembly", "armstrong", NULL};
     return names[index];
 }
@@ -66,17 +66,20 @@ static void print_details(void) {
 
 // Complains about what is right option by option but not together.
 static int check(const cal_sim_options* options) {
-    if (options->out && options->plot && strcmp(options->out, options->plot) == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--out and --plot both name '%s'; give each its own file", options->out);
-    const char* const recorded[] = {options->out, options->plot};
-    for (int i = 0; options->checkpoint && i < 2; i++)
-        if (recorded[i] && strcmp(options->checkpoint, recorded[i]) == 0)
-            return cal_complain(CAL_EXIT_MISTAKE, "--checkpoint and --%s both name '%s'; give each its own file",
-                                i == 0 ? "out" : "plot", recorded[i]);
+    for (int i = 0; i < options->out.count; i++) {
+        const char* out = options->out.items[i];
+        if (options->plot && strcmp(out, options->plot) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--out and --plot both name '%s'; give each its own file", out);
+        if (options->checkpoint && strcmp(options->checkpoint, out) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--checkpoint and --out both name '%s'; give each its own file", out);
+    }
+    if (options->checkpoint && options->plot && strcmp(options->checkpoint, options->plot) == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--checkpoint and --plot both name '%s'; give each its own file",
+                            options->plot);
     if (options->schedule && strcmp(options->algorithm, "assembly") != 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", options->schedule);
-    if (options->forces && !options->out)
-        return cal_complain(CAL_EXIT_MISTAKE, "--forces adds columns to the file of --out; name one");
+    if (options->forces && options->out.count == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--forces adds columns to the CSV file of --out; name one");
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (strcmp(options->algorithm, "assembly") == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm assembly is for one run; a --batch uses aba");
@@ -86,8 +89,9 @@ static int check(const cal_sim_options* options) {
     if (options->check || options->slow_band > 1)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->check ? "check" : "slow-band");
-    if (options->out || options->plot)
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch", options->out ? "out" : "plot");
+    if (options->out.count > 0 || options->plot)
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s records one run; leave out --batch",
+                            options->out.count > 0 ? "out" : "plot");
     if (options->checkpoint || options->resume)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->checkpoint ? "checkpoint" : "resume");
@@ -121,7 +125,7 @@ int cal_command_sim(int argc, char** argv) {
         {"step", CAL_OPTION_NUMBER, &options.step, "S",
          "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
-         algorithm_choice},
+         cal_sim_algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &options.schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
         {"slow-band", CAL_OPTION_COUNT, &options.slow_band, "N",
@@ -132,13 +136,14 @@ int cal_command_sim(int argc, char** argv) {
         {"placement", CAL_OPTION_TEXT, &options.placement, "FILE", CAL_PLACEMENT_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W",
          "bodies that one instruction works on; 0: the processor's best", 0, 0, cal_lanes_choice},
-        {"fps", CAL_OPTION_NUMBER, &options.fps, "N", "frames a simulated second in the CSV and the plot", 1e-3, 1e6,
-         NULL},
+        {"fps", CAL_OPTION_NUMBER, &options.fps, "N", "frames a simulated second in what is recorded", 1e-3, 1e6, NULL},
         {"batch", CAL_OPTION_COUNT, &options.batch, "N", "simulate so many instances at once; 0: a single run", 0, 1e8,
          NULL},
         {"spread", CAL_OPTION_NUMBER, &options.spread, "X", "noise on the start of each instance of a batch", 0, 10,
          NULL},
-        {"out", CAL_OPTION_TEXT, &options.out, "FILE", "write every frame as a row of a CSV file", 0, 0, NULL},
+        {"out", CAL_OPTION_TEXTS, &options.out, "FILE",
+         "record: .csv a row a frame, .glb a glTF animation, .html a page that plays it; may be given again", 0, 0,
+         NULL},
         {"plot", CAL_OPTION_TEXT, &options.plot, "FILE", "draw the energy as an SVG file", 0, 0, NULL},
         {"checkpoint", CAL_OPTION_TEXT, &options.checkpoint, "FILE",
          "write down now and then, and at the end, what --resume needs", 0, 0, NULL},
@@ -159,7 +164,7 @@ int cal_command_sim(int argc, char** argv) {
                              "MODEL",
                              "Simulates a model from its start position and prints a summary.",
                              print_details,
-                             "calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg",
+                             "calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --out run.html --plot run.svg",
                              1,
                              1};
     int count = 0;

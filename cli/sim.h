@@ -2,6 +2,7 @@
 #pragma once
 #include "command.h"
 #include "json.h"
+#include "options.h"
 
 typedef struct cal_sim_options {
     const char* model_name; // as the user wrote it
@@ -11,7 +12,7 @@ typedef struct cal_sim_options {
     const char* machine;  // NULL: serial, or what a placement wants
     const char* lanes;
     const char* placement;
-    const char* out;
+    cal_texts out;
     const char* plot;
     const char* checkpoint;
     const char* resume;
@@ -30,6 +31,8 @@ int cal_sim_run_single(const cal_sim_options* options, const cal_model* model);
 void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, const char* machine,
                       int processors, int lanes);
 void cal_sim_describe_model(const cal_sim_options* options, const cal_model* model); // a line of the summary
+// The algorithms that can advance a simulation; NULL past the last one.
+const char* cal_sim_algorithm_choice(int index);
 // Whether a solver takes steps of a fixed size.
 bool cal_solver_is_fixed_step(const char* solver);
 

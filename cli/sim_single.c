@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calder/calder_record.h"
 #include "machine.h"
 #include "plot.h"
 #include "progress.h"
+#include "recording.h"
 #include "sim.h"
 #include "sim_constraints.h"
 
@@ -27,13 +27,12 @@ typedef struct run {
     cal_placement placement;
     cal_sim* sim;
     cal_events events;
-    cal_csv* csv;
+    cal_recording recording;
     FILE* plot_file;
     double* history; // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
     size_t frames, capacity;
-    bool continues; // the CSV has the rows up to the checkpoint already
-    double from;    // where the run begins
-    double saved;   // time of the last checkpoint
+    double from;  // where the run begins
+    double saved; // time of the last checkpoint
     double energy_start, energy_end, kinetic_largest;
     double misfit; // largest that --check has seen
     double wall;
@@ -42,7 +41,9 @@ typedef struct run {
 
 static void release(run* r) {
     if (r->plot_file) fclose(r->plot_file);
-    cal_csv_close(r->csv, NULL);
+    cal_csv_close(r->recording.csv, NULL);
+    cal_glb_close(r->recording.glb, NULL);
+    cal_html_close(r->recording.html, NULL);
     cal_sim_destroy(r->sim);
     cal_machine_destroy(r->machine);
     cal_placement_free(&r->placement);
@@ -91,24 +92,19 @@ static int close_start(run* r) {
     return CAL_EXIT_DONE;
 }
 
-static int open_csv(run* r) {
+static int open_recording(run* r) {
     const cal_sim_options* options = r->options;
-    cal_error error = {CAL_OK, ""};
-    const unsigned columns = options->forces ? CAL_CSV_FORCES : 0;
-    r->continues = options->resume && access(options->out, F_OK) == 0;
-    if (r->continues) {
-        // At the end of the run there is a row whether the frame rate divides the time or not.
-        double last = r->from < options->time ? (double)last_tick(r->from, options->fps) / options->fps : r->from;
-        error.status = cal_csv_resume_with(options->out, r->model, columns, last, &r->csv, &error);
-    } else
-        error.status = cal_csv_create_with(options->out, r->model, columns, &r->csv, &error);
-    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+    // At the end of the run there is a row whether the frame rate divides the time or not.
+    const double last = r->from < options->time ? (double)last_tick(r->from, options->fps) / options->fps : r->from;
+    return cal_recording_open(&r->recording, r->model, options->model_name, options->resume != NULL, last,
+                              options->forces ? CAL_CSV_FORCES : 0);
 }
 
 static int prepare(run* r) {
     const cal_sim_options* options = r->options;
     cal_error error = {CAL_OK, ""};
-    int status = open_machine(r);
+    int status = cal_recording_sort(&options->out, &r->recording);
+    if (status == CAL_EXIT_DONE) status = open_machine(r);
     if (status != CAL_EXIT_DONE) return status;
     cal_sim_def def = cal_default_sim_def();
     def.solver = options->solver;
@@ -133,7 +129,7 @@ static int prepare(run* r) {
         status = resume(r);
     else if (cal_model_constraint_count(r->model) > 0)
         status = close_start(r);
-    if (status == CAL_EXIT_DONE && options->out && cal_is_first_rank()) status = open_csv(r);
+    if (status == CAL_EXIT_DONE && cal_is_first_rank()) status = open_recording(r);
     if (status != CAL_EXIT_DONE) return status;
     if (options->plot && cal_is_first_rank()) {
         r->plot_file = fopen(options->plot, "w");
@@ -178,26 +174,20 @@ static int record_frame(run* r) {
         const double values[] = {cal_sim_time(r->sim), kinetic, potential, kinetic + potential};
         for (size_t row = 0; row < 1 + ENERGY_COUNT; row++) r->history[row * r->capacity + r->frames] = values[row];
     }
-    const bool known = r->continues && r->frames == 0;
     r->frames++;
-    if (r->csv && !known && cal_csv_write(r->csv, r->sim, &error) != CAL_OK)
-        return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
-    return CAL_EXIT_DONE;
+    if (!cal_is_first_rank()) return CAL_EXIT_DONE;
+    return cal_recording_write(&r->recording, r->sim, cal_sim_time(r->sim) >= r->options->time);
 }
 
 // The rows of the CSV go to the disk first: a checkpoint promises that they are there.
 static int save(run* r) {
     cal_error error = {CAL_OK, ""};
-    if (r->csv) error.status = cal_csv_flush(r->csv, &error);
-    int status = cal_ranks_agree(error.status == CAL_OK ? CAL_EXIT_DONE : CAL_EXIT_FAILED);
-    if (status == CAL_EXIT_DONE) {
-        error.status = cal_sim_save(r->sim, r->options->checkpoint, &error);
-        if (error.status == CAL_OK) {
-            r->saved = cal_sim_time(r->sim);
-            return status;
-        }
-    }
-    return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+    int status = cal_ranks_agree(cal_recording_flush(&r->recording));
+    if (status != CAL_EXIT_DONE) return status;
+    error.status = cal_sim_save(r->sim, r->options->checkpoint, &error);
+    if (error.status != CAL_OK) return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+    r->saved = cal_sim_time(r->sim);
+    return CAL_EXIT_DONE;
 }
 
 static int simulate(run* r) {
@@ -258,16 +248,9 @@ static int write_plot(run* r) {
     return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", r->options->plot, strerror(errno));
 }
 
-static int close_csv(run* r) {
-    cal_error error = {CAL_OK, ""};
-    cal_status status = cal_csv_close(r->csv, &error);
-    r->csv = NULL;
-    return status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
-}
-
 static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
 
-static size_t row_count(const run* r) { return r->frames - (r->continues ? 1 : 0); }
+static size_t row_count(const run* r) { return cal_is_first_rank() ? cal_recording_frames(&r->recording) : r->frames; }
 
 static double energy_drift(const run* r) { return ratio(fabs(r->energy_end - r->energy_start), r->kinetic_largest); }
 
@@ -323,8 +306,15 @@ static void print_summary(const run* r, const cal_sim_report* report) {
     if (options->check) printf("%-13s equations of motion hold to %.1e of their terms\n", "check", r->misfit);
     if (cal_model_constraint_count(r->model) > 0) cal_sim_print_constraints(r->sim);
     printf("%-13s %016llx\n", "state hash", (unsigned long long)cal_sim_hash(r->sim));
-    if (options->out) printf("%-13s %s, %zu frames\n", "written", options->out, row_count(r));
-    if (options->plot) printf("%-13s %s\n", options->out ? "" : "written", options->plot);
+    for (int i = 0; i < options->out.count; i++) {
+        printf("%-13s %s", i ? "" : "written", options->out.items[i]);
+        // The page takes only as many as it needs.
+        if (options->out.items[i] == r->recording.html_path)
+            printf("\n");
+        else
+            printf(", %zu frames\n", row_count(r));
+    }
+    if (options->plot) printf("%-13s %s\n", options->out.count > 0 ? "" : "written", options->plot);
 }
 
 int cal_sim_run_single(const cal_sim_options* options, const cal_model* model) {
@@ -333,9 +323,9 @@ int cal_sim_run_single(const cal_sim_options* options, const cal_model* model) {
     if (status == CAL_EXIT_DONE) {
         status = simulate(&r);
         // After a failure or Ctrl-C too, what there is gets written.
-        int csv_status = status == CAL_EXIT_DONE ? close_csv(&r) : status;
+        int recorded = status == CAL_EXIT_DONE ? cal_recording_close(&r.recording) : status;
         int plot_status = write_plot(&r);
-        if (status == CAL_EXIT_DONE) status = csv_status != CAL_EXIT_DONE ? csv_status : plot_status;
+        if (status == CAL_EXIT_DONE) status = recorded != CAL_EXIT_DONE ? recorded : plot_status;
         cal_sim_report report;
         cal_sim_get_report(r.sim, &report);
         if (status == CAL_EXIT_DONE && options->json)

@@ -17,6 +17,17 @@ if(TARGET calder_mpi)
     install(EXPORT calder-mpi-targets NAMESPACE calder:: DESTINATION ${package_dir})
 endif()
 
+# find_package(calder COMPONENTS view) brings calder::calder_view.
+install(TARGETS calder_view EXPORT calder-view-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT calder-view-targets NAMESPACE calder:: DESTINATION ${package_dir})
+set(view_dependencies)
+if(Libwebsockets_FOUND AND Jansson_FOUND)
+    set(view_dependencies "find_dependency(Threads)\n    find_dependency(Jansson)\n    find_dependency(Libwebsockets)\n    ")
+    install(FILES cmake/FindJansson.cmake cmake/FindLibwebsockets.cmake DESTINATION ${package_dir})
+endif()
+
 # The users of a static library link what it uses; a shared one brings it along.
 get_target_property(type calder TYPE)
 set(config_dependencies)

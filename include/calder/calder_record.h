@@ -39,6 +39,17 @@ cal_status cal_csv_flush(cal_csv* csv, cal_error* error);
 /// The table is complete on the disk's side only when this returns #CAL_OK.
 cal_status cal_csv_close(cal_csv* csv, cal_error* error);
 
+/// A run as a binary glTF 2.0 file with an animation, for Blender and any other viewer. Up is y there, as glTF wants it.
+typedef struct cal_glb cal_glb;
+
+/// Creates or empties the file. The model must outlive the recorder, which keeps all frames, 28 bytes a body and frame.
+/// #CAL_BAD_ARGUMENT when the file cannot be written.
+cal_status cal_glb_create(const char* path, const cal_model* model, cal_glb** out, cal_error* error);
+/// Adds the poses of a simulation of the same model at cal_sim_time as one frame.
+cal_status cal_glb_write(cal_glb* glb, cal_sim* sim, cal_error* error);
+/// Writes the file and frees the recorder, also when that fails; NULL is allowed.
+cal_status cal_glb_close(cal_glb* glb, cal_error* error);
+
 /// Bytes that a number's text needs at most, its end included.
 #define CAL_NUMBER_CAPACITY 32
 /// Writes the shortest of 15, 16 or 17 significant digits that reads back to the same number, with a point in every

@@ -1,0 +1,78 @@
+// The files of `--out`.
+#define _POSIX_C_SOURCE 200809L
+#include "recording.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double PAGE_SPACING = 1.0 / 30; // s: the page interpolates
+
+static bool ends_with(const char* text, const char* end) {
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+int cal_recording_sort(const cal_texts* names, cal_recording* recording) {
+    *recording = (cal_recording){.shown = -INFINITY};
+    for (int i = 0; i < names->count; i++) {
+        const char* name = names->items[i];
+        const char** place = ends_with(name, ".glb")    ? &recording->glb_path
+                             : ends_with(name, ".html") ? &recording->html_path
+                                                        : &recording->csv_path;
+        if (*place)
+            return cal_complain(CAL_EXIT_MISTAKE, "--out names '%s' and '%s'; one file of a kind is enough", *place,
+                                name);
+        *place = name;
+    }
+    return CAL_EXIT_DONE;
+}
+
+int cal_recording_open(cal_recording* r, const cal_model* model, const char* title, bool resumes, double last,
+                       unsigned columns) {
+    cal_error error = {CAL_OK, ""};
+    r->continues = resumes && r->csv_path && access(r->csv_path, F_OK) == 0;
+    if (r->continues)
+        error.status = cal_csv_resume_with(r->csv_path, model, columns, last, &r->csv, &error);
+    else if (r->csv_path)
+        error.status = cal_csv_create_with(r->csv_path, model, columns, &r->csv, &error);
+    if (error.status == CAL_OK && r->glb_path) error.status = cal_glb_create(r->glb_path, model, &r->glb, &error);
+    if (error.status == CAL_OK && r->html_path)
+        error.status = cal_html_create(r->html_path, model, title, &r->html, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+int cal_recording_write(cal_recording* r, cal_sim* sim, bool last) {
+    cal_error error = {CAL_OK, ""};
+    const bool known = r->continues && r->frames == 0;
+    const double time = cal_sim_time(sim);
+    r->frames++;
+    if (r->csv && !known) error.status = cal_csv_write(r->csv, sim, &error);
+    if (error.status == CAL_OK && r->glb) error.status = cal_glb_write(r->glb, sim, &error);
+    if (error.status == CAL_OK && r->html && (last || time - r->shown > PAGE_SPACING * (1 - 1e-6))) {
+        error.status = cal_html_write(r->html, sim, &error);
+        r->shown = time;
+    }
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+}
+
+int cal_recording_flush(cal_recording* r) {
+    cal_error error = {CAL_OK, ""};
+    if (r->csv) error.status = cal_csv_flush(r->csv, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+}
+
+int cal_recording_close(cal_recording* r) {
+    cal_error errors[3] = {{CAL_OK, ""}, {CAL_OK, ""}, {CAL_OK, ""}};
+    errors[0].status = cal_csv_close(r->csv, &errors[0]);
+    errors[1].status = cal_glb_close(r->glb, &errors[1]);
+    errors[2].status = cal_html_close(r->html, &errors[2]);
+    r->csv = NULL;
+    r->glb = NULL;
+    r->html = NULL;
+    for (int i = 0; i < 3; i++)
+        if (errors[i].status != CAL_OK) return cal_complain(CAL_EXIT_FAILED, "%s", errors[i].text);
+    return CAL_EXIT_DONE;
+}
+
+size_t cal_recording_frames(const cal_recording* r) { return r->frames - (r->continues ? 1 : 0); }

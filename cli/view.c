@@ -1,0 +1,146 @@
+// `calder view`: the model live in the browser.
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calder/calder_view.h"
+#include "command.h"
+#include "options.h"
+#include "sim.h"
+
+extern char** environ;
+
+// The viewer that Ctrl-C ends; a handler has no other way to know it.
+static cal_viewer* volatile served;
+
+static void end(int signal_number) {
+    (void)signal_number;
+    if (served) cal_viewer_stop(served);
+}
+
+static void print_details(void) {
+    printf("\nIn the page: drag to turn, right button or two fingers to move, wheel or pinch to zoom; space pauses,\n"
+           "arrows step, + and - change the speed, backspace starts anew, a click selects a body, Ctrl and drag\n"
+           "pulls it; ? or F1 shows all of it. Ctrl-C ends the server.\n\n"
+           "The server answers only to this machine. With --listen others can connect, look, and pull.\n");
+}
+
+// Starts the desktop's browser and does not wait for it.
+static int open_browser(const char* address) {
+    char opener[] = "xdg-open", text[128];
+    snprintf(text, sizeof text, "%s", address);
+    char* arguments[] = {opener, text, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t process;
+    if (posix_spawn_file_actions_init(&actions) != 0) return CAL_EXIT_FAILED;
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int failure = posix_spawnp(&process, opener, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    // xdg-open hands the address over and ends; one that fails does so at once.
+    int status = 0;
+    for (int i = 0; failure == 0 && i < 20; i++) {
+        if (waitpid(process, &status, WNOHANG) == process) {
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CAL_EXIT_DONE;
+            failure = 1;
+        } else {
+            nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        }
+    }
+    if (failure == 0) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_MISTAKE,
+                        "--open found no browser (xdg-open did not start one); leave it out and open %s yourself",
+                        address);
+}
+
+static int serve(const cal_model* model, const cal_viewer_def* def, bool open, bool json) {
+    cal_viewer* viewer = NULL;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_viewer_create(model, def, &viewer, &error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    int status = open ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
+    if (status == CAL_EXIT_DONE) {
+        served = viewer;
+        struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        if (json)
+            printf("{\"address\": \"%s\"}\n", cal_viewer_address(viewer));
+        else
+            printf("%s is at %s  (Ctrl-C ends it)\n", def->title, cal_viewer_address(viewer));
+        status = cal_finish_output(CAL_EXIT_DONE);
+    }
+    if (status == CAL_EXIT_DONE) {
+        error.status = cal_viewer_run(viewer, &error);
+        if (error.status != CAL_OK) status = cal_complain_error(&error);
+    }
+    served = NULL;
+    cal_viewer_destroy(viewer);
+    return status;
+}
+
+static bool is_this_machine_only(const char* address) {
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+int cal_command_view(int argc, char** argv) {
+    cal_viewer_def def = cal_default_viewer_def();
+    const char* lanes = "0";
+    int64_t port = 0, slow_band = 1;
+    bool open = false, json = false;
+    def.listen = "127.0.0.1";
+    const cal_option table[] = {
+        {"port", CAL_OPTION_COUNT, &port, "N", "port to listen at; 0: the first free one from 7878", 0, 65535, NULL},
+        {"listen", CAL_OPTION_TEXT, (void*)&def.listen, "ADDRESS",
+         "address to listen at; 0.0.0.0: everybody on the network can connect", 0, 0, NULL},
+        {"open", CAL_OPTION_FLAG, &open, NULL, "open the page in the desktop's browser", 0, 0, NULL},
+        {"paused", CAL_OPTION_FLAG, &def.paused, NULL, "wait for somebody to press space", 0, 0, NULL},
+        {"solver", CAL_OPTION_CHOICE, (void*)&def.solver, "NAME", "the solver", 0, 0, cal_solver_name},
+        {"tol", CAL_OPTION_NUMBER, &def.relative, "E", "error tolerance, relative and absolute", 1e-14, 0.1, NULL},
+        {"step", CAL_OPTION_NUMBER, &def.step, "S",
+         "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
+        {"algorithm", CAL_OPTION_CHOICE, (void*)&def.algorithm, "NAME", "how accelerations are computed", 0, 0,
+         cal_sim_algorithm_choice},
+        {"slow-band", CAL_OPTION_COUNT, &slow_band, "N", "armstrong with rk4 or euler: steps between new rotations", 0,
+         1e6, NULL},
+        {"machine", CAL_OPTION_TEXT, (void*)&def.machine, "NAME", "who computes: serial or threads[:N][,pinned]", 0, 0,
+         NULL},
+        {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
+         cal_lanes_choice},
+        {"json", CAL_OPTION_FLAG, &json, NULL, "print the address as a JSON object", 0, 0, NULL},
+    };
+    const cal_usage usage = {"view",
+                             "MODEL",
+                             "Shows a model moving in the browser, and lets you take it by hand and swing it.",
+                             print_details,
+                             "calder view mobile:s=3,l=5,o=9 --open",
+                             1,
+                             1};
+    int count = 0;
+    int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    if (cal_viewer_available() && !cal_viewer_has_page())
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "the viewer's page was left out of this build: npm was not there or could "
+                            "not fetch (Debian: nodejs npm); build again");
+    cal_model* model = NULL;
+    status = cal_model_from_argument(argv[1], &model);
+    if (status != CAL_EXIT_DONE) return status;
+    def.title = argv[1];
+    def.port = (int)port;
+    def.lanes = atoi(lanes);
+    def.slow_band = (int)slow_band;
+    if (!is_this_machine_only(def.listen))
+        fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", def.listen);
+    status = serve(model, &def, open, json);
+    cal_model_destroy(model);
+    return status;
+}

@@ -1,0 +1,38 @@
+// What a model looks like: instances of a few unit shapes, each on a body. The viewer, glTF files and HTML files all draw
+// the same one.
+#pragma once
+#include "calder/calder.h"
+#include <stdio.h>
+
+// One shape on one body.
+typedef struct cal_drawn {
+    int32_t body; // or CAL_GROUND
+    int32_t mesh; // of meshes and height fields; -1 otherwise
+    cal_shape_kind kind;
+    double position[3], quaternion[4]; // in the body's frame
+    double size[3];                    // as cal_shape_def's
+    float color[4];
+} cal_drawn;
+
+typedef struct cal_drawing {
+    const cal_model* model;
+    int body_count; // bodies that are drawn and whose poses are told: the first ones of very large models
+    int instance_count, capacity;
+    cal_drawn* instances;
+    double up[3]; // against gravity; z where there is none
+} cal_drawing;
+
+enum { CAL_DRAWN_BODIES_LIMIT = 50000 };
+
+// The model's visible shapes, and a default for every body that has none. The model must outlive it.
+cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_error* error);
+void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
+// Adds a copy; false when there is no memory.
+bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance);
+// Draws every body that `shown` does not mark, from its inertia and its joints (default.c); false when there is no memory.
+bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
+
+// A JSON text with its quotes.
+void cal_write_json_text(FILE* file, const char* text);
+// Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes.
+void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);

@@ -1,0 +1,134 @@
+// A hand on a body. The point x of the body that it holds is drawn to the target y,
+//
+//     f = s(k (y − x)) − d ẋ        k = ω² m,  d = 2 ω m:  critically damped for the mass m that the hand feels,
+//
+// where s leaves small forces alone and saturates smoothly at a force that lifts what hangs there. The mass that the hand
+// feels comes from the mechanism itself: unit forces at the point along x, y and z give it accelerations, the columns of
+// Λ⁻¹; m = 3 / trace Λ⁻¹. Directions in which the joints cannot give count for nothing, and no direction feels a spring
+// stiffer than √3 ω, so that a solver's step never suffers from whom the hand took hold of.
+//
+// A mouse jumps; the target glides to where the mouse is, within GLIDE seconds.
+#include "view/pull.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "view/subtree.h"
+
+static const double OMEGA = 12;   // rad/s: about two swings a second
+static const double GLIDE = 0.03; // s
+static const double LIFT = 4;     // times the weight of what hangs there
+static const double REACH = 60;   // m/s², of the mass that the hand feels
+
+// Acceleration of the point along each axis for a unit force along it: the trace of Λ⁻¹.
+static cal_status feel(const cal_model* model, int body, const double point[3], const double* q, double* trace) {
+    const int v_count = cal_model_v_count(model);
+    cal_machine* machine = NULL;
+    cal_plan *forward = NULL, *kinematics = NULL;
+    cal_state *state = NULL, *pose = NULL;
+    double* numbers = cal_allocate(8 * (size_t)v_count + 1, sizeof *numbers);
+    double *jacobian = numbers, *rest = numbers + 6 * (size_t)v_count, *qdd = rest + v_count;
+    cal_status status = numbers ? cal_machine_serial(0, &machine, NULL) : CAL_NO_MEMORY;
+    if (!status) status = cal_plan_create(model, "kinematics", machine, &kinematics, NULL);
+    if (!status) status = cal_state_create(kinematics, &pose);
+    if (!status) status = cal_state_set(pose, CAL_Q, q);
+    if (!status) status = cal_plan_execute(kinematics, pose, NULL);
+    if (!status) status = cal_state_jacobian(pose, body, point, jacobian);
+    if (!status) status = cal_plan_create(model, "aba", machine, &forward, NULL);
+    if (!status) status = cal_state_create(forward, &state);
+    if (!status) status = cal_state_set(state, CAL_Q, q);
+    if (!status) {
+        // At rest: what changes with the force does not depend on velocities.
+        memset(qdd, 0, (size_t)v_count * sizeof *qdd);
+        status = cal_state_set(state, CAL_V, qdd);
+    }
+    if (!status) status = cal_plan_execute(forward, state, NULL);
+    if (!status) status = cal_state_get(state, CAL_QDD, rest);
+    *trace = 0;
+    for (int axis = 0; axis < 3 && !status; axis++) {
+        const double none[3] = {0, 0, 0}, force[3] = {axis == 0, axis == 1, axis == 2};
+        cal_state_release(state);
+        status = cal_state_push(state, body, force, none, point);
+        if (!status) status = cal_plan_execute(forward, state, NULL);
+        if (!status) status = cal_state_get(state, CAL_QDD, qdd);
+        for (int i = 0; i < v_count && !status; i++) *trace += jacobian[axis * v_count + i] * (qdd[i] - rest[i]);
+    }
+    cal_state_destroy(state);
+    cal_state_destroy(pose);
+    cal_plan_destroy(forward);
+    cal_plan_destroy(kinematics);
+    cal_machine_destroy(machine);
+    cal_free(numbers);
+    return status;
+}
+
+cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, const double point[3], double time,
+                          const double* q, cal_error* error) {
+    double trace = 0;
+    cal_pull_end(pull);
+    if (body < 0 || body >= cal_model_body_count(model))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no body %d to pull", body);
+    const cal_status status = feel(model, body, point, q, &trace);
+    if (status) return cal_fail(error, status, "the body cannot be pulled: %s", cal_status_text(status));
+    if (!(trace > DBL_MIN && isfinite(trace)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot move: nothing to pull");
+    cal_path* path = cal_path_create(model, body);
+    uint8_t* member = cal_allocate((size_t)cal_model_body_count(model), 1);
+    if (!path || !member) {
+        cal_path_destroy(path);
+        cal_free(member);
+        return cal_fail(error, CAL_NO_MEMORY, "no memory to pull a body");
+    }
+    const double mass = 3 / trace, carried = cal_mark_subtree(model, body, member);
+    cal_free(member);
+    *pull = (cal_pull){.body = body,
+                       .path = path,
+                       .moved = time,
+                       .stiffness = OMEGA * OMEGA * mass,
+                       .damping = 2 * OMEGA * mass,
+                       .most = LIFT * 9.81 * carried + REACH * mass};
+    memcpy(pull->point, point, sizeof pull->point);
+    cal_body_motion motion;
+    cal_path_follow(path, q, NULL, &motion);
+    cal_body_motion_at(&motion, point, pull->target, NULL);
+    memcpy(pull->previous, pull->target, sizeof pull->previous);
+    return CAL_OK;
+}
+
+// Where the gliding target is at a time.
+static void glide(const cal_pull* pull, double time, double at[3]) {
+    const double share = fmin(fmax((time - pull->moved) / GLIDE, 0), 1);
+    for (int i = 0; i < 3; i++) at[i] = pull->previous[i] + share * (pull->target[i] - pull->previous[i]);
+}
+
+void cal_pull_move(cal_pull* pull, const double target[3], double time) {
+    double at[3];
+    glide(pull, time, at);
+    memcpy(pull->previous, at, sizeof at);
+    memcpy(pull->target, target, sizeof pull->target);
+    pull->moved = time;
+}
+
+void cal_pull_end(cal_pull* pull) {
+    cal_path_destroy(pull->path);
+    *pull = (cal_pull){.body = CAL_NONE};
+}
+
+void cal_pull_force(const cal_pull* pull, double time, const double* q, const double* v, double force[3],
+                    double position[3]) {
+    cal_body_motion motion;
+    double at[3], x[3], velocity[3], square = 0;
+    cal_path_follow(pull->path, q, v, &motion);
+    cal_body_motion_at(&motion, pull->point, x, velocity);
+    glide(pull, time, at);
+    for (int i = 0; i < 3; i++) {
+        force[i] = pull->stiffness * (at[i] - x[i]);
+        square += force[i] * force[i];
+    }
+    const double soft = 1 / sqrt(1 + square / (pull->most * pull->most));
+    for (int i = 0; i < 3; i++) force[i] = soft * force[i] - pull->damping * velocity[i];
+    if (position) memcpy(position, x, sizeof x);
+}

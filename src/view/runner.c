@@ -1,0 +1,522 @@
+// The thread that runs an engine.
+//
+// The clock is the wall's times the speed. Sixty times a second the thread advances to where the clock is, in slices, and
+// leaves a frame. When the engine is too slow for that, the clock is set back: what cannot be in real time is slower, and
+// says so, but never piles up.
+#define _POSIX_C_SOURCE 200809L
+#include "view/runner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "drawing/drawing.h"
+
+static const double FRAME = 1.0 / 60;  // s, wall clock between frames
+static const double SLICE = 1.0 / 120; // s, simulated at a stretch at most, times the speed
+static const double HEARTBEAT = 0.5;   // s between frames of something that stands still
+static const double WATCH = 0.1;       // s between descriptions of watched bodies
+enum { QUEUE = 128, DROPS = 32, STATUS_CAPACITY = 4096, WATCH_CAPACITY = 4096, MARKS = 8, OWN_CHANNELS = 2 };
+
+static const cal_channel own_channels[OWN_CHANNELS] = {
+    {"speed", "×", "Real-time factor", true},    // simulated seconds a second
+    {"possible", "×", "Real-time factor", true}, // simulated seconds a second of computing
+};
+
+typedef struct slot {
+    unsigned char* bytes;
+    uint32_t number;
+} slot;
+
+typedef struct watched {
+    int body;
+    uint32_t version;
+    size_t length;
+    char text[WATCH_CAPACITY];
+} watched;
+
+typedef struct mark {
+    double time;
+    char text[80];
+} mark;
+
+struct cal_runner {
+    cal_runner_def def;
+    cal_view_engine* engine;
+    size_t frame_size;
+    int channel_count;
+    pthread_t thread;
+    bool started, with_lock;
+
+    pthread_mutex_t lock; // of what follows
+    pthread_cond_t news;
+    bool stop;
+    cal_view_command queue[QUEUE];
+    int queued;
+    slot ready;
+    uint32_t status_version;
+    size_t status_length;
+    char status[STATUS_CAPACITY];
+    watched watch[CAL_VIEW_CLIENTS];
+
+    slot front; // the server's
+    slot back;  // the thread's, and all that follows
+    bool running, failed, behind, changed;
+    int holder; // client that pulls; -1: none
+    double speed;
+    double base_wall, base_time; // the clock: base_time + (wall − base_wall) · speed
+    double pace, possible;       // smoothed
+    uint32_t frame_number, epoch;
+    char note[256]; // what went wrong last
+    mark marks[MARKS];
+    int mark_count;
+};
+
+static double wall(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int cal_runner_channels(const cal_view_engine* engine, cal_channel channels[CAL_VIEW_CHANNELS]) {
+    memcpy(channels, engine->channels, (size_t)engine->channel_count * sizeof *channels);
+    memcpy(channels + engine->channel_count, own_channels, sizeof own_channels);
+    return engine->channel_count + OWN_CHANNELS;
+}
+
+// --- The clock ----------------------------------------------------------------------------------------------------------
+
+static void set_clock(cal_runner* r) {
+    r->base_wall = wall();
+    r->base_time = r->engine->ops->time(r->engine);
+}
+
+static double clock_at(const cal_runner* r, double now) { return r->base_time + (now - r->base_wall) * r->speed; }
+
+// --- Frames and texts -----------------------------------------------------------------------------------------------------
+
+static void put(unsigned char* bytes, size_t at, const void* value, size_t size) { memcpy(bytes + at, value, size); }
+
+static void put_float3(unsigned char* bytes, size_t at, const double values[3]) {
+    for (size_t i = 0; i < 3; i++) {
+        const float value = (float)values[i];
+        put(bytes, at + 4 * i, &value, 4);
+    }
+}
+
+// What is sent is as this machine's memory has it: the page reads little-endian, which every machine with a browser is.
+static void publish(cal_runner* r) {
+    const cal_view_engine_ops* ops = r->engine->ops;
+    unsigned char* bytes = r->back.bytes + CAL_VIEW_ROOM;
+    cal_view_pull pull;
+    double channels[CAL_VIEW_CHANNELS];
+    const size_t poses_at = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count;
+    if (ops->sample(r->engine, (float*)(void*)(bytes + poses_at), channels, &pull) != CAL_OK) return;
+    channels[r->engine->channel_count] = r->pace;
+    channels[r->engine->channel_count + 1] = r->possible;
+    const double time = ops->time(r->engine);
+    const uint64_t hash = ops->hash(r->engine);
+    const uint32_t number = ++r->frame_number, count = (uint32_t)r->channel_count;
+    const uint32_t flags = (r->running ? CAL_FRAME_RUNNING : 0u) | (r->failed ? CAL_FRAME_FAILED : 0u) |
+                           (r->behind ? CAL_FRAME_BEHIND : 0u);
+    const int32_t body = pull.body, holder = r->holder;
+    put(bytes, 0, "CALF", 4);
+    put(bytes, 4, &number, 4);
+    put(bytes, 8, &time, 8);
+    put(bytes, 16, &hash, 8);
+    put(bytes, 24, &r->speed, 8);
+    put(bytes, 32, &flags, 4);
+    put(bytes, 36, &body, 4);
+    put(bytes, 40, &r->epoch, 4);
+    put(bytes, 44, &holder, 4);
+    put_float3(bytes, 48, pull.position);
+    put_float3(bytes, 60, pull.target);
+    put_float3(bytes, 72, pull.force);
+    put(bytes, 84, &count, 4);
+    put(bytes, CAL_FRAME_HEADER, channels, 8 * (size_t)r->channel_count);
+    r->back.number = number;
+    pthread_mutex_lock(&r->lock);
+    const slot fresh = r->back;
+    r->back = r->ready;
+    r->ready = fresh;
+    pthread_mutex_unlock(&r->lock);
+    r->changed = false;
+    r->def.wake(r->def.user);
+}
+
+static void write_status(cal_runner* r) {
+    const cal_view_settings* s = &r->def.settings;
+    char text[STATUS_CAPACITY];
+    FILE* file = fmemopen(text, sizeof text, "w");
+    if (!file) return;
+    fputs("{\"say\":\"status\",\"solver\":", file);
+    cal_write_json_text(file, s->solver);
+    fputs(",\"algorithm\":", file);
+    cal_write_json_text(file, s->algorithm);
+    fputs(",\"machine\":", file);
+    cal_write_json_text(file, s->machine);
+    fprintf(file, ",\"tolerance\":%.9g,\"note\":", s->tolerance);
+    cal_write_json_text(file, r->note);
+    fputs(",\"marks\":[", file);
+    for (int i = 0; i < r->mark_count; i++) {
+        fprintf(file, "%s{\"time\":%.9g,\"text\":", i ? "," : "", r->marks[i].time);
+        cal_write_json_text(file, r->marks[i].text);
+        fputc('}', file);
+    }
+    fputs("]}", file);
+    const long length = ftell(file);
+    fclose(file);
+    if (length <= 0 || (size_t)length >= sizeof text) return;
+    pthread_mutex_lock(&r->lock);
+    memcpy(r->status, text, (size_t)length);
+    r->status_length = (size_t)length;
+    r->status_version++;
+    pthread_mutex_unlock(&r->lock);
+    r->def.wake(r->def.user);
+}
+
+static void describe_watched(cal_runner* r) {
+    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) {
+        pthread_mutex_lock(&r->lock);
+        const int body = r->watch[i].body;
+        pthread_mutex_unlock(&r->lock);
+        if (body < 0) continue;
+        char text[WATCH_CAPACITY];
+        FILE* file = fmemopen(text, sizeof text, "w");
+        if (!file) return;
+        fputs("{\"say\":\"body\",", file);
+        r->engine->ops->describe(r->engine, body, file);
+        fputc('}', file);
+        const long length = ftell(file);
+        fclose(file);
+        if (length <= 0 || (size_t)length >= sizeof text) continue;
+        pthread_mutex_lock(&r->lock);
+        if (r->watch[i].body == body) {
+            memcpy(r->watch[i].text, text, (size_t)length);
+            r->watch[i].length = (size_t)length;
+            r->watch[i].version++;
+        }
+        pthread_mutex_unlock(&r->lock);
+        r->def.wake(r->def.user);
+    }
+}
+
+static void say(cal_runner* r, const char* text) {
+    snprintf(r->note, sizeof r->note, "%s", text);
+    write_status(r);
+}
+
+// --- Commands -------------------------------------------------------------------------------------------------------------
+
+static void add_mark(cal_runner* r, const char* text) {
+    if (r->mark_count == MARKS) {
+        memmove(r->marks, r->marks + 1, (MARKS - 1) * sizeof r->marks[0]);
+        r->mark_count--;
+    }
+    mark* m = &r->marks[r->mark_count++];
+    m->time = r->engine->ops->time(r->engine);
+    snprintf(m->text, sizeof m->text, "%s", text);
+}
+
+static void change_settings(cal_runner* r, const cal_view_command* c) {
+    cal_view_settings next = r->def.settings;
+    cal_error error = {CAL_OK, ""};
+    if (c->solver[0]) memcpy(next.solver, c->solver, sizeof next.solver);
+    if (c->algorithm[0]) memcpy(next.algorithm, c->algorithm, sizeof next.algorithm);
+    if (c->machine[0]) memcpy(next.machine, c->machine, sizeof next.machine);
+    if (c->tolerance > 0) next.tolerance = c->tolerance;
+    if (r->engine->ops->change(r->engine, &next, &error) != CAL_OK) {
+        say(r, error.text);
+        return;
+    }
+    char text[80];
+    snprintf(text, sizeof text, "%s %g, %s, %s", next.solver, next.tolerance, next.algorithm, next.machine);
+    r->def.settings = next;
+    add_mark(r, text);
+    r->failed = false;
+    say(r, "");
+    set_clock(r);
+}
+
+static void reset(cal_runner* r) {
+    cal_error error = {CAL_OK, ""};
+    r->engine->ops->drop(r->engine);
+    r->holder = -1;
+    if (r->engine->ops->reset(r->engine, &error) != CAL_OK) {
+        say(r, error.text);
+        return;
+    }
+    r->epoch++;
+    r->failed = false;
+    r->mark_count = 0;
+    say(r, "");
+    set_clock(r);
+}
+
+static void fail(cal_runner* r, const cal_error* error, cal_status status) {
+    r->failed = true;
+    r->running = false;
+    r->changed = true;
+    say(r, error->text[0] ? error->text : cal_status_text(status));
+}
+
+static void step_frame(cal_runner* r) {
+    cal_error error = {CAL_OK, ""};
+    cal_status status = CAL_OK;
+    const double target = r->engine->ops->time(r->engine) + FRAME;
+    bool reached = false;
+    r->running = false;
+    // Whoever cannot reach the next frame in so many stretches is left where it is.
+    for (int i = 0; i < 100 && !status && !reached; i++)
+        status = r->engine->ops->advance(r->engine, target, &reached, &error);
+    if (status) fail(r, &error, status);
+}
+
+static void apply(cal_runner* r, const cal_view_command* c) {
+    cal_error error = {CAL_OK, ""};
+    r->changed = true;
+    switch (c->verb) {
+    case CAL_VIEW_RUN:
+        r->running = true;
+        set_clock(r);
+        break;
+    case CAL_VIEW_PAUSE: r->running = false; break;
+    case CAL_VIEW_STEP: step_frame(r); break;
+    case CAL_VIEW_RESET: reset(r); break;
+    case CAL_VIEW_SPEED:
+        r->speed = c->speed;
+        set_clock(r);
+        break;
+    case CAL_VIEW_GRAB:
+        if (r->holder >= 0 && r->holder != c->client) break;
+        if (r->engine->ops->grab(r->engine, c->body, c->vector, &error) == CAL_OK)
+            r->holder = c->client;
+        else
+            say(r, error.text);
+        break;
+    case CAL_VIEW_DRAG:
+        if (r->holder == c->client) r->engine->ops->drag(r->engine, c->vector);
+        break;
+    case CAL_VIEW_DROP:
+        if (r->holder != c->client) break;
+        r->engine->ops->drop(r->engine);
+        r->holder = -1;
+        break;
+    case CAL_VIEW_SET: change_settings(r, c); break;
+    case CAL_VIEW_WATCH: break; // done when it was posted
+    }
+}
+
+// Whether a command makes an equal one before it needless: only where the mouse is now matters.
+static bool replaces(const cal_view_command* command, const cal_view_command* last) {
+    return last && command->verb == last->verb && command->client == last->client && command->verb != CAL_VIEW_STEP &&
+           command->verb != CAL_VIEW_SET;
+}
+
+bool cal_runner_post(cal_runner* r, const cal_view_command* command) {
+    // Letting go must not be refused; there is one hand, so a few places are enough for that.
+    const int room = command->verb == CAL_VIEW_DROP ? QUEUE : QUEUE - DROPS;
+    bool taken = true;
+    pthread_mutex_lock(&r->lock);
+    cal_view_command* last = r->queued > 0 ? &r->queue[r->queued - 1] : NULL;
+    if (command->verb == CAL_VIEW_WATCH) {
+        r->watch[command->client].body = command->body;
+        r->watch[command->client].length = 0; // what is there is about another body
+    } else if (replaces(command, last)) {
+        *last = *command;
+    } else if (r->queued < room) {
+        r->queue[r->queued++] = *command;
+    } else {
+        taken = false;
+    }
+    pthread_cond_signal(&r->news);
+    pthread_mutex_unlock(&r->lock);
+    return taken;
+}
+
+// --- The thread -----------------------------------------------------------------------------------------------------------
+
+// Advances to where the clock is now, but not for longer than a frame takes.
+static void advance(cal_runner* r, double until) {
+    const double time = r->engine->ops->time(r->engine), began = wall(), due = clock_at(r, began);
+    double now = began;
+    while (r->running && now < until) {
+        const double at = r->engine->ops->time(r->engine);
+        if (!(due > at)) break;
+        cal_error error = {CAL_OK, ""};
+        bool reached;
+        const cal_status status =
+            r->engine->ops->advance(r->engine, fmin(due, at + SLICE * r->speed), &reached, &error);
+        if (status) fail(r, &error, status);
+        now = wall();
+    }
+    const double passed = r->engine->ops->time(r->engine) - time, spent = now - began;
+    if (passed > 0) {
+        r->changed = true;
+        if (spent > 0) r->possible += 0.1 * (passed / spent - r->possible);
+    }
+    const double lag = clock_at(r, now) - r->engine->ops->time(r->engine);
+    r->behind = r->running && lag > 4 * FRAME * r->speed;
+    if (r->behind) set_clock(r);
+}
+
+static int take_commands(cal_runner* r, cal_view_command commands[QUEUE], bool* stop) {
+    pthread_mutex_lock(&r->lock);
+    const int count = r->queued;
+    memcpy(commands, r->queue, (size_t)count * sizeof *commands);
+    r->queued = 0;
+    *stop = r->stop;
+    pthread_mutex_unlock(&r->lock);
+    return count;
+}
+
+// Sleeps until a moment or until there is a command.
+static void wait_until(cal_runner* r, double moment) {
+    const struct timespec until = {(time_t)moment, (long)(1e9 * (moment - floor(moment)))};
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop && r->queued == 0 && pthread_cond_timedwait(&r->news, &r->lock, &until) != ETIMEDOUT) {}
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void* run(void* argument) {
+    cal_runner* r = argument;
+    cal_view_command commands[QUEUE];
+    double next = wall(), published = -INFINITY, described = -INFINITY, measured = next;
+    double measured_time = r->engine->ops->time(r->engine);
+    bool stop = false;
+    set_clock(r);
+    write_status(r);
+    while (!stop) {
+        const int count = take_commands(r, commands, &stop);
+        for (int i = 0; i < count && !stop; i++) apply(r, &commands[i]);
+        double now = wall();
+        if (now >= next) {
+            next = fmax(next + FRAME, now);
+            advance(r, now + FRAME);
+            now = wall();
+            const double passed = r->engine->ops->time(r->engine) - measured_time;
+            if (now - measured > 0.25) {
+                r->pace = passed >= 0 ? passed / (now - measured) : 0;
+                measured = now;
+                measured_time += passed;
+            }
+            if (now - described > WATCH) describe_watched(r), described = now;
+        }
+        if (r->changed || now - published > HEARTBEAT) publish(r), published = now;
+        wait_until(r, next);
+    }
+    return NULL;
+}
+
+// --- Making one, and fetching from it ---------------------------------------------------------------------------------------
+
+cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_error* error) {
+    cal_runner* r = cal_allocate(1, sizeof *r);
+    *out = NULL;
+    if (!r) {
+        def->engine->ops->destroy(def->engine);
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer");
+    }
+    r->def = *def;
+    r->engine = def->engine;
+    r->running = !def->paused;
+    r->changed = true;
+    r->speed = 1;
+    r->holder = -1;
+    r->channel_count = r->engine->channel_count + OWN_CHANNELS;
+    r->frame_size =
+        CAL_FRAME_HEADER + 8 * (size_t)r->channel_count + 7 * sizeof(float) * (size_t)r->engine->drawn_count;
+    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) r->watch[i].body = CAL_NONE;
+    slot* const slots[] = {&r->ready, &r->front, &r->back};
+    bool complete = true;
+    for (int i = 0; i < 3; i++) {
+        slots[i]->bytes = cal_allocate(CAL_VIEW_ROOM + r->frame_size, 1);
+        complete = complete && slots[i]->bytes;
+    }
+    pthread_condattr_t attributes;
+    if (complete && pthread_condattr_init(&attributes) == 0) {
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        r->with_lock = pthread_mutex_init(&r->lock, NULL) == 0;
+        if (r->with_lock && pthread_cond_init(&r->news, &attributes) != 0) {
+            pthread_mutex_destroy(&r->lock);
+            r->with_lock = false;
+        }
+        pthread_condattr_destroy(&attributes);
+    }
+    if (!r->with_lock) {
+        cal_runner_destroy(r);
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer's frames");
+    }
+    *out = r;
+    return CAL_OK;
+}
+
+cal_status cal_runner_start(cal_runner* r, cal_error* error) {
+    const int failure = pthread_create(&r->thread, NULL, run, r);
+    r->started = failure == 0;
+    return r->started ? CAL_OK
+                      : cal_fail(error, CAL_MACHINE_FAILED, "the viewer's thread did not start: %s", strerror(failure));
+}
+
+void cal_runner_stop(cal_runner* r) {
+    if (!r || !r->started) return;
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_signal(&r->news);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    r->started = false;
+}
+
+void cal_runner_destroy(cal_runner* r) {
+    if (!r) return;
+    cal_runner_stop(r);
+    if (r->with_lock) {
+        pthread_cond_destroy(&r->news);
+        pthread_mutex_destroy(&r->lock);
+    }
+    r->engine->ops->destroy(r->engine);
+    cal_free(r->ready.bytes);
+    cal_free(r->front.bytes);
+    cal_free(r->back.bytes);
+    cal_free(r);
+}
+
+unsigned char* cal_runner_frame(cal_runner* r, size_t* size, uint32_t* number) {
+    pthread_mutex_lock(&r->lock);
+    if (r->ready.number > r->front.number) {
+        const slot fresh = r->ready;
+        r->ready = r->front;
+        r->front = fresh;
+    }
+    pthread_mutex_unlock(&r->lock);
+    *size = r->frame_size;
+    *number = r->front.number;
+    return r->front.bytes;
+}
+
+static uint32_t copy_text(const char* from, size_t from_length, uint32_t version, char* text, size_t capacity,
+                          size_t* length) {
+    *length = from_length < capacity ? from_length : capacity;
+    memcpy(text, from, *length);
+    return version;
+}
+
+uint32_t cal_runner_status(cal_runner* r, char* text, size_t capacity, size_t* length) {
+    pthread_mutex_lock(&r->lock);
+    const uint32_t version = copy_text(r->status, r->status_length, r->status_version, text, capacity, length);
+    pthread_mutex_unlock(&r->lock);
+    return version;
+}
+
+uint32_t cal_runner_watched(cal_runner* r, int client, char* text, size_t capacity, size_t* length) {
+    const watched* w = &r->watch[client];
+    pthread_mutex_lock(&r->lock);
+    const uint32_t version = copy_text(w->text, w->length, w->version, text, capacity, length);
+    pthread_mutex_unlock(&r->lock);
+    return version;
+}

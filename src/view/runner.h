@@ -1,0 +1,52 @@
+// The thread that runs an engine at its own pace, and what it leaves for others to fetch.
+//
+//     server ── commands ──▸ ┌ queue ┐ ──▸  apply, advance to where the clock says, sample
+//            ◂── frame ───── └ slots ┘ ◂──  60 times a second
+//
+// It never waits for anybody: a frame that nobody fetched is overwritten by the next one.
+#pragma once
+#include "view/command.h"
+#include "view/engine.h"
+
+enum { CAL_VIEW_CLIENTS = 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_ROOM = 64 };
+
+// A frame is bytes as they go over the wire, little-endian, behind CAL_VIEW_ROOM bytes of room for a protocol's header:
+//
+//      0  u32  "CALF"                       48  f32 × 3  point that is pulled, world
+//      4  u32  number of the frame          60  f32 × 3  target
+//      8  f64  time, s                      72  f32 × 3  force, N
+//     16  u64  hash of the state            84  u32      count of channels
+//     24  f64  speed that is asked for      88  f64 …    channels
+//     32  u32  flags                             f32 × 7 …  position and quaternion of each drawn body
+//     36  i32  body that is pulled, or -2
+//     40  u32  epoch: counts resets
+//     44  i32  client that pulls, or -1
+enum { CAL_FRAME_RUNNING = 1, CAL_FRAME_FAILED = 2, CAL_FRAME_BEHIND = 4, CAL_FRAME_HEADER = 88 };
+
+typedef struct cal_runner cal_runner;
+
+typedef struct cal_runner_def {
+    cal_view_engine* engine; // the runner's from now on
+    cal_view_settings settings;
+    bool paused;
+    void (*wake)(void* user); // there is something to fetch; called from the runner's thread
+    void* user;
+} cal_runner_def;
+
+// All channels: the engine's, then the runner's own on pace.
+int cal_runner_channels(const cal_view_engine* engine, cal_channel channels[CAL_VIEW_CHANNELS]);
+
+cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_error* error);
+cal_status cal_runner_start(cal_runner* runner, cal_error* error);
+// Ends the thread; commands may still be posted, and are forgotten. NULL is allowed, here and in the next one.
+void cal_runner_stop(cal_runner* runner);
+void cal_runner_destroy(cal_runner* runner);
+
+// False when too many commands are waiting.
+bool cal_runner_post(cal_runner* runner, const cal_view_command* command);
+// The newest frame, with its room; the same pointer as before when there is none newer. Valid until the next call.
+unsigned char* cal_runner_frame(cal_runner* runner, size_t* size, uint32_t* number);
+// Copies of texts with their lengths; the version is 0 before the first one. Both return the version; text is cut at
+// capacity.
+uint32_t cal_runner_status(cal_runner* runner, char* text, size_t capacity, size_t* length);
+uint32_t cal_runner_watched(cal_runner* runner, int client, char* text, size_t capacity, size_t* length);

@@ -1,0 +1,446 @@
+// The parts of the viewer that need no network: who may connect, what a message may say, kinematics along a path, the hand.
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "drawing/drawing.h"
+#include "math/vector.h"
+#include "view/access.h"
+#include "view/command.h"
+#include "view/engine.h"
+#include "view/path.h"
+#include "view/pull.h"
+
+// --- Who may connect ------------------------------------------------------------------------------------------------------
+
+static void test_hosts_that_are_not_ours_are_refused(void** unused) {
+    (void)unused;
+    const char* const good[] = {"127.0.0.1:7878", "localhost:7878", "LOCALHOST:7878", "[::1]:7878", "127.9.9.9:7878"};
+    const char* const bad[] = {"",
+                               "localhost",
+                               "localhost:80",
+                               "localhost:7878x",
+                               "localhost:78780",
+                               "localhost:-7878",
+                               "evil.example:7878",
+                               "127.0.0.1.evil.example:7878",
+                               "localhost.evil.example:7878",
+                               "192.168.0.7:7878",
+                               "box:7878",
+                               "[::1:7878",
+                               "[]:7878",
+                               ":7878",
+                               "::1:7878",
+                               "user@localhost:7878"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(cal_access_host(good[i], "127.0.0.1", "box", 7878));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(cal_access_host(bad[i], "127.0.0.1", "box", 7878));
+    assert_false(cal_access_host(NULL, "127.0.0.1", "box", 7878));
+    char longest[600];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_false(cal_access_host(longest, "127.0.0.1", "box", 7878));
+    // One that listens to others answers to its addresses and its own name, and to no name that somebody made up.
+    assert_true(cal_access_host("192.168.0.7:7878", "0.0.0.0", "box", 7878));
+    assert_true(cal_access_host("box.local:7878", "0.0.0.0", "box", 7878));
+    assert_true(cal_access_host("Box:7878", "0.0.0.0", "box", 7878));
+    assert_false(cal_access_host("boxer:7878", "0.0.0.0", "box", 7878));
+    assert_false(cal_access_host("box.evil.example:7878", "0.0.0.0", "box", 7878));
+    assert_false(cal_access_host("evil.example:7878", "0.0.0.0", "", 7878));
+    assert_true(cal_access_host("localhost:80", "127.0.0.1", "box", 80) &&
+                cal_access_host("localhost", "127.0.0.1", "box", 80));
+}
+
+static void test_only_pages_of_the_same_host_may_connect(void** unused) {
+    (void)unused;
+    assert_true(cal_access_origin("http://localhost:7878", "localhost:7878"));
+    assert_true(cal_access_origin("http://[::1]:7878", "[::1]:7878"));
+    const char* const bad[] = {"null",
+                               "",
+                               "localhost:7878",
+                               "https://localhost:7878",
+                               "http://localhost:7879",
+                               "http://127.0.0.1:7878",
+                               "http://evil.example",
+                               "http://localhost:7878.evil.example"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(cal_access_origin(bad[i], "localhost:7878"));
+    assert_false(cal_access_origin(NULL, "localhost:7878"));
+}
+
+// --- Messages -------------------------------------------------------------------------------------------------------------
+
+static const char* const good_messages[] = {
+    "{\"do\":\"run\"}",
+    "{\"do\":\"pause\"}",
+    "{\"do\":\"step\"}",
+    "{\"do\":\"reset\"}",
+    "{\"do\":\"drop\"}",
+    "{\"do\":\"speed\",\"speed\":0.5}",
+    "{\"do\":\"watch\",\"body\":-1}",
+    "{\"do\":\"grab\",\"body\":3,\"point\":[0,0.5,-1e3]}",
+    "{\"do\":\"drag\",\"target\":[1,2,3]}",
+    "{\"do\":\"set\",\"solver\":\"gear\",\"tolerance\":1e-6,\"algorithm\":\"aba\",\"machine\":\"threads:4\"}",
+};
+enum { GOOD = sizeof good_messages / sizeof good_messages[0] };
+
+static bool parse(const char* text, cal_view_command* command) {
+    cal_error error = {CAL_OK, ""};
+    const bool good = cal_view_command_parse(text, strlen(text), 10, command, &error);
+    // Whoever is refused is told why.
+    assert_true(good || error.text[0]);
+    return good;
+}
+
+static void test_messages_are_checked(void** unused) {
+    (void)unused;
+    cal_view_command command;
+    for (int i = 0; i < GOOD; i++) assert_true(parse(good_messages[i], &command));
+    assert_int_equal(command.verb, CAL_VIEW_SET);
+    assert_string_equal(command.machine, "threads:4");
+    assert_true(parse(good_messages[7], &command));
+    assert_int_equal(command.body, 3);
+    assert_true(command.vector[2] == -1e3);
+    const char* const bad[] = {
+        "",
+        "x",
+        "{}",
+        "[]",
+        "null",
+        "\"run\"",
+        "{\"do\":1}",
+        "{\"do\":\"fly\"}",
+        "{\"do\":\"run\",\"do\":\"pause\"}",
+        "{\"do\":\"run\",\"more\":1}",
+        "{\"do\":\"speed\"}",
+        "{\"do\":\"speed\",\"speed\":0}",
+        "{\"do\":\"speed\",\"speed\":-1}",
+        "{\"do\":\"speed\",\"speed\":1e9}",
+        "{\"do\":\"speed\",\"speed\":\"1\"}",
+        "{\"do\":\"speed\",\"speed\":1e999}",
+        "{\"do\":\"grab\",\"body\":3}",
+        "{\"do\":\"grab\",\"body\":10,\"point\":[0,0,0]}",
+        "{\"do\":\"grab\",\"body\":-1,\"point\":[0,0,0]}",
+        "{\"do\":\"grab\",\"body\":1.5,\"point\":[0,0,0]}",
+        "{\"do\":\"grab\",\"body\":4294967296,\"point\":[0,0,0]}",
+        "{\"do\":\"grab\",\"body\":3,\"point\":[0,0]}",
+        "{\"do\":\"grab\",\"body\":3,\"point\":[0,0,0,0]}",
+        "{\"do\":\"grab\",\"body\":3,\"point\":[0,0,null]}",
+        "{\"do\":\"drag\",\"target\":[1e300,0,0]}",
+        "{\"do\":\"set\"}",
+        "{\"do\":\"set\",\"solver\":\"\"}",
+        "{\"do\":\"set\",\"solver\":\"a name that is far too long for a solver\"}",
+        "{\"do\":\"set\",\"tolerance\":0}",
+        "{\"do\":\"set\",\"solver\":\"ge\\u0000ar\"}",
+        "{\"do\":\"watch\",\"body\":-2}",
+        "{\"do\":\"run\"} {\"do\":\"run\"}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(parse(bad[i], &command));
+    char long_message[CAL_VIEW_MESSAGE_LIMIT + 2];
+    memset(long_message, ' ', sizeof long_message);
+    assert_false(cal_view_command_parse(long_message, sizeof long_message, 10, &command, NULL));
+}
+
+// A hundred thousand messages with bytes changed, cut, doubled: whatever is let through is in range.
+static void test_damaged_messages_are_harmless(void** unused) {
+    (void)unused;
+    cal_random seed = {8};
+    int accepted = 0;
+    for (int round = 0; round < 100000; round++) {
+        char text[512];
+        size_t length = (size_t)snprintf(text, sizeof text, "%s", good_messages[cal_random_bits(&seed) % GOOD]);
+        const int changes = 1 + (int)(cal_random_bits(&seed) % 4);
+        for (int i = 0; i < changes; i++) {
+            const size_t at = cal_random_bits(&seed) % length;
+            switch (cal_random_bits(&seed) % 4) {
+            case 0: text[at] = (char)cal_random_bits(&seed); break;
+            case 1: text[at] = "{}[]\",:0123456789.e-"[cal_random_bits(&seed) % 20]; break;
+            case 2: length = at + 1; break;
+            default:
+                if (2 * length < sizeof text) memmove(text + length, text + at, length - at), length += length - at;
+            }
+        }
+        cal_view_command command;
+        if (!cal_view_command_parse(text, length, 10, &command, NULL)) continue;
+        accepted++;
+        assert_in_range(command.verb, CAL_VIEW_RUN, CAL_VIEW_SET);
+        assert_true(command.body >= CAL_NONE && command.body < 10);
+        for (int k = 0; k < 3; k++) assert_true(fabs(command.vector[k]) <= 1e9);
+        assert_true(strlen(command.solver) < sizeof command.solver && strlen(command.machine) < sizeof command.machine);
+    }
+    assert_true(accepted > 0);
+}
+
+// --- Kinematics along a path --------------------------------------------------------------------------------------------------
+
+static void check_paths(const cal_model* model, const char* name) {
+    cal_test_engine engine = cal_test_open(model, "kinematics", 1);
+    cal_test_motion motion = cal_test_random_motion(model, 5);
+    cal_test_load(&engine, &motion);
+    cal_test_execute(&engine);
+    const int bodies = cal_model_body_count(model), v_count = cal_model_v_count(model);
+    double *poses = cal_test_numbers(7 * (size_t)bodies), *jacobian = cal_test_numbers(6 * (size_t)v_count + 1);
+    assert_int_equal(cal_state_get(engine.state, CAL_POSE, poses), CAL_OK);
+    for (int body = 0; body < bodies; body++) {
+        const double origin[3] = {0, 0, 0}, *pose = poses + 7 * body;
+        cal_path* path = cal_path_create(model, body);
+        cal_body_motion seen;
+        cal_path_follow(path, motion.q, motion.v, &seen);
+        cal_path_destroy(path);
+        cal_test_expect_below(cal_test_largest_difference(seen.position, pose, 3), 1e-11, "position", name);
+        double same = 0;
+        for (int k = 0; k < 4; k++) same += seen.quaternion[k] * pose[3 + k];
+        cal_test_expect_below(1 - fabs(same), 1e-11, "quaternion", name);
+        // Against the Jacobian, which is computed in another way.
+        assert_int_equal(cal_state_jacobian(engine.state, body, origin, jacobian), CAL_OK);
+        double expected[6] = {0};
+        for (int row = 0; row < 6; row++)
+            for (int i = 0; i < v_count; i++) expected[row] += jacobian[row * v_count + i] * motion.v[i];
+        cal_test_expect_below(cal_test_largest_difference(seen.velocity, expected, 3), 1e-10, "velocity", name);
+        cal_test_expect_below(cal_test_largest_difference(seen.angular, expected + 3, 3), 1e-10, "turning", name);
+    }
+    free(poses);
+    free(jacobian);
+    cal_test_motion_free(&motion);
+    cal_test_close(&engine);
+}
+
+static void test_a_path_gives_what_kinematics_gives(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_paths);
+}
+
+// --- The hand -----------------------------------------------------------------------------------------------------------------
+
+// The hand feels a free body's mass, and on a pendulum what the hinge lets it feel: m at the mass, along one direction of three.
+static void test_the_hand_feels_the_mass(void** unused) {
+    (void)unused;
+    cal_pull pull = {.body = CAL_NONE};
+    cal_model* model = cal_test_model("pendulum:mass=2,length=1,start=0");
+    double q[1] = {0};
+    cal_body_def body;
+    cal_model_body(model, 0, &body);
+    assert_int_equal(cal_pull_start(&pull, model, 0, body.center, 0, q, NULL), CAL_OK);
+    // d = 2 ω m with m = 3 / trace Λ⁻¹ = 3 · 2 kg, and k = ω² m.
+    const double omega = 2 * pull.stiffness / pull.damping;
+    cal_test_expect_below(fabs(pull.damping / (2 * omega) - 6), 1e-9, "mass that is felt", "pendulum");
+    double force[3];
+    cal_pull_force(&pull, 0, q, (const double[1]){0}, force, NULL);
+    cal_test_expect_below(cal_test_largest(force, 3), 1e-12, "force at rest", "pendulum");
+    // A hand very far away does not pull without bound.
+    cal_pull_move(&pull, (const double[3]){1e6, 0, 0}, 0);
+    cal_pull_force(&pull, 1, q, (const double[1]){0}, force, NULL);
+    assert_true(force[0] > 0 && force[0] <= pull.most);
+    cal_pull_end(&pull);
+    cal_error error = {CAL_OK, ""};
+    assert_int_equal(cal_pull_start(&pull, model, 7, body.center, 0, q, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(pull.body, CAL_NONE);
+    cal_model_destroy(model);
+}
+
+static cal_view_engine* open_engine(const cal_model* model, double tolerance) {
+    const cal_view_settings settings = {"gear", "aba", "serial", tolerance, 0, 0, 0};
+    cal_view_engine* engine = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_view_engine_sim(model, cal_model_body_count(model), &settings, &engine, &error)) fail_msg("%s", error.text);
+    return engine;
+}
+
+static void advance_to(cal_view_engine* engine, double time) {
+    cal_error error = {CAL_OK, ""};
+    for (bool reached = false; !reached;)
+        if (engine->ops->advance(engine, time, &reached, &error)) fail_msg("%s", error.text);
+}
+
+// A damped pull of a pendulum ends at the angle where spring and weight balance, which statics gives.
+static void test_a_pull_settles_where_it_balances(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("pendulum:mass=1,length=1,start=0");
+    cal_view_engine* engine = open_engine(model, 1e-8);
+    cal_body_def body;
+    float poses[7];
+    double channels[CAL_GAUGE_CHANNELS];
+    cal_view_pull pull;
+    cal_model_body(model, 0, &body);
+    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+    assert_int_equal(engine->ops->grab(engine, 0, body.center, NULL), CAL_OK);
+    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+    double target[3], gravity[3], up[3];
+    cal_model_gravity(model, gravity);
+    for (int k = 0; k < 3; k++) up[k] = -gravity[k] / 9.81, target[k] = pull.position[k] + 0.5 * up[k];
+    // Half a metre up and half to every side.
+    for (int k = 0; k < 3; k++) target[k] += up[k] == 0 ? 0.5 : 0;
+    engine->ops->drag(engine, target);
+    advance_to(engine, 20);
+    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+    assert_true(channels[0] < 1e-9);
+    // At rest the hand's force and the weight have no moment about the hinge: along the circle their sum is zero.
+    cal_joint_def joint;
+    double along[3], sum = 0;
+    cal_model_joint(model, 0, &joint, NULL, NULL, NULL);
+    cal_cross3(joint.axis, pull.position, along); // the hinge is in the origin
+    for (int k = 0; k < 3; k++) sum += (pull.force[k] + body.mass * gravity[k]) * along[k];
+    cal_test_expect_below(fabs(sum), 1e-4, "moment of hand and weight", "pendulum");
+    assert_true(cal_dot3(pull.force, pull.force) > 1);
+    engine->ops->drop(engine);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+}
+
+static void test_after_a_pull_the_energy_stays(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=4");
+    cal_view_engine* engine = open_engine(model, 1e-8);
+    float* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
+    double before[CAL_GAUGE_CHANNELS], after[CAL_GAUGE_CHANNELS];
+    cal_view_pull pull;
+    assert_int_equal(engine->ops->grab(engine, 5, (const double[3]){0, -0.5, 0}, NULL), CAL_OK);
+    engine->ops->drag(engine, (const double[3]){3, 1, 2});
+    advance_to(engine, 1);
+    engine->ops->drop(engine);
+    assert_int_equal(engine->ops->sample(engine, poses, before, &pull), CAL_OK);
+    assert_int_equal(pull.body, CAL_NONE);
+    advance_to(engine, 3);
+    assert_int_equal(engine->ops->sample(engine, poses, after, &pull), CAL_OK);
+    cal_test_expect_below(fabs(after[2] - before[2]) / fmax(before[0], after[0]), 1e-5, "energy", "mobile");
+    free(poses);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+}
+
+// Jerked about at random sixty times a second, taken and let go again and again: it stays finite, and starts anew as it began.
+static void test_a_jerked_mobile_stays_finite(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
+    cal_view_engine* engine = open_engine(model, 1e-4);
+    const int bodies = cal_model_body_count(model);
+    assert_true(cal_model_joint_count(model) >= 1000);
+    float* poses = malloc(7 * sizeof *poses * (size_t)bodies);
+    const uint64_t start = engine->ops->hash(engine);
+    cal_random seed = {11};
+    cal_view_pull pull;
+    double channels[CAL_GAUGE_CHANNELS];
+    for (int frame = 0; frame < 120; frame++) {
+        const int body = cal_random_below(&seed, bodies);
+        if (frame % 20 == 0)
+            assert_int_equal(engine->ops->grab(engine, body, (const double[3]){0, 0, 0}, NULL), CAL_OK);
+        if (frame % 60 == 50) engine->ops->drop(engine);
+        double target[3];
+        for (int k = 0; k < 3; k++) target[k] = cal_random_between(&seed, -40, 40);
+        engine->ops->drag(engine, target);
+        advance_to(engine, (frame + 1) / 60.0);
+        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+        for (int i = 0; i < 7 * bodies; i++) assert_true(isfinite(poses[i]));
+    }
+    engine->ops->drop(engine);
+    assert_int_equal(engine->ops->reset(engine, NULL), CAL_OK);
+    assert_true(engine->ops->hash(engine) == start);
+    free(poses);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+}
+
+static void test_settings_change_on_the_way(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("chain:n=6");
+    cal_view_engine* engine = open_engine(model, 1e-6);
+    cal_error error = {CAL_OK, ""};
+    advance_to(engine, 0.5);
+    const uint64_t hash = engine->ops->hash(engine);
+    const cal_view_settings good = {"rk4", "aba", "threads:2", 1e-4, 0, 0, 0};
+    assert_int_equal(engine->ops->change(engine, &good, &error), CAL_OK);
+    assert_true(engine->ops->hash(engine) == hash);
+    const cal_view_settings bad[] = {
+        {"gearbox", "aba", "serial", 1e-4, 0, 0, 0},    {"gear", "magic", "serial", 1e-4, 0, 0, 0},
+        {"gear", "armstrong", "serial", 1e-4, 0, 0, 0}, {"gear", "aba", "mpi", 1e-4, 0, 0, 0},
+        {"gear", "aba", "threads:0", 1e-4, 0, 0, 0},    {"gear", "aba", "serial", 5, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        error.text[0] = '\0';
+        assert_int_not_equal(engine->ops->change(engine, &bad[i], &error), CAL_OK);
+        assert_true(error.text[0]);
+        assert_true(engine->ops->hash(engine) == hash);
+    }
+    advance_to(engine, 0.6);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+}
+
+// --- Drawings -----------------------------------------------------------------------------------------------------------------
+
+// The default solid has the body's mass and inertia: checked where its kind's own formula is known, a box.
+static void test_a_default_box_has_the_bodys_inertia(void** unused) {
+    (void)unused;
+    cal_builder* builder;
+    cal_model* model = NULL;
+    cal_drawing* drawing;
+    cal_builder_create(&builder);
+    cal_body_def body = cal_default_body_def();
+    const double edge[3] = {0.4, 1.0, 0.2};
+    body.mass = 3;
+    for (int i = 0; i < 3; i++) {
+        const double a = edge[(i + 1) % 3], b = edge[(i + 2) % 3];
+        body.inertia[i] = body.mass / 12 * (a * a + b * b);
+    }
+    cal_joint_def joint = cal_default_joint_def();
+    cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    assert_int_equal(drawing->instance_count, 1);
+    assert_int_equal(drawing->instances[0].kind, CAL_BOX);
+    double R[9], size[3];
+    cal_quaternion_matrix(drawing->instances[0].quaternion, R);
+    cal_rotate3(R, drawing->instances[0].size, size);
+    for (int i = 0; i < 3; i++) cal_test_expect_below(fabs(fabs(size[i]) - edge[i] / 2), 1e-12, "half edge", "box");
+    cal_drawing_destroy(drawing);
+    cal_model_destroy(model);
+}
+
+// Every body of every model is drawn with finite numbers; shapes that the model has are drawn instead of the default.
+static void check_drawing(const cal_model* model, const char* name) {
+    cal_drawing* drawing;
+    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    bool* drawn = calloc((size_t)cal_model_body_count(model) + 1, sizeof *drawn);
+    for (int i = 0; i < drawing->instance_count; i++) {
+        const cal_drawn* instance = &drawing->instances[i];
+        drawn[instance->body] = true;
+        for (int k = 0; k < 3; k++) assert_true(isfinite(instance->position[k]) && instance->size[k] >= 0);
+        double square = 0;
+        for (int k = 0; k < 4; k++) square += instance->quaternion[k] * instance->quaternion[k];
+        cal_test_expect_below(fabs(square - 1), 1e-9, "quaternion", name);
+    }
+    for (int i = 0; i < cal_model_body_count(model); i++) {
+        cal_body_def body;
+        cal_model_body(model, i, &body);
+        assert_true(drawn[i] || !(body.mass > 0));
+    }
+    free(drawn);
+    cal_drawing_destroy(drawing);
+}
+
+static void test_every_body_is_drawn(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_drawing);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts_that_are_not_ours_are_refused),
+        cmocka_unit_test(test_only_pages_of_the_same_host_may_connect),
+        cmocka_unit_test(test_messages_are_checked),
+        cmocka_unit_test(test_damaged_messages_are_harmless),
+        cmocka_unit_test(test_a_path_gives_what_kinematics_gives),
+        cmocka_unit_test(test_the_hand_feels_the_mass),
+        cmocka_unit_test(test_a_pull_settles_where_it_balances),
+        cmocka_unit_test(test_after_a_pull_the_energy_stays),
+        cmocka_unit_test(test_a_jerked_mobile_stays_finite),
+        cmocka_unit_test(test_settings_change_on_the_way),
+        cmocka_unit_test(test_a_default_box_has_the_bodys_inertia),
+        cmocka_unit_test(test_every_body_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

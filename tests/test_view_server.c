@@ -1,0 +1,505 @@
+// The viewer's server against what no browser would send: malformed HTTP and WebSocket input, other sites, connections by the
+// thousand, clients that never read. The simulation goes on, memory stays where it was, and a proper client is served after all.
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "calder/calder_view.h"
+
+static cal_model* model;
+static cal_viewer* viewer;
+static pthread_t thread;
+static int port;
+
+static void* serve(void* unused) {
+    (void)unused;
+    cal_viewer_run(viewer, NULL);
+    return NULL;
+}
+
+static int start_server(void** unused) {
+    (void)unused;
+    cal_error error = {CAL_OK, ""};
+    cal_viewer_def def = cal_default_viewer_def();
+    model = cal_test_model("mobile:s=2,l=3,o=4");
+    if (cal_viewer_create(model, &def, &viewer, &error) != CAL_OK) {
+        print_error("%s\n", error.text);
+        return -1;
+    }
+    port = atoi(strrchr(cal_viewer_address(viewer), ':') + 1);
+    return pthread_create(&thread, NULL, serve, NULL);
+}
+
+static int stop_server(void** unused) {
+    (void)unused;
+    cal_viewer_stop(viewer);
+    pthread_join(thread, NULL);
+    cal_viewer_destroy(viewer);
+    cal_model_destroy(model);
+    return 0;
+}
+
+// --- A client of the plainest kind ----------------------------------------------------------------------------------------
+
+static int dial(void) {
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(s >= 0);
+    for (int tries = 0; connect(s, (const struct sockaddr*)&address, sizeof address) != 0; tries++) {
+        assert_true(tries < 50);
+        usleep(20000);
+    }
+    return s;
+}
+
+static void send_all(int s, const void* bytes, size_t size) {
+    // The server may hang up in the middle.
+    for (size_t sent = 0; sent < size;) {
+        const ssize_t count = send(s, (const char*)bytes + sent, size - sent, MSG_NOSIGNAL);
+        if (count <= 0) return;
+        sent += (size_t)count;
+    }
+}
+
+// Reads until there are `least` bytes, the other side closes, or a time passes. Returns how many; ended says whether it closed.
+static size_t receive(int s, char* text, size_t capacity, size_t least, int milliseconds, bool* ended) {
+    size_t used = 0;
+    *ended = false;
+    while (used < least && used + 1 < capacity) {
+        struct pollfd waiting = {.fd = s, .events = POLLIN};
+        if (poll(&waiting, 1, milliseconds) <= 0) break;
+        const ssize_t count = recv(s, text + used, capacity - 1 - used, 0);
+        if (count <= 0) {
+            *ended = true;
+            break;
+        }
+        used += (size_t)count;
+    }
+    text[used] = '\0';
+    return used;
+}
+
+static int status_of(const char* request, char* answer, size_t capacity) {
+    const int s = dial();
+    bool ended;
+    send_all(s, request, strlen(request));
+    receive(s, answer, capacity, 12, 8000, &ended);
+    size_t used = strlen(answer);
+    receive(s, answer + used, capacity - used, capacity - used - 1, 150, &ended);
+    close(s);
+    int status = 0;
+    if (sscanf(answer, "HTTP/1.1 %d", &status) != 1) sscanf(answer, "HTTP/1.0 %d", &status);
+    return status;
+}
+
+static int get(const char* path, const char* host) {
+    char request[1024], answer[4096];
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host);
+    return status_of(request, answer, sizeof answer);
+}
+
+static void write_upgrade(char* request, size_t capacity, const char* path, const char* origin, const char* host) {
+    snprintf(request, capacity,
+             "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+             "Sec-WebSocket-Protocol: calder\r\n%s%s%s\r\n",
+             path, host, origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "");
+}
+
+// A connection that was upgraded; -1 when it was refused.
+static int upgrade_as(const char* path, const char* origin, const char* host) {
+    char request[1024], answer[1024] = "";
+    bool ended;
+    const int s = dial();
+    write_upgrade(request, sizeof request, path, origin, host);
+    send_all(s, request, strlen(request));
+    // Not a byte more than the headers: what follows belongs to whoever asked.
+    size_t used = 0;
+    while (used + 2 < sizeof answer && !strstr(answer, "\r\n\r\n") &&
+           receive(s, answer + used, 2, 1, 8000, &ended) == 1)
+        used++;
+    if (strncmp(answer, "HTTP/1.1 101", 12) == 0) return s;
+    close(s);
+    return -1;
+}
+
+static int upgrade(void) {
+    char host[64], origin[80];
+    snprintf(host, sizeof host, "127.0.0.1:%d", port);
+    snprintf(origin, sizeof origin, "http://%s", host);
+    return upgrade_as("/live", origin, host);
+}
+
+// A frame of the protocol, masked as a client's must be.
+static void send_frame(int s, int opcode, const void* bytes, size_t size) {
+    unsigned char frame[2048] = {(unsigned char)opcode}, *at = frame + 2;
+    const unsigned char mask[4] = {1, 2, 3, 4};
+    assert_true(size < sizeof frame - 16);
+    if (size < 126) {
+        frame[1] = (unsigned char)(0x80 | size);
+    } else {
+        frame[1] = 0x80 | 126;
+        *at++ = (unsigned char)(size >> 8);
+        *at++ = (unsigned char)size;
+    }
+    memcpy(at, mask, 4);
+    at += 4;
+    for (size_t i = 0; i < size; i++) *at++ = ((const unsigned char*)bytes)[i] ^ mask[i % 4];
+    send_all(s, frame, (size_t)(at - frame));
+}
+
+static void say(int s, const char* text) { send_frame(s, 0x81, text, strlen(text)); }
+
+static bool hears(int s, const char* words) {
+    static char text[1 << 20];
+    size_t used = 0;
+    for (int i = 0; i < 40; i++) {
+        bool ended;
+        const size_t count = receive(s, text + used, sizeof text - used, 1, 50, &ended);
+        used += count;
+        if (memmem(text, used, words, strlen(words))) return true;
+        if (ended || used > sizeof text / 2) return false;
+    }
+    return false;
+}
+
+static bool hangs_up(int s) {
+    char text[65536];
+    bool ended = false;
+    for (int i = 0; i < 400 && !ended; i++) receive(s, text, sizeof text, 1, 50, &ended);
+    return ended;
+}
+
+// The simulated time of the newest frame that a proper client gets: the server is well, and the simulation goes on.
+static double simulated_time(void) {
+    static char text[1 << 20];
+    const int s = upgrade();
+    assert_true(s >= 0);
+    size_t used = 0;
+    double time = -1;
+    for (int i = 0; i < 100 && time < 0; i++) {
+        bool ended;
+        used += receive(s, text + used, sizeof text - used, 1, 200, &ended);
+        const char* frame = memmem(text, used, "CALF", 4);
+        if (frame && (size_t)(frame - text) + 16 <= used) memcpy(&time, frame + 8, sizeof time);
+    }
+    close(s);
+    assert_true(time >= 0);
+    return time;
+}
+
+static void expect_progress(double since) {
+    for (int i = 0; i < 100; i++) {
+        if (simulated_time() > since + 0.2) return;
+        usleep(50000);
+    }
+    fail_msg("the simulation stands still");
+}
+
+// A sanitizer keeps what was freed for a while, so that memory says nothing there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+static long resident_kilobytes(void) {
+    long pages = 0, resident = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// --- Tests ----------------------------------------------------------------------------------------------------------------
+
+static void test_a_fixed_table_of_resources(void** unused) {
+    (void)unused;
+    char host[64];
+    snprintf(host, sizeof host, "localhost:%d", port);
+    const int page = get("/", host);
+    assert_true(page == (cal_viewer_has_page() ? 200 : 503));
+    assert_int_equal(get("/favicon.ico", host), 200);
+    const char* const paths[] = {
+        "/etc/passwd", "/../../etc/passwd", "/..%2f..%2fetc/passwd",  "/index.html",     "/.", "//", "/live",
+        "/%00",        "/?x=1/..",          "/favicon.ico/../../etc", "/web/src/main.ts"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const int status = get(paths[i], host);
+        // These are tidied up to "/"; nothing else is there.
+        if (status == 200 && (strcmp(paths[i], "/.") == 0 || strcmp(paths[i], "//") == 0 ||
+                              strcmp(paths[i], "/%00") == 0 || strstr(paths[i], "?x")))
+            continue;
+        if (status == 200) fail_msg("%s was answered", paths[i]);
+    }
+    char answer[4096], request[256];
+    snprintf(request, sizeof request, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 3\r\n\r\nabc", host);
+    assert_int_not_equal(status_of(request, answer, sizeof answer), 200);
+    snprintf(request, sizeof request, "DELETE / HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+    assert_int_not_equal(status_of(request, answer, sizeof answer), 200);
+}
+
+static void test_other_sites_are_refused(void** unused) {
+    (void)unused;
+    char host[64], origin[80];
+    snprintf(host, sizeof host, "127.0.0.1:%d", port);
+    snprintf(origin, sizeof origin, "http://%s", host);
+    assert_int_equal(get("/", "evil.example"), 403);
+    assert_int_equal(get("/", "127.0.0.1:1"), 403);
+    assert_int_equal(upgrade_as("/live", "http://evil.example", host), -1);
+    assert_int_equal(upgrade_as("/live", NULL, host), -1);
+    assert_int_equal(upgrade_as("/live", "null", host), -1);
+    assert_int_equal(upgrade_as("/live", "http://evil.example:7878", "evil.example:7878"), -1);
+    assert_int_equal(upgrade_as("/other", origin, host), -1);
+    assert_int_equal(upgrade_as("/", origin, host), -1);
+    const int s = upgrade_as("/live", origin, host);
+    assert_true(s >= 0);
+    close(s);
+}
+
+// It listens at 127.0.0.1 and nowhere else: 127.0.0.2 is this machine too, but another address.
+static void test_it_listens_to_this_machine_only(void** unused) {
+    (void)unused;
+    const struct sockaddr_in other = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1)};
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(s, (const struct sockaddr*)&other, sizeof other), -1);
+    close(s);
+}
+
+static void test_malformed_requests(void** unused) {
+    (void)unused;
+    const double began = simulated_time();
+    static char filler[70000];
+    memset(filler, 'A', sizeof filler - 1);
+    const char* const requests[] = {
+        "",
+        "\r\n\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost\r\n\r\n",
+        "GET / HTTP/1.1\nHost: localhost\n\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /live HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        "GET /live HTTP/1.1\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        "GET /%%%%%%%%%zz HTTP/1.1\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\n\r\n",
+        "CONNECT evil.example:80 HTTP/1.1\r\n\r\n",
+        "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        const int s = dial();
+        send_all(s, requests[i], strlen(requests[i]));
+        close(s);
+    }
+    // Headers without an end.
+    for (int i = 0; i < 3; i++) {
+        const int s = dial();
+        send_all(s, i == 0 ? "GET /" : i == 1 ? "GET / HTTP/1.1\r\nX: " : "GET / HTTP/1.1\r\n", i == 0 ? 5 : 16);
+        send_all(s, filler, sizeof filler - 1);
+        close(s);
+    }
+    // A good request with bytes changed, at random.
+    cal_random seed = {3};
+    for (int i = 0; i < 1500; i++) {
+        char host[64], origin[80], request[1024];
+        snprintf(host, sizeof host, "127.0.0.1:%d", port);
+        snprintf(origin, sizeof origin, "http://%s", host);
+        write_upgrade(request, sizeof request, "/live", origin, host);
+        const size_t length = strlen(request);
+        for (int k = cal_random_below(&seed, 6); k >= 0; k--)
+            request[cal_random_below(&seed, (int)length)] = (char)cal_random_bits(&seed);
+        const int s = dial();
+        send_all(s, request, length - (size_t)cal_random_below(&seed, 40));
+        close(s);
+    }
+    expect_progress(began);
+}
+
+static void test_malformed_frames(void** unused) {
+    (void)unused;
+    const double began = simulated_time();
+    const struct {
+        unsigned char bytes[24];
+        size_t size;
+    } frames[] = {
+        {{0x81, 0x02, '{', '}'}, 4},                                           // not masked
+        {{0x83, 0x80, 1, 2, 3, 4}, 6},                                         // a code that does not exist
+        {{0xf1, 0x80, 1, 2, 3, 4}, 6},                                         // bits that are reserved
+        {{0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 14}, // longer than anything
+        {{0x81, 0xff, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3, 4}, 14},    // two gigabytes, it says
+        {{0x89, 0xfe, 0x10, 0x00, 1, 2, 3, 4}, 8},                             // a ping that is too long
+        {{0x80, 0x81, 1, 2, 3, 4, 5}, 7},                                      // goes on with what never began
+        {{0x88, 0x81, 1, 2, 3, 4, 5}, 7},                                      // half a reason to close
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        const int s = upgrade();
+        assert_true(s >= 0);
+        send_all(s, frames[i].bytes, frames[i].size);
+        close(s);
+    }
+    cal_random seed = {4};
+    for (int i = 0; i < 300; i++) {
+        unsigned char noise[64];
+        for (size_t k = 0; k < sizeof noise; k++) noise[k] = (unsigned char)cal_random_bits(&seed);
+        if (i % 2) noise[0] = 0x81, noise[1] = (unsigned char)(0x80 | cal_random_below(&seed, 60));
+        const int s = upgrade();
+        if (s < 0) continue; // all places are taken until the server has seen the others leave
+        send_all(s, noise, sizeof noise);
+        close(s);
+    }
+    expect_progress(began);
+}
+
+static void test_messages_have_limits(void** unused) {
+    (void)unused;
+    char long_text[1500];
+    memset(long_text, ' ', sizeof long_text);
+    int s = upgrade();
+    assert_true(s >= 0);
+    send_frame(s, 0x81, long_text, sizeof long_text);
+    assert_true(hangs_up(s));
+    close(s);
+    // In pieces, too.
+    s = upgrade();
+    assert_true(s >= 0);
+    for (int i = 0; i < 20; i++) send_frame(s, i == 0 ? 0x01 : 0x00, long_text, 100);
+    assert_true(hangs_up(s));
+    close(s);
+    // More often than anybody would.
+    s = upgrade();
+    assert_true(s >= 0);
+    for (int i = 0; i < 3000; i++) say(s, "{\"do\":\"run\"}");
+    assert_true(hangs_up(s));
+    close(s);
+    // Nonsense is answered, not obeyed, and the connection stays.
+    s = upgrade();
+    assert_true(s >= 0);
+    say(s, "{\"do\":\"fly\"}");
+    assert_true(hears(s, "with a known"));
+    close(s);
+}
+
+static void test_who_leaves_lets_go(void** unused) {
+    (void)unused;
+    const int a = upgrade(), b = upgrade();
+    assert_true(a >= 0 && b >= 0);
+    say(a, "{\"do\":\"grab\",\"body\":1,\"point\":[0,0,0]}");
+    // Messages are answered in their order: when this one is, the first was obeyed.
+    say(a, "{\"do\":\"fly\"}");
+    assert_true(hears(a, "with a known"));
+    say(b, "{\"do\":\"grab\",\"body\":2,\"point\":[0,0,0]}");
+    assert_true(hears(b, "Somebody else holds the mouse"));
+    close(a);
+    bool free = false;
+    for (int i = 0; i < 20 && !free; i++) {
+        const int c = upgrade();
+        assert_true(c >= 0);
+        say(c, "{\"do\":\"grab\",\"body\":2,\"point\":[0,0,0]}");
+        free = !hears(c, "Somebody else holds the mouse");
+        close(c);
+    }
+    assert_true(free);
+    close(b);
+}
+
+static void test_a_thousand_connections(void** unused) {
+    (void)unused;
+    const double began = simulated_time();
+    // Some first, so that what is kept for reuse is there.
+    for (int i = 0; i < 100; i++) close(dial());
+    const long before = resident_kilobytes();
+    for (int i = 0; i < 1000; i++) {
+        if (i % 10 == 0) {
+            const int s = upgrade();
+            if (s >= 0) close(s);
+        } else {
+            const int s = dial();
+            if (i % 3 == 0) send_all(s, "GET / HT", 8);
+            close(s);
+        }
+    }
+    expect_progress(began);
+    const long growth = resident_kilobytes() - before;
+    if (growth > 8192 && !IS_SANITIZED) fail_msg("a thousand connections left %ld KB behind", growth);
+}
+
+static void test_clients_that_never_read(void** unused) {
+    (void)unused;
+    enum { COUNT = 20 };
+    const double began = simulated_time();
+    int s[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        s[i] = upgrade();
+        assert_true(s[i] >= 0);
+        const int small = 4096;
+        setsockopt(s[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    }
+    usleep(500000);
+    const long before = resident_kilobytes();
+    usleep(2000000);
+    const long growth = resident_kilobytes() - before;
+    if (growth > 4096 && !IS_SANITIZED) fail_msg("clients that never read cost %ld KB in two seconds", growth);
+    expect_progress(began + 1);
+    for (int i = 0; i < COUNT; i++) close(s[i]);
+}
+
+static void test_a_taken_port_is_said(void** unused) {
+    (void)unused;
+    cal_viewer* second = NULL;
+    cal_error error = {CAL_OK, ""};
+    cal_viewer_def def = cal_default_viewer_def();
+    def.port = port;
+    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
+    assert_null(second);
+    assert_non_null(strstr(error.text, "port"));
+    def.port = 0;
+    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_OK);
+    assert_string_not_equal(cal_viewer_address(second), cal_viewer_address(viewer));
+    cal_viewer_destroy(second);
+    def.listen = "203.0.113.7"; // nobody's
+    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
+    def = cal_default_viewer_def();
+    def.solver = "gearbox";
+    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "gearbox"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_fixed_table_of_resources),
+        cmocka_unit_test(test_other_sites_are_refused),
+        cmocka_unit_test(test_it_listens_to_this_machine_only),
+        cmocka_unit_test(test_malformed_requests),
+        cmocka_unit_test(test_malformed_frames),
+        cmocka_unit_test(test_messages_have_limits),
+        cmocka_unit_test(test_who_leaves_lets_go),
+        cmocka_unit_test(test_a_thousand_connections),
+        cmocka_unit_test(test_clients_that_never_read),
+        cmocka_unit_test(test_a_taken_port_is_said),
+    };
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}

@@ -1,0 +1,12 @@
+# Runs one file of browser tests: cmake -D node=… -D command=… -D chromium=… -D test=… -P web.cmake
+execute_process(COMMAND "${command}" view no-such-model RESULT_VARIABLE status ERROR_VARIABLE complaint)
+if(complaint MATCHES "page was left out")
+    message("The page was left out of this build; it is not tested.")
+    return()
+endif()
+set(ENV{CALDER_COMMAND} "${command}")
+set(ENV{CALDER_CHROMIUM} "${chromium}")
+execute_process(COMMAND "${node}" --test "${test}" RESULT_VARIABLE failed)
+if(failed)
+    message(FATAL_ERROR "${test} failed")
+endif()

@@ -1,0 +1,101 @@
+// The connection to a running simulation: connects, answers for each frame that it has it, and connects again when it is lost.
+import { decodeFrame, type BodyNumbers, type Frame, type Scene, type Status } from './wire';
+
+export interface Listener {
+  scene(scene: Scene): void;
+  frame(frame: Frame): void;
+  status(status: Status): void;
+  body(numbers: BodyNumbers): void;
+  note(text: string): void;
+  connected(): void;
+  lost(tries: number): void;
+}
+
+export interface Command {
+  do: 'run' | 'pause' | 'step' | 'reset' | 'speed' | 'watch' | 'grab' | 'drag' | 'drop' | 'set';
+  [key: string]: unknown;
+}
+
+const RETRY = [250, 500, 1000, 1500, 2000]; // ms
+const SILENCE = 4000; // ms without a frame after which the connection counts as lost
+
+export class Live {
+  client = -1;
+  private socket: WebSocket | null = null;
+  private tries = 0;
+  private heard = 0;
+  private timer = 0;
+
+  constructor(private readonly listener: Listener) {
+    this.connect();
+    window.setInterval(() => this.checkSilence(), 1000);
+    // A phone that wakes up should not wait for the next try.
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden && !this.socket) this.connect();
+    });
+  }
+
+  send(command: Command): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(command));
+  }
+
+  private connect(): void {
+    window.clearTimeout(this.timer);
+    const socket = new WebSocket(`ws://${location.host}/live`, 'calder');
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    this.heard = performance.now();
+    socket.onopen = () => {
+      this.tries = 0;
+      this.listener.connected();
+    };
+    socket.onmessage = (event) => {
+      if (socket === this.socket) this.hear(event.data as string | ArrayBuffer);
+    };
+    socket.onclose = () => {
+      if (socket === this.socket) this.lose();
+    };
+  }
+
+  private lose(): void {
+    this.socket = null;
+    this.listener.lost(this.tries);
+    this.timer = window.setTimeout(() => this.connect(), RETRY[Math.min(this.tries, RETRY.length - 1)]);
+    this.tries++;
+  }
+
+  private checkSilence(): void {
+    if (!this.socket || document.hidden || performance.now() - this.heard < SILENCE) return;
+    const socket = this.socket;
+    this.lose();
+    socket.close();
+  }
+
+  private hear(data: string | ArrayBuffer): void {
+    this.heard = performance.now();
+    if (data instanceof ArrayBuffer) {
+      const frame = decodeFrame(data);
+      this.listener.frame(frame);
+      this.socket?.send(new Uint32Array([frame.number]));
+      return;
+    }
+    const message = JSON.parse(data) as { say: string };
+    switch (message.say) {
+      case 'hello':
+        this.client = (message as unknown as { client: number }).client;
+        break;
+      case 'scene':
+        this.listener.scene(message as Scene);
+        break;
+      case 'status':
+        this.listener.status(message as Status);
+        break;
+      case 'body':
+        this.listener.body(message as BodyNumbers);
+        break;
+      case 'note':
+        this.listener.note((message as unknown as { text: string }).text);
+        break;
+    }
+  }
+}

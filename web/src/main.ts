@@ -1,0 +1,467 @@
+// The page: a live simulation, or a recorded one where the page has one inside.
+import * as THREE from 'three';
+import './style.css';
+import { Hand } from './hand';
+import { History } from './history';
+import { Live, type Command } from './live';
+import { ModelView } from './model';
+import { showBody } from './panel';
+import { Plots } from './plots';
+import { Stage, themes } from './stage';
+import { decodeRecorded, type BodyNumbers, type Frame, type Scene, type Status } from './wire';
+
+const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+const MINUTE = 60; // s that a live view can be scrubbed back
+
+const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
+const root = document.documentElement;
+
+class Viewer {
+  readonly stage = new Stage(element<HTMLCanvasElement>('stage'));
+  readonly hand: Hand;
+  live: Live | null = null;
+  scene: Scene | null = null;
+  model: ModelView | null = null;
+  plots: Plots | null = null;
+  history = new History(1, MINUTE);
+  frame: Frame | null = null; // the newest
+  shown = 0; // number of the newest frame that was drawn
+  past: number | null = null; // s, where the view is when it is not now
+  playing = false; // a recording
+  speed = 1;
+  selected = -1;
+  size = 1;
+  lost = false;
+  numbers: BodyNumbers | null = null;
+  private latest = new Float32Array(0);
+  private wanted: number[] | null = null; // target to send with the next drawing
+  private clock = performance.now();
+
+  constructor() {
+    this.hand = new Hand(this.stage, {
+      select: (body) => this.select(body),
+      grab: (body, point) => this.command({ do: 'grab', body, point }),
+      drag: (target) => (this.wanted = target),
+      drop: () => {
+        this.wanted = null;
+        this.command({ do: 'drop' });
+      },
+    });
+    this.setTheme(localTheme());
+    this.listen();
+    const tick = (now: number): void => {
+      this.tick(now);
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+
+  // --- What comes in ---
+
+  setScene(scene: Scene): void {
+    const again = this.scene !== null && this.scene.model === scene.model && this.scene.drawn === scene.drawn;
+    this.scene = scene;
+    if (this.model) {
+      this.stage.scene.remove(this.model.root);
+      this.model.dispose();
+    }
+    this.model = new ModelView(scene, this.stage.software);
+    this.hand.model = this.model;
+    this.stage.scene.add(this.model.root);
+    this.history = new History(scene.drawn, this.live ? MINUTE : Infinity);
+    this.frame = null;
+    this.past = null;
+    this.shown = 0;
+    this.latest = new Float32Array(7 * scene.drawn);
+    if (!again) {
+      this.stage.setUp(new THREE.Vector3(...scene.up));
+      this.size = 0;
+    }
+    this.makePlots();
+    element('model').textContent = scene.model;
+    document.title = `${scene.model} · Calder`;
+    const some = scene.drawn < scene.bodies ? `, the first ${scene.drawn.toLocaleString('en')} bodies are drawn` : '';
+    element('facts').textContent = `${plural(scene.joints, 'joint')}, ${plural(scene.degrees, 'degree')} of freedom${some}`;
+    if (scene.choices) this.offerChoices(scene);
+    this.select(-1);
+  }
+
+  private makePlots(): void {
+    if (!this.scene) return;
+    this.plots?.destroy();
+    this.plots = new Plots(element('plots'), this.scene.channels, this.live ? MINUTE : Infinity);
+  }
+
+  addFrame(frame: Frame): void {
+    if (this.frame && frame.epoch !== this.frame.epoch) {
+      this.history.clear();
+      this.plots?.clear();
+      this.past = null;
+      this.hand.letGo();
+    }
+    this.frame = frame;
+    this.history.add(frame);
+    this.plots?.add(frame.time, frame.channels, Math.min(1, frame.speed));
+    if (this.size === 0 && this.model) {
+      this.model.update(frame.poses);
+      const box = this.model.box();
+      this.size = box.getSize(new THREE.Vector3()).length();
+      this.stage.build(box);
+      uncover();
+    }
+  }
+
+  setStatus(status: Status): void {
+    for (const name of ['solver', 'algorithm', 'machine'] as const) choose(`set-${name}`, status[name]);
+    choose('set-tolerance', String(status.tolerance));
+    if (this.plots) this.plots.marks = status.marks;
+    if (status.note) note(status.note, true);
+  }
+
+  setBody(numbers: BodyNumbers): void {
+    if (numbers.body !== this.selected) return;
+    this.numbers = numbers;
+    showBody(numbers, element('body-name'), element('body-numbers'));
+    element('body').hidden = false;
+  }
+
+  // --- What goes out ---
+
+  command(command: Command): void {
+    this.live?.send(command);
+  }
+
+  get running(): boolean {
+    return this.live ? (this.frame?.running ?? false) : this.playing;
+  }
+
+  toggle(): void {
+    if (this.live) {
+      this.past = null;
+      this.command({ do: this.running ? 'pause' : 'run' });
+    } else {
+      if (!this.playing && (this.past ?? 0) >= this.history.last) this.past = this.history.first;
+      this.playing = !this.playing;
+    }
+    this.stage.dirty = true;
+  }
+
+  step(direction: number): void {
+    const frames = this.history.frames;
+    if (frames.length === 0) return;
+    if (this.running) this.toggle();
+    const now = this.past ?? this.history.last;
+    const next = this.history.indexAt(now) + direction;
+    if (direction > 0 && next >= frames.length) {
+      this.past = this.live ? null : this.history.last;
+      this.command({ do: 'step' });
+    } else {
+      this.past = frames[Math.max(next, 0)]!.time;
+      if (this.live && next === frames.length - 1) this.past = null;
+    }
+    this.stage.dirty = true;
+  }
+
+  reset(): void {
+    if (this.live) this.command({ do: 'reset' });
+    else this.past = this.history.first;
+    this.stage.dirty = true;
+  }
+
+  changeSpeed(direction: number): void {
+    const now = this.live ? (this.frame?.speed ?? 1) : this.speed;
+    let index = SPEEDS.findIndex((speed) => speed >= now * 0.999);
+    if (index < 0) index = SPEEDS.length - 1;
+    this.speed = SPEEDS[Math.min(Math.max(index + direction, 0), SPEEDS.length - 1)]!;
+    this.command({ do: 'speed', speed: this.speed });
+    if (!this.live) this.stage.dirty = true;
+  }
+
+  select(body: number): void {
+    this.selected = body;
+    this.numbers = null;
+    this.model?.select(body);
+    this.stage.dirty = true;
+    if (body < 0 || !this.live) element('body').hidden = true;
+    if (this.live) this.command({ do: 'watch', body });
+    else if (body >= 0) this.showRecordedBody();
+  }
+
+  private showRecordedBody(): void {
+    const matrix = this.model!.matrixOf(this.selected);
+    const at = new THREE.Vector3().setFromMatrixPosition(matrix).toArray();
+    const turn = new THREE.Quaternion().setFromRotationMatrix(matrix);
+    element('body-name').textContent = `body ${this.selected}`;
+    const rows = [
+      ['position', at.map((value) => value.toFixed(3)).join('  ')],
+      ['quaternion', [turn.w, turn.x, turn.y, turn.z].map((value) => value.toFixed(3)).join('  ')],
+    ];
+    element('body-numbers').replaceChildren(
+      ...rows.flatMap(([label, value]) => [Object.assign(document.createElement('dt'), { textContent: label }), Object.assign(document.createElement('dd'), { textContent: value })]),
+    );
+    element('body').hidden = false;
+  }
+
+  // --- Every frame ---
+
+  private tick(now: number): void {
+    const passed = Math.min((now - this.clock) / 1000, 0.1);
+    this.clock = now;
+    if (this.wanted) {
+      this.command({ do: 'drag', target: this.wanted });
+      this.wanted = null;
+    }
+    if (!this.live && this.playing && this.history.frames.length > 0) {
+      this.past = (this.past ?? this.history.first) + passed * this.speed;
+      if (this.past >= this.history.last) {
+        this.past = this.history.last;
+        this.playing = false;
+      }
+      this.stage.dirty = true;
+    }
+    const fresh = this.past === null && this.frame !== null && this.frame.number !== this.shown;
+    if (fresh || this.stage.dirty) this.pose();
+    if (this.stage.render() || fresh) this.describe();
+    this.plots?.draw(now);
+    this.stage.measure(this.running);
+  }
+
+  // Puts the bodies where they are now, or were.
+  private pose(): void {
+    if (!this.model || !this.frame) return;
+    let pull = null;
+    if (this.past === null) {
+      this.model.update(this.frame.poses);
+      this.shown = this.frame.number;
+      pull = this.frame.pull;
+    } else {
+      const at = this.history.sample(this.past, this.latest);
+      if (at) this.model.update(this.latest);
+      pull = at?.pull ?? null;
+    }
+    this.hand.draw(pull, this.size);
+    this.plots?.setCursor(this.past);
+    if (!this.live && this.selected >= 0) this.showRecordedBody();
+    this.stage.dirty = true;
+  }
+
+  private describe(): void {
+    const frame = this.frame;
+    if (!frame) return;
+    root.classList.toggle('running', this.running);
+    const time = this.past ?? frame.time;
+    element('time').textContent = `${time.toFixed(2)} s`;
+    const line = element<HTMLInputElement>('timeline');
+    const span = this.history.last - this.history.first;
+    if (document.activeElement !== line || this.past === null || this.playing) line.value = String(span > 0 ? Math.round((1000 * (time - this.history.first)) / span) : 1000);
+    element('live').hidden = this.past === null || !this.live;
+    const speed = this.live ? frame.speed : this.speed;
+    element('speed').textContent = `${speed} ×`;
+    const state = element('state');
+    if (this.lost) return;
+    state.className = frame.failed ? 'failed' : this.running ? 'running' : 'paused';
+    state.textContent = !this.live ? 'recorded' : frame.failed ? 'stopped' : this.running ? (frame.behind ? 'running, slower than asked' : 'running') : 'paused';
+    const pace = frame.channels[this.scene!.channels.findIndex((channel) => channel.name === 'speed')];
+    element('pace').textContent = this.live && this.running && pace !== undefined ? `${pace.toFixed(2)} × real time` : '';
+    element('rate').textContent = this.running && this.stage.fps > 0 ? `${this.stage.fps.toFixed(0)} frames/s` : '';
+  }
+
+  // --- Buttons, keys, timeline ---
+
+  setTheme(theme: 'dark' | 'light'): void {
+    root.dataset['theme'] = theme;
+    this.stage.setTheme(themes[theme]);
+    if (this.plots) {
+      // Axes take their colours when they are made.
+      this.makePlots();
+      for (const frame of this.history.frames) this.plots.add(frame.time, frame.channels);
+    }
+  }
+
+  toggleSide(show?: boolean): void {
+    const side = element('side');
+    side.hidden = show === undefined ? !side.hidden : !show;
+    element('plots-toggle').setAttribute('aria-pressed', String(!side.hidden));
+    this.stage.setInset(side.hidden || window.innerWidth <= 720 ? 0 : side.offsetWidth + 14);
+    if (side.hidden) return;
+    this.plots?.resize();
+    this.plots?.draw(performance.now(), true);
+  }
+
+  fit(): void {
+    if (this.model) this.stage.frame(this.model.box(), true);
+  }
+
+  toggleHand(): void {
+    this.hand.plain = !this.hand.plain;
+    element('hand').setAttribute('aria-pressed', String(this.hand.plain));
+    this.stage.canvas.classList.toggle('hand', this.hand.plain);
+  }
+
+  private offerChoices(scene: Scene): void {
+    element('settings').hidden = false;
+    for (const name of ['solver', 'algorithm', 'machine', 'tolerance'] as const) {
+      const select = element<HTMLSelectElement>(`set-${name}`);
+      select.replaceChildren(...scene.choices![name].map((choice) => new Option(typeof choice === 'number' ? choice.toExponential().replace('e-', 'e−') : choice, String(choice))));
+      select.onchange = () => {
+        this.command({ do: 'set', [name]: name === 'tolerance' ? Number(select.value) : select.value });
+        select.blur();
+      };
+    }
+  }
+
+  private listen(): void {
+    const help = element<HTMLDialogElement>('help');
+    const actions: Record<string, () => void> = {
+      play: () => this.toggle(),
+      reset: () => this.reset(),
+      back: () => this.step(-1),
+      step: () => this.step(1),
+      slower: () => this.changeSpeed(-1),
+      faster: () => this.changeSpeed(1),
+      hand: () => this.toggleHand(),
+      fit: () => this.fit(),
+      theme: () => {
+        const next = root.dataset['theme'] === 'dark' ? 'light' : 'dark';
+        remember(next);
+        this.setTheme(next);
+      },
+      'plots-toggle': () => this.toggleSide(),
+      'help-toggle': () => (help.open ? help.close() : help.showModal()),
+      live: () => {
+        this.past = null;
+        this.stage.dirty = true;
+      },
+      'body-close': () => this.select(-1),
+    };
+    for (const [id, action] of Object.entries(actions)) element(id).addEventListener('click', action);
+    const keys: Record<string, string> = { ' ': 'play', Backspace: 'reset', ArrowLeft: 'back', ArrowRight: 'step', '+': 'faster', '=': 'faster', '-': 'slower', h: 'hand', f: 'fit', t: 'theme', p: 'plots-toggle', '?': 'help-toggle', F1: 'help-toggle', Escape: 'body-close' };
+    window.addEventListener('keydown', (event) => {
+      const name = keys[event.key] ?? keys[event.key.toLowerCase()];
+      const target = event.target as HTMLElement;
+      if (!name || event.ctrlKey || event.metaKey || event.altKey || target.tagName === 'SELECT') return;
+      if (help.open && name !== 'help-toggle') return;
+      // A focused button would be pressed by the space bar as well.
+      if (target.tagName === 'BUTTON' || target.id === 'timeline') target.blur();
+      event.preventDefault();
+      actions[name]!();
+    });
+    const line = element<HTMLInputElement>('timeline');
+    line.addEventListener('input', () => {
+      const span = this.history.last - this.history.first;
+      const share = Number(line.value) / 1000;
+      if (!this.live) this.playing = false;
+      this.past = share >= 1 && this.live ? null : this.history.first + share * span;
+      this.stage.dirty = true;
+    });
+    line.addEventListener('change', () => line.blur());
+    help.addEventListener('click', (event) => {
+      if (event.target === help) help.close();
+    });
+    window.addEventListener('resize', () => this.plots?.resize());
+  }
+}
+
+function plural(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+// A file that is opened from the disk may not remember anything.
+function remember(theme: string): void {
+  try {
+    localStorage.setItem('calder-theme', theme);
+  } catch {
+    return;
+  }
+}
+
+function localTheme(): 'dark' | 'light' {
+  let kept: string | null = null;
+  try {
+    kept = localStorage.getItem('calder-theme');
+  } catch {
+    kept = null;
+  }
+  if (kept === 'dark' || kept === 'light') return kept;
+  return window.matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
+}
+
+function choose(id: string, value: string): void {
+  const select = element<HTMLSelectElement>(id);
+  if (![...select.options].some((option) => option.value === value)) select.add(new Option(value, value));
+  select.value = value;
+}
+
+function note(text: string, bad = false): void {
+  const box = element('notes');
+  const item = document.createElement('div');
+  item.className = bad ? 'note bad' : 'note';
+  item.textContent = text;
+  box.replaceChildren(item);
+  window.setTimeout(() => item.remove(), bad ? 8000 : 4000);
+}
+
+function cover(text: string, more = '', opaque = false): void {
+  element('cover-text').textContent = text;
+  element('cover-more').textContent = more;
+  element('cover').className = opaque ? 'opaque' : '';
+}
+
+function uncover(): void {
+  element('cover').className = 'clear';
+}
+
+function startLive(viewer: Viewer): void {
+  cover('Connecting', '', true);
+  viewer.toggleSide(window.innerWidth > 1000);
+  viewer.live = new Live({
+    scene: (scene) => viewer.setScene(scene),
+    frame: (frame) => viewer.addFrame(frame),
+    status: (status) => viewer.setStatus(status),
+    body: (numbers) => viewer.setBody(numbers),
+    note: (text) => note(text),
+    connected: () => {
+      viewer.lost = false;
+      if (viewer.scene) uncover();
+      viewer.hand.enabled = true;
+    },
+    lost: () => {
+      viewer.lost = true;
+      viewer.hand.enabled = false;
+      viewer.hand.letGo();
+      element('state').className = 'lost';
+      element('state').textContent = 'connection lost';
+      cover('Connection lost', 'Trying again. Is calder view still running?', viewer.scene === null);
+    },
+  });
+}
+
+function startRecorded(viewer: Viewer, scene: Scene, lines: string[]): void {
+  root.classList.add('recorded');
+  element('hand').hidden = true;
+  viewer.toggleSide(window.innerWidth > 1000);
+  viewer.setScene(scene);
+  lines.forEach((line, i) => viewer.addFrame(decodeRecorded(line, scene.channels.length, i + 1)));
+  viewer.past = viewer.history.first;
+  viewer.playing = lines.length > 1;
+  uncover();
+}
+
+function start(): void {
+  let viewer: Viewer;
+  try {
+    viewer = new Viewer();
+  } catch (error) {
+    cover('This browser cannot draw', `WebGL is not available: ${error instanceof Error ? error.message : String(error)}`, true);
+    return;
+  }
+  // For tests and scripts.
+  Object.assign(window, { calderViewer: viewer });
+  const scene = document.getElementById('recorded-scene');
+  const frames = document.getElementById('recorded-frames');
+  if (scene?.textContent && frames?.textContent) startRecorded(viewer, JSON.parse(scene.textContent) as Scene, frames.textContent.trim().split('\n'));
+  else if (location.protocol === 'file:') cover('Nothing is recorded here', 'This page belongs to calder view.', true);
+  else startLive(viewer);
+}
+
+start();

@@ -1,0 +1,50 @@
+// The selected body's numbers, as text.
+import type { BodyNumbers } from './wire';
+
+function number(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size < 5e-5) return '0';
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(2).replace('e+', 'e');
+  return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
+}
+
+const list = (values: number[]): string => values.map(number).join('  ');
+const length = (values: number[]): number => Math.hypot(...values);
+
+export function showBody(numbers: BodyNumbers, name: HTMLElement, table: HTMLElement): void {
+  name.textContent = numbers.name;
+  const rows: [string, string, string][] = [];
+  for (const joint of numbers.joints) {
+    const one = joint.v.length === 1;
+    const angle = joint.kind === 'revolute';
+    const label = numbers.joints.length > 1 ? joint.name : 'joint';
+    rows.push([label, numbers.parent ? `${joint.kind}, on ${numbers.parent}` : joint.kind, '']);
+    rows.push(['  q', list(joint.q), one ? (angle ? 'rad' : 'm') : '']);
+    rows.push(['  v', list(joint.v), one ? (angle ? 'rad/s' : 'm/s') : '']);
+    if (joint.force) rows.push(['  force', list(joint.force), angle ? 'N m' : 'N']);
+  }
+  if (numbers.joints.length === 0) rows.push(['joint', numbers.parent ? `fixed to ${numbers.parent}` : 'fixed', '']);
+  rows.push(['mass', number(numbers.mass), 'kg']);
+  rows.push(['carries', number(numbers.subtree - numbers.mass), 'kg']);
+  rows.push(['position', list(numbers.position), 'm']);
+  rows.push(['velocity', list(numbers.velocity), 'm/s']);
+  rows.push(['turning', list(numbers.angular), 'rad/s']);
+  rows.push(['weight', number(length(numbers.weight)), 'N']);
+  if (numbers.carried) rows.push(['in the joint', `${list(numbers.carried)} (${number(length(numbers.carried))})`, 'N']);
+  if (length(numbers.pull) > 0) rows.push(['pull', `${list(numbers.pull)} (${number(length(numbers.pull))})`, 'N']);
+  table.replaceChildren(
+    ...rows.flatMap(([label, value, unit]) => {
+      const term = document.createElement('dt');
+      const text = document.createElement('dd');
+      term.textContent = label;
+      text.textContent = value;
+      if (unit) {
+        const small = document.createElement('span');
+        small.textContent = unit;
+        text.append(' ', small);
+      }
+      return [term, text];
+    }),
+  );
+}

@@ -1,0 +1,265 @@
+// Where the model stands: camera, light, ground, and a quality that gives way before the frame rate does.
+import * as THREE from 'three';
+import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+
+export interface Theme {
+  background: number;
+  grid: number;
+  sky: number;
+  earth: number;
+  ambient: number;
+  key: number;
+}
+
+export const themes: Record<'dark' | 'light', Theme> = {
+  dark: { background: 0x15181d, grid: 0x4a5463, sky: 0xdfe8ff, earth: 0x30343c, ambient: 1.15, key: 2.4 },
+  light: { background: 0xeeebe5, grid: 0xb9b3a8, sky: 0xffffff, earth: 0xcfc8ba, ambient: 1.7, key: 2.3 },
+};
+
+// Lines every metre (or ten, or a tenth), every fifth stronger, that fade into the background with the distance.
+function makeGrid(extent: number, cell: number, line: THREE.Color, background: THREE.Color): THREE.LineSegments {
+  const count = Math.min(Math.floor(extent / cell), 60);
+  const pieces = 12;
+  const reach = count * cell;
+  const points: number[] = [];
+  const colors: number[] = [];
+  const add = (x: number, y: number, strength: number): void => {
+    const fade = Math.max(0, 1 - Math.hypot(x, y) / reach) ** 1.5;
+    const color = background.clone().lerp(line, strength * fade);
+    points.push(x, y, 0);
+    colors.push(color.r, color.g, color.b);
+  };
+  for (let i = -count; i <= count; i++) {
+    const half = Math.sqrt(Math.max(reach * reach - i * i * cell * cell, 0));
+    const strength = i % 5 === 0 ? 0.9 : 0.42;
+    for (let k = 0; k < pieces; k++)
+      for (const end of [k, k + 1]) {
+        const along = half * ((2 * end) / pieces - 1);
+        add(i * cell, along, strength);
+      }
+    for (let k = 0; k < pieces; k++)
+      for (const end of [k, k + 1]) {
+        const along = half * ((2 * end) / pieces - 1);
+        add(along, i * cell, strength);
+      }
+  }
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute('position', new THREE.Float32BufferAttribute(points, 3));
+  geometry.setAttribute('color', new THREE.Float32BufferAttribute(colors, 3));
+  return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, toneMapped: false }));
+}
+
+// Whether there is no graphics processor: fine shading and shadows would cost more than they are worth, unless a picture is
+// all that is wanted (#fine).
+function drawsInSoftware(): boolean {
+  if (location.hash === '#fine') return false;
+  const context = document.createElement('canvas').getContext('webgl2');
+  const info = context?.getExtension('WEBGL_debug_renderer_info');
+  const name = info ? String(context!.getParameter(info.UNMASKED_RENDERER_WEBGL)) : '';
+  context?.getExtension('WEBGL_lose_context')?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
+}
+
+// From fine to fast.
+const levels = [
+  { ratio: 2, shadows: true },
+  { ratio: 1, shadows: true },
+  { ratio: 1, shadows: false },
+  { ratio: 0.7, shadows: false },
+  { ratio: 0.5, shadows: false },
+];
+
+export class Stage {
+  readonly scene = new THREE.Scene();
+  readonly camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
+  readonly controls: OrbitControls;
+  readonly renderer: THREE.WebGLRenderer;
+  readonly up = new THREE.Vector3(0, 0, 1);
+  dirty = true;
+  fps = 0;
+  level: number;
+  readonly software: boolean;
+  private readonly sun = new THREE.DirectionalLight(0xffffff, 2);
+  private readonly sky = new THREE.HemisphereLight(0xffffff, 0x444444, 1);
+  private ground: THREE.LineSegments | null = null;
+  private remakeGround: () => void = () => undefined;
+  private shade: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial> | null = null;
+  private theme: Theme = themes.dark;
+  private inset = 0; // pixels at the right that something covers
+  private drawn = 0;
+  private counted = performance.now();
+  private slow = 0;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    this.software = drawsInSoftware();
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: 'high-performance' });
+    this.level = this.software ? levels.findIndex((level) => !level.shadows) : 0;
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.bias = -0.0004;
+    this.sun.shadow.normalBias = 0.02;
+    this.scene.add(this.sun, this.sun.target, this.sky);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.screenSpacePanning = true;
+    this.controls.addEventListener('change', () => (this.dirty = true));
+    this.applyLevel();
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    this.resize();
+  }
+
+  resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (width === 0 || height === 0) return;
+    this.camera.aspect = width / height;
+    // The middle of what is free is the middle of the view.
+    this.camera.setViewOffset(width, height, this.inset / 2, 0, width, height);
+    this.renderer.setSize(width, height, false);
+    this.dirty = true;
+  }
+
+  setInset(inset: number): void {
+    this.inset = inset;
+    this.resize();
+  }
+
+  private applyLevel(): void {
+    const level = levels[this.level]!;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, level.ratio));
+    this.sun.castShadow = level.shadows;
+    if (this.shade) this.shade.visible = level.shadows;
+    this.resize();
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.scene.background = new THREE.Color(theme.background);
+    this.sky.color.set(theme.sky);
+    this.sky.groundColor.set(theme.earth);
+    this.sky.intensity = theme.ambient;
+    this.sun.intensity = theme.key;
+    this.remakeGround();
+    this.dirty = true;
+  }
+
+  // Another model: which way is up.
+  setUp(up: THREE.Vector3): void {
+    this.up.copy(up);
+    this.camera.up.copy(up);
+    // OrbitControls turns about what was up when it was made.
+    const orbit = this.controls as unknown as { _quat: THREE.Quaternion; _quatInverse: THREE.Quaternion };
+    orbit._quat.setFromUnitVectors(up, new THREE.Vector3(0, 1, 0));
+    orbit._quatInverse.copy(orbit._quat).invert();
+  }
+
+  // Ground, light and clipping for a model of this extent.
+  build(box: THREE.Box3): void {
+    const size = box.getSize(new THREE.Vector3());
+    const radius = Math.max(0.5 * size.length(), 1e-3);
+    const center = box.getCenter(new THREE.Vector3());
+    const corners = [box.min, box.max].map((corner) => corner.dot(this.up));
+    const lowest = Math.min(...corners);
+    // What stands stands on zero; what hangs has the ground below it.
+    const height = lowest > -0.05 * radius && lowest < 2 * radius ? Math.min(0, lowest) : lowest - 0.1 * radius;
+    const extent = 5 * radius;
+    const scale = 10 ** Math.floor(Math.log10(radius / 2));
+    const cell = radius / 2 / scale >= 5 ? 5 * scale : radius / 2 / scale >= 2 ? 2 * scale : scale;
+    if (this.shade) this.scene.remove(this.shade);
+    const plane = new THREE.PlaneGeometry(2 * extent, 2 * extent);
+    this.shade = new THREE.Mesh(plane, new THREE.ShadowMaterial({ opacity: 0.28 }));
+    this.shade.receiveShadow = true;
+    this.shade.visible = levels[this.level]!.shadows;
+    const flat = center.clone().addScaledVector(this.up, height - center.dot(this.up));
+    const place = (object: THREE.Object3D): void => {
+      object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.up);
+      object.position.copy(flat);
+      this.scene.add(object);
+    };
+    place(this.shade);
+    this.remakeGround = () => {
+      if (this.ground) this.scene.remove(this.ground);
+      this.ground = makeGrid(extent, cell, new THREE.Color(this.theme.grid), new THREE.Color(this.theme.background));
+      place(this.ground);
+    };
+    this.shade.position.addScaledVector(this.up, -1e-3 * radius);
+    this.shade.renderOrder = 1;
+
+    const side = this.sideways();
+    this.sun.position.copy(center).addScaledVector(this.up, 3.2 * radius).addScaledVector(side, 1.3 * radius);
+    this.sun.position.addScaledVector(new THREE.Vector3().crossVectors(this.up, side), -0.9 * radius);
+    this.sun.target.position.copy(center);
+    const light = this.sun.shadow.camera;
+    light.left = light.bottom = -1.9 * radius;
+    light.right = light.top = 1.9 * radius;
+    light.near = 0.1 * radius;
+    light.far = 8 * radius;
+    light.updateProjectionMatrix();
+    this.sun.shadow.normalBias = 0.002 * radius;
+    this.camera.near = 0.002 * radius;
+    this.camera.far = 40 * radius;
+    this.camera.updateProjectionMatrix();
+    this.controls.maxDistance = 15 * radius;
+    this.controls.minDistance = 0.02 * radius;
+    this.setTheme(this.theme);
+    this.frame(box);
+  }
+
+  private sideways(): THREE.Vector3 {
+    const axis = Math.abs(this.up.x) < 0.9 ? new THREE.Vector3(1, 0, 0) : new THREE.Vector3(0, 0, 1);
+    return axis.addScaledVector(this.up, -axis.dot(this.up)).normalize();
+  }
+
+  // Puts the camera where it sees all of a box, from where it looks now or, the first time, from the front and a little above.
+  frame(box: THREE.Box3, keep = false): void {
+    const center = box.getCenter(new THREE.Vector3());
+    const side = this.sideways();
+    const front = new THREE.Vector3().crossVectors(side, this.up);
+    const view = keep
+      ? this.camera.position.clone().sub(this.controls.target).normalize()
+      : front.multiplyScalar(0.86).addScaledVector(side, 0.5).addScaledVector(this.up, 0.16).normalize();
+    // How far each corner asks the camera to be.
+    const right = new THREE.Vector3().crossVectors(this.up, view).normalize();
+    const above = new THREE.Vector3().crossVectors(view, right);
+    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
+    const free = Math.max(this.canvas.clientWidth - this.inset, 100) / Math.max(this.canvas.clientHeight, 1);
+    let distance = 1e-3;
+    for (let i = 0; i < 8; i++) {
+      const corner = new THREE.Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(center);
+      const wide = Math.abs(corner.dot(right)) / (tangent * free);
+      const high = Math.abs(corner.dot(above)) / tangent;
+      distance = Math.max(distance, corner.dot(view) + 1.2 * Math.max(wide, high));
+    }
+    this.controls.target.copy(center);
+    this.camera.position.copy(center).addScaledVector(view, distance);
+    this.controls.update();
+    this.dirty = true;
+  }
+
+  // Draws when something changed; returns whether it did.
+  render(): boolean {
+    this.controls.update();
+    if (!this.dirty) return false;
+    this.dirty = false;
+    this.renderer.render(this.scene, this.camera);
+    this.drawn++;
+    return true;
+  }
+
+  // Once a second: the frame rate, and whether quality has to give way. busy: frames were there to be drawn all the time.
+  measure(busy: boolean): void {
+    const now = performance.now();
+    const passed = (now - this.counted) / 1000;
+    if (passed < 1) return;
+    this.fps = this.drawn / passed;
+    this.drawn = 0;
+    this.counted = now;
+    this.slow = busy && this.fps < 48 && !document.hidden && location.hash !== '#fine' ? this.slow + 1 : 0;
+    if (this.slow < 2 || this.level === levels.length - 1) return;
+    this.slow = 0;
+    this.level++;
+    this.applyLevel();
+  }
+}

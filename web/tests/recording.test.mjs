@@ -1,0 +1,65 @@
+// Recordings: glTF files against Khronos' validator, pages from the disk in a browser.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import validator from 'gltf-validator';
+import { launch, makeFolder, open, picture, run } from './support.mjs';
+
+const { folder, remove } = makeFolder();
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  remove();
+});
+
+for (const model of ['mobile:s=2,l=3,o=4', 'humanoid', 'pendulum:inertia=0', 'random:n=30', 'chain:n=5,joint=ball'])
+  test(`${model} as glTF is valid and has its motion`, async () => {
+    const path = join(folder, 'run.glb');
+    const { status, err } = await run('sim', model, '--time', '0.5', '--fps', '30', '--out', path);
+    assert.equal(status, 0, err);
+    const bytes = readFileSync(path);
+    const report = await validator.validateBytes(new Uint8Array(bytes));
+    assert.deepEqual(report.issues.messages, []);
+    assert.equal(report.info.animationCount, 1);
+    const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)).toString());
+    const times = json.accessors[json.animations[0].samplers[0].input];
+    assert.equal(times.count, 16);
+    assert.deepEqual([times.min[0], times.max[0]], [0, 0.5]);
+  });
+
+test('a run of no time is a valid glTF without animation', async () => {
+  const path = join(folder, 'still.glb');
+  assert.equal((await run('sim', 'pendulum', '--time', '0', '--out', path)).status, 0);
+  const report = await validator.validateBytes(new Uint8Array(readFileSync(path)));
+  assert.deepEqual(report.issues.messages, []);
+  assert.equal(report.info.animationCount, 0);
+});
+
+test('a page opens from the disk, plays and asks nobody for anything', async () => {
+  const path = join(folder, 'run.html');
+  const table = join(folder, 'run.csv');
+  const made = await run('sim', 'mobile:s=2,l=3,o=4', '--time', '2', '--out', path, '--out', table);
+  assert.equal(made.status, 0, made.err);
+  assert.equal(readFileSync(table, 'utf8').trim().split('\n').length, 122);
+  const asked = [];
+  const { context: shown, page, complaints } = await open(browser, pathToFileURL(path).href, { viewport: { width: 1100, height: 700 } });
+  page.on('request', (request) => asked.push(request.url()));
+  assert.equal(await page.evaluate(() => globalThis.calderViewer.history.frames.length), 61);
+  const first = await picture(page);
+  assert.ok(first.painted > 100);
+  const start = await page.evaluate(() => globalThis.calderViewer.past);
+  await page.waitForFunction((past) => globalThis.calderViewer.past > past, start);
+  assert.notEqual((await picture(page)).sum, first.sum);
+  await page.waitForFunction(() => !globalThis.calderViewer.playing, null, { timeout: 15000 });
+  assert.ok((await page.locator('#plots canvas').count()) > 3);
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction(() => globalThis.calderViewer.past < 2);
+  assert.deepEqual(asked, []);
+  assert.deepEqual(complaints, []);
+  await shown.close();
+});

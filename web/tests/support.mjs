@@ -1,0 +1,115 @@
+// What the browser tests share: a server of our own, a browser, and ways to wait.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+export const command = process.env.CALDER_COMMAND ?? 'build/release/bin/calder';
+const executablePath = process.env.CALDER_CHROMIUM ?? '/usr/bin/chromium';
+// Drawn in software, so that it works, and looks the same, where there is no graphics processor.
+const flags = '--no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+export const launch = () => chromium.launch({ executablePath, args: flags.split(' ') });
+
+export function makeFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'calder-web-'));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+// Runs the command to its end; resolves to its exit status and what it said.
+export async function run(...args) {
+  const process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  process.stdout.on('data', (data) => (out += data));
+  process.stderr.on('data', (data) => (err += data));
+  const [status] = await once(process, 'close');
+  return { status, out, err };
+}
+
+// Servers that a test which failed left behind.
+const running = new Set();
+export const endAll = () => {
+  for (const process of running) process.kill('SIGKILL');
+};
+
+// `calder view`, until stop() or kill().
+export async function serve(...args) {
+  const process = spawn(command, ['view', '--json', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.add(process);
+  process.once('exit', () => running.delete(process));
+  const line = await new Promise((resolve, reject) => {
+    process.stdout.once('data', (data) => resolve(String(data)));
+    process.once('exit', (status) => reject(new Error(`calder view ended with ${status}`)));
+  });
+  const address = JSON.parse(line).address;
+  const end = async (signal) => {
+    if (process.exitCode !== null || process.signalCode !== null) return process.exitCode;
+    const over = once(process, 'exit');
+    process.kill(signal);
+    return (await over)[0];
+  };
+  return { address, port: Number(new URL(address).port), pid: process.pid, stop: () => end('SIGINT'), kill: () => end('SIGKILL') };
+}
+
+// A page of the viewer with its first frame drawn; what the console complains about is collected.
+export async function open(browser, address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 900, height: 640 }, colorScheme: 'dark', ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('console', (message) => {
+    // Reading pixels back, as these tests do, makes the driver complain about the tests.
+    if (/ReadPixels/.test(message.text())) return;
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(address);
+  await page.waitForFunction(() => globalThis.calderViewer?.frame && globalThis.calderViewer.size > 0, null, { timeout: 20000 });
+  return { context, page, complaints };
+}
+
+// What the page knows.
+export const state = (page) =>
+  page.evaluate(() => {
+    const { frame, shown, past } = globalThis.calderViewer;
+    const channels = Object.fromEntries(globalThis.calderViewer.scene.channels.map((channel, i) => [channel.name, frame.channels[i]]));
+    return { time: frame.time, hash: frame.hash, running: frame.running, number: frame.number, speed: frame.speed, epoch: frame.epoch, pull: frame.pull, shown, past, channels, poses: Array.from(frame.poses) };
+  });
+
+export const until = (page, condition, argument) => page.waitForFunction(condition, argument, { timeout: 15000, polling: 50 });
+
+// Where a body's origin, or a point of it, is on the screen.
+export const project = (page, body, point = [0, 0, 0]) =>
+  page.evaluate(
+    ([body, point]) => {
+      const { model, stage } = globalThis.calderViewer;
+      const at = stage.camera.position.clone().set(...point).applyMatrix4(model.matrixOf(body));
+      const seen = at.project(stage.camera);
+      const box = stage.canvas.getBoundingClientRect();
+      return { x: box.left + ((seen.x + 1) / 2) * box.width, y: box.top + ((1 - seen.y) / 2) * box.height };
+    },
+    [body, point],
+  );
+
+// The picture as numbers: pixels that are painted in a strong colour, and a sum over all of them.
+export const picture = (page) =>
+  page.evaluate(() => {
+    const { stage } = globalThis.calderViewer;
+    stage.renderer.render(stage.scene, stage.camera);
+    const gl = stage.renderer.getContext();
+    const { drawingBufferWidth: width, drawingBufferHeight: height } = gl;
+    const bytes = new Uint8Array(4 * width * height);
+    gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+    let painted = 0;
+    let sum = 0;
+    for (let i = 0; i < bytes.length; i += 4) {
+      const strong = Math.max(bytes[i], bytes[i + 1], bytes[i + 2]) - Math.min(bytes[i], bytes[i + 1], bytes[i + 2]) > 60;
+      if (strong) {
+        painted++;
+        sum = (sum * 31 + i) % 1000003;
+      }
+    }
+    return { painted, sum, pixels: width * height };
+  });

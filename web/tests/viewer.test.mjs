@@ -1,0 +1,223 @@
+// The viewer in a real browser, as a user meets it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { endAll, launch, open, picture, project, serve, state, until } from './support.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  endAll();
+  await browser?.close();
+});
+
+const CHAIN = 'chain:n=8,start=0.3';
+const FRAME = 1 / 60;
+
+test('the page loads without a complaint, shows the model and shows it moving', async () => {
+  const server = await serve(CHAIN);
+  const { context, page, complaints } = await open(browser, server.address);
+  const first = await picture(page);
+  assert.ok(first.painted > 200, `only ${first.painted} of ${first.pixels} pixels are painted`);
+  assert.ok(first.painted < first.pixels / 2);
+  const before = await state(page);
+  await until(page, (time) => globalThis.calderViewer.frame.time > time + 0.4, before.time);
+  const second = await picture(page);
+  assert.notEqual(second.sum, first.sum, 'the picture did not change');
+  assert.match(await page.textContent('#facts'), /8 joints/);
+  assert.equal(await page.title(), `${CHAIN} · Calder`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+  assert.equal(await server.stop(), 0);
+});
+
+test('space pauses, arrows step a frame, plus and minus change the speed, backspace restores the start', async () => {
+  const server = await serve(CHAIN, '--paused');
+  const { context, page, complaints } = await open(browser, server.address);
+  const start = await state(page);
+  assert.equal(start.time, 0);
+  assert.equal(start.running, false);
+
+  await page.keyboard.press('Space');
+  await until(page, () => globalThis.calderViewer.frame.time > 0.2);
+  await page.keyboard.press('Space');
+  await until(page, () => !globalThis.calderViewer.frame.running);
+  const paused = await state(page);
+  await page.waitForTimeout(700);
+  assert.equal((await state(page)).hash, paused.hash, 'it went on after the pause');
+
+  await page.keyboard.press('ArrowRight');
+  await until(page, (time) => globalThis.calderViewer.frame.time > time, paused.time);
+  await page.waitForTimeout(200);
+  const stepped = await state(page);
+  assert.ok(Math.abs(stepped.time - paused.time - FRAME) < 1e-9, `stepped by ${stepped.time - paused.time} s`);
+  assert.equal(stepped.running, false);
+
+  await page.keyboard.press('ArrowLeft');
+  await until(page, () => globalThis.calderViewer.past !== null);
+  assert.ok((await state(page)).past < stepped.time, 'a step back shows the past');
+  assert.equal((await state(page)).hash, stepped.hash, 'and leaves the simulation alone');
+  await page.click('#live');
+
+  await page.keyboard.press('-');
+  await until(page, () => globalThis.calderViewer.frame.speed === 0.5);
+  await page.keyboard.press('+');
+  await until(page, () => globalThis.calderViewer.frame.speed === 1);
+
+  await page.keyboard.press('Backspace');
+  await until(page, () => globalThis.calderViewer.frame.epoch === 1);
+  const again = await state(page);
+  assert.equal(again.hash, start.hash);
+  assert.equal(again.time, 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await server.stop();
+});
+
+test('ctrl and drag pulls a body towards the mouse; afterwards the energy stays', async () => {
+  const server = await serve('chain:n=3,start=0,length=0.5', '--tol', '1e-8');
+  const { context, page } = await open(browser, server.address);
+  const other = await open(browser, server.address);
+  const point = [0, 0, -0.45];
+  const from = await project(page, 2, point);
+  const to = { x: from.x + 130, y: from.y - 40 };
+  const far = (at) => Math.hypot(at.x - to.x, at.y - to.y);
+  await page.keyboard.down('Control');
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 6 });
+  await until(page, () => globalThis.calderViewer.frame.pull !== null);
+  await page.waitForTimeout(1500);
+  const near = far(await project(page, 2, point));
+  assert.ok(near < 0.6 * far(from), `still ${near} of ${far(from)} pixels away`);
+  const pulled = await state(page);
+  assert.ok(Math.hypot(...pulled.pull.force) > 0);
+  assert.equal(pulled.pull.body, 2);
+
+  // One client holds the mouse; the other one is told.
+  const there = await project(other.page, 1, [0, 0, -0.2]);
+  await other.page.keyboard.down('Control');
+  await other.page.mouse.move(there.x, there.y);
+  await other.page.mouse.down();
+  await other.page.waitForSelector('.note:has-text("holds the mouse")');
+  await other.page.mouse.up();
+  assert.equal((await state(page)).pull.body, 2);
+
+  await page.mouse.up();
+  await page.keyboard.up('Control');
+  await until(page, () => globalThis.calderViewer.frame.pull === null);
+  await page.waitForTimeout(100);
+  const released = await state(page);
+  await until(page, (time) => globalThis.calderViewer.frame.time > time + 1.5, released.time);
+  const later = await state(page);
+  const scale = Math.max(released.channels.kinetic, later.channels.kinetic, 1e-3);
+  const change = Math.abs(later.channels.total - released.channels.total) / scale;
+  assert.ok(change < 1e-5, `the energy changed by ${change} of the kinetic energy`);
+  await context.close();
+  await other.context.close();
+  await server.stop();
+});
+
+test('a click selects a body and shows its numbers; solver and tolerance change while it runs', async () => {
+  const server = await serve('pendulum:start=1', '--solver', 'rk4');
+  const { context, page, complaints } = await open(browser, server.address, { viewport: { width: 1200, height: 760 } });
+  await page.keyboard.press('Space');
+  await until(page, () => !globalThis.calderViewer.frame.running);
+  await page.waitForTimeout(200);
+  const at = await page.evaluate(() => globalThis.calderViewer.scene.instances.findLast((instance) => instance[0] === 0).slice(3, 6));
+  const seen = await project(page, 0, at);
+  await page.mouse.click(seen.x, seen.y);
+  await page.waitForSelector('#body:not([hidden])');
+  await until(page, () => globalThis.calderViewer.numbers);
+  const numbers = await page.evaluate(() => globalThis.calderViewer.numbers);
+  assert.equal(numbers.body, 0);
+  assert.equal(numbers.joints[0].kind, 'revolute');
+  assert.ok(Math.abs(numbers.mass - 1) < 1e-6);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.isHidden('#body'), true);
+
+  const hash = (await state(page)).hash;
+  await page.selectOption('#set-solver', 'gear');
+  await until(page, () => globalThis.calderViewer.plots.marks.length === 1);
+  await page.selectOption('#set-tolerance', '0.000001');
+  await until(page, () => globalThis.calderViewer.plots.marks.length === 2);
+  assert.equal((await state(page)).hash, hash, 'another solver goes on from the same state');
+  await page.keyboard.press('Space');
+  await until(page, () => globalThis.calderViewer.frame.running && globalThis.calderViewer.frame.channels[5] > 1);
+  assert.equal(await page.locator('#plots canvas').count(), 6);
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await server.stop();
+});
+
+test('two clients see the same state', async () => {
+  const server = await serve(CHAIN);
+  const pages = [await open(browser, server.address), await open(browser, server.address)];
+  for (const { page } of pages)
+    await page.evaluate(() => {
+      globalThis.seen = {};
+      const viewer = globalThis.calderViewer;
+      const add = viewer.addFrame.bind(viewer);
+      viewer.addFrame = (frame) => {
+        globalThis.seen[frame.number] = frame.hash;
+        add(frame);
+      };
+    });
+  await pages[0].page.waitForTimeout(1500);
+  const [a, b] = await Promise.all(pages.map(({ page }) => page.evaluate(() => globalThis.seen)));
+  const both = Object.keys(a).filter((number) => number in b);
+  assert.ok(both.length > 5, `${both.length} frames in common`);
+  for (const number of both) assert.equal(a[number], b[number]);
+  for (const { context } of pages) await context.close();
+  await server.stop();
+});
+
+test('a killed server shows that the connection is lost; a new one is found', async () => {
+  const server = await serve(CHAIN);
+  const { context, page } = await open(browser, server.address);
+  await server.kill();
+  await page.waitForSelector('#cover:not(.clear) >> text=Connection lost');
+  assert.equal(await page.textContent('#state'), 'connection lost');
+  const next = await serve(CHAIN, '--port', String(server.port));
+  await page.waitForSelector('#cover.clear', { state: 'attached', timeout: 15000 });
+  const { number } = await state(page);
+  await until(page, (number) => globalThis.calderViewer.frame.number > number, number);
+  await context.close();
+  await next.stop();
+});
+
+test('help, theme and a telephone', async () => {
+  const server = await serve('humanoid', '--paused');
+  const { context, page, complaints } = await open(browser, server.address, { viewport: { width: 390, height: 800 }, hasTouch: true });
+  await page.keyboard.press('F1');
+  assert.equal(await page.isVisible('#help'), true);
+  await page.keyboard.press('?');
+  assert.equal(await page.isVisible('#help'), false);
+  await page.keyboard.press('t');
+  assert.equal(await page.getAttribute('html', 'data-theme'), 'light');
+  await page.keyboard.press('p');
+  await page.waitForSelector('#side:not([hidden])');
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `the page is ${wide} wide`);
+  for (const button of await page.locator('#controls button:visible').all()) {
+    const box = await button.boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 390);
+    assert.ok(box.width >= 36 && box.height >= 30, 'a finger must hit it');
+  }
+  // A finger that rests on a body takes hold of it.
+  await page.keyboard.press('p');
+  const at = await page.evaluate(() => globalThis.calderViewer.scene.instances.findLast((instance) => instance[0] === 0).slice(3, 6));
+  const seen = await project(page, 0, at);
+  const touch = (type, x, y) => page.dispatchEvent('#stage', type, { pointerId: 7, pointerType: 'touch', isPrimary: true, button: 0, buttons: 1, clientX: x, clientY: y });
+  await page.evaluate(() => {
+    document.getElementById('stage').setPointerCapture = () => undefined; // there is no such finger
+  });
+  await touch('pointerdown', seen.x, seen.y);
+  await until(page, () => globalThis.calderViewer.frame.pull !== null);
+  await touch('pointerup', seen.x, seen.y);
+  await until(page, () => globalThis.calderViewer.frame.pull === null);
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await server.stop();
+});
