@@ -16,10 +16,11 @@ static const struct {
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
     {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine"},
+    {"convert", cal_command_convert, "write a model as MJCF"},
 };
 
 static void print_models(void) {
-    printf("MODEL is a generator, name or name:key=value,key=value:\n");
+    printf("MODEL is a file, MJCF (.xml, .mjcf) or URDF (.urdf), or a generator, name or name:key=value,key=value:\n");
     for (int i = 0; cal_generator_name(i); i++) {
         printf("\n%s\n", cal_generator_name(i));
         for (const char* line = cal_generator_help(i); *line;) {
