@@ -206,8 +206,11 @@ static int bench_chain(assembly_bench* b) {
             b->processors);
     snprintf(name, sizeof name, "chain:n=%lld", (long long)b->chain);
     b->chains = calloc((size_t)b->chain_count, sizeof *b->chains);
-    int status =
-        b->chains ? cal_model_from_argument(name, &model) : cal_complain(CAL_EXIT_FAILED, "no memory for %s", name);
+    if (!b->chains) {
+        free(counts);
+        return cal_complain(CAL_EXIT_FAILED, "no memory for %s", name);
+    }
+    int status = cal_model_from_argument(name, &model);
     if (status == CAL_EXIT_DONE) status = open_cores(b, 1, &machine);
     if (status == CAL_EXIT_DONE) status = time_plan(b, model, "aba", NULL, machine, &b->aba, NULL);
     for (int i = 0; i < b->chain_count && status == CAL_EXIT_DONE; i++) {

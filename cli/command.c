@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model_file.h"
+
 int cal_complain(int exit_status, const char* format, ...) {
     char text[1024];
     va_list list;
@@ -34,21 +36,9 @@ int cal_complain_error(const cal_error* error) {
     return cal_complain(mistake ? CAL_EXIT_MISTAKE : CAL_EXIT_FAILED, "%s", text);
 }
 
-static bool ends_with(const char* text, const char* end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 int cal_model_from_argument(const char* argument, cal_model** out) {
-    if (ends_with(argument, ".xml") || ends_with(argument, ".urdf"))
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "'%s': this build does not read model files yet; name a generator ('calder help models')",
-                            argument);
-    cal_error error = {CAL_OK, ""};
-    cal_status status = cal_model_generate(argument, out, &error);
-    if (status == CAL_OK) return CAL_EXIT_DONE;
-    error.status = status;
-    return cal_complain_error(&error);
+    const cal_model_options plain = {0};
+    return cal_model_open(argument, &plain, out, NULL);
 }
 
 int cal_finish_output(int exit_status) {

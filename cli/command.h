@@ -13,6 +13,7 @@ int cal_command_sim(int argc, char** argv);
 int cal_command_view(int argc, char** argv);
 int cal_command_info(int argc, char** argv);
 int cal_command_eval(int argc, char** argv);
+int cal_command_convert(int argc, char** argv);
 int cal_command_plan(int argc, char** argv);
 int cal_command_bench(int argc, char** argv);
 int cal_command_report(int argc, char** argv);

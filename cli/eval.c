@@ -6,6 +6,7 @@
 #include "command.h"
 #include "json.h"
 #include "machine.h"
+#include "model_file.h"
 #include "options.h"
 #include "state_file.h"
 
@@ -70,6 +71,7 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     }
     if (status == CAL_OK) status = set_field(state, CAL_V, a->values.v);
     if (status == CAL_OK && asked->field != CAL_TAU) status = set_field(state, CAL_TAU, a->values.tau);
+    if (status == CAL_OK) status = set_field(state, CAL_CONTROL, a->values.control);
     if (status == CAL_OK && asked->field == CAL_TAU) status = set_field(state, CAL_QDD, a->values.qdd);
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
     if (status == CAL_OK) {
@@ -165,22 +167,26 @@ static void print_text(const answer* a) {
 }
 
 static void print_details(void) {
-    printf("\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
-           "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
-           "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
-           "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"qdd\": […]}; missing parts are the\n"
-           "model's start values, or zero. --json answers with the same names, and all digits.\n");
+    printf(
+        "\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
+        "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
+        "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+        "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"
+        "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n");
 }
 
 int cal_command_eval(int argc, char** argv) {
     const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL;
     bool as_json = false;
+    cal_model_options options = {0};
     const cal_option table[] = {
         {"what", CAL_OPTION_CHOICE, &what, "NAME", "what to compute", 0, 0, what_choice},
         {"state", CAL_OPTION_TEXT, &path, "FILE", "where; without it the model's start", 0, 0, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &algorithm, "NAME", "how forward is computed [aba]", 0, 0, algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
+        CAL_MODEL_PHYSICS_OPTIONS(options),
+        CAL_MODEL_FILE_OPTIONS(options),
         {"machine", CAL_OPTION_TEXT, &machine_name, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
          cal_lanes_choice},
@@ -203,10 +209,13 @@ int cal_command_eval(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", schedule);
     answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule};
     cal_model* model = NULL;
-    status = cal_model_from_argument(argv[1], &model);
+    cal_read_report* report = NULL;
+    status = cal_model_open(argv[1], &options, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
     a.model = model;
     if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
+    // Only assembly closes loops by itself.
+    if (a.asked->field == CAL_QDD && cal_model_constraint_count(model) > 0 && !algorithm) a.algorithm = "assembly";
     if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
     cal_machine* machine = NULL;
     if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
@@ -224,5 +233,8 @@ int cal_command_eval(int argc, char** argv) {
     free(a.result);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);
-    return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
+    if (status == CAL_EXIT_DONE) status = cal_finish_output(status);
+    if (status == CAL_EXIT_DONE) cal_mention_issues(argv[1], report);
+    cal_read_report_destroy(report);
+    return status;
 }

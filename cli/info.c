@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "json.h"
+#include "model_file.h"
 #include "options.h"
 
 #define DRAWN_BODIES 40
@@ -126,7 +127,20 @@ static void list_constraints(const cal_model* model) {
     if (count > DRAWN_BODIES) printf("… and %d more\n", count - DRAWN_BODIES);
 }
 
-static void print_summary(const topology* t, const char* argument) {
+static void print_keyframes(const cal_model* model) {
+    printf("%-20s %d", "keyframes", cal_model_keyframe_count(model));
+    const char* separator = ": ";
+    for (int i = 0; i < cal_model_keyframe_count(model); i++) {
+        cal_keyframe_def key;
+        cal_model_keyframe(model, i, &key);
+        if (!key.name) continue;
+        printf("%s%s", separator, key.name);
+        separator = ", ";
+    }
+    printf("\n");
+}
+
+static void print_summary(const topology* t, const char* argument, const cal_read_report* report) {
     const cal_model* model = t->model;
     int counts[KIND_COUNT];
     count_kinds(model, counts);
@@ -142,6 +156,7 @@ static void print_summary(const topology* t, const char* argument) {
     printf("\n%-20s %d\n", "degrees of freedom", cal_model_v_count(model));
     printf("%-20s %d\n", "depth", cal_model_depth(model));
     printf("%-20s %.6g kg\n", "moving mass", cal_model_mass(model));
+    printf("%-20s %.6g kg\n", "total mass", cal_model_total_mass(model));
     printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
     if (cal_model_constraint_count(model) > 0) {
         int rows = 0;
@@ -153,11 +168,14 @@ static void print_summary(const topology* t, const char* argument) {
         printf("%-20s %d, of %d rows\n", "constraints", cal_model_constraint_count(model), rows);
     }
     if (cal_model_shape_count(model) > 0) printf("%-20s %d\n", "shapes", cal_model_shape_count(model));
+    if (cal_model_site_count(model) > 0) printf("%-20s %d\n", "sites", cal_model_site_count(model));
+    if (cal_model_keyframe_count(model) > 0) print_keyframes(model);
     draw_tree(t);
     list_constraints(model);
+    cal_print_issues(report);
 }
 
-static void print_json(const topology* t, const char* argument) {
+static void print_json(const topology* t, const char* argument, const cal_read_report* report) {
     const cal_model* model = t->model;
     char name[NAME_CAPACITY];
     int counts[KIND_COUNT];
@@ -176,7 +194,9 @@ static void print_json(const topology* t, const char* argument) {
     cal_json_integer(&json, "positions", cal_model_q_count(model));
     cal_json_integer(&json, "depth", cal_model_depth(model));
     cal_json_number(&json, "mass", cal_model_mass(model));
+    cal_json_number(&json, "total_mass", cal_model_total_mass(model));
     cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
+    cal_json_integer(&json, "loops", cal_model_constraint_count(model));
     cal_json_open(&json, "constraints", '[');
     for (int i = 0; i < cal_model_constraint_count(model); i++) {
         cal_constraint_def def;
@@ -196,6 +216,10 @@ static void print_json(const topology* t, const char* argument) {
     }
     cal_json_close(&json, ']');
     cal_json_integer(&json, "shapes", cal_model_shape_count(model));
+    cal_json_integer(&json, "meshes", cal_model_mesh_count(model));
+    cal_json_integer(&json, "sites", cal_model_site_count(model));
+    cal_json_integer(&json, "keyframes", cal_model_keyframe_count(model));
+    cal_json_number(&json, "timestep", cal_model_timestep(model));
     double gravity[3];
     cal_model_gravity(model, gravity);
     cal_json_numbers(&json, "gravity", gravity, 3);
@@ -224,35 +248,42 @@ static void print_json(const topology* t, const char* argument) {
         cal_json_close(&json, '}');
     }
     cal_json_close(&json, ']');
+    cal_json_issues(&json, report);
     cal_json_close(&json, '}');
 }
 
 int cal_command_info(int argc, char** argv) {
     bool as_json = false;
+    cal_model_options options = {0};
     const cal_option table[] = {
+        CAL_MODEL_FILE_OPTIONS(options),
         {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object, with the whole tree", 0, 0, NULL},
     };
-    const cal_usage usage = {"info",
-                             "MODEL",
-                             "Says what is in a model: counts, mass, and its tree drawn in characters.",
-                             NULL,
-                             "calder info humanoid",
-                             1,
-                             1};
+    const cal_usage usage = {
+        "info",
+        "MODEL",
+        "Says what is in a model: counts, mass, its tree drawn in characters, and for a file what in\n"
+        "it was not understood or is not simulated.",
+        NULL,
+        "calder info humanoid",
+        1,
+        1};
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     cal_model* model = NULL;
-    status = cal_model_from_argument(argv[1], &model);
+    cal_read_report* report = NULL;
+    status = cal_model_open(argv[1], &options, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
     topology t;
     if (!create_topology(model, &t))
         status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", argv[1]);
     else if (as_json)
-        print_json(&t, argv[1]);
+        print_json(&t, argv[1], report);
     else
-        print_summary(&t, argv[1]);
+        print_summary(&t, argv[1], report);
     destroy_topology(&t);
+    cal_read_report_destroy(report);
     cal_model_destroy(model);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
 }

@@ -18,10 +18,11 @@ static const struct {
     {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine, assembly"},
     {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
+    {"convert", cal_command_convert, "write a model as MJCF"},
 };
 
 static void print_models(void) {
-    printf("MODEL is a generator, name or name:key=value,key=value:\n");
+    printf("MODEL is a file, MJCF (.xml, .mjcf) or URDF (.urdf), or a generator, name or name:key=value,key=value:\n");
     for (int i = 0; cal_generator_name(i); i++) {
         printf("\n%s\n", cal_generator_name(i));
         for (const char* line = cal_generator_help(i); *line;) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "model_file.h"
 #include "options.h"
 
 static volatile sig_atomic_t interrupt_seen;
@@ -117,13 +118,14 @@ int cal_command_sim(int argc, char** argv) {
                                .fps = 60,
                                .spread = 1e-3,
                                .every = 1};
+    cal_model_options models = {0};
     const cal_option table[] = {
         {"time", CAL_OPTION_NUMBER, &options.time, "S", "seconds to simulate", 0, 1e9, NULL},
         {"solver", CAL_OPTION_CHOICE, &options.solver, "NAME", "the solver [gear; with --batch rk4]", 0, 0,
          cal_solver_name},
         {"tol", CAL_OPTION_NUMBER, &options.tol, "E", "error tolerance, relative and absolute", 1e-14, 1, NULL},
         {"step", CAL_OPTION_NUMBER, &options.step, "S",
-         "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
+         "step of rk4 and euler, 0: the model's, or 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &options.algorithm, "NAME", "how accelerations are computed", 0, 0,
          cal_sim_algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &options.schedule, "HOW",
@@ -132,6 +134,8 @@ int cal_command_sim(int argc, char** argv) {
          "armstrong with rk4 or euler: steps between new rotations", 0, 1e6, NULL},
         {"check", CAL_OPTION_FLAG, &options.check, NULL,
          "test every frame's accelerations against the equations of motion (ball and free joints)", 0, 0, NULL},
+        CAL_MODEL_PHYSICS_OPTIONS(models),
+        CAL_MODEL_FILE_OPTIONS(models),
         {"machine", CAL_OPTION_TEXT, &options.machine, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
         {"placement", CAL_OPTION_TEXT, &options.placement, "FILE", CAL_PLACEMENT_HELP, 0, 0, NULL},
         {"lanes", CAL_OPTION_CHOICE, &options.lanes, "W",
@@ -175,9 +179,13 @@ int cal_command_sim(int argc, char** argv) {
     status = check(&options);
     if (status != CAL_EXIT_DONE) return status;
     cal_model* model = NULL;
-    status = cal_model_from_argument(options.model_name, &model);
+    cal_read_report* report = NULL;
+    status = cal_model_open(options.model_name, &models, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
+    if (options.step == 0 && cal_solver_is_fixed_step(options.solver)) options.step = cal_model_timestep(model);
     status = options.batch > 0 ? cal_sim_run_batch(&options, model) : cal_sim_run_single(&options, model);
+    if (status == CAL_EXIT_DONE) cal_mention_issues(options.model_name, report);
+    cal_read_report_destroy(report);
     cal_model_destroy(model);
     return status;
 }

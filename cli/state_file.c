@@ -11,10 +11,14 @@
 
 bool cal_state_values_create(const cal_model* model, cal_state_values* values) {
     size_t q_count = (size_t)cal_model_q_count(model) + 1, v_count = (size_t)cal_model_v_count(model) + 1;
-    *values = (cal_state_values){0, calloc(q_count, sizeof(double)), calloc(v_count, sizeof(double)),
-                                 calloc(v_count, sizeof(double)), calloc(v_count, sizeof(double))};
-    if (!values->q || !values->v || !values->tau || !values->qdd) return false;
-    cal_model_initial(model, values->q, values->v, NULL);
+    *values = (cal_state_values){0,
+                                 calloc(q_count, sizeof(double)),
+                                 calloc(v_count, sizeof(double)),
+                                 calloc(v_count, sizeof(double)),
+                                 calloc(v_count, sizeof(double)),
+                                 calloc((size_t)cal_model_actuator_count(model) + 1, sizeof(double))};
+    if (!values->q || !values->v || !values->tau || !values->qdd || !values->control) return false;
+    cal_model_initial(model, values->q, values->v, values->control);
     return true;
 }
 
@@ -23,6 +27,7 @@ void cal_state_values_destroy(cal_state_values* values) {
     free(values->v);
     free(values->tau);
     free(values->qdd);
+    free(values->control);
 }
 
 #ifdef CALDER_HAVE_JANSSON
@@ -78,8 +83,10 @@ static int read_key(cal_state_values* values, const cal_model* model, const char
     }
     if (strcmp(key, "v") == 0) return read_array(value, key, values->v, v_count, path);
     if (strcmp(key, "tau") == 0) return read_array(value, key, values->tau, v_count, path);
+    if (strcmp(key, "control") == 0)
+        return read_array(value, key, values->control, cal_model_actuator_count(model), path);
     if (strcmp(key, "qdd") == 0) return read_array(value, key, values->qdd, v_count, path);
-    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, qdd", path, key);
+    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, control, qdd", path, key);
 }
 
 int cal_state_values_read(cal_state_values* values, const cal_model* model, const char* path) {

@@ -93,14 +93,15 @@ typedef struct cal_joint_def {
     double stiffness;        ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
     double spring_reference; ///< q at which the spring is slack; a ball's spring is slack at the identity
     double armature;         ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
-    bool limited;            ///< whether range holds; one-degree joints only
-    double range[2];         ///< smallest and largest q
-    double limit_stiffness;  ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
-    double limit_damping;    ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
-    double initial_q[7];     ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
-                             ///< A quaternion of zeros is the identity. A free joint's start is composed with the
-                             ///< body definition's own frame
-    double initial_v[6];     ///< start velocity
+    double friction_loss; ///< dry friction on every degree of freedom, N or N m: −f v / √(v² + s²), s = 0.01 /s or m/s
+    bool limited;         ///< whether range holds; one-degree joints only
+    double range[2];      ///< smallest and largest q
+    double limit_stiffness; ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
+    double limit_damping;   ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
+    double initial_q[7];    ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
+                            ///< A quaternion of zeros is the identity. A free joint's start is composed with the
+                            ///< body definition's own frame
+    double initial_v[6];    ///< start velocity
     uint32_t cookie;
 } cal_joint_def;
 
@@ -181,7 +182,8 @@ typedef struct cal_shape_def {
     double friction;    ///< Coulomb's; a pair has the larger one
     double restitution; ///< of a pair: the larger one
     bool collides, visible;
-    float color[4]; ///< red, green, blue, opacity, 0 … 1
+    uint32_t category, mask; ///< two shapes touch when one's category has a bit of the other's mask; both 1 unless set
+    float color[4];          ///< red, green, blue, opacity, 0 … 1
     uint32_t cookie;
 } cal_shape_def;
 
@@ -195,12 +197,54 @@ typedef struct cal_mesh_def {
     uint32_t cookie;
 } cal_mesh_def;
 
+/// A point of a body with axes, for others to refer to; from cal_default_site_def.
+typedef struct cal_site_def {
+    const char* name;     ///< NULL: it has none
+    int body;             ///< CAL_GROUND: the world
+    double position[3];   ///< in the body's frame
+    double quaternion[4]; ///< need not be normalised
+    uint32_t cookie;
+} cal_site_def;
+
+/// A state to start from; from cal_default_keyframe_def. Arrays that are NULL are the model's start.
+typedef struct cal_keyframe_def {
+    const char* name; ///< NULL: it has none
+    double time;
+    const double *q, *v, *control;
+    int q_count, v_count, control_count; ///< as many as the model has, or 0
+    uint32_t cookie;
+} cal_keyframe_def;
+
+/// Two shapes that touch whatever their categories say, with a friction of their own; from cal_default_pair_def.
+typedef struct cal_pair_def {
+    int shape[2];
+    double friction;
+    uint32_t cookie;
+} cal_pair_def;
+
+/// Parts of the physics that can be left out, as bits; MuJoCo's names.
+enum {
+    CAL_PART_EQUALITY = 1,     ///< constraints
+    CAL_PART_FRICTIONLOSS = 2, ///< dry friction in joints
+    CAL_PART_LIMIT = 4,        ///< stops
+    CAL_PART_CONTACT = 8,      ///< shapes touch nothing
+    CAL_PART_SPRING = 16,      ///< springs in joints
+    CAL_PART_DAMPER = 32,      ///< dampers in joints
+    CAL_PART_GRAVITY = 64,
+    CAL_PART_ACTUATION = 128, ///< motors
+    CAL_PART_CONSTRAINT =
+        CAL_PART_EQUALITY | CAL_PART_FRICTIONLOSS | CAL_PART_LIMIT | CAL_PART_CONTACT ///< all of these
+};
+
 cal_body_def cal_default_body_def(void);             ///< a massless body at its parent's origin, on the ground
 cal_joint_def cal_default_joint_def(void);           ///< a revolute joint about z at the body's origin
 cal_actuator_def cal_default_actuator_def(void);     ///< a plain motor
 cal_constraint_def cal_default_constraint_def(void); ///< a weld of the frames of body a and body b, both the ground
 cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, friction 1, restitution 0, on the ground
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
+cal_site_def cal_default_site_def(void);   ///< the world's origin
+cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
+cal_pair_def cal_default_pair_def(void);         ///< no shapes, friction 1
 
 cal_status cal_builder_create(cal_builder** out);
 void cal_builder_destroy(cal_builder* builder); ///< NULL is allowed
@@ -215,6 +259,14 @@ int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
 int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def);
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
+int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
+int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
+int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
+int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b); ///< these two never touch
+/// Numbers of any meaning under a name, for whoever knows it.
+int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count);
+void cal_builder_set_timestep(cal_builder* builder, double seconds); ///< for fixed steps; 0, the default: not given
+void cal_builder_disable(cal_builder* builder, uint32_t parts);      ///< leaves out CAL_PART_… of the physics
 /// Checks everything and makes the model. The builder stays usable and must still be destroyed.
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error);
 
@@ -224,6 +276,13 @@ cal_status cal_model_generate(const char* specification, cal_model** out, cal_er
 const char* cal_generator_name(int index);
 const char* cal_generator_help(int index);
 
+/// The name of a part of the physics and its bits; NULL past the last one.
+const char* cal_part_name(int index, uint32_t* bits);
+/// The same model without some parts of its physics (bits CAL_PART_…), started at a keyframe (CAL_NONE: as the model is).
+/// Motors that are left out keep their controls, which then do nothing.
+cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
+                             cal_error* error);
+
 void cal_model_destroy(cal_model* model); ///< NULL is allowed
 const char* cal_model_name(const cal_model* model);
 int cal_model_body_count(const cal_model* model);
@@ -232,10 +291,16 @@ int cal_model_actuator_count(const cal_model* model);
 int cal_model_constraint_count(const cal_model* model);
 int cal_model_shape_count(const cal_model* model);
 int cal_model_mesh_count(const cal_model* model);
-int cal_model_q_count(const cal_model* model); ///< numbers that give the position
-int cal_model_v_count(const cal_model* model); ///< degrees of freedom
-int cal_model_depth(const cal_model* model);   ///< joints on the longest path from the ground
-double cal_model_mass(const cal_model* model); ///< of everything that can move, kg
+int cal_model_q_count(const cal_model* model);       ///< numbers that give the position
+int cal_model_v_count(const cal_model* model);       ///< degrees of freedom
+int cal_model_depth(const cal_model* model);         ///< joints on the longest path from the ground
+double cal_model_mass(const cal_model* model);       ///< of everything that can move, kg
+double cal_model_total_mass(const cal_model* model); ///< of all bodies, kg
+double cal_model_timestep(const cal_model* model);   ///< s; 0: the model has none
+int cal_model_site_count(const cal_model* model);
+int cal_model_keyframe_count(const cal_model* model);
+int cal_model_pair_count(const cal_model* model);
+int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
 /// The start values q, v (either may be NULL) and the actuators' start controls.
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control);
@@ -247,12 +312,24 @@ void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* 
 void cal_model_constraint(const cal_model* model, int constraint, cal_constraint_def* out);
 void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out);
 void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out); ///< its arrays are the model's
+void cal_model_site(const cal_model* model, int site, cal_site_def* out);
+void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out); ///< its arrays are the model's
+void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out);
+void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]);
+/// The numbers under a name, and how many; NULL when there are none.
+const double* cal_model_numbers(const cal_model* model, const char* name, int* count);
+/// The names under which there are numbers; NULL past the last one.
+const char* cal_model_numbers_name(const cal_model* model, int index);
 /// Writes a body's or joint's name, made from its number when it was not named; returns the text.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
 int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
 int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
+int cal_model_find_actuator(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
+int cal_model_find_shape(const cal_model* model, const char* name);      ///< the first of that name
+int cal_model_find_site(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
+int cal_model_find_keyframe(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
 /// How many rows (equations) a constraint has, and of those how many on velocities only.
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);

@@ -58,7 +58,10 @@ struct cal_builder {
     list bodies, joints, actuators, constraints, shapes, meshes, text;
     cal_pool body_defs, joint_defs; // definitions that are alike, once
     list vertices, triangles;       // of all meshes, one after the other
-    cal_error failure;              // the first thing that could not wait
+    cal_kept kept;
+    uint32_t disabled;
+    int start;
+    cal_error failure; // the first thing that could not wait
 };
 
 cal_body_def cal_default_body_def(void) {
@@ -90,6 +93,8 @@ cal_shape_def cal_default_shape_def(void) {
                            .friction = 1.0,
                            .collides = true,
                            .visible = true,
+                           .category = 1,
+                           .mask = 1,
                            .color = {0.5F, 0.5F, 0.5F, 1.0F},
                            .cookie = SHAPE_COOKIE};
 }
@@ -100,6 +105,7 @@ cal_status cal_builder_create(cal_builder** out) {
     cal_builder* builder = cal_allocate(1, sizeof *builder);
     if (builder == NULL) return CAL_NO_MEMORY;
     builder->gravity[2] = -9.81;
+    builder->start = CAL_NONE;
     *out = builder;
     return CAL_OK;
 }
@@ -117,6 +123,7 @@ void cal_builder_destroy(cal_builder* builder) {
     cal_free(builder->vertices.items);
     cal_free(builder->triangles.items);
     cal_free(builder->text.items);
+    cal_kept_free(&builder->kept);
     cal_free(builder->name);
     cal_free(builder);
 }
@@ -198,6 +205,7 @@ static cal_joint_def bare_joint(const cal_joint_def* def) {
     bare.stiffness = def->stiffness;
     bare.spring_reference = def->spring_reference;
     bare.armature = def->armature;
+    bare.friction_loss = def->friction_loss;
     bare.limited = def->limited;
     memcpy(bare.range, def->range, sizeof bare.range);
     bare.limit_stiffness = def->limit_stiffness;
@@ -302,6 +310,39 @@ void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
     memcpy(builder->gravity, gravity, sizeof builder->gravity);
 }
 
+// What kept.c says of an addition, as the number of the new item.
+static int note_kept(cal_builder* builder, int number, const char* noun) {
+    if (number >= 0) return number;
+    const bool uninitialised = number == CAL_KEPT_UNINITIALISED;
+    return remember(builder, uninitialised ? CAL_BAD_ARGUMENT : CAL_NO_MEMORY, noun, 0,
+                    uninitialised ? "the definition is uninitialised; start from its cal_default_..._def function"
+                                  : "out of memory");
+}
+
+int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
+    return note_kept(builder, cal_kept_add_site(&builder->kept, def), "site");
+}
+
+int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
+    return note_kept(builder, cal_kept_add_keyframe(&builder->kept, def), "keyframe");
+}
+
+int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
+    return note_kept(builder, cal_kept_add_pair(&builder->kept, def), "pair");
+}
+
+int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b) {
+    return note_kept(builder, cal_kept_add_exclusion(&builder->kept, body_a, body_b), "exclusion");
+}
+
+int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count) {
+    return note_kept(builder, cal_kept_add_numbers(&builder->kept, name, values, count), "numbers");
+}
+
+void cal_builder_set_timestep(cal_builder* builder, double seconds) { builder->kept.timestep = seconds; }
+void cal_builder_disable(cal_builder* builder, uint32_t parts) { builder->disabled |= parts; }
+void cal_builder_start_at(cal_builder* builder, int keyframe) { builder->start = keyframe; }
+
 const char* cal_describe(const char* noun, const char* name, int number, char* text, size_t capacity) {
     if (name != NULL)
         snprintf(text, capacity, "%s \"%.60s\"", noun, name);
@@ -398,7 +439,10 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
         model->actuators[i] = actuators[i].def;
         model->actuators[i].name = name_at(model, actuators[i].name);
     }
-    return copy_constraints_and_shapes(builder, model) && copy_meshes(builder, model) ? CAL_OK : CAL_NO_MEMORY;
+    model->disabled = builder->disabled;
+    model->start = builder->start;
+    if (!copy_constraints_and_shapes(builder, model) || !copy_meshes(builder, model)) return CAL_NO_MEMORY;
+    return cal_kept_copy(&builder->kept, &model->kept) ? CAL_OK : CAL_NO_MEMORY;
 }
 
 // Adds the name of item `number` to a table; fails when another item has it.
@@ -434,10 +478,12 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if (status != CAL_OK)
         return cal_fail(error, status, "out of memory for a model of %d bodies", (int)builder->bodies.count);
     if ((status = cal_model_validate(model, error)) != CAL_OK) return status;
+    cal_model_leave_out(model);
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
-    return cal_model_weigh(model, error);
+    if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
+    return cal_model_start(model, error);
 }
 
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {

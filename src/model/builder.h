@@ -14,6 +14,12 @@ bool cal_all_finite(const double* values, int count);
 cal_status cal_model_validate(const cal_model* model, cal_error* error);
 // The same for constraints, shapes and meshes (attached.c).
 cal_status cal_model_validate_attached(const cal_model* model, cal_error* error);
+// Takes the parts out that model->disabled names (variant.c).
+void cal_model_leave_out(cal_model* model);
+// Checks what is kept, and puts the start values to the keyframe that model->start names (variant.c).
+cal_status cal_model_start(cal_model* model, cal_error* error);
+// The model's start values will be those of this keyframe; CAL_NONE: of the joints' definitions.
+void cal_builder_start_at(cal_builder* builder, int keyframe);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
 // Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (turn_nodes.c).

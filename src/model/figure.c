@@ -42,6 +42,7 @@ static const cal_segment* find(const char* name) {
 static void find_tip(const cal_segment* arm, bool detailed, double start, double side, double out[3]) {
     const cal_segment* path[SEGMENTS];
     int length = 0, turns = -1;
+    if (arm == NULL) return;
     for (const cal_segment* s = arm; s; s = find(s->parent)) path[length++] = s;
     for (int k = 0; k < 3; k++) out[k] = 0.0;
     for (int i = length - 1; i >= -1; i--) {

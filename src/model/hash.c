@@ -35,6 +35,7 @@ uint64_t cal_model_hash(const cal_model* model) {
     }
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint_def* def = model->joints[i].def;
+        if (def->friction_loss != 0.0) hash = cal_hash_doubles(hash, (double[]){i, def->friction_loss}, 2);
         if (!def->limited) continue;
         const double stops[] = {i, def->range[0], def->range[1], model->joints[i].limit_stiffness, def->limit_damping};
         hash = cal_hash_doubles(hash, stops, sizeof stops / sizeof stops[0]);

@@ -27,6 +27,7 @@ void cal_model_destroy(cal_model* model) {
     cal_names_destroy(model->body_names);
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->constraint_names);
+    cal_kept_free(&model->kept);
     cal_free(model);
 }
 
@@ -44,6 +45,12 @@ int cal_model_depth(const cal_model* model) { return model->depth; }
 double cal_model_mass(const cal_model* model) {
     double mass = 0.0;
     for (int i = 0; i < model->node_count; i++) mass += model->nodes[i].mass;
+    return mass;
+}
+
+double cal_model_total_mass(const cal_model* model) {
+    double mass = 0.0;
+    for (int i = 0; i < model->body_count; i++) mass += model->bodies[i].def->mass;
     return mass;
 }
 
@@ -137,6 +144,18 @@ int cal_model_find_constraint(const cal_model* model, const char* name) {
     return number != CAL_NONE && model->constraints[number].name == NULL ? number : CAL_NONE;
 }
 
+int cal_model_find_actuator(const cal_model* model, const char* name) {
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].name != NULL && strcmp(model->actuators[i].name, name) == 0) return i;
+    return CAL_NONE;
+}
+
+int cal_model_find_shape(const cal_model* model, const char* name) {
+    for (int i = 0; i < model->shape_count; i++)
+        if (model->shapes[i].name != NULL && strcmp(model->shapes[i].name, name) == 0) return i;
+    return CAL_NONE;
+}
+
 int cal_joint_q_count(cal_joint_kind kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }
 int cal_joint_v_count(cal_joint_kind kind) { return kind == CAL_FREE ? 6 : kind == CAL_BALL ? 3 : 1; }
 
@@ -155,6 +174,7 @@ bool cal_model_has_joint_forces(const cal_model* model) {
     for (int i = 0; i < model->node_count; i++) {
         const cal_node* node = &model->nodes[i];
         if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def->limited) return true;
+        if (model->joints[node->joint].def->friction_loss != 0.0) return true;
     }
     return false;
 }

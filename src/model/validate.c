@@ -128,6 +128,7 @@ static cal_status validate_joint(const cal_model* model, int number, cal_error* 
     } magnitudes[] = {{"damping", def->damping},
                       {"stiffness", def->stiffness},
                       {"armature", def->armature},
+                      {"friction_loss", def->friction_loss},
                       {"limit_stiffness", joint->limit_stiffness},
                       {"limit_damping", def->limit_damping}};
     for (size_t i = 0; i < sizeof magnitudes / sizeof *magnitudes; i++)

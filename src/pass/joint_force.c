@@ -1,11 +1,14 @@
 // Forces in the joints, for any width: τ − c q̇ − k (q − q₀) on all lanes of a column, then one by one the rare ones:
 //
 //   stop      x beyond the end of the range, ẋ into it:  −k x (1 + c ẋ), never pulling (Hunt and Crossley): no jump at x = 0
+//   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
 //   spring of a ball   −k θ e, with θ e the rotation vector of q
 //   motor     gear · clamp(gain · clamp(control) + b₀ + b₁ gear q + b₂ gear q̇)
 #include "pass/joint_force.h"
 
 #include "math/rotation_vector.h"
+
+static const double friction_speed = 0.01; // s
 
 static double clamp(double value, const double range[2]) {
     if (range[0] == range[1]) return value;
@@ -38,6 +41,14 @@ static void add_extra(const cal_context* context, const cal_extra* extra) {
     case CAL_EXTRA_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
         force[extra->v] += motor_force(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
+        break;
+    }
+    case CAL_EXTRA_FRICTION: {
+        const cal_joint_def* joint = model->joints[extra->index].def;
+        for (int i = 0; i < cal_joint_v_count(joint->kind); i++) {
+            const double v = y[extra->v_in_y + i * width];
+            force[extra->v + i * width] -= joint->friction_loss * v / sqrt(v * v + friction_speed * friction_speed);
+        }
         break;
     }
     default: {

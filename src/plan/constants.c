@@ -38,7 +38,7 @@ static void write_lane(const cal_layout* layout, int block, int lane, double* ou
 }
 
 static bool reserve(shelf* s, size_t count) {
-    if (s->capacity - s->size >= count) return true;
+    if (s->values && s->capacity - s->size >= count) return true;
     const size_t capacity = 2 * s->capacity + count;
     double* values = cal_allocate(capacity, sizeof *values);
     if (!values) return false;

@@ -405,6 +405,7 @@ static void fill_positions(cal_layout* layout, cal_column* column, int block, in
 static void count_extras(const cal_model* model, const int32_t* actuator_count, const cal_node* node, int* count) {
     const cal_joint_def* joint = model->joints[node->joint].def;
     *count += joint->limited;
+    *count += joint->friction_loss != 0.0;
     *count += node->kind == CAL_BALL && node->stiffness != 0.0;
     *count += actuator_count ? actuator_count[node->joint + 1] - actuator_count[node->joint] : 0;
 }
@@ -454,6 +455,8 @@ static cal_status fill_extras(cal_layout* layout) {
                 const cal_node* n = &model->nodes[node % model->node_count];
                 if (model->joints[n->joint].def->limited)
                     add_extra(layout, column, CAL_EXTRA_LIMIT, block, lane, n->joint);
+                if (model->joints[n->joint].def->friction_loss != 0.0)
+                    add_extra(layout, column, CAL_EXTRA_FRICTION, block, lane, n->joint);
                 if (n->kind == CAL_BALL && n->stiffness != 0.0)
                     add_extra(layout, column, CAL_EXTRA_BALL_SPRING, block, lane, n->joint);
                 for (int i = first[n->joint]; i < first[n->joint + 1]; i++)

@@ -60,7 +60,12 @@ typedef struct cal_column {
 } cal_column;
 
 // A scalar force on one lane's degree of freedom that is not linear: the rare ones, kept out of the lanes.
-typedef enum cal_extra_kind { CAL_EXTRA_LIMIT, CAL_EXTRA_ACTUATOR, CAL_EXTRA_BALL_SPRING } cal_extra_kind;
+typedef enum cal_extra_kind {
+    CAL_EXTRA_LIMIT,
+    CAL_EXTRA_ACTUATOR,
+    CAL_EXTRA_BALL_SPRING,
+    CAL_EXTRA_FRICTION
+} cal_extra_kind;
 typedef struct cal_extra {
     int32_t kind;
     int32_t y, v;   // positions of the (first) q component in y, of the (first) v component in the v vectors

@@ -152,7 +152,7 @@ static cal_status make_schedule(cal_plan* plan, cal_plan_def* def, int32_t** own
         cal_schedule_deal(schedule, processors);
     } else {
         status = choose_owners(def, owners, error);
-        if (status != CAL_OK) return status;
+        if (status != CAL_OK || !*owners) return status;
         memcpy(schedule->processor, *owners, (size_t)model->node_count * sizeof **owners);
         cal_free(*owners);
         cal_schedule_adopt(schedule);

@@ -1,0 +1,171 @@
+// Models from files: options into a reader's options, its report for the user.
+#include "model_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MOST_PACKAGE_PATHS 64
+
+static bool ends_with(const char* text, const char* end) {
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcasecmp(text + length - end_length, end) == 0;
+}
+
+bool cal_is_model_file(const char* argument) {
+    return ends_with(argument, ".xml") || ends_with(argument, ".urdf") || ends_with(argument, ".mjcf");
+}
+
+// Splits a list at its colons, in place; returns how many parts it has, at most `capacity` of which are stored.
+static int split(char* text, const char** parts, int capacity) {
+    int count = 0;
+    for (char* part = strtok(text, ":"); part; part = strtok(NULL, ":")) {
+        if (count < capacity) parts[count] = part;
+        count++;
+    }
+    return count;
+}
+
+static int parse_parts(const char* list, uint32_t* bits) {
+    *bits = 0;
+    for (const char* part = list; part && *part;) {
+        size_t length = strcspn(part, ",");
+        uint32_t found = 0;
+        for (int i = 0; cal_part_name(i, NULL); i++) {
+            uint32_t candidate;
+            const char* name = cal_part_name(i, &candidate);
+            if (strlen(name) == length && memcmp(name, part, length) == 0) found = candidate;
+        }
+        if (found == 0) {
+            char names[160] = "";
+            for (int i = 0; cal_part_name(i, NULL); i++)
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                         cal_part_name(i, NULL));
+            return cal_complain(CAL_EXIT_MISTAKE, "--disable '%.*s' is not known; allowed: %s", (int)length, part,
+                                names);
+        }
+        *bits |= found;
+        part += length + (part[length] == ',');
+    }
+    return CAL_EXIT_DONE;
+}
+
+void cal_mention_issues(const char* argument, const cal_read_report* report) {
+    int count = 0;
+    if (!report) return;
+    for (int i = 0; i < cal_read_report_count(report); i++) {
+        cal_issue issue;
+        cal_read_report_issue(report, i, &issue);
+        count += issue.kind != CAL_ISSUE_NOTE;
+    }
+    if (count == 1)
+        cal_complain(0, "%s: one thing in it is not simulated; 'calder info' says what", argument);
+    else if (count > 1)
+        cal_complain(0, "%s: %d things in it are not simulated; 'calder info' lists them", argument, count);
+}
+
+static int read_file(const char* argument, const cal_model_options* options, cal_model** out,
+                     cal_read_report** report) {
+    const char* paths[MOST_PACKAGE_PATHS];
+    const char* from_ros = getenv("ROS_PACKAGE_PATH");
+    const char* given = options->package_path ? options->package_path : "";
+    if (!from_ros) from_ros = "";
+    char* text = malloc(strlen(given) + strlen(from_ros) + 2);
+    if (!text) return cal_complain(CAL_EXIT_FAILED, "no memory for '%s'", argument);
+    sprintf(text, "%s:%s", given, from_ros);
+    int count = split(text, paths, MOST_PACKAGE_PATHS);
+    cal_read_options how = cal_default_read_options();
+    how.strict = options->strict;
+    how.allow_outside = options->allow_outside;
+    how.repair = options->repair;
+    how.free_base = options->free_base;
+    how.package_paths = paths;
+    how.package_path_count = count < MOST_PACKAGE_PATHS ? count : MOST_PACKAGE_PATHS;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_model_read(argument, &how, out, report, &error);
+    free(text);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+// Leaves out what --disable names, and starts at --key.
+static int vary(const cal_model_options* options, uint32_t disabled, const char* argument, cal_model** model) {
+    int key = CAL_NONE;
+    if (options->key) {
+        key = cal_model_find_keyframe(*model, options->key);
+        if (key == CAL_NONE)
+            return cal_complain(CAL_EXIT_MISTAKE, "%s has no keyframe '%s'; it has %d, and 'calder info' lists them",
+                                argument, options->key, cal_model_keyframe_count(*model));
+    }
+    if (disabled == 0 && key == CAL_NONE) return CAL_EXIT_DONE;
+    cal_model* variant = NULL;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_model_variant(*model, disabled, key, &variant, &error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    cal_model_destroy(*model);
+    *model = variant;
+    return CAL_EXIT_DONE;
+}
+
+int cal_model_open(const char* argument, const cal_model_options* options, cal_model** out, cal_read_report** report) {
+    uint32_t disabled;
+    *out = NULL;
+    if (report) *report = NULL;
+    int status = parse_parts(options->disable, &disabled);
+    if (status != CAL_EXIT_DONE) return status;
+    cal_read_report* read = NULL;
+    if (cal_is_model_file(argument)) {
+        status = read_file(argument, options, out, &read);
+        if (status == CAL_EXIT_DONE && !report) cal_mention_issues(argument, read);
+    } else {
+        cal_error error = {CAL_OK, ""};
+        error.status = cal_model_generate(argument, out, &error);
+        if (error.status != CAL_OK) status = cal_complain_error(&error);
+    }
+    if (status == CAL_EXIT_DONE) status = vary(options, disabled, argument, out);
+    if (status != CAL_EXIT_DONE) {
+        cal_model_destroy(*out);
+        *out = NULL;
+    }
+    if (report && status == CAL_EXIT_DONE)
+        *report = read;
+    else
+        cal_read_report_destroy(read);
+    return status;
+}
+
+void cal_print_issues(const cal_read_report* report) {
+    if (!report) return;
+    static const cal_issue_kind kinds[] = {CAL_ISSUE_NOT_UNDERSTOOD, CAL_ISSUE_NOT_SIMULATED, CAL_ISSUE_REPAIRED,
+                                           CAL_ISSUE_NOTE};
+    for (size_t k = 0; k < CAL_ARRAY_COUNT(kinds); k++) {
+        bool any = false;
+        for (int i = 0; i < cal_read_report_count(report); i++) {
+            cal_issue issue;
+            cal_read_report_issue(report, i, &issue);
+            if (issue.kind != kinds[k]) continue;
+            if (!any) printf("\n%s\n", cal_issue_kind_name(kinds[k]));
+            any = true;
+            printf("  %s:%d: %s", issue.file, issue.line, issue.element);
+            if (issue.count > 1) printf(" (%d times)", issue.count);
+            printf(": %s\n", issue.consequence);
+        }
+    }
+}
+
+void cal_json_issues(cal_json* json, const cal_read_report* report) {
+    cal_json_open(json, "issues", '[');
+    for (int i = 0; report && i < cal_read_report_count(report); i++) {
+        cal_issue issue;
+        cal_read_report_issue(report, i, &issue);
+        cal_json_open(json, NULL, '{');
+        cal_json_text(json, "kind", cal_issue_kind_name(issue.kind));
+        cal_json_text(json, "file", issue.file);
+        cal_json_integer(json, "line", issue.line);
+        cal_json_text(json, "element", issue.element);
+        cal_json_integer(json, "count", issue.count);
+        cal_json_text(json, "consequence", issue.consequence);
+        cal_json_close(json, '}');
+    }
+    cal_json_close(json, ']');
+}
