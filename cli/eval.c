@@ -65,6 +65,10 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     if (status == CAL_OK && cal_model_constraint_count(a->model) > 0 && strcmp(algorithm, "assembly") == 0)
         status = cal_state_hold(state, 0, 0);
+    if (status == CAL_NOT_AVAILABLE)
+        snprintf(error->text, sizeof error->text,
+                 "the constraints have more rows than one evaluation closes; --disable equality leaves them out, and "
+                 "'calder sim' holds them");
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
         status = set_field(state, CAL_Q, a->values.q);
