@@ -30,5 +30,9 @@ void cal_sim_describe_model(const cal_sim_options* options, const cal_model* mod
 // Whether a solver takes steps of a fixed size.
 bool cal_solver_is_fixed_step(const char* solver);
 
+// Whether an argument of the command line names a world's scene, and the run of one: options of its own.
+bool cal_names_scene(const char* argument);
+int cal_sim_run_world(int argc, char** argv);
+
 // From the first call on, Ctrl-C no longer ends the process; returns whether it was pressed.
 bool cal_interrupted(void);

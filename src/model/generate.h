@@ -50,6 +50,10 @@ enum { CAL_MAX_PARAMETERS = 16 };
 extern const cal_generator cal_generator_mobile, cal_generator_chain, cal_generator_tree, cal_generator_pendulum,
     cal_generator_stickman, cal_generator_figure, cal_generator_humanoid, cal_generator_random;
 
+// Reads "key=value,key=value" into values, with the fallbacks for what is not given. Of the generator, the name and the
+// parameters are used.
+cal_status cal_read_parameters(const cal_generator* generator, const char* text, double* values, cal_error* error);
+
 enum { CAL_GENERATED_LIMIT = 20000000 }; // bodies
 
 // Gives a body the mass, centre and inertia of a solid capsule whose axis goes from one point to another.
