@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calder/calder_world.h"
 #include "command.h"
 #include "machine.h"
 #include "options.h"
@@ -15,22 +16,26 @@ static const struct {
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
-    {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine, assembly"},
+    {"bench", cal_command_bench, "the papers' experiments: forward, solvers, scale, tree-machine, assembly, world"},
     {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},
 };
 
+static void print_entry(const char* name, const char* help) {
+    printf("\n%s\n", name);
+    for (const char* line = help; *line;) {
+        size_t length = strcspn(line, "\n");
+        printf("    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static void print_models(void) {
     printf("MODEL is a file, MJCF (.xml, .mjcf) or URDF (.urdf), or a generator, name or name:key=value,key=value:\n");
-    for (int i = 0; cal_generator_name(i); i++) {
-        printf("\n%s\n", cal_generator_name(i));
-        for (const char* line = cal_generator_help(i); *line;) {
-            size_t length = strcspn(line, "\n");
-            printf("    %.*s\n", (int)length, line);
-            line += length + (line[length] == '\n');
-        }
-    }
+    for (int i = 0; cal_generator_name(i); i++) print_entry(cal_generator_name(i), cal_generator_help(i));
+    printf("\nSCENE is a world of colliding bodies, for 'calder sim':\n");
+    for (int i = 0; cal_scene_name(i); i++) print_entry(cal_scene_name(i), cal_scene_help(i));
     printf("\nexample:\n  calder info mobile:s=3,l=5,o=9\n");
 }
 

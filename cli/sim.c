@@ -60,7 +60,8 @@ static void print_details(void) {
     printf("\nsolvers:\n");
     for (int i = 0; cal_solver_name(i); i++)
         printf("  %-6s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
-    printf("\nModels: 'calder help models'. The energy drift is the change from start to end, relative to the\n"
+    printf("\nWorlds of colliding bodies have other options: 'calder sim atoms --help'.\n"
+           "Models: 'calder help models'. The energy drift is the change from start to end, relative to the\n"
            "largest kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C\n"
            "finishes the frame, writes what there is and exits with 1.\n");
 }
@@ -108,7 +109,15 @@ static int check(const cal_sim_options* options) {
     return CAL_EXIT_DONE;
 }
 
+// Worlds have options of their own, so what is simulated is looked for before anything is parsed.
+static bool asks_for_world(int argc, char** argv) {
+    for (int i = 1; i < argc; i++)
+        if (cal_names_scene(argv[i]) && (i == 1 || strncmp(argv[i - 1], "--", 2) != 0 || i + 1 == argc)) return true;
+    return false;
+}
+
 int cal_command_sim(int argc, char** argv) {
+    if (asks_for_world(argc, argv)) return cal_sim_run_world(argc, argv);
     cal_sim_options options = {.algorithm = "aba",
                                .lanes = "0",
                                .slow_band = 1,

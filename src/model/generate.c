@@ -83,7 +83,7 @@ static bool read_number(const cal_parameter* parameter, piece text, double* valu
            *value <= parameter->most && (parameter->kind != CAL_INTEGER || *value == floor(*value));
 }
 
-static cal_status read_parameters(const cal_generator* generator, const char* text, double* values, cal_error* error) {
+cal_status cal_read_parameters(const cal_generator* generator, const char* text, double* values, cal_error* error) {
     bool given[CAL_MAX_PARAMETERS] = {false};
     for (int i = 0; i < generator->parameter_count; i++) values[i] = generator->parameters[i].fallback;
     while (*text != '\0') {
@@ -117,7 +117,7 @@ cal_status cal_model_generate(const char* specification, cal_model** out, cal_er
     const cal_generator* generator = generators[index];
     double values[CAL_MAX_PARAMETERS];
     const char* rest = name.text + name.length;
-    cal_status status = read_parameters(generator, *rest == ':' ? rest + 1 : rest, values, error);
+    cal_status status = cal_read_parameters(generator, *rest == ':' ? rest + 1 : rest, values, error);
     if (status != CAL_OK) return status;
     cal_builder* builder;
     if (cal_builder_create(&builder) != CAL_OK)

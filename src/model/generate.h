@@ -52,6 +52,10 @@ extern const cal_generator cal_generator_mobile, cal_generator_chain, cal_genera
     cal_generator_cart, cal_generator_fivebar, cal_generator_fourbar, cal_generator_slidercrank, cal_generator_bricard,
     cal_generator_rolling_disk, cal_generator_ring, cal_generator_andrews, cal_generator_governor;
 
+// Reads "key=value,key=value" into values, with the fallbacks for what is not given. Of the generator, the name and the
+// parameters are used.
+cal_status cal_read_parameters(const cal_generator* generator, const char* text, double* values, cal_error* error);
+
 enum { CAL_GENERATED_LIMIT = 20000000 }; // bodies
 
 // Gives a body the mass, centre and inertia of a solid capsule whose axis goes from one point to another.

@@ -1,0 +1,288 @@
+// `calder sim SCENE`: worlds of colliding bodies.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calder/calder_world.h"
+#include "options.h"
+#include "progress.h"
+#include "sim.h"
+
+typedef struct world_options {
+    const char* scene;
+    const char* loop;
+    const char* group;
+    const char* events;
+    const char* out;
+    double time, step, fps, restitution, friction, rollbacks;
+    int64_t seed;
+    bool separate, check_rules, json;
+} world_options;
+
+static const char* const loops[] = {"timewarp", "retroactive", "conservative", NULL};
+static const char* const groups[] = {"implicit", "penalty", NULL};
+static const char* loop_choice(int index) { return loops[index]; }
+static const char* group_choice(int index) { return groups[index]; }
+
+static int scene_of(const char* argument) {
+    size_t length = strcspn(argument, ":");
+    for (int i = 0; cal_scene_name(i); i++)
+        if (strlen(cal_scene_name(i)) == length && strncmp(cal_scene_name(i), argument, length) == 0) return i;
+    return -1;
+}
+
+bool cal_names_scene(const char* argument) { return scene_of(argument) >= 0; }
+
+static void print_details(void) {
+    printf("\nscenes:\n");
+    for (int i = 0; cal_scene_name(i); i++)
+        printf("  %-10s %.*s; the paper ran it for %g s\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
+               cal_scene_help(i), cal_scene_duration(i));
+    printf("\nParameters: 'calder help models'. timewarp advances each body by itself; retroactive steps all by --step "
+           "and\n"
+           "backs all up to each collision; conservative advances all to wherever something might happen. Energy is\n"
+           "kinetic and potential. Ctrl-C finishes the frame and exits with 1.\n");
+}
+
+// --- Files ------------------------------------------------------------------------------------------------------------------
+
+typedef struct outputs {
+    FILE *events, *frames;
+} outputs;
+
+static int open_file(const char* path, FILE** out) {
+    if (!path) return CAL_EXIT_DONE;
+    *out = fopen(path, "w");
+    return *out ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static int close_file(FILE* file, const char* path, int status) {
+    if (!file) return status;
+    bool bad = ferror(file) != 0;
+    bad |= fclose(file) != 0;
+    return bad && status == CAL_EXIT_DONE ? cal_complain(CAL_EXIT_FAILED, "cannot write '%s'", path) : status;
+}
+
+static void write_frame_header(const cal_world* world, FILE* file) {
+    char name[128];
+    fputs("time", file);
+    for (int i = 0; i < cal_world_body_count(world); i++) {
+        cal_body_id body = cal_world_body(world, i);
+        if (cal_world_body_motion(world, body) == CAL_FIXED) continue;
+        cal_world_body_name(world, body, name, sizeof name);
+        for (const char* const* part = (const char* const[]){"x", "y", "z", "qw", "qx", "qy", "qz", NULL}; *part;
+             part++)
+            fprintf(file, ",%s.%s", name, *part);
+    }
+    fputc('\n', file);
+}
+
+static void write_frame(const cal_world* world, FILE* file) {
+    fprintf(file, "%.17g", cal_world_time(world));
+    for (int i = 0; i < cal_world_body_count(world); i++) {
+        cal_body_id body = cal_world_body(world, i);
+        if (cal_world_body_motion(world, body) == CAL_FIXED) continue;
+        double x[7];
+        if (cal_world_get_body(world, body, x, x + 3, NULL, NULL) != CAL_OK) continue;
+        for (int k = 0; k < 7; k++) fprintf(file, ",%.17g", x[k]);
+    }
+    fputc('\n', file);
+}
+
+static void write_events(cal_world* world, FILE* file) {
+    cal_world_event event;
+    char a[128], b[128];
+    while (cal_world_next_event(world, &event))
+        fprintf(file, "%.17g,%s,%s,%.17g,%s\n", event.time, cal_world_body_name(world, event.body[0], a, sizeof a),
+                cal_world_body_name(world, event.body[1], b, sizeof b), event.impulse,
+                event.fusion ? "fusion" : "bounce");
+}
+
+// --- Results ----------------------------------------------------------------------------------------------------------------
+
+typedef struct world_result {
+    cal_world_report report;
+    double energy_start, wall;
+    int64_t frames;
+    bool interrupted;
+} world_result;
+
+static double per(double value, double count) { return count > 0 ? value / count : 0; }
+
+static void print_json(const world_options* o, const world_result* result) {
+    const cal_world_report* r = &result->report;
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "scene", o->scene);
+    cal_json_text(&json, "loop", o->loop);
+    if (strcmp(o->loop, "retroactive") == 0) cal_json_number(&json, "step", o->step);
+    cal_json_text(&json, "group", o->group);
+    cal_json_integer(&json, "bodies", r->bodies);
+    cal_json_integer(&json, "moving", r->moving + r->driven);
+    cal_json_number(&json, "time", r->time);
+    cal_json_integer(&json, "frames", result->frames);
+    cal_json_number(&json, "wall_s", result->wall);
+    cal_json_number(&json, "realtime_factor", per(r->time, result->wall));
+    cal_json_number(&json, "frame_s", per(result->wall, (double)result->frames));
+    cal_json_integer(&json, "discontinuities", r->discontinuities);
+    cal_json_integer(&json, "collisions", r->collisions);
+    cal_json_integer(&json, "fusions", r->fusions);
+    cal_json_integer(&json, "fissions", r->fissions);
+    cal_json_integer(&json, "checks", r->checks);
+    cal_json_integer(&json, "predictions", r->predictions);
+    cal_json_integer(&json, "events", r->events);
+    cal_json_integer(&json, "integrations", r->integrations);
+    cal_json_number(&json, "average_step_s", per(r->integrated, (double)r->integrations));
+    cal_json_number(&json, "average_gap_s", per(r->time, (double)r->discontinuities));
+    cal_json_number(&json, "integrated_s_per_body", per(r->integrated, r->moving));
+    cal_json_number(&json, "rolled_back_s_per_body", per(r->rolled_back, r->moving));
+    cal_json_integer(&json, "rollbacks", r->rollbacks);
+    cal_json_integer(&json, "undone", r->undone);
+    cal_json_integer(&json, "forced_rollbacks", r->forced);
+    cal_json_integer(&json, "callbacks", r->callbacks);
+    cal_json_integer(&json, "groups", r->groups);
+    cal_json_integer(&json, "largest_group", r->largest_group);
+    cal_json_integer(&json, "largest_contacts", r->largest_contacts);
+    cal_json_integer(&json, "asleep", r->asleep);
+    cal_json_integer(&json, "peak_states", r->peak_states);
+    cal_json_number(&json, "energy_start", result->energy_start);
+    cal_json_number(&json, "energy", r->kinetic + r->potential);
+    cal_json_numbers(&json, "momentum", r->momentum, 6);
+    cal_json_hash(&json, "state_hash", r->hash);
+    cal_json_boolean(&json, "interrupted", result->interrupted);
+    cal_json_close(&json, '}');
+}
+
+static void print_summary(const world_options* o, const world_result* result) {
+    const cal_world_report* r = &result->report;
+    printf("%-16s %s: %d bodies, %d of them moving\n", "scene", o->scene, r->bodies, r->moving + r->driven);
+    printf("%-16s %s\n", "loop", o->loop);
+    printf("%-16s %g s in %.3g s, %.3g times as fast as time\n", "simulated", r->time, result->wall,
+           per(r->time, result->wall));
+    printf("%-16s %lld, one each %.3g ms\n", "discontinuities", (long long)r->discontinuities,
+           1e3 * per(r->time, (double)r->discontinuities));
+    printf("%-16s %lld, and %lld times of impact from a formula\n", "checks", (long long)r->checks,
+           (long long)r->predictions);
+    printf("%-16s %lld of %.3g ms, %.4g s a body\n", "integrations", (long long)r->integrations,
+           1e3 * per(r->integrated, (double)r->integrations), per(r->integrated, r->moving));
+    printf("%-16s %lld, %.3g s a body\n", "rollbacks", (long long)r->rollbacks, per(r->rolled_back, r->moving));
+    printf("%-16s %lld, the largest of %d bodies and %d contacts; %d bodies asleep\n", "contact groups",
+           (long long)r->groups, r->largest_group, r->largest_contacts, r->asleep);
+    printf("%-16s %lld at most\n", "states kept", (long long)r->peak_states);
+    printf("%-16s %.10g J, %.10g J at the start\n", "energy", r->kinetic + r->potential, result->energy_start);
+    printf("%-16s %016llx\n", "state hash", (unsigned long long)r->hash);
+}
+
+// --- The run ----------------------------------------------------------------------------------------------------------------
+
+static int run(const world_options* o, cal_world* world, outputs* files, world_result* result) {
+    cal_progress progress = cal_progress_start("simulating");
+    cal_error error = {CAL_OK, ""};
+    int64_t frames = (int64_t)ceil(o->time * o->fps - 1e-9);
+    for (int64_t frame = 0; frame <= frames && !result->interrupted; frame++) {
+        double time = frame == frames ? o->time : (double)frame / o->fps, started = cal_wall_seconds();
+        error.status = cal_world_advance(world, time, &error);
+        if (error.status != CAL_OK) break;
+        if (frame > 0) result->wall += cal_wall_seconds() - started;
+        if (frame == 0) {
+            cal_world_get_report(world, &result->report);
+            result->energy_start = result->report.kinetic + result->report.potential;
+            if (files->frames) write_frame_header(world, files->frames);
+        }
+        result->frames = frame;
+        if (files->frames) write_frame(world, files->frames);
+        if (files->events) write_events(world, files->events);
+        cal_progress_show(&progress, frames > 0 ? (double)frame / (double)frames : 1);
+        result->interrupted = cal_interrupted();
+    }
+    cal_progress_end(&progress);
+    cal_world_get_report(world, &result->report);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+static int simulate(const world_options* o) {
+    cal_world_def def = cal_default_world_def();
+    while (strcmp(loops[def.loop], o->loop) != 0) def.loop++;
+    def.step = o->step;
+    def.group = o->group;
+    def.restitution = o->restitution;
+    def.friction = o->friction;
+    def.separate = o->separate;
+    def.forced_rollbacks = o->rollbacks;
+    def.seed = (uint64_t)o->seed;
+    def.check_rules = o->check_rules;
+    cal_world* world = NULL;
+    cal_error error = {CAL_OK, ""};
+    error.status = cal_world_generate(o->scene, &def, &world, &error);
+    if (error.status != CAL_OK) return cal_complain_error(&error);
+    outputs files = {0};
+    world_result result = {0};
+    int status = open_file(o->events, &files.events);
+    if (status == CAL_EXIT_DONE) status = open_file(o->out, &files.frames);
+    if (status == CAL_EXIT_DONE) {
+        cal_world_keep_events(world, files.events != NULL);
+        if (files.events) fputs("time,body,other,impulse,kind\n", files.events);
+        status = run(o, world, &files, &result);
+    }
+    status = close_file(files.events, o->events, status);
+    status = close_file(files.frames, o->out, status);
+    if (status == CAL_EXIT_DONE) {
+        if (o->json)
+            print_json(o, &result);
+        else
+            print_summary(o, &result);
+        status = cal_finish_output(status);
+        if (status == CAL_EXIT_DONE && result.interrupted)
+            status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", result.report.time, o->time);
+    }
+    cal_world_destroy(world);
+    return status;
+}
+
+int cal_sim_run_world(int argc, char** argv) {
+    world_options o = {.loop = "timewarp",
+                       .group = "implicit",
+                       .time = -1,
+                       .step = 0.01,
+                       .fps = 30,
+                       .restitution = -1,
+                       .friction = -1,
+                       .seed = 1};
+    const cal_option table[] = {
+        {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate; -1: as long as the paper did", -1, 1e9, NULL},
+        {"loop", CAL_OPTION_CHOICE, &o.loop, "NAME", "how time goes on", 0, 0, loop_choice},
+        {"step", CAL_OPTION_NUMBER, &o.step, "S", "step of the retroactive loop", 1e-9, 1e3, NULL},
+        {"group", CAL_OPTION_CHOICE, &o.group, "NAME", "integrator of contact groups", 0, 0, group_choice},
+        {"restitution", CAL_OPTION_NUMBER, &o.restitution, "E", "of all collisions; -1: the scene's", -1, 1, NULL},
+        {"friction", CAL_OPTION_NUMBER, &o.friction, "MU", "of all contacts; -1: the scene's", -1, 1e3, NULL},
+        {"separate", CAL_OPTION_FLAG, &o.separate, NULL, "move bodies apart that overlap at the start", 0, 0, NULL},
+        {"fps", CAL_OPTION_NUMBER, &o.fps, "N", "frames a simulated second", 1e-3, 1e6, NULL},
+        {"events", CAL_OPTION_TEXT, &o.events, "FILE", "write every collision as a row of a CSV file", 0, 0, NULL},
+        {"out", CAL_OPTION_TEXT, &o.out, "FILE", "write every frame's poses as a row of a CSV file", 0, 0, NULL},
+        {"force-rollbacks", CAL_OPTION_NUMBER, &o.rollbacks, "P",
+         "to find mistakes: probability that an event is followed by a rollback", 0, 0.9, NULL},
+        {"seed", CAL_OPTION_COUNT, &o.seed, "N", "of the forced rollbacks", 0, 1e15, NULL},
+        {"check-rules", CAL_OPTION_FLAG, &o.check_rules, NULL, "to find mistakes: run every callback twice and compare",
+         0, 0, NULL},
+        {"json", CAL_OPTION_FLAG, &o.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
+    };
+    const cal_usage usage = {"sim",
+                             "SCENE",
+                             "Simulates a world of colliding bodies and prints a summary.",
+                             print_details,
+                             "calder sim atoms:n=200 --time 2 --events events.csv",
+                             1,
+                             1};
+    int count = 0;
+    int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
+    if (status != CAL_OPTIONS_PARSED) return status;
+    o.scene = argv[1];
+    int scene = scene_of(o.scene);
+    if (scene < 0) return cal_complain(CAL_EXIT_MISTAKE, "there is no scene '%s'", o.scene);
+    if (o.time < 0) o.time = cal_scene_duration(scene);
+    if (o.events && o.out && strcmp(o.events, o.out) == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--events and --out both name '%s'; give each its own file", o.out);
+    return simulate(&o);
+}

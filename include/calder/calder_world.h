@@ -1,0 +1,222 @@
+/// \file calder_world.h
+/// Worlds: many bodies that collide, each with a clock of its own (Mirtich's timewarp), and the two loops that it is
+/// compared with.
+///
+/// A world holds bodies (free, fixed or driven along a given path), multibodies (models of calder.h), the shapes with which
+/// they touch, and callbacks. Everything is added before the first cal_world_advance. Units, quaternions and errors are as
+/// in calder.h.
+///
+/// What a world shows is final: cal_world_advance returns when nothing up to its time can change any more.
+#pragma once
+#include "calder/calder.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cal_world cal_world;
+
+/// A body of a world: a small value, to be copied. A stale or foreign one is caught where it is used.
+typedef struct cal_body_id {
+    int32_t index;
+    uint32_t generation;
+} cal_body_id;
+/// A multibody of a world.
+typedef struct cal_multibody_id {
+    int32_t index;
+    uint32_t generation;
+} cal_multibody_id;
+
+/// How time goes on.
+typedef enum cal_world_loop {
+    CAL_TIMEWARP,    ///< each body at its own pace, rolled back where it must be
+    CAL_RETROACTIVE, ///< all bodies in steps of one size, all backed up to each collision
+    CAL_CONSERVATIVE ///< all bodies together to the earliest time at which anything might happen
+} cal_world_loop;
+
+/// How a world behaves; from cal_default_world_def.
+typedef struct cal_world_def {
+    cal_world_loop loop;
+    double step;            ///< of the retroactive loop, s; 0.01
+    double gravity[3];      ///< m/s²; (0, 0, -9.81)
+    double tolerance;       ///< of multibodies, relative; 1e-8
+    double group_tolerance; ///< of contact groups, relative; 1e-4
+    const char* group;      ///< integrator of contact groups: "implicit" (stacks rest) or "penalty" (the paper's)
+    double group_rate;      ///< checks of a contact group a second, 100
+    /// A collision after which bodies part at less than this joins them into a contact group, m/s; 0: what gravity gives
+    /// in one interval of group checks. Elastic collisions (restitution 1) never join.
+    double contact_speed;
+    double restitution; ///< of every collision; negative: the larger one of the two shapes
+    double friction;    ///< of every contact; negative: the larger one of the two shapes
+    bool separate;      ///< move bodies apart that overlap at the start, instead of refusing
+    /// For finding mistakes: after an event, with this probability, a component goes back to a time at random. What is
+    /// committed stays the same to the bit.
+    double forced_rollbacks;
+    uint64_t seed;    ///< of the forced rollbacks
+    bool check_rules; ///< run every callback twice and fail where the two differ: it used what it may not
+    uint32_t cookie;
+} cal_world_def;
+cal_world_def cal_default_world_def(void);
+
+/// How a body moves.
+typedef enum cal_body_motion {
+    CAL_MOVING, ///< freely, by its mass
+    CAL_FIXED,  ///< not at all
+    CAL_DRIVEN  ///< as its path says, whatever it meets
+} cal_body_motion;
+
+/// Where a driven body is at a time, and how fast: of its frame, everything in the world's axes. Must depend on nothing but
+/// its arguments, and the velocities must be the derivatives.
+typedef void cal_path_function(double time, double position[3], double quaternion[4], double velocity[3],
+                               double angular_velocity[3], void* user);
+
+/// A body of a world.
+typedef struct cal_world_body_def {
+    const char* name; ///< NULL: named by its number; need not be unique; copied
+    cal_body_motion motion;
+    double position[3];         ///< of its frame
+    double quaternion[4];       ///< need not be normalised
+    double velocity[3];         ///< of its centre of mass, world's axes
+    double angular_velocity[3]; ///< world's axes
+    double density;             ///< kg/m³: mass, centre and inertia come from the shapes; 0: from what follows
+    double mass;                ///< kg
+    double center[3];           ///< centre of mass in the body's frame
+    double inertia[6];          ///< about the centre of mass, body's axes: xx, yy, zz, xy, xz, yz
+    cal_path_function* path;    ///< of a driven body
+    void* user;                 ///< of the path
+    double path_speed;          ///< of a driven body: no point of it is ever faster, m/s
+    double path_acceleration;   ///< of a driven body: no point of it is ever accelerated more, m/s²
+    int slots;                  ///< numbers for callbacks to keep with the body's state; zero at the start
+    uint32_t cookie;
+} cal_world_body_def;
+cal_world_body_def cal_default_world_body_def(void); ///< a moving body of water's density at rest in the origin
+
+cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error);
+void cal_world_destroy(cal_world* world); ///< NULL is allowed
+/// Adds a body.
+cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, cal_body_id* out, cal_error* error);
+/// Adds a shape to a body: shape->body is not used, position and quaternion are in the body's frame. mesh: of CAL_MESH and
+/// CAL_HEIGHT_FIELD, NULL otherwise; copied.
+cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
+                               cal_error* error);
+/// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
+/// outlive the world. Bodies of the ground become one fixed body. slots: as for a body.
+cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
+                                   const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
+/// The body of the world that a multibody's body is.
+cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body);
+/// Whether two bodies may collide; all may at first, but for the bodies of one multibody, and those that do not move.
+cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b);
+
+// --- Callbacks ----------------------------------------------------------------------------------------------------------
+
+/// What a callback sees: the event's time and the states of its bodies at that time. It may use nothing else (no variable of
+/// its own, no clock, no other body): what it must remember goes into slots, which are saved and restored with the state.
+/// It may be called for things that are undone later.
+typedef struct cal_world_view cal_world_view;
+
+/// Called at a collision of a body, after the impulse; 0 and 1 are the two bodies.
+typedef void cal_collision_callback(cal_world_view* view, const double impulse[3], void* user);
+/// Called at times of its own for the bodies it was registered with, 0 … count − 1.
+typedef void cal_periodic_callback(cal_world_view* view, void* user);
+
+double cal_view_time(const cal_world_view* view);
+/// Position and quaternion of the frame of a body of the view; velocities of its centre of mass, world's axes. Each may be
+/// NULL.
+void cal_view_body(const cal_world_view* view, int which, double position[3], double quaternion[4], double velocity[3],
+                   double angular_velocity[3]);
+double* cal_view_slots(cal_world_view* view, int which); ///< NULL when the body has none
+/// Which body of the world this is.
+cal_body_id cal_view_id(const cal_world_view* view, int which);
+/// Changes the velocity of a moving body.
+void cal_view_set_velocity(cal_world_view* view, int which, const double velocity[3], const double angular_velocity[3]);
+/// A force (world's axes, at the centre of mass) and a torque (body's axes) from now on, in place of the ones before.
+void cal_view_set_force(cal_world_view* view, int which, const double force[3], const double torque[3]);
+/// Of the multibody that a body belongs to: its q, v, and its joint forces from now on. NULL for other bodies.
+const double* cal_view_q(const cal_world_view* view, int which);
+const double* cal_view_v(const cal_world_view* view, int which);
+double* cal_view_tau(cal_world_view* view, int which);
+
+/// Calls back at each collision of a body.
+cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
+                                  cal_error* error);
+/// Calls back at first, first + period, first + 2 period, … for some bodies (at most 16). Control is such a callback that
+/// sets forces.
+cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int count, double first, double period,
+                               cal_periodic_callback* callback, void* user, cal_error* error);
+
+// --- Running ------------------------------------------------------------------------------------------------------------
+
+/// Advances to a time not before the last one. The first call checks the world: CAL_BAD_MODEL names the bodies that overlap
+/// and how deep, or what is massless.
+cal_status cal_world_advance(cal_world* world, double time, cal_error* error);
+double cal_world_time(const cal_world* world);
+
+int cal_world_body_count(const cal_world* world);
+cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
+const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
+cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body);
+/// At cal_world_time, as cal_view_body.
+cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
+                              double velocity[3], double angular_velocity[3]);
+/// The shapes of a body, for drawing; index 0 …; false past the last one. mesh->vertices is the world's.
+bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh);
+/// Slots of a body at cal_world_time; NULL when it has none. Valid until the next advance.
+const double* cal_world_slots(const cal_world* world, cal_body_id body);
+bool cal_world_is_asleep(const cal_world* world, cal_body_id body);
+
+/// A committed collision.
+typedef struct cal_world_event {
+    double time;
+    cal_body_id body[2];
+    double impulse;   ///< its length, N s
+    double normal[3]; ///< from the second body to the first
+    double point[3];
+    bool fusion; ///< the two stay in contact
+} cal_world_event;
+/// Takes the next committed collision, in the order of time; false when there is none (yet).
+bool cal_world_next_event(cal_world* world, cal_world_event* out);
+void cal_world_keep_events(cal_world* world, bool keep); ///< not kept unless asked for
+
+/// What happened so far. A discontinuity is a collision or a change of a contact group; integrations are intervals given to an
+/// integrator, weighted with bodies where it says so.
+typedef struct cal_world_report {
+    double time;
+    int moving; ///< bodies that have states: free ones and links
+    int driven; ///< bodies on a path
+    int bodies; ///< all
+    int64_t discontinuities, collisions, fusions, fissions;
+    int64_t checks;       ///< distances computed between two bodies
+    int64_t predictions;  ///< times of impact from a closed formula
+    int64_t events;       ///< taken from the queue
+    int64_t series;       ///< Taylor series of rotations that were continued
+    int64_t integrations; ///< of a component
+    double integrated;    ///< s, summed over moving bodies
+    double rolled_back;   ///< s, summed over moving bodies
+    int64_t rollbacks;    ///< of a component
+    int64_t undone;       ///< collisions and other joint events that a rollback took back
+    int64_t forced;       ///< rollbacks for finding mistakes
+    int64_t callbacks;
+    int64_t group_steps; ///< of the integrator of groups
+    int64_t groups;      ///< made so far
+    int groups_now, largest_group, largest_contacts, asleep;
+    int64_t states, peak_states; ///< held now, and at most so far
+    double kinetic, potential;   ///< energy of moving bodies
+    double momentum[6];          ///< linear, and angular about the world's origin
+    uint64_t hash;               ///< over the bits of time and all states
+} cal_world_report;
+void cal_world_get_report(cal_world* world, cal_world_report* out);
+
+// --- Scenes -------------------------------------------------------------------------------------------------------------
+
+/// Makes a world of a scene's specification, "name" or "name:key=value,…"; def may be NULL: the scene's own. Of def, loop, step,
+/// the names and the debugging aids are used; restitution and friction where they are not negative.
+cal_status cal_world_generate(const char* specification, const cal_world_def* def, cal_world** out, cal_error* error);
+/// One scene's name, its parameters as text, and how long the paper ran it, s; NULL and 0 past the last one.
+const char* cal_scene_name(int index);
+const char* cal_scene_help(int index);
+double cal_scene_duration(int index);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,344 @@
+// Contact manifolds: where two pieces lie on each other, the corners of what they share.
+//
+//          ╱‾‾‾‾‾‾╱  incident face          The signed distance gives the normal n. Each piece shows the feature that
+//      ┌──╱──────╱┐                         faces the other one: a face, a line or a point. If one is a face that
+//      │ ╳──────╳ │  reference face         n is nearly perpendicular to, it is the reference: the other's feature is
+//      │╱______╱  │                         clipped by the planes through its sides, and what remains is measured against
+//      └──────────┘                         its plane along n.
+//
+// Two lines that are nearly parallel share a stretch. Everything else touches in the nearest points alone. "Nearly" is
+// generous: points too far from the other body are left out by the margin anyway, and a body about to topple needs the
+// points that it is about to stand on.
+#include "collide/convex.h"
+
+enum { MOST_CORNERS = 40, CAP_CORNERS = 8, MOST_CLIPPED = MOST_CORNERS + 40 };
+static const double face_cosine = 0.985; // ten degrees
+static const double line_sine = 0.17;
+
+typedef struct corner {
+    double p[3];
+    uint32_t id;
+} corner;
+
+// What a piece shows towards d: corners in the working frame, counterclockwise about the normal.
+typedef struct feature {
+    int count;
+    corner corners[MOST_CORNERS];
+    double normal[3]; // where count > 2
+    double alignment; // of the normal with d
+    uint32_t face;
+} feature;
+
+static void add_corner(const cal_view* view, const double local[3], int id, feature* out) {
+    cal_view_point(view, local, out->corners[out->count].p);
+    out->corners[out->count++].id = (uint32_t)id;
+}
+
+static void show_polytope(const cal_view* view, const double local[3], feature* out) {
+    const cal_convex* piece = view->piece;
+    const cal_topology* t = piece->topology;
+    double p[3];
+    int best = 0;
+    double most = -2.0;
+    for (int f = 0; f < t->face_count; f++) {
+        const double along = cal_dot3(piece->normals + 3 * (size_t)f, local);
+        if (along > most) most = along, best = f;
+    }
+    const int32_t first = t->face_first[best], length = t->face_first[best + 1] - first;
+    out->face = (uint32_t)best;
+    if (most >= face_cosine) {
+        const int32_t stride = (length + MOST_CORNERS - 1) / MOST_CORNERS;
+        for (int32_t k = 0; k < length; k += stride) {
+            const int32_t vertex = t->face_vertices[first + k];
+            cal_vertex(piece, vertex, p);
+            add_corner(view, p, vertex, out);
+        }
+        cal_view_direction(view, piece->normals + 3 * (size_t)best, out->normal);
+        out->alignment = most;
+        return;
+    }
+    // No face: the edge of the best one that is furthest out, if it is nearly perpendicular to d.
+    double furthest = -INFINITY, from[3], to[3], edge[3];
+    int32_t ends[2] = {0, 0};
+    for (int32_t k = 0; k < length; k++) {
+        const int32_t i = t->face_vertices[first + k], j = t->face_vertices[first + (k + 1) % length];
+        cal_vertex(piece, i, from);
+        cal_vertex(piece, j, to);
+        const double along = cal_dot3(from, local) + cal_dot3(to, local);
+        if (along > furthest) furthest = along, ends[0] = i, ends[1] = j;
+    }
+    cal_vertex(piece, ends[0], from);
+    cal_vertex(piece, ends[1], to);
+    cal_subtract3(to, from, edge);
+    if (fabs(cal_dot3(edge, local)) > line_sine * sqrt(cal_dot3(edge, edge))) return;
+    add_corner(view, from, ends[0], out);
+    add_corner(view, to, ends[1], out);
+}
+
+static void show_cylinder(const cal_view* view, const double local[3], feature* out) {
+    const double r = view->piece->size[0], h = view->piece->size[1],
+                 rho = sqrt(local[0] * local[0] + local[1] * local[1]);
+    if (fabs(local[2]) >= face_cosine) {
+        const double s = 0.70710678118654752, up = local[2] < 0.0 ? -1.0 : 1.0;
+        const double circle[CAP_CORNERS][2] = {{1, 0}, {s, s}, {0, 1}, {-s, s}, {-1, 0}, {-s, -s}, {0, -1}, {s, -s}};
+        for (int k = 0; k < CAP_CORNERS; k++) {
+            const int at = up > 0.0 ? k : CAP_CORNERS - 1 - k;
+            const double p[3] = {r * circle[at][0], r * circle[at][1], up * h};
+            add_corner(view, p, at, out);
+        }
+        const double normal[3] = {0.0, 0.0, up};
+        cal_view_direction(view, normal, out->normal);
+        out->alignment = fabs(local[2]);
+        out->face = local[2] < 0.0;
+    } else if (fabs(local[2]) <= line_sine)
+        for (int end = 0; end < 2; end++) {
+            const double p[3] = {r * local[0] / rho, r * local[1] / rho, end ? h : -h};
+            add_corner(view, p, end, out);
+        }
+}
+
+// count is 0 where the piece touches in one point.
+static void show(const cal_view* view, const double d[3], feature* out) {
+    double local[3];
+    out->count = 0, out->alignment = -2.0, out->face = 0;
+    cal_view_to_local(view, d, local);
+    switch (view->piece->core) {
+    case CAL_CORE_BOX:
+    case CAL_CORE_HULL: show_polytope(view, local, out); break;
+    case CAL_CORE_CYLINDER: show_cylinder(view, local, out); break;
+    case CAL_CORE_SEGMENT:
+        for (int end = 0; end < 2 && fabs(local[2]) <= line_sine; end++) {
+            double p[3];
+            cal_vertex(view->piece, end, p);
+            add_corner(view, p, end, out);
+        }
+        break;
+    default: break;
+    }
+}
+
+// Keeps what is on the inner side of a plane (normal points out) of a closed outline, or of a line where count is 2.
+static int clip(const corner* in, int count, const double normal[3], double offset, uint32_t plane, corner* out) {
+    int kept = 0;
+    const int pieces = count == 2 ? 1 : count;
+    for (int k = 0; k < pieces; k++) {
+        const corner *from = &in[k], *to = &in[(k + 1) % count];
+        const double a = cal_dot3(normal, from->p) - offset, b = cal_dot3(normal, to->p) - offset;
+        if (a <= 0.0) out[kept++] = *from;
+        if ((a < 0.0 && b > 0.0) || (a > 0.0 && b < 0.0)) {
+            const double t = a / (a - b);
+            for (int i = 0; i < 3; i++) out[kept].p[i] = from->p[i] + t * (to->p[i] - from->p[i]);
+            out[kept++].id = (from->id & 0xff) | (plane & 0x7f) << 8 | 0x8000u;
+        }
+        if (count == 2 && b <= 0.0) out[kept++] = *to;
+    }
+    return kept;
+}
+
+// Clips by the sides of the reference face, seen along n so that what remains lies over the face, or by the ends of a
+// reference line along it.
+static int clip_by(const feature* reference, const double n[3], corner* corners, int count) {
+    corner other[MOST_CLIPPED];
+    const int sides = reference->count;
+    for (int k = 0; k < sides && count > 0; k++) {
+        const double *from = reference->corners[k].p, *to = reference->corners[(k + 1) % sides].p;
+        double edge[3], out[3];
+        cal_subtract3(to, from, edge);
+        if (sides == 2)
+            for (int i = 0; i < 3; i++) out[i] = -edge[i];
+        else
+            cal_cross3(edge, n, out);
+        if (count + 2 > MOST_CLIPPED) return count;
+        count = clip(corners, count, out, cal_dot3(out, from), (uint32_t)k, other);
+        memcpy(corners, other, (size_t)count * sizeof *corners);
+    }
+    return count;
+}
+
+typedef struct collector {
+    const cal_geometry *a, *b;
+    const cal_pose *pose_a, *pose_b;
+    double margin;
+    cal_contact* out;
+    int capacity, count;
+    bool blocked_too; // takes contacts against walls inside height fields
+    int blocked_a, blocked_b;
+    double blocked; // the deepest of those that were left out
+} collector;
+
+static bool is_blocked(const collector* c, const cal_convex* p, const cal_convex* q, const double n[3]) {
+    double out[3];
+    if (p->prism) {
+        const double opposite[3] = {-n[0], -n[1], -n[2]};
+        cal_unrotate3(c->pose_a->rotation, opposite, out);
+        if (cal_prism_blocks(p, out)) return true;
+    }
+    if (!q->prism) return false;
+    cal_unrotate3(c->pose_b->rotation, n, out);
+    return cal_prism_blocks(q, out);
+}
+
+// A point with what it measured, in the working frame.
+typedef struct measured {
+    double middle[3], separation;
+    uint32_t id;
+} measured;
+
+// Keeps the deepest point and those that are furthest from all kept ones, in their order.
+static int thin_out(measured* points, int count) {
+    if (count <= CAL_MANIFOLD_POINTS) return count;
+    bool kept[MOST_CLIPPED] = {false};
+    int deepest = 0;
+    for (int i = 1; i < count; i++)
+        if (points[i].separation < points[deepest].separation) deepest = i;
+    kept[deepest] = true;
+    for (int n = 1; n < CAL_MANIFOLD_POINTS; n++) {
+        int best = -1;
+        double most = -1.0;
+        for (int i = 0; i < count; i++) {
+            double least = INFINITY, d[3];
+            for (int k = 0; k < count; k++) {
+                if (!kept[k]) continue;
+                cal_subtract3(points[i].middle, points[k].middle, d);
+                least = fmin(least, cal_dot3(d, d));
+            }
+            if (!kept[i] && least > most) most = least, best = i;
+        }
+        kept[best] = true;
+    }
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (kept[i]) points[left++] = points[i];
+    return left;
+}
+
+// Points shared by the features, measured along n (working frame, from b to a).
+static int share(const cal_view* a, const cal_view* b, const double n[3], measured* out) {
+    const double opposite[3] = {-n[0], -n[1], -n[2]}, ra = a->piece->radius, rb = b->piece->radius;
+    feature fa, fb;
+    show(a, opposite, &fa);
+    show(b, n, &fb);
+    const bool plane_a = a->piece->core == CAL_CORE_HALF_SPACE, plane_b = b->piece->core == CAL_CORE_HALF_SPACE;
+    if (plane_a) fa.alignment = 2.0, memcpy(fa.normal, opposite, sizeof opposite);
+    if (plane_b) fb.alignment = 2.0, memcpy(fb.normal, n, sizeof fb.normal);
+    if ((fa.count == 0 && !plane_a) || (fb.count == 0 && !plane_b)) return 0;
+    const bool lines = fa.count == 2 && fb.count == 2;
+    const bool first = fa.alignment >= fb.alignment - 1e-6; // a is the reference
+    const feature *reference = first ? &fa : &fb, *incident = first ? &fb : &fa;
+    if (reference->alignment < -1.0 && !lines) return 0;
+    if (lines) {
+        double e[3], f[3], c[3];
+        cal_subtract3(fa.corners[1].p, fa.corners[0].p, e);
+        cal_subtract3(fb.corners[1].p, fb.corners[0].p, f);
+        cal_cross3(e, f, c);
+        if (cal_dot3(c, c) > line_sine * line_sine * cal_dot3(e, e) * cal_dot3(f, f)) return 0;
+    }
+    corner corners[MOST_CLIPPED];
+    int count = incident->count;
+    memcpy(corners, incident->corners, (size_t)count * sizeof *corners);
+    if (!plane_a && !plane_b) count = clip_by(reference, first ? opposite : n, corners, count);
+    double r[3], line[3] = {0}, square = 0.0;
+    if (plane_a || plane_b) {
+        static const double zero[3] = {0.0, 0.0, 0.0};
+        cal_view_point(plane_a ? a : b, zero, r);
+    } else
+        memcpy(r, reference->corners[0].p, sizeof r);
+    if (lines) {
+        cal_subtract3(reference->corners[1].p, r, line);
+        square = cal_dot3(line, line);
+    }
+    for (int k = 0; k < count; k++) {
+        const double* p = corners[k].p;
+        double d[3], t;
+        cal_subtract3(p, r, d);
+        if (lines) {
+            const double along = cal_dot3(d, line) / square;
+            for (int i = 0; i < 3; i++) d[i] -= along * line[i];
+            t = (first ? -1.0 : 1.0) * cal_dot3(n, d);
+        } else
+            t = fabs(cal_dot3(reference->normal, n)) > 0.0
+                    ? cal_dot3(reference->normal, d) / fabs(cal_dot3(reference->normal, n))
+                    : 0.0;
+        out[k].separation = t - ra - rb;
+        // Half way between the surfaces: from p, on the incident core, across its rounding towards the other body.
+        const double shift = first ? 0.5 * (rb + t - ra) : -0.5 * (ra + t - rb);
+        for (int i = 0; i < 3; i++) out[k].middle[i] = p[i] + shift * n[i];
+        out[k].id = corners[k].id << 8 | (reference->face & 0x7f) << 1 | (uint32_t)first;
+    }
+    return count;
+}
+
+static void emit(collector* c, const measured* point, const cal_pose* frame, const double n[3], int i, int k) {
+    if (c->count < c->capacity) {
+        cal_contact* out = &c->out[c->count];
+        *out = (cal_contact){.separation = point->separation, .piece_a = i, .piece_b = k, .feature = point->id};
+        memcpy(out->normal, n, sizeof out->normal);
+        cal_rotate3(frame->rotation, point->middle, out->point);
+        for (int m = 0; m < 3; m++) out->point[m] += frame->position[m];
+    }
+    c->count++;
+}
+
+static void collect(void* user, int i, int k, double* limit) {
+    (void)limit;
+    collector* c = user;
+    const cal_convex *p = &c->a->pieces[i], *q = &c->b->pieces[k];
+    if (p->core == CAL_CORE_HALF_SPACE && q->core == CAL_CORE_HALF_SPACE) return;
+    cal_separation nearest;
+    cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
+    if (!(nearest.distance <= c->margin)) return;
+    if (!c->blocked_too && is_blocked(c, p, q, nearest.normal)) {
+        if (nearest.distance < c->blocked || (nearest.distance == c->blocked && i < c->blocked_a))
+            c->blocked = nearest.distance, c->blocked_a = i, c->blocked_b = k;
+        return;
+    }
+    const cal_view view_a = {.piece = p, .at_home = true};
+    cal_view view_b;
+    cal_view_make(p, c->pose_a, q, c->pose_b, &view_b);
+    cal_pose frame;
+    cal_working_frame(p, c->pose_a, &frame);
+    double n[3];
+    cal_unrotate3(frame.rotation, nearest.normal, n);
+    measured points[MOST_CLIPPED];
+    int count = share(&view_a, &view_b, n, points), kept = 0;
+    double least = INFINITY;
+    for (int m = 0; m < count; m++) {
+        if (!(points[m].separation <= c->margin)) continue;
+        least = fmin(least, points[m].separation);
+        points[kept++] = points[m];
+    }
+    count = thin_out(points, kept);
+    const double size = fmin(p->reach, q->reach);
+    if (least > nearest.distance + 1e-6 * size) {
+        measured point = {.separation = nearest.distance, .id = 0};
+        double middle[3];
+        for (int m = 0; m < 3; m++) middle[m] = 0.5 * (nearest.point_a[m] + nearest.point_b[m]) - frame.position[m];
+        cal_unrotate3(frame.rotation, middle, point.middle);
+        emit(c, &point, &frame, nearest.normal, i, k);
+    }
+    for (int m = 0; m < count; m++) emit(c, &points[m], &frame, nearest.normal, i, k);
+}
+
+int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
+                 double margin, cal_contact* out, int capacity) {
+    collector c = {a, b, pose_a, pose_b, margin, out, capacity, 0, false, -1, -1, INFINITY};
+    double limit = margin;
+    cal_visit_pairs(a, pose_a, b, pose_b, &limit, collect, &c);
+    if (c.count == 0 && c.blocked_a >= 0) {
+        c.blocked_too = true;
+        collect(&c, c.blocked_a, c.blocked_b, &limit);
+    }
+    const int written = c.count < capacity ? c.count : capacity;
+    for (int i = 1; i < written; i++) { // by pieces; stable
+        const cal_contact item = out[i];
+        int k = i;
+        for (; k > 0; k--) {
+            const cal_contact* other = &out[k - 1];
+            if (other->piece_a < item.piece_a || (other->piece_a == item.piece_a && other->piece_b <= item.piece_b))
+                break;
+            out[k] = *other;
+        }
+        out[k] = item;
+    }
+    return c.count;
+}

@@ -1,0 +1,37 @@
+// Multibodies: one queue for all links.
+#pragma once
+#include "world/world.h"
+
+cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out);
+cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until, cal_limits* out);
+// A new motion from a time on, with the numbers that hold there.
+cal_status cal_multibody_begin(cal_world* world, int component, double time, cal_error* error);
+cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error);
+// After a state's numbers were changed: what continues from it is computed anew.
+void cal_multibody_refresh(cal_world* world, int component);
+// As cal_response and cal_apply, for a link; also where a group is in charge.
+cal_status cal_multibody_response(cal_world* world, int body, double time, const double point[3], double K[9],
+                                  cal_error* error);
+cal_status cal_multibody_apply(cal_world* world, int body, double time, const double point[3], const double impulse[3],
+                               cal_error* error);
+// Where the numbers of a multibody are in a state of its own; slots follow tau.
+double* cal_multibody_q(const cal_world* world, int body, double* data);
+double* cal_multibody_v(const cal_world* world, int body, double* data);
+double* cal_multibody_tau(const cal_world* world, int body, double* data);
+double* cal_multibody_slots(const cal_world* world, int body, double* data);
+int cal_multibody_degrees(const cal_world* world, int body);
+int cal_multibody_extras(const cal_world* world, int component);          // numbers of tau and slots
+int cal_multibody_body(const cal_world* world, int component, int index); // the world's body
+// A unit for a contact group, and what the user set in the state it starts from.
+cal_unit cal_multibody_unit(const cal_world* world, int component);
+void cal_multibody_set_extras(cal_unit* unit, const double* extras);
+// How far ahead it is worth computing: not beyond the next callback, which changes its motion.
+double cal_multibody_room(const cal_world* world, int component, double time);
+// A link between two states of a group; to_q and to_v are NULL after the last one.
+cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
+                                 const double* to_v, double length, double t, cal_motion* out);
+// Writes a state of its own.
+void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
+                           double* data);
+cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
+void cal_multibodies_destroy(cal_world* world);

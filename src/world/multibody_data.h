@@ -1,0 +1,43 @@
+// What the two files about multibodies share.
+#pragma once
+#include "world/multibody.h"
+
+// What all multibodies of one model share: plans, states and room for numbers. One caller at a time.
+typedef struct cal_engine {
+    const cal_model* model;
+    int references;
+    cal_machine* machine;
+    cal_plan *aba, *crba, *kinematics;
+    cal_state *aba_state, *crba_state, *kinematics_state;
+    int q_count, v_count, body_count;
+    double* poses;    // 7 a body, of the last kinematics
+    double* jacobian; // 6 × v
+    double* mass;     // v × v
+    double* work;     // for integration
+} cal_engine;
+
+struct cal_multibody {
+    cal_world* world;
+    cal_engine* engine;
+    double position[3], quaternion[4]; // of the model's world in the world
+    int slots;
+    int component;
+    int first_body;
+    int* bodies; // the world's body for each of the model's bodies
+    // The last kinematics that was computed, in the engine of this multibody.
+    cal_motion* links;
+    double* links_jacobian; // 6 × v a body
+    double known_time;
+    bool known;
+    const double* extras; // of a unit that is being integrated: joint forces
+};
+
+// q and v at a time into numbers of the caller.
+cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number);
+// Poses, velocities and Jacobians of all links for given q and v.
+cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
+                               double* jacobians);
+cal_status cal_engine_acceleration(cal_engine* e, double time, const double* q, const double* v, const double* tau,
+                                   double* out);
+void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate);
+void cal_multibody_normalize(const cal_model* model, double* q);

@@ -1,0 +1,84 @@
+// `calder sim SCENE` and `calder bench world` as a user or a script meets them.
+#define _POSIX_C_SOURCE 200809L
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void reports_what_happened(void** unused) {
+    (void)unused;
+    cal_test_expect_json("sim atoms:n=30 --time 0.5 --json",
+                         "scene loop bodies moving time wall_s discontinuities checks integrations average_step_s "
+                         "average_gap_s integrated_s_per_body rolled_back_s_per_body rollbacks groups largest_group "
+                         "largest_contacts peak_states energy momentum state_hash");
+    cal_test_expect_json("sim stack:n=2 --time 0.2 --loop retroactive --step 0.005 --json", "loop step asleep fusions");
+    cal_test_expect_json("sim stack:n=2 --time 0.2 --loop conservative --group penalty --json", "group groups");
+    cal_test_outcome o = cal_test_run_well("sim atoms:n=30 --time 0.5");
+    assert_non_null(strstr(o.out, "discontinuities"));
+    cal_test_release(&o);
+}
+
+// Times grow, every row has its five columns, and the scene's bodies are named.
+static void writes_events_in_order(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well("sim atoms:n=30 --time 1 --events events.csv --out frames.csv --json");
+    const double collisions = cal_test_number_after(o.out, "collisions");
+    char *events = cal_test_read_file("events.csv"), *frames = cal_test_read_file("frames.csv");
+    assert_int_equal(cal_test_count_lines(events), (int)collisions + 1);
+    assert_int_equal(cal_test_count_lines(frames), 1 + 31);
+    double last = 0;
+    for (char* line = strchr(events, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+        char* rest;
+        double time = strtod(line, &rest);
+        assert_true(time >= last && *rest == ',');
+        last = time;
+    }
+    assert_non_null(strstr(events, ",ball "));
+    free(events);
+    free(frames);
+    cal_test_release(&o);
+}
+
+static void same_hash_under_forced_rollbacks(void** unused) {
+    (void)unused;
+    char hashes[2][32];
+    for (int i = 0; i < 2; i++) {
+        cal_test_outcome o =
+            cal_test_run_well(i == 0 ? "sim atoms:n=30 --time 1 --json"
+                                     : "sim atoms:n=30 --time 1 --force-rollbacks 0.3 --seed 5 --json");
+        const char* hash = strstr(o.out, "\"state_hash\": \"");
+        assert_non_null(hash);
+        snprintf(hashes[i], sizeof hashes[i], "%.16s", hash + strlen("\"state_hash\": \""));
+        cal_test_release(&o);
+    }
+    assert_string_equal(hashes[0], hashes[1]);
+}
+
+static void names_every_mistake(void** unused) {
+    (void)unused;
+    cal_test_expect_mistake("sim atoms:n=0", "n=0");
+    cal_test_expect_mistake("sim atoms:fill=0.19,n=1000000,kind=up", "kind");
+    cal_test_expect_mistake("sim atoms --loop sideways", "timewarp");
+    cal_test_expect_mistake("sim stack --group glue", "implicit");
+    cal_test_expect_mistake("sim atoms --solver gear", "--solver");
+    cal_test_expect_mistake("sim atoms:n=5 --time 1 --events a.csv --out a.csv", "a.csv");
+    cal_test_expect_mistake("sim atoms:n=5 --time 1 --events nowhere/a.csv", "nowhere/a.csv");
+    cal_test_expect_mistake("bench world atoms", "world");
+}
+
+static void benchmark_runs(void** unused) {
+    (void)unused;
+    cal_test_expect_json("bench world --no-figure --no-growth --share 0.0005 --json", "processor table1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_what_happened),
+        cmocka_unit_test(writes_events_in_order),
+        cmocka_unit_test(same_hash_under_forced_rollbacks),
+        cmocka_unit_test(names_every_mistake),
+        cmocka_unit_test(benchmark_runs),
+    };
+    return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);
+}

@@ -1,0 +1,395 @@
+// Contact in worlds: what comes to rest, what slides, what falls, what is asleep; callbacks and bad input.
+#include "calder/calder_world.h"
+#include "support.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cal_world* make(const char* specification, const cal_world_def* def) {
+    cal_world* world = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_world_generate(specification, def, &world, &error) != CAL_OK) fail_msg("%s: %s", specification, error.text);
+    cal_world_keep_events(world, true);
+    return world;
+}
+
+static void advance(cal_world* world, double time) {
+    cal_error error = {CAL_OK, ""};
+    if (cal_world_advance(world, time, &error) != CAL_OK) fail_msg("advance to %g: %s", time, error.text);
+}
+
+static cal_world_report report_of(cal_world* world) {
+    cal_world_report report;
+    cal_world_get_report(world, &report);
+    return report;
+}
+
+static cal_world* empty(const cal_world_def* def) {
+    cal_world* world = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_world_create(def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_world_keep_events(world, true);
+    return world;
+}
+
+static cal_body_id add(cal_world* world, const cal_world_body_def* def, cal_shape_kind kind, double x, double y,
+                       double z) {
+    cal_body_id body;
+    cal_error error = {CAL_OK, ""};
+    cal_shape_def shape = cal_default_shape_def();
+    shape.kind = kind;
+    shape.size[0] = x, shape.size[1] = y, shape.size[2] = z;
+    shape.friction = 0.5;
+    shape.restitution = 0.5;
+    assert_int_equal(cal_world_add_body(world, def, &body, &error), CAL_OK);
+    if (cal_world_add_shape(world, body, &shape, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
+    return body;
+}
+
+static cal_body_id add_floor(cal_world* world) {
+    cal_world_body_def def = cal_default_world_body_def();
+    def.motion = CAL_FIXED;
+    def.name = "floor";
+    return add(world, &def, CAL_PLANE, 0, 0, 0);
+}
+
+static cal_body_id add_ball(cal_world* world, double x, double z, double speed, int slots) {
+    cal_world_body_def def = cal_default_world_body_def();
+    def.position[0] = x, def.position[2] = z;
+    def.velocity[0] = speed;
+    def.slots = slots;
+    return add(world, &def, CAL_SPHERE, 0.1, 0, 0);
+}
+
+// A bouncing ball: tₙ₊₁ − tₙ = 2 eⁿ⁺¹ √(2h/g), infinitely many bounces in a finite time; then it rests and sleeps.
+static void test_zeno_ends_in_fusion(void** state) {
+    (void)state;
+    cal_world* world = empty(NULL);
+    add_floor(world);
+    const cal_body_id ball = add_ball(world, 0, 1.1, 0, 0);
+    advance(world, 5.0);
+    double fall = sqrt(2.0 / 9.81), expected = fall, flight = fall;
+    cal_world_event event;
+    bool fused = false;
+    int bounces = 0;
+    for (; cal_world_next_event(world, &event); bounces++) {
+        cal_test_expect_below(fabs(event.time - expected), 1e-11, "time of a bounce", "ball");
+        flight *= 0.5;
+        expected += 2.0 * flight;
+        fused |= event.fusion;
+    }
+    assert_true(fused && bounces >= 5 && bounces < 12);
+    double x[3];
+    cal_world_get_body(world, ball, x, NULL, NULL, NULL);
+    cal_test_expect_below(fabs(x[2] - 0.1), 1e-5, "height", "ball at rest");
+    assert_true(cal_world_is_asleep(world, ball));
+    cal_world_destroy(world);
+}
+
+// Sliding down a slope of angle α with friction μ: at rest for tan α < μ, else a = g (sin α − μ cos α).
+static void test_slope(void** state) {
+    (void)state;
+    cal_world* world = make("stack:kind=slope,angle=25,friction=0.5", NULL);
+    double start[3], end[3];
+    cal_world_get_body(world, cal_world_body(world, 1), start, NULL, NULL, NULL);
+    advance(world, 3.0);
+    cal_world_get_body(world, cal_world_body(world, 1), end, NULL, NULL, NULL);
+    cal_test_expect_below(cal_test_largest_difference(start, end, 3), 1e-4, "creep", "slope below the friction angle");
+    assert_true(cal_world_is_asleep(world, cal_world_body(world, 1)));
+    cal_world_destroy(world);
+    world = make("stack:kind=slope,angle=35,friction=0.5", NULL);
+    cal_world_get_body(world, cal_world_body(world, 1), start, NULL, NULL, NULL);
+    advance(world, 1.0);
+    cal_world_get_body(world, cal_world_body(world, 1), end, NULL, NULL, NULL);
+    double square = 0.0;
+    for (int i = 0; i < 3; i++) square += (end[i] - start[i]) * (end[i] - start[i]);
+    const double angle = 35.0 * acos(-1.0) / 180.0, a = 9.81 * (sin(angle) - 0.5 * cos(angle));
+    cal_test_expect_below(fabs(sqrt(square) - 0.5 * a), 2e-3, "distance", "slope above the friction angle");
+    cal_world_destroy(world);
+}
+
+static void test_tower_stands_and_sleeps(void** state) {
+    (void)state;
+    cal_world* world = make("stack:kind=pyramid,n=3", NULL);
+    double before[6][3];
+    for (int i = 0; i < 6; i++) cal_world_get_body(world, cal_world_body(world, i + 1), before[i], NULL, NULL, NULL);
+    advance(world, 5.0);
+    for (int i = 0; i < 6; i++) {
+        double after[3];
+        cal_world_get_body(world, cal_world_body(world, i + 1), after, NULL, NULL, NULL);
+        cal_test_expect_below(cal_test_largest_difference(before[i], after, 3), 1e-3, "drift", "pyramid");
+    }
+    assert_int_equal(report_of(world).asleep, 6);
+    cal_world_destroy(world);
+}
+
+static void test_same_bits_with_contact(void** state) {
+    (void)state;
+    uint64_t hash = 0;
+    for (int run = 0; run < 4; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.forced_rollbacks = run == 0 ? 0.0 : 0.1;
+        def.seed = (uint64_t)run;
+        cal_world* world = empty(&def);
+        add_floor(world);
+        for (int i = 0; i < 3; i++) {
+            cal_world_body_def box = cal_default_world_body_def();
+            box.position[2] = 0.12 + 0.21 * i;
+            box.position[0] = 0.01 * i;
+            add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
+        }
+        add_ball(world, -1.0, 0.3, 2.0, 0);
+        advance(world, 1.5);
+        const cal_world_report report = report_of(world);
+        if (run == 0) hash = report.hash;
+        assert_int_equal(report.hash, hash);
+        assert_true(report.fusions > 2);
+        cal_world_destroy(world);
+    }
+}
+
+static void test_same_bits_in_scenes(void** state) {
+    (void)state;
+    const struct {
+        const char* scene;
+        double time;
+    } runs[] = {{"avalanche:n=10", 1.2}, {"cars:cars=1,rows=2", 0.3}, {"stack:kind=wall,n=3", 0.7}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        uint64_t hash = 0;
+        for (int run = 0; run < 3; run++) {
+            cal_world_def def = cal_default_world_def();
+            def.forced_rollbacks = run == 0 ? 0.0 : 0.1;
+            def.seed = (uint64_t)run;
+            cal_world* world = make(runs[i].scene, &def);
+            advance(world, runs[i].time);
+            const cal_world_report report = report_of(world);
+            if (run == 0) hash = report.hash;
+            assert_int_equal(report.hash, hash);
+            assert_true(run == 0 || report.forced > 0);
+            cal_world_destroy(world);
+        }
+    }
+}
+
+// Which domino falls when must not depend on how they are numbered.
+static void test_dominoes_fall_in_order(void** state) {
+    (void)state;
+    double first_hits[2][5];
+    for (int order = 0; order < 2; order++) {
+        cal_world* world =
+            make(order == 0 ? "stack:kind=dominoes,n=6" : "stack:kind=dominoes,n=6,order=backward", NULL);
+        for (int i = 0; i < 5; i++) first_hits[order][i] = INFINITY;
+        advance(world, 2.0);
+        cal_world_event event;
+        char a[32], b[32];
+        while (cal_world_next_event(world, &event)) {
+            cal_world_body_name(world, event.body[0], a, sizeof a);
+            cal_world_body_name(world, event.body[1], b, sizeof b);
+            if (strncmp(a, "box", 3) != 0 || strncmp(b, "box", 3) != 0) continue;
+            const int low = atoi(a + 4) < atoi(b + 4) ? atoi(a + 4) : atoi(b + 4);
+            first_hits[order][low] = fmin(first_hits[order][low], event.time);
+        }
+        for (int i = 1; i < 5; i++) assert_true(first_hits[order][i] > first_hits[order][i - 1]);
+        assert_true(isfinite(first_hits[order][4]));
+        cal_world_destroy(world);
+    }
+    for (int i = 0; i < 5; i++)
+        cal_test_expect_below(fabs(first_hits[0][i] - first_hits[1][i]), 1e-3, "time of a hit", "dominoes");
+}
+
+// --- Callbacks ------------------------------------------------------------------------------------------------------------------
+
+static void count_collision(cal_world_view* view, const double impulse[3], void* user) {
+    (void)impulse;
+    (void)user;
+    cal_view_slots(view, 0)[0] += 1.0;
+}
+
+static void push_up(cal_world_view* view, void* user) {
+    (void)user;
+    double x[3], v[3];
+    cal_view_body(view, 0, x, NULL, v, NULL);
+    // Holds the ball at a height of 2 m: m (g + k (2 − z) − d v).
+    const double mass = 4.0 / 3.0 * acos(-1.0) * 0.001 * 1000.0;
+    const double force[3] = {0, 0, mass * (9.81 + 25.0 * (2.0 - x[2]) - 10.0 * v[2])}, torque[3] = {0};
+    cal_view_set_force(view, 0, force, torque);
+}
+
+static void test_callbacks_and_slots(void** state) {
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.forced_rollbacks = 0.2 * run;
+        def.check_rules = true;
+        cal_world* world = empty(&def);
+        add_floor(world);
+        const cal_body_id ball = add_ball(world, 0, 1.1, 0, 2), held = add_ball(world, 3, 1.5, 0, 0);
+        assert_int_equal(cal_world_on_collision(world, ball, count_collision, NULL, NULL), CAL_OK);
+        assert_int_equal(cal_world_on_period(world, &held, 1, 0.0, 0.01, push_up, NULL, NULL), CAL_OK);
+        advance(world, 3.0);
+        cal_world_event event;
+        int collisions = 0;
+        while (cal_world_next_event(world, &event)) collisions += event.body[1].index == ball.index;
+        assert_true(collisions > 4);
+        // A rollback takes back what a callback counted.
+        assert_int_equal((int)cal_world_slots(world, ball)[0], collisions);
+        double x[3];
+        cal_world_get_body(world, held, x, NULL, NULL, NULL);
+        cal_test_expect_below(fabs(x[2] - 2.0), 1e-2, "height", "held ball");
+        cal_world_destroy(world);
+    }
+}
+
+static void break_the_rules(cal_world_view* view, const double impulse[3], void* user) {
+    (void)impulse;
+    cal_view_slots(view, 0)[0] = (double)++*(int*)user;
+}
+
+static void test_broken_rules_are_found(void** state) {
+    (void)state;
+    cal_world_def def = cal_default_world_def();
+    def.check_rules = true;
+    cal_world* world = empty(&def);
+    add_floor(world);
+    int calls = 0;
+    cal_error error = {CAL_OK, ""};
+    assert_int_equal(cal_world_on_collision(world, add_ball(world, 0, 1, 0, 1), break_the_rules, &calls, NULL), CAL_OK);
+    assert_int_equal(cal_world_advance(world, 1.0, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "slots"));
+    assert_int_equal(cal_world_advance(world, 2.0, &error), CAL_BAD_ARGUMENT);
+    cal_world_destroy(world);
+}
+
+// --- Multibodies ----------------------------------------------------------------------------------------------------------------
+
+// A ball hits a rod that hangs from a hinge: momentum about the hinge is what the ball brings, and energy is kept.
+static void test_ball_hits_pendulum(void** state) {
+    (void)state;
+    cal_builder* builder;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    const double none[3] = {0};
+    cal_builder_set_gravity(builder, none);
+    cal_body_def rod = cal_default_body_def();
+    rod.mass = 2.0;
+    rod.center[2] = -0.5;
+    rod.inertia[0] = rod.inertia[1] = 2.0 / 12.0, rod.inertia[2] = 1e-3;
+    const int body = cal_builder_add_body(builder, &rod);
+    cal_joint_def hinge = cal_default_joint_def();
+    hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
+    cal_builder_add_joint(builder, body, &hinge);
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = body;
+    shape.kind = CAL_BOX;
+    shape.size[0] = 0.05, shape.size[1] = 0.05, shape.size[2] = 0.5;
+    shape.position[2] = -0.5;
+    cal_builder_add_shape(builder, &shape);
+    cal_model* model;
+    cal_error error = {CAL_OK, ""};
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_world_def def = cal_default_world_def();
+    memset(def.gravity, 0, sizeof def.gravity);
+    def.restitution = 1.0;
+    def.friction = 0.0;
+    cal_world* world = empty(&def);
+    cal_multibody_id arm;
+    if (cal_world_add_multibody(world, model, NULL, NULL, 0, &arm, &error) != CAL_OK) fail_msg("%s", error.text);
+    const cal_body_id ball = add_ball(world, -1.0, -0.8, 1.0, 0), link = cal_world_link(world, arm, 0);
+    advance(world, 0.0);
+    const double start = report_of(world).kinetic;
+    advance(world, 1.5);
+    const cal_world_report end = report_of(world);
+    assert_true(end.collisions == 1);
+    cal_test_expect_below(fabs(end.kinetic / start - 1.0), 1e-7, "energy", "ball and pendulum");
+    // m v r = m v' r + J ω and v' − ω r = −v, with J about the hinge.
+    const double mass = 4.0 / 3.0 * acos(-1.0), J = 2.0 / 12.0 + 2.0 * 0.25, r = 0.8;
+    const double omega = 2.0 * mass * r / (J + mass * r * r);
+    double v[3], w[3];
+    cal_world_get_body(world, ball, NULL, NULL, v, NULL);
+    cal_world_get_body(world, link, NULL, NULL, NULL, w);
+    cal_test_expect_below(fabs(v[0] - (omega * r - 1.0)), 1e-7, "velocity", "ball");
+    cal_test_expect_below(fabs(fabs(w[1]) - omega), 1e-6, "angular velocity", "pendulum");
+    cal_world_destroy(world);
+    cal_model_destroy(model);
+}
+
+// --- Bad input ------------------------------------------------------------------------------------------------------------------
+
+static void test_overlaps_are_named_or_parted(void** state) {
+    (void)state;
+    for (int separate = 0; separate < 2; separate++) {
+        cal_world_def def = cal_default_world_def();
+        def.separate = separate == 1;
+        cal_world* world = empty(&def);
+        add_floor(world);
+        add_ball(world, 0.0, 1.0, 0, 0);
+        add_ball(world, 0.15, 1.0, 0, 0);
+        cal_error error = {CAL_OK, ""};
+        const cal_status status = cal_world_advance(world, 0.1, &error);
+        assert_int_equal(status, separate ? CAL_OK : CAL_BAD_MODEL);
+        if (!separate) {
+            assert_non_null(strstr(error.text, "body 1 and body 2"));
+            assert_non_null(strstr(error.text, "0.05 m"));
+        }
+        cal_world_destroy(world);
+    }
+}
+
+static void test_bad_input(void** state) {
+    (void)state;
+    cal_error error = {CAL_OK, ""};
+    cal_world* world = NULL;
+    cal_world_def def = cal_default_world_def();
+    def.restitution = 2.0;
+    assert_int_equal(cal_world_create(&def, &world, &error), CAL_BAD_ARGUMENT);
+    def = cal_default_world_def();
+    def.group = "glue";
+    assert_int_equal(cal_world_create(&def, &world, &error), CAL_BAD_ARGUMENT);
+    def.cookie = 0;
+    assert_int_equal(cal_world_create(&def, &world, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_world_generate("sand", NULL, &world, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_world_generate("atoms:n=0", NULL, &world, &error), CAL_BAD_ARGUMENT);
+
+    world = empty(NULL);
+    cal_world_body_def body = cal_default_world_body_def();
+    cal_body_id id, foreign = {7, 1}, stale = {0, 99};
+    body.density = 0.0;
+    body.name = "ghost";
+    assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_OK);
+    assert_int_equal(cal_world_advance(world, 1.0, &error), CAL_BAD_MODEL);
+    assert_non_null(strstr(error.text, "ghost"));
+    assert_int_equal(cal_world_get_body(world, foreign, NULL, NULL, NULL, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_world_get_body(world, stale, NULL, NULL, NULL, NULL), CAL_BAD_ARGUMENT);
+    cal_world_destroy(world);
+
+    world = empty(NULL);
+    body = cal_default_world_body_def();
+    body.velocity[1] = NAN;
+    assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);
+    body = cal_default_world_body_def();
+    body.motion = CAL_DRIVEN;
+    assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);
+    add_ball(world, 0, 0, 0, 0);
+    advance(world, 1.0);
+    assert_int_equal(cal_world_advance(world, 0.5, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_world_advance(world, NAN, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);
+    cal_world_destroy(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_zeno_ends_in_fusion),
+        cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_tower_stands_and_sleeps),
+        cmocka_unit_test(test_same_bits_with_contact),
+        cmocka_unit_test(test_same_bits_in_scenes),
+        cmocka_unit_test(test_dominoes_fall_in_order),
+        cmocka_unit_test(test_callbacks_and_slots),
+        cmocka_unit_test(test_broken_rules_are_found),
+        cmocka_unit_test(test_ball_hits_pendulum),
+        cmocka_unit_test(test_overlaps_are_named_or_parted),
+        cmocka_unit_test(test_bad_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
