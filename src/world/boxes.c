@@ -96,7 +96,7 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
     if (status != CAL_OK) {
         char name[64];
         return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
-                        cal_part_name(world, body, name, sizeof name), from, cal_status_text(status));
+                        cal_world_part_name(world, body, name, sizeof name), from, cal_status_text(status));
     }
     for (int i = 0; i < changes.ceased_count; i++) {
         const int pair = cal_pair_find(world, body, changes.ceased[i]);

@@ -167,7 +167,7 @@ static cal_status call_twice(cal_world_view* view, call_function* call, const vo
     return cal_fail(error, CAL_BAD_ARGUMENT,
                     "the %s callback of %s at %g s gave two results for the same states: it may use nothing but its "
                     "view; what it must remember belongs into slots",
-                    kind, cal_part_name(world, view->bodies[0], name, sizeof name), view->time);
+                    kind, cal_world_part_name(world, view->bodies[0], name, sizeof name), view->time);
 }
 
 static cal_status call(cal_world_view* view, call_function* function, const void* what, const char* kind,

@@ -82,7 +82,7 @@ static cal_status prepare_impulse(cal_world* world, int body, const double* q, c
     char name[64];
     if (status != CAL_OK)
         return cal_fail(error, status, "the multibody of %s has no mass matrix: %s",
-                        cal_part_name(world, body, name, sizeof name), cal_status_text(status));
+                        cal_world_part_name(world, body, name, sizeof name), cal_status_text(status));
     return CAL_OK;
 }
 

@@ -98,12 +98,12 @@ static cal_status weigh(cal_world* world, int body, cal_error* error) {
     if (part->multibody >= 0 && !(mass.mass > 0.0)) return CAL_OK; // its joints carry what it lacks
     if (!(mass.mass > 0.0))
         return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
-                        cal_part_name(world, body, name, sizeof name));
+                        cal_world_part_name(world, body, name, sizeof name));
     principal_axes(mass.inertia, part->inertia, part->turn);
     for (int i = 0; i < 3; i++)
         if (!(part->inertia[i] > 0.0) && part->multibody < 0)
             return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
-                            cal_part_name(world, body, name, sizeof name));
+                            cal_world_part_name(world, body, name, sizeof name));
     part->mass = mass.mass;
     memcpy(part->offset, mass.center, sizeof part->offset);
     const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
@@ -253,7 +253,8 @@ static void name_overlap(const cal_world* world, const cal_pair* pair, double de
     char a[32], b[32];
     const size_t used = strlen(found->text);
     snprintf(found->text + used, sizeof found->text - used, "%s%.20s and %.20s by %.3g m", used > 0 ? ", " : "",
-             cal_part_name(world, pair->body[0], a, sizeof a), cal_part_name(world, pair->body[1], b, sizeof b), depth);
+             cal_world_part_name(world, pair->body[0], a, sizeof a),
+             cal_world_part_name(world, pair->body[1], b, sizeof b), depth);
 }
 
 // Moves two bodies apart, the lighter one further.

@@ -133,7 +133,7 @@ static cal_status check_id(const cal_world* world, cal_body_id id, cal_error* er
     return valid(world, id) ? CAL_OK : cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body in this world");
 }
 
-const char* cal_part_name(const cal_world* world, int body, char* text, size_t capacity) {
+const char* cal_world_part_name(const cal_world* world, int body, char* text, size_t capacity) {
     if (world->parts[body].name != NULL)
         snprintf(text, capacity, "%s", world->parts[body].name);
     else
@@ -335,7 +335,7 @@ cal_body_id cal_world_body(const cal_world* world, int index) {
 }
 
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
-    if (valid(world, body)) return cal_part_name(world, body.index, text, capacity);
+    if (valid(world, body)) return cal_world_part_name(world, body.index, text, capacity);
     snprintf(text, capacity, "nobody");
     return text;
 }

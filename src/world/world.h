@@ -419,4 +419,4 @@ static inline uint64_t cal_pair_key(int a, int b) {
 }
 // The body's own frame, as the user knows it; each may be NULL.
 void cal_motion_to_frame(const cal_part* part, const cal_motion* at, double position[3], double quaternion[4]);
-const char* cal_part_name(const cal_world* world, int body, char* text, size_t capacity);
+const char* cal_world_part_name(const cal_world* world, int body, char* text, size_t capacity);
