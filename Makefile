@@ -33,7 +33,7 @@ screenshot: # the viewer's picture in the documentation
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) format-check tidy sanitize same-bits mpich
+	@$(MAKE) format-check tidy sanitize same-bits
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
@@ -56,7 +56,7 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 same-bits: # one state hash from gcc and clang, -O2 and -O3, every width of lanes
 	scripts/same-bits
 
-mpich: # the tests of ranks with the other MPI, where it is installed
+mpich: ## the tests of ranks with the other MPI, where it is installed
 	@if command -v mpicc.mpich > /dev/null; then \
 	    cmake --preset mpich && cmake --build --preset mpich -j $(JOBS) --target ranks && ctest --test-dir build/mpich -R "ranks_[12]$$"; \
 	else echo "MPICH is not installed (Debian: mpich libmpich-dev): its ranks are not tested"; fi
