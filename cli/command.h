@@ -22,6 +22,7 @@ int cal_bench_solvers(int argc, char** argv);
 int cal_bench_scale(int argc, char** argv);
 int cal_bench_tree_machine(int argc, char** argv);
 int cal_bench_assembly(int argc, char** argv);
+int cal_bench_rps(int argc, char** argv);
 int cal_bench_world(int argc, char** argv);
 
 // Writes one line "calder: …" to standard error and returns the exit status, so that a command can `return` it.

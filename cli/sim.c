@@ -82,6 +82,12 @@ static int check(const cal_sim_options* options) {
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", options->schedule);
     if (options->forces && options->out.count == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--forces adds columns to the CSV file of --out; name one");
+    if (options->rps > 0 && (options->batch > 0 || options->out.count > 0 || options->plot || options->checkpoint ||
+                             options->resume || options->at || options->project || options->check))
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "--rps goes with neither --batch, --out, --plot, --checkpoint, --resume, --at, --project nor "
+            "--check");
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (strcmp(options->algorithm, "assembly") == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm assembly is for one run; a --batch uses aba");
@@ -126,7 +132,15 @@ int cal_command_sim(int argc, char** argv) {
                                .step = 0,
                                .fps = 60,
                                .spread = 1e-3,
-                               .every = 1};
+                               .every = 1,
+                               .seed = 1,
+                               .interval = 20,
+                               .hypotheses = 1,
+                               .method = "euler",
+                               .position_radius = 2e-4,
+                               .velocity_radius = 2e-2,
+                               .alpha = 1,
+                               .beta = 1};
     cal_model_options models = {0};
     const cal_option table[] = {
         {"time", CAL_OPTION_NUMBER, &options.time, "S", "seconds to simulate", 0, 1e9, NULL},
@@ -171,6 +185,28 @@ int cal_command_sim(int argc, char** argv) {
         {"at", CAL_OPTION_TEXT, &options.at, "EVENTS",
          "T:connect:NAME, T:catch:NAME (an inelastic impact), T:disconnect:NAME, separated by commas", 0, 0, NULL},
         {"forces", CAL_OPTION_FLAG, &options.forces, NULL, "add what every joint carries to the CSV file", 0, 0, NULL},
+        {"rps", CAL_OPTION_COUNT, &options.rps, "N",
+         "randomized parallel simulation with so many instances, one a processor; 0: none", 0, 1e5, NULL},
+        {"method", CAL_OPTION_TEXT, &options.method, "NAMES",
+         "of --rps: euler, symplectic, heun, ab2, rk4, or several with commas for instances in turn", 0, 0, NULL},
+        {"interval", CAL_OPTION_COUNT, &options.interval, "N", "of --rps: steps between polls", 1, 1e9, NULL},
+        {"position-radius", CAL_OPTION_NUMBER, &options.position_radius, "X",
+         "of --rps: how far positions are perturbed", 0, 10, NULL},
+        {"velocity-radius", CAL_OPTION_NUMBER, &options.velocity_radius, "X",
+         "of --rps: how far velocities are perturbed", 0, 100, NULL},
+        {"normal", CAL_OPTION_FLAG, &options.normal, NULL, "of --rps: perturb normally instead of uniformly", 0, 0,
+         NULL},
+        {"seed", CAL_OPTION_COUNT, &options.seed, "N", "of --rps: one seed, one result", 0, 9e15, NULL},
+        {"alpha", CAL_OPTION_NUMBER, &options.alpha, "X", "of --rps: weight of the speeds of positions in a residual",
+         0, 1e9, NULL},
+        {"beta", CAL_OPTION_NUMBER, &options.beta, "X", "of --rps: weight of what slips in a residual", 0, 1e9, NULL},
+        {"forcing", CAL_OPTION_NUMBER, &options.forcing, "X", "of --rps: random forcing of the error's equation", 0,
+         1e9, NULL},
+        {"hypotheses", CAL_OPTION_COUNT, &options.hypotheses, "N",
+         "of --rps: solutions that are kept at singular positions", 1, 16, NULL},
+        {"adapt", CAL_OPTION_FLAG, &options.adapt, NULL, "of --rps: adapt the interval to the residual", 0, 0, NULL},
+        {"realtime", CAL_OPTION_NUMBER, &options.deadline, "X",
+         "of --rps: seconds of the clock for a simulated one; counts overruns; 0: as fast as it goes", 0, 1e6, NULL},
         {"json", CAL_OPTION_FLAG, &options.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
     const cal_usage usage = {"sim",
@@ -192,7 +228,9 @@ int cal_command_sim(int argc, char** argv) {
     status = cal_model_open(options.model_name, &models, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
     if (options.step == 0 && cal_solver_is_fixed_step(options.solver)) options.step = cal_model_timestep(model);
-    status = options.batch > 0 ? cal_sim_run_batch(&options, model) : cal_sim_run_single(&options, model);
+    status = options.rps > 0     ? cal_sim_run_rps(&options, model)
+             : options.batch > 0 ? cal_sim_run_batch(&options, model)
+                                 : cal_sim_run_single(&options, model);
     if (status == CAL_EXIT_DONE) cal_mention_issues(options.model_name, report);
     cal_read_report_destroy(report);
     cal_model_destroy(model);

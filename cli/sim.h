@@ -20,11 +20,18 @@ typedef struct cal_sim_options {
     const char* at;        // timed events; NULL: none
     double time, tol, step, fps, spread, every;
     int64_t batch, slow_band;
+    // Of --rps.
+    int64_t rps, seed, interval, hypotheses;
+    const char* method;
+    double position_radius, velocity_radius, alpha, beta, forcing, deadline;
+    bool normal, adapt;
     bool check, project, forces, json;
 } cal_sim_options;
 
 // Many instances at once, `--batch`.
 int cal_sim_run_batch(const cal_sim_options* options, const cal_model* model);
+// Randomized parallel simulation, `--rps`.
+int cal_sim_run_rps(const cal_sim_options* options, const cal_model* model);
 // A run of one instance.
 int cal_sim_run_single(const cal_sim_options* options, const cal_model* model);
 // What both say about the model, the algorithm and the machine, inside an open object.

@@ -86,6 +86,25 @@ static void forward(cal_machine* machine) {
     cal_model_destroy(model);
 }
 
+static void randomized(cal_machine* machine) {
+    cal_model* model;
+    cal_error error;
+    uint64_t hash[2] = {0, 1};
+    if (cal_model_generate("fivebar", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2; i++) {
+        cal_rps_def def = cal_default_rps_def();
+        cal_rps* rps;
+        def.machine = i ? machine : NULL;
+        def.instances = 7, def.hypotheses = 2, def.singular = 1.0;
+        if (cal_rps_create(model, &def, &rps, &error) != CAL_OK || cal_rps_advance(rps, 0.05, &error) != CAL_OK)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        hash[i] = cal_rps_hash(rps);
+        cal_rps_destroy(rps);
+    }
+    expect(hash[0] == hash[1], "randomized simulation has other bits", "fivebar");
+    cal_model_destroy(model);
+}
+
 // A model that differs on the last rank is an error on every rank, and nobody hangs.
 static void disagreement(cal_machine* machine) {
     cal_model* model;
@@ -163,6 +182,10 @@ int main(int argc, char** argv) {
     for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
         same_bits(stiff[i], "bdf", "aba", machine);
     if (cal_solver_help("bdf")) failure(machine);
+    static const char* const loops[] = {"fourbar:n=4", "bricard", "rolling-disk"};
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) same_bits(loops[i], "gear", "aba", machine);
+    same_bits("fourbar:n=2", "rkf", "aba", machine);
+    randomized(machine);
     forward(machine);
     disagreement(machine);
     cal_machine_destroy(machine);

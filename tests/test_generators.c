@@ -29,6 +29,17 @@ static void generators_make_as_many_joints_as_they_promise(void** state) {
         {"figure", 13, 13, 43, 34, 4},
         {"figure:dof=48", 19, 19, 61, 48, 6},
         {"humanoid", 31, 31, 37, 36, 11},
+        {"pendulum:form=distance", 1, 2, 2, 2, 2},
+        {"rail", 1, 2, 2, 2, 2},
+        {"cart", 1, 3, 3, 3, 3},
+        {"fivebar", 4, 4, 4, 4, 2},
+        {"fourbar:n=3", 7, 7, 7, 7, 2},
+        {"slidercrank", 3, 3, 3, 3, 2},
+        {"bricard", 5, 5, 5, 5, 5},
+        {"rolling-disk", 1, 1, 7, 6, 1},
+        {"ring:n=6,joint=ball", 6, 6, 24, 18, 6},
+        {"andrews", 8, 9, 9, 9, 2},
+        {"governor", 6, 8, 8, 8, 4},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         cal_model* model = cal_test_model(expected[i].specification);

@@ -641,6 +641,70 @@ cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* 
 /// disturb the others: CAL_NOT_FINITE names the first one after all have been advanced.
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error);
 
+// --- Randomized parallel simulation -------------------------------------------------------------------------------------
+
+/// Bicchi's randomized parallel simulation of a model with constraints: N instances with simple methods of fixed step start
+/// around the present state; after an interval the one that broke the constraints least is elected, and the others start
+/// around it again.
+typedef struct cal_rps cal_rps;
+
+/// From cal_default_rps_def: the settings with which the paper's figures come out.
+typedef struct cal_rps_def {
+    int instances;        ///< 10. One alone is not perturbed: the method by itself
+    cal_machine* machine; ///< instance j runs on processor j mod processors; NULL: one core does all in turn
+    const char*
+        method;   ///< "euler" (explicit), "symplectic", "heun", "ab2", "rk4", or several with commas between: instance
+                  ///< j has the j-th of them, and so on again
+    double step;  ///< of the methods, s; 5e-4
+    int interval; ///< steps between polls; 20
+    double position_radius; ///< how far instances are perturbed: m, rad; 2e-4
+    double velocity_radius; ///< m/s, rad/s; 2e-2
+    bool normal;            ///< normally distributed, with the radii as standard deviations; else uniform
+    uint64_t seed;          ///< equal seeds give equal bits, whatever the machine; 1
+    double alpha, beta;     ///< weights of the speeds of rows with and without a position in the residual; 1, 1
+    const char* stabilize;  ///< "literal", "baumgarte" or "none": slight stabilisation of every instance
+    double gain;            ///< 250
+    double forcing;  ///< amplitude of a random term, another one for each instance, in the equation of the error; 0
+    int hypotheses;  ///< solutions that are kept where rows are nearly dependent; 1
+    double singular; ///< how nearly: the smallest pivot, relative to 1; 1e-4
+    bool adaptive;   ///< the interval halves where the residual grows, and doubles where it shrinks
+    double
+        deadline; ///< real time: seconds of the clock for a second of simulation; later intervals are overruns. 0: as
+                  ///< fast as it goes
+    uint32_t cookie;
+} cal_rps_def;
+cal_rps_def cal_default_rps_def(void);
+
+typedef struct cal_rps_report {
+    double time;
+    int64_t polls, steps; ///< steps of one instance
+    int interval;         ///< present number of steps between polls
+    int elected;          ///< instance that won the last poll
+    double residual;      ///< its residual
+    double error_max,
+        error_rms;          ///< of the rows' errors, their Euclidean norm, over all steps of those that were elected
+    int hypotheses;         ///< solutions that are tracked now
+    int most_hypotheses;    ///< and at most so far
+    int64_t overruns;       ///< intervals that were late
+    double worst;           ///< the latest of them, s
+    double wall, poll_wall; ///< seconds of the clock in all, and in polls
+} cal_rps_report;
+
+/// Starts at the model's start values and time 0. The model and the machine must outlive it.
+cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rps** out, cal_error* error);
+void cal_rps_destroy(cal_rps* rps); ///< NULL is allowed
+/// Advances by whole steps to the one next to a time. On an error the state of the last poll is kept.
+cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error);
+/// The elected solution, or another one that is tracked; valid until the next call. NULL past the last one.
+const double* cal_rps_q(const cal_rps* rps, int hypothesis);
+const double* cal_rps_v(const cal_rps* rps, int hypothesis);
+uint64_t cal_rps_hash(const cal_rps* rps); ///< over time, q and v of all solutions that are tracked
+void cal_rps_get_report(const cal_rps* rps, cal_rps_report* out);
+/// A method's name; NULL past the last one.
+const char* cal_rps_method_name(int index);
+/// The largest gain that is stable for a method, a step and a stabilisation; infinite for "none".
+double cal_rps_limit(const char* stabilize, const char* method, double step);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 #include "constraint/constraint.h"
 #include "base/memory.h"
 #include "constraint/order.h"
+#include "model/angle.h"
 #include "plan/layout.h"
 #include <string.h>
 
@@ -180,6 +181,22 @@ static void factor(cal_constraints* set, double shift) {
     set->rank = cal_skyline_factor(&set->matrix, shift, fmax(THRESHOLD, 100.0 * shift));
 }
 
+double cal_constraints_margin(const cal_constraints* set) {
+    const cal_skyline* m = &set->matrix;
+    double easiest = 0.0, least = 1.0;
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < set->row_count; i++) {
+            const double square = row_square(&set->rows[i]), scale = set->scale[i];
+            if (scale == 0.0) continue;
+            const double ease = 1.0 / (scale * scale * square), root = m->root[m->start[i] + (size_t)(i - m->first[i])];
+            if (turn == 0)
+                easiest = fmax(easiest, ease);
+            else
+                least = fmin(least, root * root * ease / easiest);
+        }
+    return least;
+}
+
 static double largest(const double* values, int count) {
     double out = 0.0;
     for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
@@ -221,9 +238,9 @@ static double stabilize(const cal_row* row, cal_stabilization law, double gain) 
     return -2.0 * gain * row->speed - (law == CAL_STABILIZE_LITERAL ? gain : gain * gain) * row->error;
 }
 
-void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                          cal_stabilization law, double gain, double shift, double* tau) {
-    if (set->row_count == 0) return;
+// Leaves Aᵀλ in the tree's wrenches.
+static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                             cal_stabilization law, double gain, double shift, const double* forcing) {
     cal_constraints_evaluate(set, q, v);
     make_matrix(set);
     factor(set, shift);
@@ -235,11 +252,25 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
             const double* a = set->accelerations + 6 * (size_t)row->node[k];
             sum += cal_dot3(row->moment[k], a) + cal_dot3(row->force[k], a + 3);
         }
-        set->right[i] = stabilize(row, law, gain) - sum;
+        set->right[i] = stabilize(row, law, gain) + (forcing ? forcing[i] : 0.0) - sum;
     }
     solve(set);
     for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->lambda[i]);
+}
+
+void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                          cal_stabilization law, double gain, double shift, double* tau) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
     cal_tree_joint_forces(&set->tree, tau);
+}
+
+void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
+                                cal_stabilization law, double gain, const double* forcing) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
+    cal_tree_solve(&set->tree, set->change);
+    for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
 }
 
 // --- Projection --------------------------------------------------------------------------------------------------------
@@ -260,8 +291,12 @@ static void scale_right(cal_constraints* set, bool factored) {
     if (!factored) factor(set, fmin(fmax(largest(set->right, set->row_count), LEAST_SHIFT), MOST_SHIFT));
 }
 
+// q ← q ∘ exp(½ by)
 static void turn(double q[4], const double by[3]) {
-    const double move[4] = {1.0, 0.5 * by[0], 0.5 * by[1], 0.5 * by[2]};
+    const double angle = sqrt(cal_dot3(by, by));
+    double sine, move[4];
+    cal_sine_cosine(0.5 * angle, &sine, &move[0]);
+    for (int i = 0; i < 3; i++) move[1 + i] = angle > 0.0 ? sine / angle * by[i] : 0.0;
     cal_quaternion_multiply(q, move, q);
     cal_quaternion_normalize(q);
 }
@@ -339,14 +374,17 @@ void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_pro
 
 // --- Limits ------------------------------------------------------------------------------------------------------------
 
-// With x = K h. Semi-implicit Euler has the eigenvalues' product 1 − 2x and their sum 2 − 2x − c h², c = K or K²: both are
-// inside the unit circle while 4 − 4x − c h² > 0. Explicit methods are stable on the real axis to −p/h; the faster pole of the
-// literal law is K + √(K² − K), so that K = p² / (2p − h) · 1/h there.
-double cal_stabilization_limit(const char* solver, double step, cal_stabilization law) {
-    const bool literal = law == CAL_STABILIZE_LITERAL;
+// An explicit method is stable on the real axis to −reach/h; the faster pole of the literal law is K + √(K² − K).
+double cal_explicit_limit(double reach, double step, cal_stabilization law) {
     if (law == CAL_STABILIZE_NONE) return (double)INFINITY;
-    if (strcmp(solver, "euler") == 0) return literal ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
-    const double p = strcmp(solver, "rk4") == 0 ? 2.785293563405282 : strcmp(solver, "explicit-euler") == 0 ? 2.0 : 0.0;
-    if (p == 0.0) return (double)INFINITY;
-    return literal ? p * p / (2.0 * p - step) / step : p / step;
+    return law == CAL_STABILIZE_LITERAL ? reach * reach / (2.0 * reach - step) / step : reach / step;
+}
+
+// With x = K h, semi-implicit Euler has the eigenvalues' product 1 − 2x and their sum 2 − 2x − c h², c = K or K²: both are
+// inside the unit circle while 4 − 4x − c h² > 0.
+double cal_stabilization_limit(const char* solver, double step, cal_stabilization law) {
+    static const double classical = 2.785293563405282;
+    if (law != CAL_STABILIZE_NONE && strcmp(solver, "euler") == 0)
+        return law == CAL_STABILIZE_LITERAL ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
+    return strcmp(solver, "rk4") == 0 ? cal_explicit_limit(classical, step, law) : (double)INFINITY;
 }

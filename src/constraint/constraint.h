@@ -66,6 +66,10 @@ typedef struct cal_violation {
 } cal_violation;
 cal_violation cal_constraints_violation(const cal_constraints* set, int only);
 
+// How far from a singular position the last factorisation was: the smallest part of a row that others do not hold already, in how
+// easily it is moved, relative to the row that is moved most easily; zero at such a position.
+double cal_constraints_margin(const cal_constraints* set);
+
 // How many rows are independent where they were evaluated last.
 int cal_constraints_rank(cal_constraints* set);
 
@@ -75,6 +79,10 @@ int cal_constraints_rank(cal_constraints* set);
 #define CAL_SHIFT_OPEN 1e-8
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau);
+
+// Adds B⁻¹Aᵀλ to qdd instead. forcing (may be NULL): added to f, a number a row.
+void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
+                                cal_stabilization law, double gain, const double* forcing);
 
 // Projects q and then v, or one of them. Most of the time one correction is enough; `patience` is how many there may be. What
 // remains is cal_constraints_violation.
@@ -86,3 +94,5 @@ void cal_displace(const cal_model* model, const double* change, double factor, d
 
 // The largest gain with which a method of fixed step stays stable on the error's own equation; infinite for others.
 double cal_stabilization_limit(const char* solver, double step, cal_stabilization law);
+// The same for an explicit method that is stable on the real axis to −reach/h.
+double cal_explicit_limit(double reach, double step, cal_stabilization law);

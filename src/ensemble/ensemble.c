@@ -26,6 +26,10 @@ static double* group_y(const cal_ensemble* ensemble, int group) {
 cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error) {
     *out = NULL;
     if (count < 1) return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble needs at least one instance, not %d", count);
+    if (model->constraint_count > 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "the model has %d constraints, which instances in lanes do not hold; use cal_sim or cal_rps",
+                        model->constraint_count);
     cal_ensemble* ensemble = cal_allocate(1, sizeof *ensemble);
     if (!ensemble) return cal_fail(error, CAL_NO_MEMORY, "no memory for an ensemble");
     ensemble->model = model;

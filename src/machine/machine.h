@@ -3,6 +3,8 @@
 #include "plan/distribution.h"
 #include "plan/plan.h"
 
+typedef void cal_task(void* argument, int processor);
+
 typedef struct cal_machine_ops {
     const char* name;
     // Runs the plan's program once on the state; the context's solver, where set, rides along.
@@ -11,7 +13,11 @@ typedef struct cal_machine_ops {
     // Optional: calls a function for every column, each on its owner's core.
     cal_status (*each)(struct cal_machine* machine, const cal_plan* plan, cal_column_function* function,
                        void* argument);
-    // Optional, for machines whose memory is not shared (layout->keep). Before a plan is made: whether all agree on the model.
+    // Optional: runs a task for every processor at the same time, each on its own core.
+    cal_status (*together)(struct cal_machine* machine, cal_task* task, void* argument);
+    // Optional, for machines whose memory is not shared: adds up what the processors have, and gives it to all.
+    cal_status (*sum)(struct cal_machine* machine, double* values, int count);
+    // The same machines. Before a plan is made: whether all agree on the model.
     cal_status (*agree)(struct cal_machine* machine, const cal_model* model, cal_error* error);
     // What a machine adds to a plan (plan->traffic), and takes away again.
     cal_status (*attach)(struct cal_machine* machine, cal_plan* plan, cal_error* error);

@@ -55,6 +55,7 @@ typedef struct threads_machine {
     bool prepared;
     cal_status status;             // of joins
     cal_column_function* function; // instead of the plan's program, for every column
+    cal_task* task;                // instead of a plan
     void* argument;
     _Alignas(CACHE_LINE) atomic_uint arrived; // workers at the barriers of this job
     _Alignas(CACHE_LINE) atomic_uint job;
@@ -134,6 +135,10 @@ static void join(threads_machine* machine, int processor, int first, unsigned* b
 }
 
 static void run_part(threads_machine* machine, int processor) {
+    if (machine->task) {
+        machine->task(machine->argument, processor);
+        return;
+    }
     const cal_plan* plan = machine->plan;
     if (machine->function) {
         for (int i = 0; i < plan->layout->column_count; i++)
@@ -244,6 +249,17 @@ static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_funct
     return CAL_OK;
 }
 
+static cal_status together(cal_machine* base, cal_task* task, void* argument) {
+    threads_machine* machine = (threads_machine*)base;
+    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    machine->task = task;
+    machine->argument = argument;
+    run_job(machine, base->processors);
+    machine->task = NULL;
+    atomic_store(&machine->busy, false);
+    return CAL_OK;
+}
+
 static void destroy(cal_machine* base) {
     threads_machine* machine = (threads_machine*)base;
     atomic_store(&machine->stops, true);
@@ -255,7 +271,8 @@ static void destroy(cal_machine* base) {
     cal_free(machine);
 }
 
-static const cal_machine_ops threads_ops = {.name = "threads", .execute = execute, .destroy = destroy, .each = each};
+static const cal_machine_ops threads_ops = {
+    .name = "threads", .execute = execute, .destroy = destroy, .each = each, .together = together};
 
 static void pin(pthread_t thread, int core) {
     cpu_set_t cores;

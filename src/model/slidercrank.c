@@ -17,11 +17,13 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     const double to_pin[3] = {crank, 0.0, 0.0}, to_slider[3] = {rod, 0.0, 0.0}, here[3] = {0.0, 0.0, 0.0};
     double sine, cosine;
     cal_sine_cosine(values[at_start], &sine, &cosine);
-    if (fabs(crank * sine) >= rod)
+    if (fabs(crank * sine) > rod)
         return cal_fail(error, CAL_BAD_ARGUMENT, "slidercrank: at start=%g rod=%g does not reach the slider's line",
                         values[at_start], rod);
     // The rod's direction (u, w); its angular velocity keeps its end on the line: r ω cos + ℓ Ω u = 0.
-    const double w = -crank * sine / rod, u = sqrt(1.0 - w * w), turn = -crank * cosine * speed / (rod * u);
+    // On the dead point of equal lengths crank and rod turn against each other.
+    const double w = -crank * sine / rod, u = sqrt(1.0 - w * w);
+    const double turn = u > 1e-6 ? -crank * cosine * speed / (rod * u) : -speed;
     cal_set_planar_gravity(builder, values[at_gravity]);
     cal_body_def body = cal_default_body_def();
     cal_rod(&body, to_pin, values[at_mass]);

@@ -282,6 +282,13 @@ static cal_status share(cal_machine* base, double* values, int count) {
     return MPI_Bcast(values, count, MPI_DOUBLE, 0, machine->comm) == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
 }
 
+static cal_status sum(cal_machine* base, double* values, int count) {
+    mpi_machine* machine = (mpi_machine*)base;
+    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, machine->comm) == MPI_SUCCESS
+               ? CAL_OK
+               : CAL_MACHINE_FAILED;
+}
+
 // Every number is one rank's; zeros elsewhere make a sum of it.
 static cal_status collect_vector(mpi_machine* machine, const int32_t* position, int count, double* values) {
     if (!values) return CAL_OK;
@@ -339,6 +346,7 @@ static const cal_machine_ops mpi_ops = {.name = "mpi",
                                         .attach = attach,
                                         .detach = detach,
                                         .share = share,
+                                        .sum = sum,
                                         .collect = collect};
 
 cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, cal_error* error) {
