@@ -35,7 +35,7 @@ static void print_entry(const char* name, const char* help) {
 static void print_models(void) {
     printf("MODEL is a file, MJCF (.xml, .mjcf) or URDF (.urdf), or a generator, name or name:key=value,key=value:\n");
     for (int i = 0; cal_generator_name(i); i++) print_entry(cal_generator_name(i), cal_generator_help(i));
-    printf("\nSCENE is a world of colliding bodies, for 'calder sim':\n");
+    printf("\nSCENE is a world of colliding bodies, for 'calder sim' (a MODEL with --loop becomes one too):\n");
     for (int i = 0; cal_scene_name(i); i++) print_entry(cal_scene_name(i), cal_scene_help(i));
     printf("\nexample:\n  calder info mobile:s=3,l=5,o=9\n");
 }

@@ -60,10 +60,12 @@ static void print_details(void) {
     printf("\nsolvers:\n");
     for (int i = 0; cal_solver_name(i); i++)
         printf("  %-6s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
-    printf("\nWorlds of colliding bodies have other options: 'calder sim atoms --help'.\n"
-           "Models: 'calder help models'. The energy drift is the change from start to end, relative to the\n"
-           "largest kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C\n"
-           "finishes the frame, writes what there is and exits with 1.\n");
+    printf(
+        "\nWorlds of colliding bodies have other options: 'calder sim atoms --help'. A model, such as a file with\n"
+        "free bodies, becomes a world where one of --loop, --events, --restitution, --friction, --separate is given.\n"
+        "Models: 'calder help models'. The energy drift is the change from start to end, relative to the\n"
+        "largest kinetic energy of any frame. Wall time is the solver's own, without writing. Ctrl-C\n"
+        "finishes the frame, writes what there is and exits with 1.\n");
 }
 
 // Complains about what is right option by option but not together.
@@ -115,10 +117,17 @@ static int check(const cal_sim_options* options) {
     return CAL_EXIT_DONE;
 }
 
-// Worlds have options of their own, so what is simulated is looked for before anything is parsed.
+// Worlds have options of their own, so what is simulated is looked for before anything is parsed: a scene, or a model with an
+// option that only worlds have.
 static bool asks_for_world(int argc, char** argv) {
-    for (int i = 1; i < argc; i++)
+    static const char* const own[] = {"--loop",     "--events", "--restitution",     "--friction",
+                                      "--separate", "--group",  "--force-rollbacks", "--check-rules"};
+    for (int i = 1; i < argc; i++) {
         if (cal_names_scene(argv[i]) && (i == 1 || strncmp(argv[i - 1], "--", 2) != 0 || i + 1 == argc)) return true;
+        const size_t length = strcspn(argv[i], "=");
+        for (size_t k = 0; k < CAL_ARRAY_COUNT(own); k++)
+            if (strlen(own[k]) == length && memcmp(own[k], argv[i], length) == 0) return true;
+    }
     return false;
 }
 

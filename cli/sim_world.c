@@ -1,4 +1,4 @@
-// `calder sim SCENE`: worlds of colliding bodies.
+// `calder sim SCENE`, and `calder sim MODEL --loop …`: worlds of colliding bodies.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "calder/calder_world.h"
+#include "model_file.h"
 #include "options.h"
 #include "progress.h"
 #include "sim.h"
 
 typedef struct world_options {
-    const char* scene;
+    const char* scene; // or a model
+    cal_model_options models;
     const char* loop;
     const char* group;
     const char* events;
@@ -40,6 +42,11 @@ static void print_details(void) {
     for (int i = 0; cal_scene_name(i); i++)
         printf("  %-10s %.*s; the paper ran it for %g s\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
                cal_scene_help(i), cal_scene_duration(i));
+    printf(
+        "\nInstead of a scene, a model: a file, MJCF or URDF, or a generator. What moves by one free joint is a body, "
+        "what\n"
+        "has other joints a multibody, everything else is fixed. Velocities come from a keyframe (--key); restitution\n"
+        "and friction from the options, else from the file's <custom> numbers of these names, else from its shapes.\n");
     printf("\nParameters: 'calder help models'. timewarp advances each body by itself; retroactive steps all by --step "
            "and\n"
            "backs all up to each collision; conservative advances all to wherever something might happen. Energy is\n"
@@ -202,6 +209,21 @@ static int run(const world_options* o, cal_world* world, outputs* files, world_r
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
+// The world of a scene or a model; report: what the file's reader noticed, or NULL.
+static int make_world(const world_options* o, const cal_world_def* def, cal_world** world, cal_read_report** report) {
+    cal_error error = {CAL_OK, ""};
+    if (scene_of(o->scene) >= 0) {
+        error.status = cal_world_generate(o->scene, def, world, &error);
+        return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+    }
+    cal_model* model = NULL;
+    int status = cal_model_open(o->scene, &o->models, &model, report);
+    if (status != CAL_EXIT_DONE) return status;
+    error.status = cal_world_from_model(model, def, world, &error);
+    cal_model_destroy(model);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
 static int simulate(const world_options* o) {
     cal_world_def def = cal_default_world_def();
     while (strcmp(loops[def.loop], o->loop) != 0) def.loop++;
@@ -214,12 +236,11 @@ static int simulate(const world_options* o) {
     def.seed = (uint64_t)o->seed;
     def.check_rules = o->check_rules;
     cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    error.status = cal_world_generate(o->scene, &def, &world, &error);
-    if (error.status != CAL_OK) return cal_complain_error(&error);
+    cal_read_report* report = NULL;
     outputs files = {0};
     world_result result = {0};
-    int status = open_file(o->events, &files.events);
+    int status = make_world(o, &def, &world, &report);
+    if (status == CAL_EXIT_DONE) status = open_file(o->events, &files.events);
     if (status == CAL_EXIT_DONE) status = open_file(o->out, &files.frames);
     if (status == CAL_EXIT_DONE) {
         cal_world_keep_events(world, files.events != NULL);
@@ -236,7 +257,9 @@ static int simulate(const world_options* o) {
         status = cal_finish_output(status);
         if (status == CAL_EXIT_DONE && result.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", result.report.time, o->time);
+        if (status == CAL_EXIT_DONE) cal_mention_issues(o->scene, report);
     }
+    cal_read_report_destroy(report);
     cal_world_destroy(world);
     return status;
 }
@@ -251,12 +274,15 @@ int cal_sim_run_world(int argc, char** argv) {
                        .friction = -1,
                        .seed = 1};
     const cal_option table[] = {
-        {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate; -1: as long as the paper did", -1, 1e9, NULL},
+        {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate; -1: as long as the paper did, a model 10 s", -1,
+         1e9, NULL},
         {"loop", CAL_OPTION_CHOICE, &o.loop, "NAME", "how time goes on", 0, 0, loop_choice},
         {"step", CAL_OPTION_NUMBER, &o.step, "S", "step of the retroactive loop", 1e-9, 1e3, NULL},
         {"group", CAL_OPTION_CHOICE, &o.group, "NAME", "integrator of contact groups", 0, 0, group_choice},
-        {"restitution", CAL_OPTION_NUMBER, &o.restitution, "E", "of all collisions; -1: the scene's", -1, 1, NULL},
-        {"friction", CAL_OPTION_NUMBER, &o.friction, "MU", "of all contacts; -1: the scene's", -1, 1e3, NULL},
+        {"restitution", CAL_OPTION_NUMBER, &o.restitution, "E", "of all collisions; -1: the scene's, or the file's", -1,
+         1, NULL},
+        {"friction", CAL_OPTION_NUMBER, &o.friction, "MU", "of all contacts; -1: the scene's, or the file's", -1, 1e3,
+         NULL},
         {"separate", CAL_OPTION_FLAG, &o.separate, NULL, "move bodies apart that overlap at the start", 0, 0, NULL},
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N", "frames a simulated second", 1e-3, 1e6, NULL},
         {"events", CAL_OPTION_TEXT, &o.events, "FILE", "write every collision as a row of a CSV file", 0, 0, NULL},
@@ -266,10 +292,12 @@ int cal_sim_run_world(int argc, char** argv) {
         {"seed", CAL_OPTION_COUNT, &o.seed, "N", "of the forced rollbacks", 0, 1e15, NULL},
         {"check-rules", CAL_OPTION_FLAG, &o.check_rules, NULL, "to find mistakes: run every callback twice and compare",
          0, 0, NULL},
+        CAL_MODEL_PHYSICS_OPTIONS(o.models),
+        CAL_MODEL_FILE_OPTIONS(o.models),
         {"json", CAL_OPTION_FLAG, &o.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
     const cal_usage usage = {"sim",
-                             "SCENE",
+                             "SCENE|MODEL",
                              "Simulates a world of colliding bodies and prints a summary.",
                              print_details,
                              "calder sim atoms:n=200 --time 2 --events events.csv",
@@ -279,9 +307,16 @@ int cal_sim_run_world(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     o.scene = argv[1];
-    int scene = scene_of(o.scene);
-    if (scene < 0) return cal_complain(CAL_EXIT_MISTAKE, "there is no scene '%s'", o.scene);
-    if (o.time < 0) o.time = cal_scene_duration(scene);
+    const int scene = scene_of(o.scene);
+    const cal_model_options* m = &o.models;
+    if (scene >= 0 &&
+        (m->key || m->disable || m->package_path || m->strict || m->repair || m->free_base || m->allow_outside))
+        return cal_complain(CAL_EXIT_MISTAKE, "'%s' is a scene; --key, --disable and how to read are for models",
+                            o.scene);
+    if (o.time < 0) o.time = scene >= 0 ? cal_scene_duration(scene) : 10;
+    const char* ending = o.out ? strrchr(o.out, '.') : NULL;
+    if (ending && (strcmp(ending, ".html") == 0 || strcmp(ending, ".glb") == 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--out '%s': a world is recorded as .csv only", o.out);
     if (o.events && o.out && strcmp(o.events, o.out) == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--events and --out both name '%s'; give each its own file", o.out);
     return simulate(&o);

@@ -14,9 +14,17 @@ static const char arm[] =
     "<equality><connect body1='arm' body2='other' anchor='0 0 -0.5'/></equality>\n"
     "<actuator><motor joint='j'/></actuator>\n<keyframe><key name='up' qpos='0.5 0.25' ctrl='2'/></keyframe></mujoco>";
 
+static const char balls[] =
+    "<mujoco><option gravity='0 0 0'/><worldbody>"
+    "<body name='left' pos='-1 0 0'><freejoint/><geom type='sphere' size='0.1' mass='1'/></body>"
+    "<body name='right' pos='1 0 0'><freejoint/><geom type='sphere' size='0.1' mass='1'/></body></worldbody>"
+    "<keyframe><key name='go' qpos='-1 0 0 1 0 0 0 1 0 0 1 0 0 0' qvel='1 0 0 0 0 0 -1 0 0 0 0 "
+    "0'/></keyframe></mujoco>";
+
 static int create_files(void** state) {
     if (cal_test_create_folder(state) != 0) return -1;
     cal_test_write_file("arm.xml", arm);
+    cal_test_write_file("balls.xml", balls);
     cal_test_write_file("bad.xml", "<mujoco>\n<worldbody>\n<body>\n<joint axis='1 2'/>");
     return 0;
 }
@@ -69,11 +77,47 @@ static void names_file_line_and_cause(void** unused) {
     cal_test_expect_mistake("info .xml", "cannot open");
 }
 
+// Equal balls that meet head-on at 0.9 s, with a world's options and without.
+static void a_file_becomes_a_world(void** unused) {
+    (void)unused;
+    static const char* const loops[] = {"timewarp", "retroactive", "conservative"};
+    for (int i = 0; i < 3; i++) {
+        char call[128];
+        snprintf(call, sizeof call, "sim balls.xml --key go --restitution 0.5 --loop=%s --time 2 --events e.csv --json",
+                 loops[i]);
+        cal_test_outcome o = cal_test_run_well(call);
+        assert_true(first_of(o.out, "\"collisions\": ") == 1);
+        assert_true(first_of(o.out, "\"energy_start\": ") == 1);
+        const double energy = first_of(o.out, "\"energy\": ");
+        assert_true(energy > 0.25 - 1e-12 && energy < 0.25 + 1e-12);
+        cal_test_release(&o);
+        char* events = cal_test_read_file("e.csv");
+        const double time = first_of(events, "kind\n");
+        assert_true(time > 0.9 - 1e-12 && time < 0.9 + 1e-12);
+        assert_non_null(strstr(events, ",left,right,1.5"));
+        free(events);
+    }
+    cal_test_outcome o = cal_test_run_well("sim balls.xml --key go --time 2 --json");
+    assert_non_null(strstr(o.out, "\"solver\": "));
+    cal_test_release(&o);
+    cal_test_expect_mistake("sim arm.xml --loop timewarp", "constraint");
+    cal_test_expect_mistake("sim arm.xml --loop sideways", "timewarp");
+    cal_test_expect_mistake("sim balls.xml --separate --key stop", "no keyframe 'stop'");
+    cal_test_expect_mistake("sim balls.xml --loop timewarp --solver gear", "--solver");
+    cal_test_expect_mistake("sim balls.xml --loop timewarp --out run.html", ".csv");
+    cal_test_expect_mistake("sim atoms:n=5 --key go", "is a scene");
+    cal_test_expect_mistake("sim gone.xml --events e.csv", "cannot open 'gone.xml'");
+    o = cal_test_run_well("sim arm.xml --loop timewarp --disable equality --time 0.1");
+    assert_non_null(strstr(o.err, "not simulated"));
+    cal_test_release(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_in_a_file),
         cmocka_unit_test(leaves_out_what_it_is_told_to),
         cmocka_unit_test(names_file_line_and_cause),
+        cmocka_unit_test(a_file_becomes_a_world),
     };
     return cmocka_run_group_tests(tests, create_files, cal_test_remove_folder);
 }

@@ -103,6 +103,12 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
 /// outlive the world. Bodies of the ground become one fixed body. slots: as for a body.
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
+/// Makes a world of a model, such as a file describes (calder_read.h), at the model's start: a tree whose only joint is a free
+/// one becomes a body, any other tree a multibody, and each shape of what does not move a fixed body. Of def (may be NULL)
+/// everything but gravity is used, which is the model's; where restitution or friction is negative, the model's numbers of
+/// these names hold for all contacts, and else those of the shapes. The model need not outlive the world. CAL_BAD_MODEL: it has
+/// something that a world cannot do (constraints, a plane that moves, shapes of one body of which some touch and some do not).
+cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error);
 /// The body of the world that a multibody's body is.
 cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body);
 /// Whether two bodies may collide; all may at first, but for the bodies of one multibody, and those that do not move.

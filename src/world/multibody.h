@@ -33,5 +33,8 @@ cal_status cal_multibody_between(cal_world* world, int body, const double* q, co
 // Writes a state of its own.
 void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
                            double* data);
+// For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
+double cal_multibody_loose_mass(const cal_world* world, int body);
+void cal_multibody_shift(cal_world* world, int body, const double by[3]);
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
 void cal_multibodies_destroy(cal_world* world);

@@ -125,6 +125,42 @@ cal_status cal_multibody_apply(cal_world* world, int body, double time, const do
     return status;
 }
 
+// --- Parting at the start -----------------------------------------------------------------------------------------------------
+
+// The free joint from which a link hangs, −1: it hangs from the ground.
+static int free_joint_above(const cal_model* model, int link) {
+    cal_body_def def;
+    for (cal_model_body(model, link, &def); def.parent != CAL_GROUND; cal_model_body(model, link, &def))
+        link = def.parent;
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def own;
+        int body;
+        cal_model_joint(model, joint, &own, &body, NULL, NULL);
+        if (body == link && own.kind == CAL_FREE) return joint;
+    }
+    return -1;
+}
+
+double cal_multibody_loose_mass(const cal_world* world, int body) {
+    const cal_model* model = world->multibodies[world->parts[body].multibody].engine->model;
+    return free_joint_above(model, world->parts[body].link) >= 0 ? cal_model_mass(model) : 0.0;
+}
+
+void cal_multibody_shift(cal_world* world, int body, const double by[3]) {
+    const cal_part* part = &world->parts[body];
+    const cal_multibody* m = &world->multibodies[part->multibody];
+    const int joint = free_joint_above(m->engine->model, part->link);
+    if (joint < 0) return;
+    cal_joint_def def;
+    int first_q;
+    double R[9], local[3], *data = cal_data_at(&world->components[m->component].queue, 0);
+    cal_model_joint(m->engine->model, joint, &def, NULL, &first_q, NULL);
+    cal_quaternion_matrix(m->quaternion, R);
+    cal_unrotate3(R, by, local);
+    for (int i = 0; i < 3; i++) data[first_q + i] += local[i];
+    cal_multibody_refresh(world, m->component);
+}
+
 // --- As a unit ----------------------------------------------------------------------------------------------------------------
 
 static cal_multibody* self_of(const cal_unit* unit) { return unit->self; }

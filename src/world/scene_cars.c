@@ -174,13 +174,16 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     if (speed == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for cars");
     world->owned = speed;
     *speed = values[at_speed];
-    cal_status status = make_car(&world->models[0], error);
-    if (status == CAL_OK) status = make_pendulum(&world->models[1], error);
+    cal_model *car_model = NULL, *pendulum = NULL;
+    cal_status status = make_car(&car_model, error);
+    if (status == CAL_OK) status = cal_world_keep_model(world, car_model, error);
+    if (status == CAL_OK) status = make_pendulum(&pendulum, error);
+    if (status == CAL_OK) status = cal_world_keep_model(world, pendulum, error);
     if (status == CAL_OK) status = add_surroundings(world, cars, error);
     for (int i = 0; status == CAL_OK && i < cars; i++) {
         const double at[3] = {0.0, LANE * i, 1e-4};
         cal_multibody_id car;
-        status = cal_world_add_multibody(world, world->models[0], at, NULL, 2, &car, error);
+        status = cal_world_add_multibody(world, car_model, at, NULL, 2, &car, error);
         if (status != CAL_OK) break;
         const cal_body_id chassis = cal_world_link(world, car, 0);
         status = cal_world_on_period(world, &chassis, 1, 0.0, 1e6, start_driving, speed, error);
@@ -188,7 +191,7 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     }
     for (int i = 0; status == CAL_OK && i < rows * rows; i++) {
         const double at[3] = {40.0 + 1.2 * (i / rows), LANE * (cars * (i % rows + 0.5) / rows - 0.5), ROD_HEIGHT};
-        status = cal_world_add_multibody(world, world->models[1], at, NULL, 0, NULL, error);
+        status = cal_world_add_multibody(world, pendulum, at, NULL, 0, NULL, error);
     }
     return status;
 }

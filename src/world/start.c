@@ -244,6 +244,7 @@ cal_status cal_part_weigh_link(cal_world* world, int body, cal_error* error) {
 
 typedef struct overlaps {
     int count;
+    int stuck; // of those, pairs of which nobody can be moved
     double deepest;
     char text[160];
 } overlaps;
@@ -257,20 +258,30 @@ static void name_overlap(const cal_world* world, const cal_pair* pair, double de
              cal_world_part_name(world, pair->body[1], b, sizeof b), depth);
 }
 
-// Moves two bodies apart, the lighter one further.
-static void part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by) {
+// Moves two bodies apart, the lighter one further; a link takes its multibody along. False: both are held by the ground.
+static bool part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by) {
     double share[2];
     for (int i = 0; i < 2; i++) {
         const cal_part* part = &world->parts[pair->body[i]];
-        share[i] = part->component >= 0 && part->multibody < 0 ? 1.0 / part->mass : 0.0;
+        double mass = 0.0;
+        if (part->component >= 0)
+            mass = part->multibody < 0 ? part->mass : cal_multibody_loose_mass(world, pair->body[i]);
+        share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
     }
     const double sum = share[0] + share[1];
     for (int i = 0; i < 2 && sum > 0.0; i++) {
         if (share[i] == 0.0) continue;
-        double* data = cal_data_at(&world->components[world->parts[pair->body[i]].component].queue, 0);
-        for (int k = 0; k < 3; k++)
-            data[CAL_AT_POSITION + k] += (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
+        const cal_part* part = &world->parts[pair->body[i]];
+        double move[3];
+        for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
+        if (part->multibody >= 0) {
+            cal_multibody_shift(world, pair->body[i], move);
+            continue;
+        }
+        double* data = cal_data_at(&world->components[part->component].queue, 0);
+        for (int k = 0; k < 3; k++) data[CAL_AT_POSITION + k] += move[k];
     }
+    return sum > 0.0;
 }
 
 static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found, cal_error* error) {
@@ -290,7 +301,7 @@ static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found
         if (gap.distance >= -OVERLAP * size) continue;
         name_overlap(world, pair, -gap.distance, found);
         found->count++;
-        if (move) part_pair(world, pair, &gap, PARTED * size - gap.distance);
+        if (move && !part_pair(world, pair, &gap, PARTED * size - gap.distance)) found->stuck++;
     }
     return CAL_OK;
 }
@@ -331,6 +342,11 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
                             "the world do it (separate)",
                             found.count, found.count == 1 ? "" : "s", found.text,
                             found.count > NAMED_PAIRS ? ", …" : "");
+        if (found.stuck > 0)
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%d pairs of bodies overlap at the start, and %d of them cannot be parted, since joints "
+                            "hold both to the ground: %s",
+                            found.count, found.stuck, found.text);
         if (round == MOST_ROUNDS)
             return cal_fail(error, CAL_BAD_MODEL, "%d pairs of bodies still overlap after %d attempts to part them: %s",
                             found.count, (int)MOST_ROUNDS, found.text);

@@ -94,27 +94,16 @@ void cal_world_destroy(cal_world* world) {
     for (int i = 0; i < world->junction_count; i++) cal_free(world->junctions[i].links);
     for (int i = 0; i < world->part_count; i++) destroy_part(&world->parts[i]);
     cal_multibodies_destroy(world);
-    for (size_t i = 0; i < sizeof world->models / sizeof world->models[0]; i++) cal_model_destroy(world->models[i]);
+    for (int i = 0; i < world->model_count; i++) cal_model_destroy(world->models[i]);
     cal_pair_table_destroy(&world->table);
     cal_events_destroy(&world->events);
     cal_broad_destroy(world->broad);
-    void* const lists[] = {world->parts,
-                           world->components,
-                           world->unused_components,
-                           world->junctions,
-                           world->ignored,
-                           world->unused_junctions,
-                           world->collision_hooks,
-                           world->periodic_hooks,
-                           world->changes,
-                           world->stack,
-                           world->partners,
-                           world->scratch,
-                           world->log.events,
-                           world->log.junctions,
-                           world->owned,
-                           world->ended,
-                           world};
+    void* const lists[] = {world->parts,           world->components,     world->unused_components,
+                           world->junctions,       world->ignored,        world->unused_junctions,
+                           world->collision_hooks, world->periodic_hooks, world->changes,
+                           world->stack,           world->partners,       world->scratch,
+                           world->log.events,      world->log.junctions,  world->owned,
+                           world->models,          world->ended,          world};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -123,6 +112,15 @@ void cal_world_destroy(cal_world* world) {
 static cal_status refuse_started(const cal_world* world, cal_error* error) {
     return world->started ? cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance")
                           : CAL_OK;
+}
+
+cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error) {
+    if (!cal_grow((void**)&world->models, &world->model_capacity, world->model_count, sizeof *world->models)) {
+        cal_model_destroy(model);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for models");
+    }
+    world->models[world->model_count++] = model;
+    return CAL_OK;
 }
 
 static bool valid(const cal_world* world, cal_body_id id) {

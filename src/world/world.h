@@ -244,8 +244,9 @@ struct cal_world {
     double gvt;        // nothing before it can change
     double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
     double contact_speed;
-    void* owned;          // what a scene's callbacks read; freed with the world
-    cal_model* models[4]; // a scene's own
+    void* owned;        // what a scene's callbacks read; freed with the world
+    cal_model** models; // those that live as long as the world
+    int model_count, model_capacity;
     bool started;
     cal_status failed; // a world that failed half way stays failed
     cal_world_report report;
@@ -404,6 +405,8 @@ cal_status cal_start(cal_world* world, cal_error* error); // start.c
 cal_status cal_part_shape(cal_world* world, int body, cal_error* error);
 // Mass, centre, axes, form of a link (start.c).
 cal_status cal_part_weigh_link(cal_world* world, int body, cal_error* error);
+// Makes a model the world's own, to be destroyed with it; on failure at once.
+cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error);
 // A component without states; −1: no memory (start.c).
 int cal_component_add(cal_world* world, cal_component_kind kind, int stride);
 cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error);
