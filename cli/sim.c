@@ -1,6 +1,7 @@
 // `calder sim`: its options, and what a single run and a batch share.
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
+#include "world_options.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -109,15 +110,8 @@ static int check(const cal_sim_options* options) {
     return CAL_EXIT_DONE;
 }
 
-// Worlds have options of their own, so what is simulated is looked for before anything is parsed.
-static bool asks_for_world(int argc, char** argv) {
-    for (int i = 1; i < argc; i++)
-        if (cal_names_scene(argv[i]) && (i == 1 || strncmp(argv[i - 1], "--", 2) != 0 || i + 1 == argc)) return true;
-    return false;
-}
-
 int cal_command_sim(int argc, char** argv) {
-    if (asks_for_world(argc, argv)) return cal_sim_run_world(argc, argv);
+    if (cal_asks_for_scene(argc, argv)) return cal_sim_run_world(argc, argv);
     cal_sim_options options = {.algorithm = "aba",
                                .lanes = "0",
                                .slow_band = 1,
