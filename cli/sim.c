@@ -1,6 +1,7 @@
 // `calder sim`: its options, and what a single run and a batch share.
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
+#include "world_options.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -123,12 +124,11 @@ static bool asks_for_world(int argc, char** argv) {
     static const char* const own[] = {"--loop",     "--events", "--restitution",     "--friction",
                                       "--separate", "--group",  "--force-rollbacks", "--check-rules"};
     for (int i = 1; i < argc; i++) {
-        if (cal_names_scene(argv[i]) && (i == 1 || strncmp(argv[i - 1], "--", 2) != 0 || i + 1 == argc)) return true;
         const size_t length = strcspn(argv[i], "=");
         for (size_t k = 0; k < CAL_ARRAY_COUNT(own); k++)
             if (strlen(own[k]) == length && memcmp(own[k], argv[i], length) == 0) return true;
     }
-    return false;
+    return cal_asks_for_scene(argc, argv);
 }
 
 int cal_command_sim(int argc, char** argv) {

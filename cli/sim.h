@@ -43,8 +43,7 @@ const char* cal_sim_algorithm_choice(int index);
 // Whether a solver takes steps of a fixed size.
 bool cal_solver_is_fixed_step(const char* solver);
 
-// Whether an argument of the command line names a world's scene, and the run of one: options of its own.
-bool cal_names_scene(const char* argument);
+// The run of a world's scene, which has options of its own.
 int cal_sim_run_world(int argc, char** argv);
 
 // From the first call on, Ctrl-C no longer ends the process; returns whether it was pressed.

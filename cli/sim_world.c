@@ -10,38 +10,21 @@
 #include "options.h"
 #include "progress.h"
 #include "sim.h"
+#include "world_options.h"
 
 typedef struct world_options {
     const char* scene; // or a model
     cal_model_options models;
-    const char* loop;
-    const char* group;
+    cal_world_options world;
     const char* events;
     const char* out;
-    double time, step, fps, restitution, friction, rollbacks;
+    double time, fps, rollbacks;
     int64_t seed;
-    bool separate, check_rules, json;
+    bool check_rules, json;
 } world_options;
 
-static const char* const loops[] = {"timewarp", "retroactive", "conservative", NULL};
-static const char* const groups[] = {"implicit", "penalty", NULL};
-static const char* loop_choice(int index) { return loops[index]; }
-static const char* group_choice(int index) { return groups[index]; }
-
-static int scene_of(const char* argument) {
-    size_t length = strcspn(argument, ":");
-    for (int i = 0; cal_scene_name(i); i++)
-        if (strlen(cal_scene_name(i)) == length && strncmp(cal_scene_name(i), argument, length) == 0) return i;
-    return -1;
-}
-
-bool cal_names_scene(const char* argument) { return scene_of(argument) >= 0; }
-
 static void print_details(void) {
-    printf("\nscenes:\n");
-    for (int i = 0; cal_scene_name(i); i++)
-        printf("  %-10s %.*s; the paper ran it for %g s\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
-               cal_scene_help(i), cal_scene_duration(i));
+    cal_print_scenes();
     printf(
         "\nInstead of a scene, a model: a file, MJCF or URDF, or a generator. What moves by one free joint is a body, "
         "what\n"
@@ -123,9 +106,9 @@ static void print_json(const world_options* o, const world_result* result) {
     cal_json json = {.file = stdout};
     cal_json_open(&json, NULL, '{');
     cal_json_text(&json, "scene", o->scene);
-    cal_json_text(&json, "loop", o->loop);
-    if (strcmp(o->loop, "retroactive") == 0) cal_json_number(&json, "step", o->step);
-    cal_json_text(&json, "group", o->group);
+    cal_json_text(&json, "loop", o->world.loop);
+    if (strcmp(o->world.loop, "retroactive") == 0) cal_json_number(&json, "step", o->world.step);
+    cal_json_text(&json, "group", o->world.group);
     cal_json_integer(&json, "bodies", r->bodies);
     cal_json_integer(&json, "moving", r->moving + r->driven);
     cal_json_number(&json, "time", r->time);
@@ -165,7 +148,7 @@ static void print_json(const world_options* o, const world_result* result) {
 static void print_summary(const world_options* o, const world_result* result) {
     const cal_world_report* r = &result->report;
     printf("%-16s %s: %d bodies, %d of them moving\n", "scene", o->scene, r->bodies, r->moving + r->driven);
-    printf("%-16s %s\n", "loop", o->loop);
+    printf("%-16s %s\n", "loop", o->world.loop);
     printf("%-16s %g s in %.3g s, %.3g times as fast as time\n", "simulated", r->time, result->wall,
            per(r->time, result->wall));
     printf("%-16s %lld, one each %.3g ms\n", "discontinuities", (long long)r->discontinuities,
@@ -212,7 +195,7 @@ static int run(const world_options* o, cal_world* world, outputs* files, world_r
 // The world of a scene or a model; report: what the file's reader noticed, or NULL.
 static int make_world(const world_options* o, const cal_world_def* def, cal_world** world, cal_read_report** report) {
     cal_error error = {CAL_OK, ""};
-    if (scene_of(o->scene) >= 0) {
+    if (cal_scene_of(o->scene) >= 0) {
         error.status = cal_world_generate(o->scene, def, world, &error);
         return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
     }
@@ -225,13 +208,7 @@ static int make_world(const world_options* o, const cal_world_def* def, cal_worl
 }
 
 static int simulate(const world_options* o) {
-    cal_world_def def = cal_default_world_def();
-    while (strcmp(loops[def.loop], o->loop) != 0) def.loop++;
-    def.step = o->step;
-    def.group = o->group;
-    def.restitution = o->restitution;
-    def.friction = o->friction;
-    def.separate = o->separate;
+    cal_world_def def = cal_world_def_of(&o->world);
     def.forced_rollbacks = o->rollbacks;
     def.seed = (uint64_t)o->seed;
     def.check_rules = o->check_rules;
@@ -265,25 +242,11 @@ static int simulate(const world_options* o) {
 }
 
 int cal_sim_run_world(int argc, char** argv) {
-    world_options o = {.loop = "timewarp",
-                       .group = "implicit",
-                       .time = -1,
-                       .step = 0.01,
-                       .fps = 30,
-                       .restitution = -1,
-                       .friction = -1,
-                       .seed = 1};
+    world_options o = {.world = cal_default_world_options(), .time = -1, .fps = 30, .seed = 1};
     const cal_option table[] = {
         {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate; -1: as long as the paper did, a model 10 s", -1,
          1e9, NULL},
-        {"loop", CAL_OPTION_CHOICE, &o.loop, "NAME", "how time goes on", 0, 0, loop_choice},
-        {"step", CAL_OPTION_NUMBER, &o.step, "S", "step of the retroactive loop", 1e-9, 1e3, NULL},
-        {"group", CAL_OPTION_CHOICE, &o.group, "NAME", "integrator of contact groups", 0, 0, group_choice},
-        {"restitution", CAL_OPTION_NUMBER, &o.restitution, "E", "of all collisions; -1: the scene's, or the file's", -1,
-         1, NULL},
-        {"friction", CAL_OPTION_NUMBER, &o.friction, "MU", "of all contacts; -1: the scene's, or the file's", -1, 1e3,
-         NULL},
-        {"separate", CAL_OPTION_FLAG, &o.separate, NULL, "move bodies apart that overlap at the start", 0, 0, NULL},
+        CAL_WORLD_OPTIONS(o.world),
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N", "frames a simulated second", 1e-3, 1e6, NULL},
         {"events", CAL_OPTION_TEXT, &o.events, "FILE", "write every collision as a row of a CSV file", 0, 0, NULL},
         {"out", CAL_OPTION_TEXT, &o.out, "FILE", "write every frame's poses as a row of a CSV file", 0, 0, NULL},
@@ -307,7 +270,7 @@ int cal_sim_run_world(int argc, char** argv) {
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     o.scene = argv[1];
-    const int scene = scene_of(o.scene);
+    const int scene = cal_scene_of(o.scene);
     const cal_model_options* m = &o.models;
     if (scene >= 0 &&
         (m->key || m->disable || m->package_path || m->strict || m->repair || m->free_base || m->allow_outside))

@@ -10,10 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calder/calder_view.h"
-#include "command.h"
-#include "options.h"
+#include "model_file.h"
 #include "sim.h"
+#include "sim_constraints.h"
+#include "view.h"
+#include "world_options.h"
 
 extern char** environ;
 
@@ -29,7 +30,8 @@ static void print_details(void) {
     printf("\nIn the page: drag to turn, right button or two fingers to move, wheel or pinch to zoom; space pauses,\n"
            "arrows step, + and - change the speed, backspace starts anew, a click selects a body, Ctrl and drag\n"
            "pulls it; ? or F1 shows all of it. Ctrl-C ends the server.\n\n"
-           "The server answers only to this machine. With --listen others can connect, look, and pull.\n");
+           "Worlds of colliding bodies have other options: 'calder view atoms --help'. The server answers only to this "
+           "machine. With --listen others can connect, look, and pull.\n");
 }
 
 // Starts the desktop's browser and does not wait for it.
@@ -60,22 +62,19 @@ static int open_browser(const char* address) {
                         address);
 }
 
-static int serve(const cal_model* model, const cal_viewer_def* def, bool open, bool json) {
-    cal_viewer* viewer = NULL;
+int cal_view_serve(cal_viewer* viewer, const char* title, const cal_view_options* options) {
     cal_error error = {CAL_OK, ""};
-    error.status = cal_viewer_create(model, def, &viewer, &error);
-    if (error.status != CAL_OK) return cal_complain_error(&error);
-    int status = open ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
+    int status = options->open ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
     if (status == CAL_EXIT_DONE) {
         served = viewer;
         struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&action.sa_mask);
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);
-        if (json)
+        if (options->json)
             printf("{\"address\": \"%s\"}\n", cal_viewer_address(viewer));
         else
-            printf("%s is at %s  (Ctrl-C ends it)\n", def->title, cal_viewer_address(viewer));
+            printf("%s is at %s  (Ctrl-C ends it)\n", title, cal_viewer_address(viewer));
         status = cal_finish_output(CAL_EXIT_DONE);
     }
     if (status == CAL_EXIT_DONE) {
@@ -91,22 +90,74 @@ static bool is_this_machine_only(const char* address) {
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
+int cal_view_prepare(const cal_view_options* options, const char* title, cal_viewer_def* def) {
+    if (cal_viewer_available() && !cal_viewer_has_page())
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "the viewer's page was left out of this build: npm was not there or could "
+                            "not fetch (Debian: nodejs npm); build again");
+    def->title = title;
+    def->listen = options->listen;
+    def->port = (int)options->port;
+    def->paused = options->paused;
+    return CAL_EXIT_DONE;
+}
+
+void cal_view_warn(const cal_view_options* options) {
+    if (!is_this_machine_only(options->listen))
+        fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", options->listen);
+}
+
+// --stabilize as `sim` reads it, for the step that will be taken.
+static int read_stabilize(const char* text, const cal_model* model, cal_viewer_def* def) {
+    cal_sim_def sim = cal_default_sim_def();
+    if (!text) return CAL_EXIT_DONE;
+    sim.solver = def->solver;
+    if (cal_solver_is_fixed_step(def->solver)) {
+        const double step = def->step > 0 ? def->step : cal_model_timestep(model);
+        if (step > 0) sim.step = step;
+    }
+    const int status = cal_sim_read_stabilize(text, &sim);
+    def->stabilize = sim.stabilize;
+    def->gain = sim.gain;
+    return status;
+}
+
+static int view_model(const char* argument, const cal_model_options* models, const cal_view_options* options,
+                      const char* stabilize, cal_viewer_def* def) {
+    cal_model* model = NULL;
+    cal_read_report* report = NULL;
+    cal_viewer* viewer = NULL;
+    cal_error error = {CAL_OK, ""};
+    int status = cal_model_open(argument, models, &model, &report);
+    if (status != CAL_EXIT_DONE) return status;
+    status = read_stabilize(stabilize, model, def);
+    if (status == CAL_EXIT_DONE) {
+        cal_view_warn(options);
+        error.status = cal_viewer_create(model, def, &viewer, &error);
+        if (error.status != CAL_OK) status = cal_complain_error(&error);
+    }
+    if (status == CAL_EXIT_DONE) {
+        cal_mention_issues(argument, report);
+        status = cal_view_serve(viewer, def->title, options);
+    }
+    cal_read_report_destroy(report);
+    cal_model_destroy(model);
+    return status;
+}
+
 int cal_command_view(int argc, char** argv) {
+    if (cal_asks_for_scene(argc, argv)) return cal_view_world(argc, argv);
     cal_viewer_def def = cal_default_viewer_def();
-    const char* lanes = "0";
-    int64_t port = 0, slow_band = 1;
-    bool open = false, json = false;
-    def.listen = "127.0.0.1";
+    cal_view_options options = {.listen = "127.0.0.1"};
+    cal_model_options models = {0};
+    const char *lanes = "0", *stabilize = NULL;
+    int64_t slow_band = 1;
     const cal_option table[] = {
-        {"port", CAL_OPTION_COUNT, &port, "N", "port to listen at; 0: the first free one from 7878", 0, 65535, NULL},
-        {"listen", CAL_OPTION_TEXT, (void*)&def.listen, "ADDRESS",
-         "address to listen at; 0.0.0.0: everybody on the network can connect", 0, 0, NULL},
-        {"open", CAL_OPTION_FLAG, &open, NULL, "open the page in the desktop's browser", 0, 0, NULL},
-        {"paused", CAL_OPTION_FLAG, &def.paused, NULL, "wait for somebody to press space", 0, 0, NULL},
+        CAL_VIEW_OPTIONS(options),
         {"solver", CAL_OPTION_CHOICE, (void*)&def.solver, "NAME", "the solver", 0, 0, cal_solver_name},
         {"tol", CAL_OPTION_NUMBER, &def.relative, "E", "error tolerance, relative and absolute", 1e-14, 0.1, NULL},
         {"step", CAL_OPTION_NUMBER, &def.step, "S",
-         "step of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
+         "step of rk4 and euler, 0: the model's, or 0.001 s; largest step of the others, 0: no bound", 0, 1e3, NULL},
         {"algorithm", CAL_OPTION_CHOICE, (void*)&def.algorithm, "NAME", "how accelerations are computed", 0, 0,
          cal_sim_algorithm_choice},
         {"slow-band", CAL_OPTION_COUNT, &slow_band, "N", "armstrong with rk4 or euler: steps between new rotations", 0,
@@ -115,7 +166,13 @@ int cal_command_view(int argc, char** argv) {
          NULL},
         {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
          cal_lanes_choice},
-        {"json", CAL_OPTION_FLAG, &json, NULL, "print the address as a JSON object", 0, 0, NULL},
+        {"stabilize", CAL_OPTION_TEXT, &stabilize, "HOW",
+         "how constraints stay closed: projection, baumgarte[:K], literal[:K] (Bicchi's law), none [projection]", 0, 0,
+         NULL},
+        {"project", CAL_OPTION_FLAG, &def.project, NULL, "move a start that is off the constraints onto them", 0, 0,
+         NULL},
+        CAL_MODEL_PHYSICS_OPTIONS(models),
+        CAL_MODEL_FILE_OPTIONS(models),
     };
     const cal_usage usage = {"view",
                              "MODEL",
@@ -127,20 +184,9 @@ int cal_command_view(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    if (cal_viewer_available() && !cal_viewer_has_page())
-        return cal_complain(CAL_EXIT_MISTAKE,
-                            "the viewer's page was left out of this build: npm was not there or could "
-                            "not fetch (Debian: nodejs npm); build again");
-    cal_model* model = NULL;
-    status = cal_model_from_argument(argv[1], &model);
+    status = cal_view_prepare(&options, argv[1], &def);
     if (status != CAL_EXIT_DONE) return status;
-    def.title = argv[1];
-    def.port = (int)port;
     def.lanes = atoi(lanes);
     def.slow_band = (int)slow_band;
-    if (!is_this_machine_only(def.listen))
-        fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", def.listen);
-    status = serve(model, &def, open, json);
-    cal_model_destroy(model);
-    return status;
+    return view_model(argv[1], &models, &options, stabilize, &def);
 }

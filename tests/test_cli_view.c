@@ -25,6 +25,13 @@ static void test_wrong_calls_of_view(void** unused) {
     cal_test_expect_mistake("view pendulum --solver gearbox", "gearbox");
     cal_test_expect_mistake("view chain --algorithm armstrong", "armstrong");
     cal_test_expect_mistake("view mobile:s=99", "s");
+    cal_test_expect_mistake("view fivebar --stabilize glue", "glue");
+    cal_test_expect_mistake("view pendulum --key nosuch", "nosuch");
+    cal_test_expect_mistake("view pendulum --disable friction", "friction");
+    cal_test_expect_mistake("view atoms:n=five", "five");
+    cal_test_expect_mistake("view atoms --loop spiral", "spiral");
+    cal_test_expect_mistake("view --json stack:kind=heap", "heap");
+    cal_test_expect_mistake("view atoms --solver gear", "solver");
 }
 
 static void test_recordings_are_written(void** unused) {

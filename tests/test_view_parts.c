@@ -188,7 +188,7 @@ static void check_paths(const cal_model* model, const char* name) {
     for (int body = 0; body < bodies; body++) {
         const double origin[3] = {0, 0, 0}, *pose = poses + 7 * body;
         cal_path* path = cal_path_create(model, body);
-        cal_body_motion seen;
+        cal_body_course seen;
         cal_path_follow(path, motion.q, motion.v, &seen);
         cal_path_destroy(path);
         cal_test_expect_below(cal_test_largest_difference(seen.position, pose, 3), 1e-11, "position", name);
@@ -243,7 +243,7 @@ static void test_the_hand_feels_the_mass(void** unused) {
 }
 
 static cal_view_engine* open_engine(const cal_model* model, double tolerance) {
-    const cal_view_settings settings = {"gear", "aba", "serial", tolerance, 0, 0, 0};
+    const cal_view_settings settings = {"gear", "aba", "serial", tolerance, 0, 0, 0, NULL, 0, false};
     cal_view_engine* engine = NULL;
     cal_error error = {CAL_OK, ""};
     if (cal_view_engine_sim(model, cal_model_body_count(model), &settings, &engine, &error)) fail_msg("%s", error.text);
@@ -351,13 +351,15 @@ static void test_settings_change_on_the_way(void** unused) {
     cal_error error = {CAL_OK, ""};
     advance_to(engine, 0.5);
     const uint64_t hash = engine->ops->hash(engine);
-    const cal_view_settings good = {"rk4", "aba", "threads:2", 1e-4, 0, 0, 0};
+    const cal_view_settings good = {"rk4", "aba", "threads:2", 1e-4, 0, 0, 0, NULL, 0, false};
     assert_int_equal(engine->ops->change(engine, &good, &error), CAL_OK);
     assert_true(engine->ops->hash(engine) == hash);
-    const cal_view_settings bad[] = {
-        {"gearbox", "aba", "serial", 1e-4, 0, 0, 0},    {"gear", "magic", "serial", 1e-4, 0, 0, 0},
-        {"gear", "armstrong", "serial", 1e-4, 0, 0, 0}, {"gear", "aba", "mpi", 1e-4, 0, 0, 0},
-        {"gear", "aba", "threads:0", 1e-4, 0, 0, 0},    {"gear", "aba", "serial", 5, 0, 0, 0}};
+    const cal_view_settings bad[] = {{"gearbox", "aba", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
+                                     {"gear", "magic", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
+                                     {"gear", "armstrong", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
+                                     {"gear", "aba", "mpi", 1e-4, 0, 0, 0, NULL, 0, false},
+                                     {"gear", "aba", "threads:0", 1e-4, 0, 0, 0, NULL, 0, false},
+                                     {"gear", "aba", "serial", 5, 0, 0, 0, NULL, 0, false}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         error.text[0] = '\0';
         assert_int_not_equal(engine->ops->change(engine, &bad[i], &error), CAL_OK);
@@ -365,6 +367,48 @@ static void test_settings_change_on_the_way(void** unused) {
         assert_true(engine->ops->hash(engine) == hash);
     }
     advance_to(engine, 0.6);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+}
+
+// Constraints: their error is a channel, which stabilisation keeps small; a start that is off them is moved or refused.
+static void test_constraints_are_watched(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("fivebar");
+    double errors[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        cal_view_settings settings = {.solver = "rk4",
+                                      .algorithm = "aba",
+                                      .machine = "serial",
+                                      .tolerance = 1e-4,
+                                      .step = 0.002,
+                                      .stabilize = i ? NULL : "none"};
+        cal_view_engine* engine = NULL;
+        cal_error error = {CAL_OK, ""};
+        if (cal_view_engine_sim(model, cal_model_body_count(model), &settings, &engine, &error))
+            fail_msg("%s", error.text);
+        memset(&settings, 0, sizeof settings); // they are the caller's, and may go
+        assert_int_equal(engine->channel_count, CAL_GAUGE_CHANNELS);
+        assert_string_equal(engine->channels[CAL_GAUGE_CHANNELS - 1].name, "constraint error");
+        const uint64_t start = engine->ops->hash(engine);
+        float* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
+        double channels[CAL_GAUGE_CHANNELS];
+        cal_view_pull pull;
+        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+        for (int frame = 1; frame <= 120; frame++) advance_to(engine, frame / 60.0);
+        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+        errors[i] = channels[CAL_GAUGE_CHANNELS - 1];
+        assert_int_equal(engine->ops->reset(engine, &error), CAL_OK);
+        assert_true(engine->ops->hash(engine) == start);
+        free(poses);
+        engine->ops->destroy(engine);
+    }
+    assert_true(errors[0] > 1e-9);
+    cal_test_expect_below(errors[1], 1e-12, "constraint error", "fivebar");
+    cal_model_destroy(model);
+    model = cal_test_model("chain:n=3");
+    cal_view_engine* engine = open_engine(model, 1e-4);
+    assert_int_equal(engine->channel_count, CAL_GAUGE_CHANNELS - 1);
     engine->ops->destroy(engine);
     cal_model_destroy(model);
 }
@@ -439,6 +483,7 @@ int main(void) {
         cmocka_unit_test(test_after_a_pull_the_energy_stays),
         cmocka_unit_test(test_a_jerked_mobile_stays_finite),
         cmocka_unit_test(test_settings_change_on_the_way),
+        cmocka_unit_test(test_constraints_are_watched),
         cmocka_unit_test(test_a_default_box_has_the_bodys_inertia),
         cmocka_unit_test(test_every_body_is_drawn),
     };

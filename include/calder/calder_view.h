@@ -1,7 +1,7 @@
 /// \file calder_view.h
 /// The viewer in the browser, and recordings as pages. A library of its own (calder_view).
 #pragma once
-#include "calder/calder.h"
+#include "calder/calder_world.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,8 +20,11 @@ typedef struct cal_viewer_def {
     const char* algorithm;
     const char* machine; ///< "serial", "threads[:N][,pinned]"
     double relative;
-    double step; ///< of the fixed-step solvers, 0: 0.001 s; the largest one of the others, 0: no bound
+    double step; ///< of the fixed-step solvers, 0: the model's, or 0.001 s; the largest one of the others, 0: no bound
     int lanes, slow_band;
+    const char* stabilize; ///< how constraints stay closed, as of cal_sim_def; NULL: its own
+    double gain;           ///< of stabilize
+    bool project;          ///< move a start that is off the constraints onto them
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);
@@ -31,6 +34,12 @@ bool cal_viewer_available(void);
 bool cal_viewer_has_page(void);
 /// Starts listening; #CAL_BAD_ARGUMENT when the port is taken. The model must outlive it.
 cal_status cal_viewer_create(const cal_model* model, const cal_viewer_def* def, cal_viewer** out, cal_error* error);
+/// Makes a world that was not advanced yet, the same one every time.
+typedef cal_status cal_world_function(void* user, cal_world** out, cal_error* error);
+/// The same for a world of colliding bodies: make is called now and, in the viewer's thread, whenever somebody starts anew.
+/// Of the definition, what is about solvers is not used. What is shown is final; bodies cannot be pulled.
+cal_status cal_viewer_create_world(cal_world_function* make, void* user, const cal_viewer_def* def, cal_viewer** out,
+                                   cal_error* error);
 void cal_viewer_destroy(cal_viewer* viewer); ///< NULL is allowed
 /// The address for a browser, "http://127.0.0.1:7878/".
 const char* cal_viewer_address(const cal_viewer* viewer);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/vector.h"
 
 bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance) {
     if (drawing->instance_count == drawing->capacity) {
@@ -22,7 +23,42 @@ bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance) {
     return true;
 }
 
-static bool add_shapes(cal_drawing* drawing, bool* shown) {
+bool cal_drawing_takes_mesh(cal_drawing* drawing, const cal_mesh_def* mesh) {
+    if (drawing->triangles + mesh->triangle_count > CAL_DRAWN_TRIANGLES_LIMIT) return false;
+    drawing->triangles += mesh->triangle_count;
+    return true;
+}
+
+void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh) {
+    double middle[3], moved[3], R[9];
+    for (int k = 0; k < 3; k++) {
+        double least = 0, most = 0;
+        for (int i = 0; i < mesh->vertex_count; i++) {
+            const double at = mesh->vertices[3 * i + k];
+            least = i == 0 ? at : fmin(least, at);
+            most = i == 0 ? at : fmax(most, at);
+        }
+        middle[k] = 0.5 * (least + most);
+        instance->size[k] = 0.5 * (most - least);
+    }
+    cal_quaternion_matrix(instance->quaternion, R);
+    cal_rotate3(R, middle, moved);
+    for (int k = 0; k < 3; k++) instance->position[k] += moved[k];
+    instance->kind = CAL_BOX;
+    instance->mesh = -1;
+}
+
+// Which meshes are drawn, and which are boxes because there are too many triangles.
+enum { UNKNOWN, DRAWN, BOXED };
+
+static void choose_mesh(cal_drawing* drawing, uint8_t* fates, cal_drawn* instance) {
+    const cal_mesh_def* mesh = &drawing->meshes[instance->mesh];
+    uint8_t* fate = &fates[instance->mesh];
+    if (*fate == UNKNOWN) *fate = cal_drawing_takes_mesh(drawing, mesh) ? DRAWN : BOXED;
+    if (*fate == BOXED) cal_drawn_become_box(instance, mesh);
+}
+
+static bool add_shapes(cal_drawing* drawing, bool* shown, uint8_t* fates) {
     for (int i = 0; i < cal_model_shape_count(drawing->model); i++) {
         cal_shape_def def;
         cal_model_shape(drawing->model, i, &def);
@@ -33,6 +69,7 @@ static bool add_shapes(cal_drawing* drawing, bool* shown) {
         memcpy(instance.quaternion, def.quaternion, sizeof instance.quaternion);
         memcpy(instance.size, def.size, sizeof instance.size);
         memcpy(instance.color, def.color, sizeof instance.color);
+        if (instance.mesh >= 0) choose_mesh(drawing, fates, &instance);
         if (!cal_drawing_add(drawing, &instance)) return false;
         if (def.body >= 0) shown[def.body] = true;
     }
@@ -49,15 +86,22 @@ static void find_up(cal_drawing* drawing) {
 cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_error* error) {
     const int bodies = cal_model_body_count(model);
     cal_drawing* drawing = cal_allocate(1, sizeof *drawing);
+    const int meshes = cal_model_mesh_count(model);
     bool* shown = cal_allocate((size_t)bodies, sizeof *shown);
-    bool made = drawing && shown;
+    uint8_t* fates = cal_allocate((size_t)meshes + 1, sizeof *fates);
+    if (drawing) drawing->meshes = cal_allocate((size_t)meshes + 1, sizeof *drawing->meshes);
+    bool made = drawing && drawing->meshes && shown && fates;
     if (made) {
         drawing->model = model;
+        drawing->all_bodies = bodies;
+        drawing->mesh_count = meshes;
+        for (int i = 0; i < meshes; i++) cal_model_mesh(model, i, &drawing->meshes[i]);
         drawing->body_count = bodies < CAL_DRAWN_BODIES_LIMIT ? bodies : CAL_DRAWN_BODIES_LIMIT;
         find_up(drawing);
-        made = add_shapes(drawing, shown) && cal_drawing_add_defaults(drawing, shown);
+        made = add_shapes(drawing, shown, fates) && cal_drawing_add_defaults(drawing, shown);
     }
     cal_free(shown);
+    cal_free(fates);
     *out = made ? drawing : NULL;
     if (made) return CAL_OK;
     cal_drawing_destroy(drawing);
@@ -66,7 +110,12 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
 
 void cal_drawing_destroy(cal_drawing* drawing) {
     if (!drawing) return;
+    for (int i = 0; drawing->owns_meshes && i < drawing->mesh_count; i++) {
+        cal_free((void*)(uintptr_t)drawing->meshes[i].vertices);
+        cal_free((void*)(uintptr_t)drawing->meshes[i].triangles);
+    }
     cal_free(drawing->instances);
+    cal_free(drawing->meshes);
     cal_free(drawing);
 }
 
@@ -89,21 +138,44 @@ static void write_number(FILE* file, double value, bool first) {
     fprintf(file, first ? "%.6g" : ",%.6g", isfinite(value) ? value : 0.0);
 }
 
-static void write_mesh(const cal_drawing* drawing, int number, FILE* file) {
-    cal_mesh_def mesh;
-    cal_model_mesh(drawing->model, number, &mesh);
+static void write_mesh(const cal_mesh_def* mesh, FILE* file) {
     fputs("{\"vertices\":[", file);
-    for (int i = 0; i < 3 * mesh.vertex_count; i++) write_number(file, mesh.vertices[i], i == 0);
+    for (int i = 0; i < 3 * mesh->vertex_count; i++) write_number(file, mesh->vertices[i], i == 0);
     fputs("],\"triangles\":[", file);
-    for (int i = 0; i < 3 * mesh.triangle_count; i++) fprintf(file, i ? ",%d" : "%d", mesh.triangles[i]);
+    for (int i = 0; i < 3 * mesh->triangle_count; i++) fprintf(file, i ? ",%d" : "%d", mesh->triangles[i]);
     fputs("]}", file);
 }
 
-void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
+static void write_meshes(const cal_drawing* drawing, FILE* file) {
+    // Where there is no memory to know which ones are used, all are written.
+    bool* used = cal_allocate((size_t)drawing->mesh_count + 1, sizeof *used);
+    for (int i = 0; used && i < drawing->instance_count; i++)
+        if (drawing->instances[i].mesh >= 0) used[drawing->instances[i].mesh] = true;
+    fputs("\"meshes\":[", file);
+    for (int i = 0; i < drawing->mesh_count; i++) {
+        if (i) fputc(',', file);
+        if (!used || used[i])
+            write_mesh(&drawing->meshes[i], file);
+        else
+            fputs("null", file);
+    }
+    fputc(']', file);
+    cal_free(used);
+}
+
+static void write_counts(const cal_drawing* drawing, FILE* file) {
     const cal_model* model = drawing->model;
-    fprintf(file, "\"bodies\":%d,\"drawn\":%d,\"joints\":%d,\"degrees\":%d,\"mass\":%.6g,\"up\":[%.9g,%.9g,%.9g],",
-            cal_model_body_count(model), drawing->body_count, cal_model_joint_count(model), cal_model_v_count(model),
-            cal_model_mass(model), drawing->up[0], drawing->up[1], drawing->up[2]);
+    fprintf(file, "\"bodies\":%d,\"drawn\":%d,", drawing->all_bodies, drawing->body_count);
+    if (model)
+        fprintf(file, "\"joints\":%d,\"degrees\":%d,\"mass\":%.6g,", cal_model_joint_count(model),
+                cal_model_v_count(model), cal_model_mass(model));
+    else
+        fprintf(file, "\"moving\":%d,", drawing->moving);
+}
+
+void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
+    write_counts(drawing, file);
+    fprintf(file, "\"up\":[%.9g,%.9g,%.9g],", drawing->up[0], drawing->up[1], drawing->up[2]);
     fputs("\"instances\":[", file);
     // A row: body, kind, mesh, position, quaternion, size, colour.
     for (int i = 0; i < drawing->instance_count; i++) {
@@ -116,10 +188,6 @@ void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
         for (int k = 0; k < 4; k++) write_number(file, instance->color[k], false);
         fputc(']', file);
     }
-    fputs("],\"meshes\":[", file);
-    for (int i = 0; i < cal_model_mesh_count(model); i++) {
-        if (i) fputc(',', file);
-        write_mesh(drawing, i, file);
-    }
-    fputc(']', file);
+    fputs("],", file);
+    write_meshes(drawing, file);
 }

@@ -15,24 +15,36 @@ typedef struct cal_drawn {
 } cal_drawn;
 
 typedef struct cal_drawing {
-    const cal_model* model;
-    int body_count; // bodies that are drawn and whose poses are told: the first ones of very large models
+    const cal_model* model; // NULL: of a world
+    int all_bodies;         // that there are
+    int moving;             // of a world: bodies that move
+    int body_count;         // bodies that are drawn and whose poses are told: the first ones of very large models
     int instance_count, capacity;
     cal_drawn* instances;
-    double up[3]; // against gravity; z where there is none
+    int mesh_count;
+    cal_mesh_def* meshes; // by the instances' numbers
+    bool owns_meshes;     // their vertices and triangles are the drawing's, not the model's
+    int64_t triangles;    // of the meshes that instances use, each counted once
+    double up[3];         // against gravity; z where there is none
 } cal_drawing;
 
-enum { CAL_DRAWN_BODIES_LIMIT = 50000 };
+// A mesh that would bring a drawing over its triangles is drawn as the box around it.
+enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 
 // The model's visible shapes, and a default for every body that has none. The model must outlive it.
 cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_error* error);
 void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
 // Adds a copy; false when there is no memory.
 bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance);
+// Whether a mesh still fits into the drawing; then it is counted.
+bool cal_drawing_takes_mesh(cal_drawing* drawing, const cal_mesh_def* mesh);
+// Makes an instance of a mesh one of the box around its vertices.
+void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh);
 // Draws every body that `shown` does not mark, from its inertia and its joints (default.c); false when there is no memory.
 bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
 // A JSON text with its quotes.
 void cal_write_json_text(FILE* file, const char* text);
-// Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes.
+// Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
+// that no instance uses).
 void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);

@@ -5,7 +5,7 @@
 
 #include "drawing/drawing.h"
 
-enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS };
+enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS, CONSTRAINT };
 
 const cal_channel cal_gauge_channels[CAL_GAUGE_CHANNELS] = {
     [KINETIC] = {"kinetic", "J", "Energy", false},
@@ -15,7 +15,12 @@ const cal_channel cal_gauge_channels[CAL_GAUGE_CHANNELS] = {
     [STEP] = {"step", "s", "Step size", true},
     [ORDER] = {"order", "", "Order", false},
     [EVALUATIONS] = {"evaluations", "1/s", "Evaluations a simulated second", false},
+    [CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
 };
+
+cal_gauge cal_gauge_for(const cal_model* model) {
+    return (cal_gauge){.channel_count = cal_model_constraint_count(model) > 0 ? CAL_GAUGE_CHANNELS : CONSTRAINT};
+}
 
 void cal_channels_write_json(const cal_channel* channels, int count, FILE* file) {
     fputc('[', file);
@@ -61,5 +66,9 @@ cal_status cal_gauge_read(cal_gauge* gauge, cal_sim* sim, bool pulled, double va
         gauge->evaluations = report.evaluations;
     }
     values[EVALUATIONS] = gauge->rate;
-    return CAL_OK;
+    if (gauge->channel_count <= CONSTRAINT) return CAL_OK;
+    cal_constraint_report constraints;
+    const cal_status known = cal_sim_constraints(sim, &constraints);
+    values[CONSTRAINT] = known ? NAN : constraints.error;
+    return known;
 }

@@ -1,15 +1,20 @@
 // What the viewer can show: something that advances in time and has bodies with poses. The server and its thread know no
 // more than this table, so that an engine of another kind (a world of colliding bodies) is one more file.
 #pragma once
-#include "calder/calder.h"
+#include "calder/calder_view.h"
+#include "drawing/drawing.h"
 #include "drawing/gauge.h"
 #include <stdio.h>
 
 // What can be changed while it runs.
 typedef struct cal_view_settings {
     char solver[16], algorithm[16], machine[32];
-    double tolerance, step; // step: of rk4 and euler, 0: 0.001 s; largest step of the others, 0: no bound
+    double tolerance;
+    double step; // of rk4 and euler, 0: the model's, or 0.001 s; largest step of the others, 0: no bound
     int lanes, slow_band;
+    const char* stabilize; // as of cal_sim_def; NULL: its own
+    double gain;
+    bool project; // move the start onto the constraints
 } cal_view_settings;
 
 // The pull as it is drawn.
@@ -48,3 +53,6 @@ struct cal_view_engine {
 // A simulation of one model, which must outlive it.
 cal_status cal_view_engine_sim(const cal_model* model, int drawn_count, const cal_view_settings* settings,
                                cal_view_engine** out, cal_error* error);
+// A world of colliding bodies, and the drawing of it.
+cal_status cal_view_engine_world(cal_world_function* make, void* user, cal_drawing** drawing, cal_view_engine** out,
+                                 cal_error* error);

@@ -41,8 +41,9 @@ static void pull_body(cal_force_context* context, void* user) {
 
 static bool has_fixed_step(const char* solver) { return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0; }
 
-static cal_status create_sim(sim_engine* e, const cal_view_settings* s, cal_machine** machine, cal_sim** sim,
-                             cal_error* error) {
+// A simulation by the engine's settings, whose texts it may go on using.
+static cal_status create_sim(sim_engine* e, cal_machine** machine, cal_sim** sim, cal_error* error) {
+    const cal_view_settings* s = &e->settings;
     cal_sim_def def = cal_default_sim_def();
     cal_status status = cal_machine_from_text(s->machine, s->lanes, machine, error);
     if (status) return status;
@@ -51,7 +52,8 @@ static cal_status create_sim(sim_engine* e, const cal_view_settings* s, cal_mach
     def.machine = *machine;
     def.relative = s->tolerance;
     def.slow_band = has_fixed_step(s->solver) && strcmp(s->algorithm, "armstrong") == 0 ? s->slow_band : 0;
-    if (s->step > 0 && has_fixed_step(s->solver)) def.step = s->step;
+    const double step = s->step > 0 ? s->step : cal_model_timestep(e->model);
+    if (step > 0 && has_fixed_step(s->solver)) def.step = step;
     if (s->step > 0 && !has_fixed_step(s->solver)) def.largest_step = s->step;
     const int joints = cal_model_joint_count(e->model);
     e->limit = (int64_t)(JOINTS_AT_A_STRETCH / (joints > 0 ? joints : 1));
@@ -59,6 +61,10 @@ static cal_status create_sim(sim_engine* e, const cal_view_settings* s, cal_mach
     // SUNDIALS cannot rest in the middle of a step.
     if (strcmp(s->solver, "bdf") == 0) e->limit *= 1000;
     def.evaluation_limit = e->limit;
+    if (s->stabilize) {
+        def.stabilize = s->stabilize;
+        def.gain = s->gain;
+    }
     def.force = pull_body;
     def.user = e;
     status = cal_sim_create(e->model, &def, sim, error);
@@ -66,6 +72,26 @@ static cal_status create_sim(sim_engine* e, const cal_view_settings* s, cal_mach
     cal_machine_destroy(*machine);
     *machine = NULL;
     return status;
+}
+
+// Goes to a start that the constraints allow, or says at once which one does not; the simulation would say so later.
+static cal_status close_start(const sim_engine* e, cal_error* error) {
+    const char* law = e->settings.stabilize;
+    cal_constraint_report report;
+    char name[96];
+    if (cal_model_constraint_count(e->model) == 0) return CAL_OK;
+    cal_status status = e->settings.project ? cal_sim_project(e->sim, error) : CAL_OK;
+    if (status) return status;
+    status = cal_sim_constraints(e->sim, &report);
+    if (status)
+        return cal_fail(error, status, "the constraints have no forces at the start: %s", cal_status_text(status));
+    if ((law && strcmp(law, "projection") != 0) || report.error_of == CAL_NONE) return CAL_OK;
+    if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
+    return cal_fail(error, CAL_BAD_ARGUMENT,
+                    "the constraints are open by %g (most of all '%s') and broken by a speed of %g at the start; begin "
+                    "where they hold, or let project (--project) find such a place",
+                    report.error, cal_model_constraint_name(e->model, report.error_of, name, sizeof name),
+                    report.speed);
 }
 
 static void destroy(cal_view_engine* engine) {
@@ -97,7 +123,8 @@ static cal_status reset(cal_view_engine* engine, cal_error* error) {
     double* start = cal_allocate(q_count + v_count + 1, sizeof *start);
     if (!start) return cal_fail(error, CAL_NO_MEMORY, "no memory to start anew");
     cal_model_initial(e->model, start, start + q_count, NULL);
-    const cal_status status = cal_sim_set(e->sim, 0, start, start + q_count, error);
+    cal_status status = cal_sim_set(e->sim, 0, start, start + q_count, error);
+    if (!status) status = close_start(e, error);
     cal_free(start);
     cal_gauge_mark(&e->gauge);
     return status;
@@ -108,7 +135,9 @@ static cal_status change(cal_view_engine* engine, const cal_view_settings* setti
     cal_machine* machine = NULL;
     cal_sim* sim = NULL;
     const int64_t limit = e->limit;
-    cal_status status = create_sim(e, settings, &machine, &sim, error);
+    const cal_view_settings before = e->settings;
+    e->settings = *settings;
+    cal_status status = create_sim(e, &machine, &sim, error);
     if (!status) {
         status = cal_sim_set(sim, cal_sim_time(e->sim), cal_sim_q(e->sim), cal_sim_v(e->sim), error);
         if (status) {
@@ -118,13 +147,13 @@ static cal_status change(cal_view_engine* engine, const cal_view_settings* setti
     }
     if (status) {
         e->limit = limit;
+        e->settings = before;
         return status;
     }
     cal_sim_destroy(e->sim);
     cal_machine_destroy(e->machine);
     e->sim = sim;
     e->machine = machine;
-    e->settings = *settings;
     cal_gauge_mark(&e->gauge);
     return CAL_OK;
 }
@@ -185,14 +214,16 @@ cal_status cal_view_engine_sim(const cal_model* model, int drawn_count, const ca
     const int bodies = cal_model_body_count(model);
     sim_engine* e = cal_allocate(1, sizeof *e);
     if (!e) return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer's simulation");
-    e->base = (cal_view_engine){&sim_ops, bodies, drawn_count, cal_gauge_channels, CAL_GAUGE_CHANNELS};
+    e->gauge = cal_gauge_for(model);
+    e->base = (cal_view_engine){&sim_ops, bodies, drawn_count, cal_gauge_channels, e->gauge.channel_count};
     e->model = model;
     e->settings = *settings;
     e->pull.body = CAL_NONE;
     e->poses = cal_allocate(7 * (size_t)bodies, sizeof *e->poses);
     cal_status status = e->poses ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for %d poses", bodies);
     if (!status) status = cal_inspector_create(&e->inspector, model, error);
-    if (!status) status = create_sim(e, settings, &e->machine, &e->sim, error);
+    if (!status) status = create_sim(e, &e->machine, &e->sim, error);
+    if (!status) status = close_start(e, error);
     if (status) {
         destroy(&e->base);
         return status;

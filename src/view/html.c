@@ -59,7 +59,7 @@ static void write_opening(cal_html* html, const char* title, const unsigned char
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
     cal_write_json_text(html->file, title);
     fputs(",\"channels\":", html->file);
-    cal_channels_write_json(cal_gauge_channels, CAL_GAUGE_CHANNELS, html->file);
+    cal_channels_write_json(cal_gauge_channels, html->gauge.channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
@@ -78,11 +78,12 @@ cal_status cal_html_create(const char* path, const cal_model* model, const char*
     cal_html* html = cal_allocate(1, sizeof *html);
     if (!html) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     const size_t bodies = (size_t)cal_model_body_count(model);
+    html->gauge = cal_gauge_for(model);
     html->path = cal_copy_text(path);
     html->poses = cal_allocate(7 * bodies, sizeof *html->poses);
     cal_status status = cal_drawing_create(model, &html->drawing, error);
     if (!status) {
-        html->frame_size = 8 + 8 * CAL_GAUGE_CHANNELS + 16 + 14 * (size_t)html->drawing->body_count;
+        html->frame_size = 8 + 8 * (size_t)html->gauge.channel_count + 16 + 14 * (size_t)html->drawing->body_count;
         html->frame = cal_allocate(html->frame_size, 1);
     }
     if (!status && (!html->path || !html->poses || !html->frame))
@@ -143,7 +144,7 @@ cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error) {
     const float scale = (float)edge;
     unsigned char* at = html->frame;
     put(&at, &time, 8);
-    put(&at, channels, sizeof channels);
+    put(&at, channels, 8 * (size_t)html->gauge.channel_count);
     for (int k = 0; k < 3; k++) {
         const float corner = (float)low[k];
         put(&at, &corner, 4);

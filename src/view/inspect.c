@@ -119,11 +119,11 @@ void cal_inspector_describe(cal_inspector* s, int body, const double* q, const d
     }
     cal_body_def def;
     char name[96];
-    cal_body_motion motion = {.quaternion = {1, 0, 0, 0}};
+    cal_body_course motion = {.quaternion = {1, 0, 0, 0}};
     double position[3] = {0, 0, 0}, velocity[3] = {0, 0, 0}, gravity[3];
     cal_model_body(s->model, body, &def);
     if (s->path) cal_path_follow(s->path, q, v, &motion);
-    cal_body_motion_at(&motion, def.center, position, velocity);
+    cal_body_course_at(&motion, def.center, position, velocity);
     cal_model_gravity(s->model, gravity);
     for (int i = 0; i < 3; i++) gravity[i] *= def.mass;
     fprintf(file, "\"body\":%d,\"name\":", body);

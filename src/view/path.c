@@ -100,7 +100,7 @@ static void carry(const double angular[3], const double arm[3], double velocity[
 }
 
 // Turns the frame about an anchor, with an angular velocity (world's axes) on top of its own.
-static void turn(cal_body_motion* m, const double anchor[3], const double by[4], const double rate[3]) {
+static void turn(cal_body_course* m, const double anchor[3], const double by[4], const double rate[3]) {
     double R[9], arm[3], back[3];
     cal_quaternion_matrix(m->quaternion, R);
     cal_rotate3(R, anchor, arm);
@@ -116,7 +116,7 @@ static void turn(cal_body_motion* m, const double anchor[3], const double by[4],
     carry(m->angular, back, m->velocity);
 }
 
-static void slide(cal_body_motion* m, const double axis[3], double by, double rate) {
+static void slide(cal_body_course* m, const double axis[3], double by, double rate) {
     double arm[3];
     for (int i = 0; i < 3; i++) arm[i] = by * axis[i];
     carry(m->angular, arm, m->velocity);
@@ -126,7 +126,7 @@ static void slide(cal_body_motion* m, const double axis[3], double by, double ra
     }
 }
 
-static void apply_joint(const path_joint* joint, const double* q, const double* v, cal_body_motion* m) {
+static void apply_joint(const path_joint* joint, const double* q, const double* v, cal_body_course* m) {
     const cal_joint_def* def = &joint->def;
     double R[9], axis[3], by[4], rate[3];
     switch (def->kind) {
@@ -158,9 +158,9 @@ static void apply_joint(const path_joint* joint, const double* q, const double* 
     }
 }
 
-void cal_path_follow(const cal_path* path, const double* q, const double* v, cal_body_motion* out) {
+void cal_path_follow(const cal_path* path, const double* q, const double* v, cal_body_course* out) {
     static const double rest[6] = {0};
-    *out = (cal_body_motion){.quaternion = {1, 0, 0, 0}};
+    *out = (cal_body_course){.quaternion = {1, 0, 0, 0}};
     for (int i = 0; i < path->body_count; i++) {
         const path_body* body = &path->bodies[i];
         double R[9], arm[3];
@@ -177,7 +177,7 @@ void cal_path_follow(const cal_path* path, const double* q, const double* v, cal
     }
 }
 
-void cal_body_motion_at(const cal_body_motion* motion, const double point[3], double position[3], double velocity[3]) {
+void cal_body_course_at(const cal_body_course* motion, const double point[3], double position[3], double velocity[3]) {
     double R[9], arm[3];
     cal_quaternion_matrix(motion->quaternion, R);
     cal_rotate3(R, point, arm);

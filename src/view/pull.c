@@ -91,9 +91,9 @@ cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, cons
                        .damping = 2 * OMEGA * mass,
                        .most = LIFT * 9.81 * carried + REACH * mass};
     memcpy(pull->point, point, sizeof pull->point);
-    cal_body_motion motion;
+    cal_body_course motion;
     cal_path_follow(path, q, NULL, &motion);
-    cal_body_motion_at(&motion, point, pull->target, NULL);
+    cal_body_course_at(&motion, point, pull->target, NULL);
     memcpy(pull->previous, pull->target, sizeof pull->previous);
     return CAL_OK;
 }
@@ -119,10 +119,10 @@ void cal_pull_end(cal_pull* pull) {
 
 void cal_pull_force(const cal_pull* pull, double time, const double* q, const double* v, double force[3],
                     double position[3]) {
-    cal_body_motion motion;
+    cal_body_course motion;
     double at[3], x[3], velocity[3], square = 0;
     cal_path_follow(pull->path, q, v, &motion);
-    cal_body_motion_at(&motion, pull->point, x, velocity);
+    cal_body_course_at(&motion, pull->point, x, velocity);
     glide(pull, time, at);
     for (int i = 0; i < 3; i++) {
         force[i] = pull->stiffness * (at[i] - x[i]);

@@ -6,6 +6,7 @@ import type { Pull } from './wire';
 
 export interface HandListener {
   select(body: number): void;
+  allowed(): boolean; // whether a body can be pulled; says so where it cannot
   grab(body: number, point: number[]): void;
   drag(target: number[]): void;
   drop(): void;
@@ -84,7 +85,7 @@ export class Hand {
   private take(event: PointerEvent): boolean {
     this.aim(event);
     const hit = this.model?.pick(this.ray);
-    if (!hit) return false;
+    if (!hit || !this.listener.allowed()) return false;
     const local = hit.point.clone().applyMatrix4(this.model!.matrixOf(hit.body).invert());
     // The target moves in the plane of the point that faces the camera.
     this.plane.setFromNormalAndCoplanarPoint(this.stage.camera.getWorldDirection(new THREE.Vector3()), hit.point);

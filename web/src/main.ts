@@ -40,6 +40,11 @@ class Viewer {
   constructor() {
     this.hand = new Hand(this.stage, {
       select: (body) => this.select(body),
+      allowed: () => {
+        const can = this.scene?.pull !== false;
+        if (!can) note('Bodies of this world cannot be pulled: what is shown is final, and they are ahead of it already.');
+        return can;
+      },
       grab: (body, point) => this.command({ do: 'grab', body, point }),
       drag: (target) => (this.wanted = target),
       drop: () => {
@@ -81,7 +86,9 @@ class Viewer {
     element('model').textContent = scene.model;
     document.title = `${scene.model} · Calder`;
     const some = scene.drawn < scene.bodies ? `, the first ${scene.drawn.toLocaleString('en')} bodies are drawn` : '';
-    element('facts').textContent = `${plural(scene.joints, 'joint')}, ${plural(scene.degrees, 'degree')} of freedom${some}`;
+    const what = scene.moving === undefined ? `${plural(scene.joints ?? 0, 'joint')}, ${plural(scene.degrees ?? 0, 'degree')} of freedom` : `${plural(scene.bodies, 'body', 'bodies')}, ${scene.moving.toLocaleString('en')} of them moving`;
+    element('facts').textContent = `${what}${some}`;
+    element('settings').hidden = !scene.choices;
     if (scene.choices) this.offerChoices(scene);
     this.select(-1);
   }
@@ -299,7 +306,6 @@ class Viewer {
   }
 
   private offerChoices(scene: Scene): void {
-    element('settings').hidden = false;
     for (const name of ['solver', 'algorithm', 'machine', 'tolerance'] as const) {
       const select = element<HTMLSelectElement>(`set-${name}`);
       select.replaceChildren(...scene.choices![name].map((choice) => new Option(typeof choice === 'number' ? choice.toExponential().replace('e-', 'e−') : choice, String(choice))));
@@ -362,8 +368,8 @@ class Viewer {
   }
 }
 
-function plural(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+function plural(count: number, noun: string, many = `${noun}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? noun : many}`;
 }
 
 // A file that is opened from the disk may not remember anything.

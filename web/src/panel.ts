@@ -12,27 +12,35 @@ function number(value: number): string {
 const list = (values: number[]): string => values.map(number).join('  ');
 const length = (values: number[]): number => Math.hypot(...values);
 
-export function showBody(numbers: BodyNumbers, name: HTMLElement, table: HTMLElement): void {
-  name.textContent = numbers.name;
-  const rows: [string, string, string][] = [];
-  for (const joint of numbers.joints) {
+type Row = [string, string, string];
+
+function addJoints(numbers: BodyNumbers, rows: Row[]): void {
+  const joints = numbers.joints ?? [];
+  for (const joint of joints) {
     const one = joint.v.length === 1;
     const angle = joint.kind === 'revolute';
-    const label = numbers.joints.length > 1 ? joint.name : 'joint';
+    const label = joints.length > 1 ? joint.name : 'joint';
     rows.push([label, numbers.parent ? `${joint.kind}, on ${numbers.parent}` : joint.kind, '']);
     rows.push(['  q', list(joint.q), one ? (angle ? 'rad' : 'm') : '']);
     rows.push(['  v', list(joint.v), one ? (angle ? 'rad/s' : 'm/s') : '']);
     if (joint.force) rows.push(['  force', list(joint.force), angle ? 'N m' : 'N']);
   }
-  if (numbers.joints.length === 0) rows.push(['joint', numbers.parent ? `fixed to ${numbers.parent}` : 'fixed', '']);
-  rows.push(['mass', number(numbers.mass), 'kg']);
-  rows.push(['carries', number(numbers.subtree - numbers.mass), 'kg']);
+  if (joints.length === 0) rows.push(['joint', numbers.parent ? `fixed to ${numbers.parent}` : 'fixed', '']);
+  rows.push(['mass', number(numbers.mass ?? 0), 'kg']);
+  rows.push(['carries', number((numbers.subtree ?? 0) - (numbers.mass ?? 0)), 'kg']);
+}
+
+export function showBody(numbers: BodyNumbers, name: HTMLElement, table: HTMLElement): void {
+  name.textContent = numbers.name;
+  const rows: Row[] = [];
+  if (numbers.motion) rows.push(['moves', numbers.asleep ? `${numbers.motion}, asleep` : numbers.motion, '']);
+  else addJoints(numbers, rows);
   rows.push(['position', list(numbers.position), 'm']);
   rows.push(['velocity', list(numbers.velocity), 'm/s']);
   rows.push(['turning', list(numbers.angular), 'rad/s']);
-  rows.push(['weight', number(length(numbers.weight)), 'N']);
+  if (numbers.weight) rows.push(['weight', number(length(numbers.weight)), 'N']);
   if (numbers.carried) rows.push(['in the joint', `${list(numbers.carried)} (${number(length(numbers.carried))})`, 'N']);
-  if (length(numbers.pull) > 0) rows.push(['pull', `${list(numbers.pull)} (${number(length(numbers.pull))})`, 'N']);
+  if (numbers.pull && length(numbers.pull) > 0) rows.push(['pull', `${list(numbers.pull)} (${number(length(numbers.pull))})`, 'N']);
   table.replaceChildren(
     ...rows.flatMap(([label, value, unit]) => {
       const term = document.createElement('dt');

@@ -24,12 +24,14 @@ export interface Scene {
   model: string;
   bodies: number;
   drawn: number;
-  joints: number;
-  degrees: number;
-  mass: number;
+  joints?: number; // of a model, as the next two
+  degrees?: number;
+  mass?: number;
+  moving?: number; // bodies of a world
+  pull?: boolean; // whether bodies can be pulled
   up: [number, number, number];
   instances: Instance[];
-  meshes: { vertices: number[]; triangles: number[] }[];
+  meshes: ({ vertices: number[]; triangles: number[] } | null)[];
   channels: Channel[];
   choices?: Choices;
 }
@@ -48,16 +50,18 @@ export interface BodyNumbers {
   say: 'body';
   body: number;
   name: string;
-  parent: string | null;
-  mass: number;
-  subtree: number;
-  joints: { name: string; kind: string; q: number[]; v: number[]; force?: number[] }[];
+  motion?: string; // of a world's body, as the next one; models have what follows up to carried
+  asleep?: boolean;
+  parent?: string | null;
+  mass?: number;
+  subtree?: number;
+  joints?: { name: string; kind: string; q: number[]; v: number[]; force?: number[] }[];
   position: number[];
   quaternion: number[];
   velocity: number[];
   angular: number[];
-  weight: number[];
-  pull: number[];
+  weight?: number[];
+  pull?: number[];
   carried?: number[];
 }
 
