@@ -146,8 +146,12 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
     status = cal_plan_create_scheduled(sim->model, def->algorithm, def->schedule, def->machine, def->processor_of_joint,
                                        &sim->plan, error);
     if (def->schedule) snprintf(sim->schedule, sizeof sim->schedule, "%s", def->schedule);
-    sim->def.processor_of_joint = NULL; // the caller's memory
+    // What is the caller's memory is not looked at again.
+    sim->def.processor_of_joint = NULL;
     sim->def.schedule = NULL;
+    sim->ops = cal_find_solver(def->solver);
+    sim->def.solver = sim->ops ? sim->ops->name : "bdf";
+    sim->def.algorithm = cal_find_program(def->algorithm)->name;
     if (status) return status;
     status = cal_state_create(sim->plan, &sim->state);
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
@@ -163,7 +167,6 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
     cal_model_initial(sim->model, sim->q, sim->v, sim->control);
     status = cal_sim_create_constraints(sim, error);
     if (status) return status;
-    sim->ops = cal_find_solver(def->solver);
     if (sim->ops)
         return allocate_solver(sim) ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
     status = cal_bdf_create(sim->plan, sim->state, &sim->settings, bdf_function, sim, &sim->bdf);
