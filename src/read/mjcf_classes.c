@@ -84,6 +84,7 @@ static cal_status read_section(mjcf_source* source, cal_xml_node* top, mjcf_clas
 cal_status mjcf_read_classes(mjcf_source* source, cal_error* error) {
     mjcf_class* main_class = NULL;
     MJCF_TRY(add_class(source, NULL, "main", source->root, &main_class, error));
+    if (main_class == NULL) return mjcf_no_memory(source->root, error);
     for (cal_xml_node* node = cal_xml_child(source->root, "default"); node != NULL;
          node = cal_xml_next(node, "default")) {
         const char* name = cal_xml_text(node, "class");

@@ -64,6 +64,7 @@ static cal_status load(including* in, int asking, cal_xml_node* node, int* numbe
 // Puts the children of `root` between `before` (NULL: first) and include->next; returns the first of them, or what follows.
 static cal_xml_node* splice(cal_xml_node* parent, cal_xml_node* before, cal_xml_node* include, cal_xml_node* root) {
     cal_xml_node* after = include->next;
+    if (root == NULL) return after;
     for (cal_xml_node* child = root->first; child != NULL; child = child->next) child->parent = parent;
     cal_xml_node* first = root->first != NULL ? root->first : after;
     if (root->last != NULL) root->last->next = after;

@@ -29,9 +29,9 @@ static int count_bits(const uint64_t* bits, size_t words) {
     return count;
 }
 
-static bool has_bit(const uint64_t* bits, int i) { return bits[i / 64] >> (i % 64) & 1; }
-static void set_bit(uint64_t* bits, int i) { bits[i / 64] |= UINT64_C(1) << (i % 64); }
-static void clear_bit(uint64_t* bits, int i) { bits[i / 64] &= ~(UINT64_C(1) << (i % 64)); }
+static bool has_bit(const uint64_t* bits, int i) { return bits[i / 64] >> ((unsigned)i % 64) & 1; }
+static void set_bit(uint64_t* bits, int i) { bits[i / 64] |= UINT64_C(1) << ((unsigned)i % 64); }
+static void clear_bit(uint64_t* bits, int i) { bits[i / 64] &= ~(UINT64_C(1) << ((unsigned)i % 64)); }
 
 // Orders the units and leaves in `neighbors` of each those that are eliminated after it, fill included.
 static void order_units(cal_blocks* m, uint64_t* neighbors, size_t words, int32_t* degree) {

@@ -16,7 +16,7 @@ static bool grow_log(cal_event_log* log) {
         cal_free(junctions);
         return false;
     }
-    for (int64_t i = log->head; i < log->tail; i++) {
+    for (int64_t i = log->head; log->capacity > 0 && i < log->tail; i++) {
         events[(size_t)i % (size_t)capacity] = log->events[(size_t)i % (size_t)log->capacity];
         junctions[(size_t)i % (size_t)capacity] = log->junctions[(size_t)i % (size_t)log->capacity];
     }

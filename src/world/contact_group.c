@@ -108,6 +108,7 @@ static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
     const double *q = s->from + at_q, *v = s->from + at_v;
     double w[3];
     if (s->to == NULL) {
+        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span always has a beginning
         memcpy(out->pose.position, q, 3 * sizeof *q);
         memcpy(out->quaternion, q + 3, 4 * sizeof *q);
         memcpy(out->u, v, 3 * sizeof *v);

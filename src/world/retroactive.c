@@ -36,7 +36,7 @@ static cal_status first_collision(cal_world* world, double from, double to, int*
                                   cal_error* error) {
     *first = -1;
     *when = (double)INFINITY;
-    for (int i = 0; i < world->table.pair_count; i++) {
+    for (int i = 0; world->table.pairs != NULL && i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
         if (pair->event < 0 || pair->off) continue;
         cal_hit hit;
