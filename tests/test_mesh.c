@@ -432,6 +432,90 @@ static void test_concave(void** state) {
     cal_mesh_free(&mesh);
 }
 
+// A column on the unit square whose roof has four corners of different heights, not in one plane. Below a triangle of the
+// roof lies a third of the sum of its heights, times its ground's area of 1/2: so the volume tells the diagonal.
+static void test_diagonals(void** state) {
+    (void)state;
+    static const struct {
+        double height[4];
+        bool along_first; // from corner 0 to 2
+    } cases[] = {
+        {{1, 1, 1, 2}, true},  {{1, 2, 1, 1}, true},  {{2, 1, 1, 1}, false},
+        {{1, 1, 3, 1}, false}, {{1, 2, 1, 2}, false}, // equally long
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double* h = cases[i].height;
+        char text[512];
+        const int size = snprintf(text, sizeof text,
+                                  "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 %g\nv 1 0 %g\nv 1 1 %g\nv 0 1 %g\n"
+                                  "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n",
+                                  h[0], h[1], h[2], h[3]);
+        cal_triangles mesh;
+        cal_solid solid;
+        assert_int_equal(cal_mesh_parse("roof.obj", text, (size_t)size, &mesh, NULL), CAL_OK);
+        assert_int_equal(mesh.triangle_count, 12);
+        assert_int_equal(cal_mesh_weigh(&mesh, CAL_INERTIA_EXACT, "roof", &solid, NULL), CAL_OK);
+        const double sum = h[0] + h[1] + h[2] + h[3], twice = cases[i].along_first ? h[0] + h[2] : h[1] + h[3];
+        cal_test_expect_below(fabs(solid.mass - (sum + twice) / 6.0), 1e-14, "volume", "roof");
+        cal_mesh_free(&mesh);
+    }
+    // An arrowhead, whose shorter diagonal lies outside: cut along it, the ends would have too much area.
+    const char* arrow = "v -0.5 0 0\nv 0 1 0\nv 0.5 0 0\nv 0 3 0\nv -0.5 0 1\nv 0 1 1\nv 0.5 0 1\nv 0 3 1\n"
+                        "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n";
+    cal_triangles mesh;
+    cal_solid solid;
+    assert_int_equal(cal_mesh_parse("arrow.obj", arrow, strlen(arrow), &mesh, NULL), CAL_OK);
+    assert_int_equal(cal_mesh_weigh(&mesh, CAL_INERTIA_SHELL, "arrow", &solid, NULL), CAL_OK);
+    cal_test_expect_below(fabs(solid.mass - 2.0 - 2.0 * sqrt(1.25) - 2.0 * sqrt(9.25)), 1e-13, "area", "arrow");
+    cal_mesh_free(&mesh);
+}
+
+// Unit cubes as objects of one file, four apart: the first with faces is the mesh, and the vertices of all make the hull.
+static void test_several_objects(void** state) {
+    (void)state;
+    static const struct {
+        const char *before, *between;
+        double volume;
+        int left_out;
+    } cases[] = {
+        {"o first\n", "o second\n", 1.0, 6},
+        {"g first\n", "g second part\n", 1.0, 6},
+        {"g\n", "g\n", 2.0, 0},
+        {"g\r\n", "g\r\n", 2.0, 0},
+        {"o nothing\ng also nothing\r\n", "\to second\n", 1.0, 6},
+        {"", "o second\n", 1.0, 6},
+        {"o both\n", "usemtl red\ns off\n", 2.0, 0},
+        {"o both\n", "# o second\ngroup second\n", 2.0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048], *p = text;
+        for (int cube = 0; cube < 2; cube++) {
+            p += sprintf(p, "%s", cube == 0 ? cases[i].before : cases[i].between);
+            for (int k = 0; k < 8; k++)
+                p += sprintf(p, "v %d %d %d\n", 5 * cube + (box_corners[k][0] > 0.0), box_corners[k][1] > 0.0,
+                             box_corners[k][2] > 0.0);
+            for (int f = 0; f < 6; f++)
+                p += sprintf(p, "f %d %d %d %d\n", box_faces[f][0] - 8, box_faces[f][1] - 8, box_faces[f][2] - 8,
+                             box_faces[f][3] - 8);
+        }
+        cal_triangles mesh;
+        cal_solid solid;
+        cal_error error = {CAL_OK, ""};
+        assert_int_equal(cal_mesh_parse("cubes.obj", text, (size_t)(p - text), &mesh, &error), CAL_OK);
+        assert_int_equal(mesh.vertex_count, 16);
+        assert_int_equal(mesh.left_out, cases[i].left_out);
+        assert_int_equal(cal_mesh_weigh(&mesh, CAL_INERTIA_EXACT, "cubes", &solid, NULL), CAL_OK);
+        cal_test_expect_below(fabs(solid.mass - cases[i].volume), 1e-13, "volume", cases[i].between);
+        assert_int_equal(cal_mesh_weigh(&mesh, CAL_INERTIA_CONVEX, "cubes", &solid, NULL), CAL_OK);
+        cal_test_expect_below(fabs(solid.mass - 6.0), 1e-13, "volume of the hull", cases[i].between);
+        cal_mesh_free(&mesh);
+        // What is left out must be right all the same.
+        p += sprintf(p, "f 1 2 17\n");
+        assert_int_equal(cal_mesh_parse("cubes.obj", text, (size_t)(p - text), &mesh, &error), CAL_BAD_MODEL);
+        assert_non_null(strstr(error.text, "names vertex 17"));
+    }
+}
+
 static void test_points_alone(void** state) {
     (void)state;
     cal_triangles mesh;
@@ -564,6 +648,8 @@ int main(void) {
         cmocka_unit_test(test_formats_agree),
         cmocka_unit_test(test_transforms),
         cmocka_unit_test(test_concave),
+        cmocka_unit_test(test_diagonals),
+        cmocka_unit_test(test_several_objects),
         cmocka_unit_test(test_points_alone),
         cmocka_unit_test(test_bad_weights),
         cmocka_unit_test(test_bad_files),

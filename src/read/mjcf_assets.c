@@ -248,7 +248,11 @@ static cal_status mesh_from_file(mjcf_source* source, mjcf_mesh* mesh, bool* ava
                        "files of this kind are not read; their geoms are left out");
         return CAL_OK;
     }
-    return status == CAL_OK ? CAL_OK : cal_xml_fail(mesh->node, error, status, "%s", inner.text);
+    if (status != CAL_OK) return cal_xml_fail(mesh->node, error, status, "%s", inner.text);
+    if (mesh->triangles.left_out > 0)
+        cal_report_add(source->reader->report, mesh->node, CAL_ISSUE_NOTE, "mesh file",
+                       "has several objects: the first is the mesh, the faces of the others are left out");
+    return CAL_OK;
 }
 
 cal_status mjcf_load_mesh(mjcf_source* source, mjcf_mesh* mesh, bool* available, cal_error* error) {

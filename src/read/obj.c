@@ -1,8 +1,20 @@
-// OBJ files: vertices and faces; everything else (normals, texture, groups, materials, lines) has no weight and is skipped.
+// OBJ files: vertices and faces; everything else (normals, texture, materials, lines) has no weight and is skipped.
 //
-// A face names its corners by number, from 1 on, or backwards from the latest with −1; each as v, v/vt, v//vn or v/vt/vn. Faces
-// with more than three corners are cut into triangles by clipping ears: a corner that bulges, and whose triangle contains
-// none of the other corners, goes first.
+// A face names its corners by number, from 1 on, or backwards from the latest with −1; each as v, v/vt, v//vn or v/vt/vn. A
+// convex face of four corners is cut along its shorter diagonal, as MuJoCo does: the four need not lie in one plane, and
+// then the cut decides about the volume.
+//
+//     3-------2        3-------2
+//     | \     |        |     / |       |1−3| ≤ |0−2|: left, else right
+//     |   \   |        |   /   |
+//     |     \ |        | /     |
+//     0-------1        0-------1
+//
+// Other faces with more than three corners are cut by clipping ears: a corner that bulges, and whose triangle contains none
+// of the other corners, goes first.
+//
+// `o` and `g` begin an object. Of several, the first that has faces is the mesh, as in MuJoCo, and the faces of the others
+// are only checked; the vertices of all of them belong to the mesh, and so to its convex hull.
 #include "read/mesh_build.h"
 #include "base/memory.h"
 #include "math/vector.h"
@@ -21,6 +33,7 @@ typedef struct reader {
     int number_count, number_capacity;
     int* corners; // of the present face
     int corner_count, corner_capacity;
+    bool has_faces, is_over; // the object that is the mesh: has begun, has ended
 } reader;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -145,9 +158,28 @@ static bool add_triangle(reader* r, int a, int b, int c) {
     return cal_mesh_add_triangle(r->build, r->corners[a], r->corners[b], r->corners[c]);
 }
 
+static bool is_convex(const reader* r, const double normal[3]) {
+    const int n = r->corner_count;
+    for (int i = 0; i < n; i++)
+        if (turn(r, normal, i, (i + 1) % n, (i + 2) % n) <= 0.0) return false;
+    return true;
+}
+
+// In single precision, since that decides in MuJoCo about diagonals that are almost equally long.
+static float squared_distance(const reader* r, int a, int b) {
+    float d[3];
+    for (int k = 0; k < 3; k++) d[k] = (float)at(r, b)[k] - (float)at(r, a)[k];
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
 static bool add_face(reader* r) {
     double normal[3];
     polygon_normal(r, normal);
+    if (r->corner_count == 4 && is_convex(r, normal)) {
+        if (squared_distance(r, 0, 2) < squared_distance(r, 1, 3))
+            return add_triangle(r, 0, 1, 2) && add_triangle(r, 0, 2, 3);
+        return add_triangle(r, 0, 1, 3) && add_triangle(r, 1, 2, 3);
+    }
     // Corner 1 is tried first, so that convex faces become fans around corner 0.
     while (r->corner_count > 3 && r->corner_count <= MOST_CLIPPED) {
         const int n = r->corner_count;
@@ -173,12 +205,20 @@ static cal_status read_face(reader* r, const char** text) {
     *text = p;
     if (r->corner_count < 3)
         return cal_mesh_complain(r->build, CAL_BAD_MODEL, r->line, "a face with %d corners", r->corner_count);
+    if (r->is_over) {
+        r->build->mesh.left_out++;
+        return CAL_OK;
+    }
+    r->has_faces = true;
     return add_face(r) ? CAL_OK : r->build->status;
 }
 
 // --- Lines --------------------------------------------------------------------------------------------------------------
 
 static bool is_element(const char* p, char element) { return p[0] == element && is_blank(p[1]); }
+
+// A letter without a name begins nothing.
+static bool is_object(const char* p) { return (p[0] == 'o' || p[0] == 'g') && (p[1] == ' ' || p[1] == '\t'); }
 
 static cal_status read_lines(reader* r, const char* text) {
     for (const char* p = text; *p != '\0'; r->line++) {
@@ -188,7 +228,8 @@ static cal_status read_lines(reader* r, const char* text) {
             const bool vertex = *p == 'v';
             p++;
             status = vertex ? read_vertex(r, &p) : read_face(r, &p);
-        }
+        } else if (is_object(p))
+            r->is_over = r->has_faces;
         if (status != CAL_OK) return status;
         while (!is_end(*p)) p++;
         if (*p == '\n') p++;

@@ -141,6 +141,9 @@ static cal_status load_mesh(urdf* u, cal_xml_node* node, const char* path, const
     cal_error why;
     const cal_status status = cal_mesh_read(path, &triangles, &why);
     if (status != CAL_OK) return cal_xml_fail(node, error, status, "%s", why.text);
+    if (triangles.left_out > 0)
+        cal_report_add(u->reader->report, node, CAL_ISSUE_NOTE, "<mesh>",
+                       "has several objects: the first is the mesh, the faces of the others are left out");
     cal_mesh_transform(&triangles, scale, NULL, NULL);
     char name[128];
     mesh_name(path, name, sizeof name);
