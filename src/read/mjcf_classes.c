@@ -15,6 +15,7 @@ static cal_status read_element(cal_xml_node* node, mjcf_class* class, cal_error*
         double friction[5];
         int count;
         MJCF_TRY(cal_xml_numbers(node, "friction", 1, 5, friction, &count, error));
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): add_class gives a class or fails
         if (count > 0) class->pair_friction = friction[0];
         return CAL_OK;
     }
