@@ -207,9 +207,10 @@ static cal_status inline_mesh(mjcf_mesh* mesh, cal_error* error) {
         if (triangles == NULL) status = mjcf_no_memory(node, error);
     }
     for (int i = 0; status == CAL_OK && i < corners; i++) {
-        if (!(faces[i] >= 0.0 && faces[i] < numbers / 3))
+        const int vertex_count = numbers / 3;
+        if (!(faces[i] >= 0.0 && faces[i] < vertex_count))
             status = cal_xml_fail(node, error, CAL_BAD_MODEL, "a face has vertex %g, but there are %d", faces[i],
-                                  numbers / 3);
+                                  vertex_count);
         else
             triangles[i] = (int32_t)faces[i];
     }

@@ -22,7 +22,8 @@ static const double zeros[7] = {0.0};
 void cal_mjcf_before_normalizing(const double* unit, int count, double* out) {
     for (int k = 0; k < 400; k++) {
         // 1, then a little more, a little less, and so on.
-        const double scale = 1.0 + (k % 2 == 0 ? -1.0 : 1.0) * ((k + 1) / 2) * 0x1p-53;
+        const int steps = (k + 1) / 2;
+        const double scale = 1.0 + (k % 2 == 0 ? -1.0 : 1.0) * steps * 0x1p-53;
         bool same = true;
         for (int i = 0; i < count; i++) out[i] = unit[i] * scale;
         const double length = cal_length(out, count);

@@ -160,7 +160,8 @@ static cal_status add_surroundings(cal_world* world, int cars, cal_error* error)
         cal_shape_def post = cal_default_shape_def();
         post.kind = CAL_CAPSULE;
         post.size[0] = 0.1, post.size[1] = 0.4;
-        post.position[0] = 1.5 * (i / 2), post.position[1] = i % 2 == 0 ? -3.0 : LANE * (cars - 1) + 3.0;
+        const int pair = i / 2;
+        post.position[0] = 1.5 * pair, post.position[1] = i % 2 == 0 ? -3.0 : LANE * (cars - 1) + 3.0;
         post.position[2] = 0.5;
         snprintf(name, sizeof name, "post %d", i);
         status = cal_scene_fixed(world, name, &post, error);
@@ -190,7 +191,8 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
         if (status == CAL_OK) status = cal_world_on_period(world, &chassis, 1, 0.01, 0.01, drive, NULL, error);
     }
     for (int i = 0; status == CAL_OK && i < rows * rows; i++) {
-        const double at[3] = {40.0 + 1.2 * (i / rows), LANE * (cars * (i % rows + 0.5) / rows - 0.5), ROD_HEIGHT};
+        const int column = i / rows;
+        const double at[3] = {40.0 + 1.2 * column, LANE * (cars * (i % rows + 0.5) / rows - 0.5), ROD_HEIGHT};
         status = cal_world_add_multibody(world, pendulum, at, NULL, 0, NULL, error);
     }
     return status;

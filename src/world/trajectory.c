@@ -86,10 +86,11 @@ static double length_of(const double* rows) {
     const double w_last = largest(last + 4, 3), w_before = largest(before + 4, 3);
     const double w_bound = SERIES_ACCURACY * largest(rows + 4, 3);
     double h = LONGEST_SERIES;
-    for (; h > SHORTEST_SERIES; h *= 0.75) {
+    while (h > SHORTEST_SERIES) {
         double power = 1.0;
         for (int i = 0; i < CAL_SERIES - 1; i++) power *= h;
         if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) break;
+        h *= 0.75;
     }
     return h;
 }
