@@ -33,11 +33,8 @@ const char* cal_test_zoo(int index) {
     return index >= 0 && (size_t)index < sizeof names / sizeof names[0] ? names[index] : NULL;
 }
 
-cal_model* cal_test_dress(const cal_model* model, uint64_t seed) {
-    cal_random random = {seed};
+cal_builder* cal_test_same_bodies(const cal_model* model) {
     cal_builder* builder = NULL;
-    cal_model* dressed = NULL;
-    cal_error error;
     double gravity[3];
     assert_int_equal(cal_builder_create(&builder), CAL_OK);
     cal_builder_set_name(builder, cal_model_name(model));
@@ -48,6 +45,14 @@ cal_model* cal_test_dress(const cal_model* model, uint64_t seed) {
         cal_model_body(model, i, &body);
         cal_builder_add_body(builder, &body);
     }
+    return builder;
+}
+
+cal_model* cal_test_dress(const cal_model* model, uint64_t seed) {
+    cal_random random = {seed};
+    cal_builder* builder = cal_test_same_bodies(model);
+    cal_model* dressed = NULL;
+    cal_error error;
     for (int i = 0; i < cal_model_joint_count(model); i++) {
         cal_joint_def joint;
         int body;

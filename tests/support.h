@@ -10,6 +10,8 @@
 
 // A model of a generator's specification; the test fails with the error's text when there is none.
 cal_model* cal_test_model(const char* specification);
+// A new model with the name, the gravity and the bodies of another one; its joints are to be added.
+cal_builder* cal_test_same_bodies(const cal_model* model);
 // The same bodies and joints with dampers, springs, stops, armature and motors, at random: everything that makes a joint
 // force. Stops are narrow enough for random positions to be beyond some of them.
 cal_model* cal_test_dress(const cal_model* model, uint64_t seed);

@@ -335,8 +335,9 @@ const char* cal_model_constraint_name(const cal_model* model, int constraint, ch
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
 const char* cal_constraint_kind_name(cal_constraint_kind kind); ///< "weld", "revolute", …
 const char* cal_shape_kind_name(cal_shape_kind kind);           ///< "sphere", "capsule", …
-int cal_joint_q_count(cal_joint_kind kind);                     ///< 1, 1, 4, 7
-int cal_joint_v_count(cal_joint_kind kind);                     ///< 1, 1, 3, 6
+int cal_shape_size_count(cal_shape_kind kind); ///< How many of its sizes a kind uses: 1, 2, 3, 2, 3, 0, 0, 0
+int cal_joint_q_count(cal_joint_kind kind);    ///< 1, 1, 4, 7
+int cal_joint_v_count(cal_joint_kind kind);    ///< 1, 1, 3, 6
 /// A name for a kind: "revolute", "prismatic", "ball", "free".
 const char* cal_joint_kind_name(cal_joint_kind kind);
 

@@ -12,17 +12,6 @@ cal_piece_def cal_default_piece_def(void) {
     return (cal_piece_def){.kind = CAL_SPHERE, .quaternion = {1.0, 0.0, 0.0, 0.0}, .size = {0.5, 0.5, 0.5}};
 }
 
-static int size_count(cal_shape_kind kind) {
-    switch (kind) {
-    case CAL_SPHERE: return 1;
-    case CAL_CAPSULE:
-    case CAL_CYLINDER: return 2;
-    case CAL_ELLIPSOID:
-    case CAL_BOX: return 3;
-    default: return 0;
-    }
-}
-
 static cal_status validate(const cal_piece_def* def, const char* who, cal_error* error) {
     if ((int)def->kind < CAL_SPHERE || (int)def->kind > CAL_HEIGHT_FIELD)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%s: its kind is %d, which is no kind of shape", who, (int)def->kind);
@@ -35,7 +24,7 @@ static cal_status validate(const cal_piece_def* def, const char* who, cal_error*
     if (!(length > 0.0 && isfinite(length)))
         return cal_fail(error, CAL_BAD_ARGUMENT, "%s: its quaternion has no direction; no rotation is (1, 0, 0, 0)",
                         who);
-    for (int i = 0; i < size_count(def->kind); i++)
+    for (int i = 0; i < cal_shape_size_count(def->kind); i++)
         if (!(def->size[i] > 0.0 && isfinite(def->size[i])))
             return cal_fail(error, CAL_BAD_ARGUMENT, "%s: a %s of size %g; it must be above zero", who,
                             cal_shape_kind_name(def->kind), def->size[i]);

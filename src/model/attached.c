@@ -56,6 +56,17 @@ const char* cal_shape_kind_name(cal_shape_kind kind) {
     return "unknown";
 }
 
+int cal_shape_size_count(cal_shape_kind kind) {
+    switch (kind) {
+    case CAL_SPHERE: return 1;
+    case CAL_CAPSULE:
+    case CAL_CYLINDER: return 2;
+    case CAL_ELLIPSOID:
+    case CAL_BOX: return 3;
+    default: return 0;
+    }
+}
+
 static cal_status validate_frame(const double position[3], const double quaternion[4], const char* who,
                                  cal_error* error) {
     if (!cal_all_finite(position, 3) || !cal_all_finite(quaternion, 4))
@@ -111,17 +122,6 @@ static cal_status validate_constraint(const cal_model* model, int number, cal_er
     return CAL_OK;
 }
 
-static int size_count(cal_shape_kind kind) {
-    switch (kind) {
-    case CAL_SPHERE: return 1;
-    case CAL_CAPSULE:
-    case CAL_CYLINDER: return 2;
-    case CAL_ELLIPSOID:
-    case CAL_BOX: return 3;
-    default: return 0;
-    }
-}
-
 static cal_status validate_shape(const cal_model* model, int number, cal_error* error) {
     const cal_shape_def* def = &model->shapes[number];
     char who[TEXT];
@@ -133,7 +133,7 @@ static cal_status validate_shape(const cal_model* model, int number, cal_error* 
                         model->body_count - 1);
     const cal_status status = validate_frame(def->position, def->quaternion, who, error);
     if (status != CAL_OK) return status;
-    for (int i = 0; i < size_count(def->kind); i++)
+    for (int i = 0; i < cal_shape_size_count(def->kind); i++)
         if (!(def->size[i] > 0.0 && isfinite(def->size[i])))
             return cal_fail(error, CAL_BAD_MODEL, "%s: a %s of size %g; it must be above zero", who,
                             cal_shape_kind_name(def->kind), def->size[i]);
