@@ -10,6 +10,7 @@
 //       ╲    ○       ╱
 //
 // Where rounding breaks the surface, or it grows too large, the best face so far is given back, and the caller has other means.
+#include "base/memory.h"
 #include "collide/convex.h"
 #include <float.h>
 
@@ -248,7 +249,7 @@ bool cal_epa(const cal_view* a, const cal_view* b, const cal_simplex* start, dou
         }
         if (most - f->plane <= (rounding + (curved ? curved_gap : 0.0)) * scale) return true;
         for (int k = 0; k < 3; k++)
-            if (memcmp(s.points[f->corner[k]].w, point.w, sizeof point.w) == 0) return true;
+            if (cal_same_bits(s.points[f->corner[k]].w, point.w, sizeof point.w)) return true;
         if (!expand(&s, nearest, &point)) return false;
     }
 }

@@ -8,6 +8,7 @@
 //
 // It ends when the bound F(v/|v|) has met |v|, when nothing gets nearer any more (polytopes: exactly there), or when the
 // origin is inside.
+#include "base/memory.h"
 #include "collide/convex.h"
 
 enum { MOST_STEPS = 128 };
@@ -103,7 +104,7 @@ static bool reduce(cal_simplex* s, double below) {
 
 static bool is_known(const cal_simplex* s, const cal_difference* point) {
     for (int k = 0; k < s->count; k++)
-        if (memcmp(s->points[k].w, point->w, sizeof point->w) == 0) return true;
+        if (cal_same_bits(s->points[k].w, point->w, sizeof point->w)) return true;
     return false;
 }
 

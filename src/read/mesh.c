@@ -33,7 +33,7 @@ static bool no_memory(cal_mesh_build* build) {
 static size_t slot_of(const cal_mesh_build* build, const double point[3]) {
     size_t slot = (size_t)cal_hash_doubles(CAL_HASH_START, point, 3) & (build->table_size - 1);
     while (build->table[slot] >= 0 && build->mesh.vertices != NULL &&
-           memcmp(build->mesh.vertices + 3 * (size_t)build->table[slot], point, 3 * sizeof *point) != 0)
+           !cal_same_bits(build->mesh.vertices + 3 * (size_t)build->table[slot], point, 3 * sizeof *point))
         slot = (slot + 1) & (build->table_size - 1);
     return slot;
 }

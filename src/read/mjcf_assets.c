@@ -14,7 +14,7 @@ static const char* name_of_file(cal_xml_document* document, const char* file) {
     const char* dot = strrchr(start, '.');
     const size_t length = dot != NULL && dot != start ? (size_t)(dot - start) : strlen(start);
     char* name = cal_xml_allocate(document, length + 1, 1);
-    if (name != NULL) memcpy(name, start, length);
+    if (name != NULL) snprintf(name, length + 1, "%s", start);
     return name;
 }
 

@@ -51,12 +51,9 @@ void mjcf_compose(double position[3], double quaternion[4], const double by_posi
 
 const char* mjcf_join(cal_xml_document* document, const char* prefix, const char* name, const char* suffix) {
     if (prefix[0] == '\0' && suffix[0] == '\0') return name;
-    const size_t before = strlen(prefix), middle = strlen(name), after = strlen(suffix);
-    char* joined = cal_xml_allocate(document, before + middle + after + 1, 1);
-    if (joined == NULL) return NULL;
-    memcpy(joined, prefix, before);
-    memcpy(joined + before, name, middle);
-    memcpy(joined + before + middle, suffix, after);
+    const size_t size = strlen(prefix) + strlen(name) + strlen(suffix) + 1;
+    char* joined = cal_xml_allocate(document, size, 1);
+    if (joined != NULL) snprintf(joined, size, "%s%s%s", prefix, name, suffix);
     return joined;
 }
 

@@ -3,6 +3,7 @@
 // A body's inertia comes from its <inertial>, or from its geoms, or from both (compiler inertiafromgeom): each geom of a
 // group in the compiler's range is a solid or a shell of its density or mass. Then the compiler's bounds are applied, to
 // principal moments A, B, C, and A + B ≥ C is checked or, with balanceinertia, enforced by their mean.
+#include "base/memory.h"
 #include "model/builder.h"
 #include "read/mjcf.h"
 #include <math.h>
@@ -187,7 +188,8 @@ static void shape_color(const mjcf_geom* geom, float color[4]) {
     static const float plain[4] = {0.5F, 0.5F, 0.5F, 1.0F};
     memcpy(color, geom->color, 4 * sizeof *color);
     const mjcf_material* material = geom->material != NULL ? mjcf_find_material(geom->source, geom->material) : NULL;
-    if (material != NULL && memcmp(color, plain, sizeof plain) == 0) memcpy(color, material->color, 4 * sizeof *color);
+    if (material != NULL && cal_same_bits(color, plain, sizeof plain))
+        memcpy(color, material->color, 4 * sizeof *color);
 }
 
 cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, cal_error* error) {

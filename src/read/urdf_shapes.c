@@ -100,7 +100,7 @@ static cal_status paint(const urdf* u, cal_xml_node* visual, float color[4], cal
 
 static int find_mesh(const urdf* u, const char* path, const double scale[3]) {
     for (int i = 0; i < u->mesh_count; i++)
-        if (memcmp(u->meshes[i].scale, scale, 3 * sizeof *scale) == 0 && strcmp(u->meshes[i].path, path) == 0)
+        if (cal_same_bits(u->meshes[i].scale, scale, 3 * sizeof *scale) && strcmp(u->meshes[i].path, path) == 0)
             return u->meshes[i].number;
     return CAL_NONE;
 }

@@ -200,7 +200,7 @@ static void write_joint(cal_mjcf_writer* w, int number) {
 }
 
 static void write_inertial(cal_mjcf_writer* w, const cal_body_def* def) {
-    if (def->mass == 0.0 && memcmp(def->inertia, zeros, sizeof def->inertia) == 0) return;
+    if (def->mass == 0.0 && cal_same_bits(def->inertia, zeros, sizeof def->inertia)) return;
     cal_text_start(&w->text, "inertial");
     cal_text_numbers(&w->text, "pos", def->center, 3);
     cal_text_number(&w->text, "mass", def->mass);
@@ -285,7 +285,7 @@ static void write_actuators(cal_mjcf_writer* w) {
     cal_text_start(&w->text, "actuator");
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* def = &model->actuators[i];
-        const bool biased = memcmp(def->bias, zeros, sizeof def->bias) != 0;
+        const bool biased = !cal_same_bits(def->bias, zeros, sizeof def->bias);
         cal_text_start(&w->text, "general");
         if (def->name != NULL) cal_text_word(&w->text, "name", def->name);
         write_joint_name(w, "joint", def->joint);

@@ -38,7 +38,7 @@ static bool copy_mesh(const cal_mesh_def* from, cal_mesh_def* to) {
 
 static void paint(cal_drawn* instance, int body) {
     const cal_shape_def plain = cal_default_shape_def();
-    if (memcmp(instance->color, plain.color, sizeof plain.color) == 0)
+    if (cal_same_bits(instance->color, plain.color, sizeof plain.color))
         memcpy(instance->color, palette[body % COLORS], sizeof instance->color);
 }
 
