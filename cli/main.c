@@ -12,7 +12,7 @@ static const struct {
     int (*run)(int argc, char** argv);
     const char* help;
 } commands[] = {
-    {"sim", cal_command_sim, "simulate a model: summary, CSV, plot of the energy"},
+    {"sim", cal_command_sim, "simulate a model or a world: summary, CSV, a page that plays it, plots"},
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
@@ -41,11 +41,14 @@ static void print_models(void) {
 }
 
 static int print_help(void) {
-    printf("calder simulates articulated bodies.\n\nusage: calder COMMAND [arguments] [options]\n\ncommands:\n");
+    printf("calder simulates articulated bodies, mechanisms with closed loops, and worlds of colliding "
+           "bodies.\n\nusage: calder COMMAND [arguments] [options]\n\ncommands:\n");
     for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) printf("  %-8s %s\n", commands[i].name, commands[i].help);
     printf("  %-8s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
     printf("\nmodels:\n ");
     for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
+    printf("\nand files: .xml, .mjcf, .urdf\n\nworlds:\n ");
+    for (int i = 0; cal_scene_name(i); i++) printf(" %s", cal_scene_name(i));
     printf("\n\nEvery command has --help, and --json for scripts. Exit status: 0 it did what was asked, 1 it failed\n"
            "while running, 2 the call or the input is wrong.\n\nexample:\n"
            "  calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg\n");

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "calder/calder_world.h"
+#include "world_options.h"
+
 #define MOST_PACKAGE_PATHS 64
 
 static bool ends_with(const char* text, const char* end) {
@@ -107,6 +110,33 @@ static int vary(const cal_model_options* options, uint32_t disabled, const char*
     return CAL_EXIT_DONE;
 }
 
+// The model of a generator; an argument that is none may be a scene, a slip of the pen, or a file without its ending.
+static int generate(const char* argument, cal_model** out) {
+    enum { MOST = 64 };
+    const char* names[MOST];
+    char name[64];
+    int count = 0;
+    bool known = false;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, ":"), argument);
+    for (int i = 0; cal_generator_name(i) && count < MOST; i++) names[count++] = cal_generator_name(i);
+    for (int i = 0; i < count; i++) known |= strcmp(names[i], name) == 0;
+    if (known) {
+        cal_error error = {CAL_OK, ""};
+        error.status = cal_model_generate(argument, out, &error);
+        return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+    }
+    if (cal_scene_of(argument) >= 0)
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "'%s' is a scene, for 'calder sim', 'calder view' and 'calder bench world'", name);
+    for (int i = 0; cal_scene_name(i) && count < MOST; i++) names[count++] = cal_scene_name(i);
+    const char* nearest = cal_nearest_name(name, names, count);
+    return cal_complain(
+        CAL_EXIT_MISTAKE,
+        "there is no model '%s'%s%s%s; a file ends in .xml, .mjcf or .urdf, and 'calder help models' lists "
+        "the rest",
+        name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+}
+
 int cal_model_open(const char* argument, const cal_model_options* options, cal_model** out, cal_read_report** report) {
     uint32_t disabled;
     *out = NULL;
@@ -118,9 +148,7 @@ int cal_model_open(const char* argument, const cal_model_options* options, cal_m
         status = read_file(argument, options, out, &read);
         if (status == CAL_EXIT_DONE && !report) cal_mention_issues(argument, read);
     } else {
-        cal_error error = {CAL_OK, ""};
-        error.status = cal_model_generate(argument, out, &error);
-        if (error.status != CAL_OK) status = cal_complain_error(&error);
+        status = generate(argument, out);
     }
     if (status == CAL_EXIT_DONE) status = vary(options, disabled, argument, out);
     if (status != CAL_EXIT_DONE) {

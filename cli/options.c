@@ -104,17 +104,18 @@ static int store(const cal_option* option, const char* text) {
     return CAL_OPTIONS_PARSED;
 }
 
-static int reject_unknown(const cal_usage* usage, const cal_option* options, size_t option_count, const char* name,
-                          size_t length) {
+static int reject_unknown(const cal_usage* usage, const cal_option* options, size_t option_count, const char* dashes,
+                          const char* name, size_t length) {
     const char* names[32] = {"help"};
     int count = 1;
     for (size_t i = 0; i < option_count && count < (int)CAL_ARRAY_COUNT(names); i++) names[count++] = options[i].name;
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)length, name);
     const char* nearest = cal_nearest_name(text, names, count);
-    return cal_complain(CAL_EXIT_MISTAKE, "%s has no option '--%s'%s%s%s; 'calder %s --help' lists them",
-                        usage->command, text, nearest ? " (did you mean --" : "", nearest ? nearest : "",
-                        nearest ? "?)" : "", usage->command);
+    const char* space = usage->arguments[0] ? " " : "";
+    return cal_complain(CAL_EXIT_MISTAKE, "%s%s%s has no option '%s%s'%s%s%s; 'calder %s%s%s --help' lists them",
+                        usage->command, space, usage->arguments, dashes, text, nearest ? " (did you mean --" : "",
+                        nearest ? nearest : "", nearest ? "?)" : "", usage->command, space, usage->arguments);
 }
 
 static const cal_option* find_option(const cal_option* options, size_t option_count, const char* name, size_t length) {
@@ -143,14 +144,12 @@ int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t 
             options_over = true;
             continue;
         }
-        if (text[1] != '-')
-            return cal_complain(CAL_EXIT_MISTAKE, "%s has no option '%s'; 'calder %s --help' lists them",
-                                usage->command, text, usage->command);
+        if (text[1] != '-') return reject_unknown(usage, options, option_count, "-", text + 1, strlen(text + 1));
         const char* name = text + 2;
         const char* equals = strchr(name, '=');
         size_t length = equals ? (size_t)(equals - name) : strlen(name);
         const cal_option* option = find_option(options, option_count, name, length);
-        if (!option) return reject_unknown(usage, options, option_count, name, length);
+        if (!option) return reject_unknown(usage, options, option_count, "--", name, length);
         const char* value = equals ? equals + 1 : "";
         if (option->kind == CAL_OPTION_FLAG && equals)
             return cal_complain(CAL_EXIT_MISTAKE, "--%s takes no value, but got '%s'", option->name, value);

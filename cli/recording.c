@@ -42,17 +42,38 @@ int cal_recording_open(cal_recording* r, const cal_model* model, const char* tit
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
+int cal_recording_open_world(cal_recording* r, const cal_world* world, const char* title) {
+    cal_error error = {CAL_OK, ""};
+    if (r->glb_path) error.status = cal_glb_create_world(r->glb_path, world, title, &r->glb, &error);
+    if (error.status == CAL_OK && r->html_path)
+        error.status = cal_html_create_world(r->html_path, world, title, &r->html, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+// Whether the page needs the frame of a time; then it counts as shown.
+static bool page_needs(cal_recording* r, double time, bool last) {
+    const bool needed = r->html && (last || time - r->shown > PAGE_SPACING * (1 - 1e-6));
+    if (needed) r->shown = time;
+    return needed;
+}
+
 int cal_recording_write(cal_recording* r, cal_sim* sim, bool last) {
     cal_error error = {CAL_OK, ""};
     const bool known = r->continues && r->frames == 0;
-    const double time = cal_sim_time(sim);
     r->frames++;
     if (r->csv && !known) error.status = cal_csv_write(r->csv, sim, &error);
     if (error.status == CAL_OK && r->glb) error.status = cal_glb_write(r->glb, sim, &error);
-    if (error.status == CAL_OK && r->html && (last || time - r->shown > PAGE_SPACING * (1 - 1e-6))) {
+    if (error.status == CAL_OK && page_needs(r, cal_sim_time(sim), last))
         error.status = cal_html_write(r->html, sim, &error);
-        r->shown = time;
-    }
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
+}
+
+int cal_recording_write_world(cal_recording* r, cal_world* world, bool last) {
+    cal_error error = {CAL_OK, ""};
+    r->frames++;
+    if (r->glb) error.status = cal_glb_write_world(r->glb, world, &error);
+    if (error.status == CAL_OK && page_needs(r, cal_world_time(world), last))
+        error.status = cal_html_write_world(r->html, world, &error);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
 }
 

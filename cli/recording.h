@@ -25,6 +25,9 @@ int cal_recording_open(cal_recording* recording, const cal_model* model, const c
                        unsigned columns);
 // Adds a frame; the page gets thirty a second at most, and the last one of the run.
 int cal_recording_write(cal_recording* recording, cal_sim* sim, bool last);
+// The same for a world that is at its start; its table is the caller's own.
+int cal_recording_open_world(cal_recording* recording, const cal_world* world, const char* title);
+int cal_recording_write_world(cal_recording* recording, cal_world* world, bool last);
 // Brings the table's rows to the disk.
 int cal_recording_flush(cal_recording* recording);
 // Completes and closes all of them, and says what went wrong first.

@@ -9,6 +9,7 @@
 #include "model_file.h"
 #include "options.h"
 #include "progress.h"
+#include "recording.h"
 #include "sim.h"
 #include "world_options.h"
 
@@ -17,7 +18,7 @@ typedef struct world_options {
     cal_model_options models;
     cal_world_options world;
     const char* events;
-    const char* out;
+    cal_texts out;
     double time, fps, rollbacks;
     int64_t seed;
     bool check_rules, json;
@@ -39,7 +40,8 @@ static void print_details(void) {
 // --- Files ------------------------------------------------------------------------------------------------------------------
 
 typedef struct outputs {
-    FILE *events, *frames;
+    FILE *events, *table;
+    cal_recording recording;
 } outputs;
 
 static int open_file(const char* path, FILE** out) {
@@ -163,15 +165,29 @@ static void print_summary(const world_options* o, const world_result* result) {
     printf("%-16s %lld at most\n", "states kept", (long long)r->peak_states);
     printf("%-16s %.10g J, %.10g J at the start\n", "energy", r->kinetic + r->potential, result->energy_start);
     printf("%-16s %016llx\n", "state hash", (unsigned long long)r->hash);
+    for (int i = 0; i < o->out.count; i++) printf("%-16s %s\n", i ? "" : "written", o->out.items[i]);
 }
 
 // --- The run ----------------------------------------------------------------------------------------------------------------
 
+// The files of --out, of a world that is at its start.
+static int open_recording(const world_options* o, const cal_world* world, outputs* files) {
+    int status = open_file(files->recording.csv_path, &files->table);
+    if (status == CAL_EXIT_DONE && files->table) write_frame_header(world, files->table);
+    return status == CAL_EXIT_DONE ? cal_recording_open_world(&files->recording, world, o->scene) : status;
+}
+
+static int record(cal_world* world, outputs* files, bool last) {
+    if (files->table) write_frame(world, files->table);
+    return cal_recording_write_world(&files->recording, world, last);
+}
+
 static int run(const world_options* o, cal_world* world, outputs* files, world_result* result) {
     cal_progress progress = cal_progress_start("simulating");
     cal_error error = {CAL_OK, ""};
+    int status = CAL_EXIT_DONE;
     int64_t frames = (int64_t)ceil(o->time * o->fps - 1e-9);
-    for (int64_t frame = 0; frame <= frames && !result->interrupted; frame++) {
+    for (int64_t frame = 0; frame <= frames && !result->interrupted && status == CAL_EXIT_DONE; frame++) {
         double time = frame == frames ? o->time : (double)frame / o->fps, started = cal_wall_seconds();
         error.status = cal_world_advance(world, time, &error);
         if (error.status != CAL_OK) break;
@@ -179,17 +195,17 @@ static int run(const world_options* o, cal_world* world, outputs* files, world_r
         if (frame == 0) {
             cal_world_get_report(world, &result->report);
             result->energy_start = result->report.kinetic + result->report.potential;
-            if (files->frames) write_frame_header(world, files->frames);
+            status = open_recording(o, world, files);
         }
         result->frames = frame;
-        if (files->frames) write_frame(world, files->frames);
+        if (status == CAL_EXIT_DONE) status = record(world, files, frame == frames);
         if (files->events) write_events(world, files->events);
         cal_progress_show(&progress, frames > 0 ? (double)frame / (double)frames : 1);
         result->interrupted = cal_interrupted();
     }
     cal_progress_end(&progress);
     cal_world_get_report(world, &result->report);
-    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+    return error.status == CAL_OK ? status : cal_complain_error(&error);
 }
 
 // The world of a scene or a model; report: what the file's reader noticed, or NULL.
@@ -216,16 +232,19 @@ static int simulate(const world_options* o) {
     cal_read_report* report = NULL;
     outputs files = {0};
     world_result result = {0};
-    int status = make_world(o, &def, &world, &report);
+    int status = cal_recording_sort(&o->out, &files.recording);
+    if (status == CAL_EXIT_DONE) status = make_world(o, &def, &world, &report);
     if (status == CAL_EXIT_DONE) status = open_file(o->events, &files.events);
-    if (status == CAL_EXIT_DONE) status = open_file(o->out, &files.frames);
     if (status == CAL_EXIT_DONE) {
         cal_world_keep_events(world, files.events != NULL);
         if (files.events) fputs("time,body,other,impulse,kind\n", files.events);
         status = run(o, world, &files, &result);
     }
     status = close_file(files.events, o->events, status);
-    status = close_file(files.frames, o->out, status);
+    status = close_file(files.table, files.recording.csv_path, status);
+    // After a failure too, what there is gets written.
+    const int recorded = cal_recording_close(&files.recording);
+    if (status == CAL_EXIT_DONE) status = recorded;
     if (status == CAL_EXIT_DONE) {
         if (o->json)
             print_json(o, &result);
@@ -249,7 +268,9 @@ int cal_sim_run_world(int argc, char** argv) {
         CAL_WORLD_OPTIONS(o.world),
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N", "frames a simulated second", 1e-3, 1e6, NULL},
         {"events", CAL_OPTION_TEXT, &o.events, "FILE", "write every collision as a row of a CSV file", 0, 0, NULL},
-        {"out", CAL_OPTION_TEXT, &o.out, "FILE", "write every frame's poses as a row of a CSV file", 0, 0, NULL},
+        {"out", CAL_OPTION_TEXTS, &o.out, "FILE",
+         "record: .csv a row of poses a frame, .glb a glTF animation, .html a page that plays it; may be given again",
+         0, 0, NULL},
         {"force-rollbacks", CAL_OPTION_NUMBER, &o.rollbacks, "P",
          "to find mistakes: probability that an event is followed by a rollback", 0, 0.9, NULL},
         {"seed", CAL_OPTION_COUNT, &o.seed, "N", "of the forced rollbacks", 0, 1e15, NULL},
@@ -260,7 +281,7 @@ int cal_sim_run_world(int argc, char** argv) {
         {"json", CAL_OPTION_FLAG, &o.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},
     };
     const cal_usage usage = {"sim",
-                             "SCENE|MODEL",
+                             "SCENE",
                              "Simulates a world of colliding bodies and prints a summary.",
                              print_details,
                              "calder sim atoms:n=200 --time 2 --events events.csv",
@@ -277,10 +298,9 @@ int cal_sim_run_world(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "'%s' is a scene; --key, --disable and how to read are for models",
                             o.scene);
     if (o.time < 0) o.time = scene >= 0 ? cal_scene_duration(scene) : 10;
-    const char* ending = o.out ? strrchr(o.out, '.') : NULL;
-    if (ending && (strcmp(ending, ".html") == 0 || strcmp(ending, ".glb") == 0))
-        return cal_complain(CAL_EXIT_MISTAKE, "--out '%s': a world is recorded as .csv only", o.out);
-    if (o.events && o.out && strcmp(o.events, o.out) == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--events and --out both name '%s'; give each its own file", o.out);
+    for (int i = 0; i < o.out.count; i++)
+        if (o.events && strcmp(o.events, o.out.items[i]) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--events and --out both name '%s'; give each its own file",
+                                o.events);
     return simulate(&o);
 }

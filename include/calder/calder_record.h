@@ -1,7 +1,7 @@
 /// \file calder_record.h
-/// Recording simulations in files.
+/// Recording simulations and worlds in files.
 #pragma once
-#include "calder/calder.h"
+#include "calder/calder_world.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +47,10 @@ typedef struct cal_glb cal_glb;
 cal_status cal_glb_create(const char* path, const cal_model* model, cal_glb** out, cal_error* error);
 /// Adds the poses of a simulation of the same model at cal_sim_time as one frame.
 cal_status cal_glb_write(cal_glb* glb, cal_sim* sim, cal_error* error);
+/// The same for a world that was advanced to its start, and its frames at cal_world_time. title: what the file calls it.
+cal_status cal_glb_create_world(const char* path, const cal_world* world, const char* title, cal_glb** out,
+                                cal_error* error);
+cal_status cal_glb_write_world(cal_glb* glb, const cal_world* world, cal_error* error);
 /// Writes the file and frees the recorder, also when that fails; NULL is allowed.
 cal_status cal_glb_close(cal_glb* glb, cal_error* error);
 

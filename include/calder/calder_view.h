@@ -56,6 +56,10 @@ cal_status cal_html_create(const char* path, const cal_model* model, const char*
 /// Adds a frame: the poses of a simulation of the same model and its plotted numbers at cal_sim_time. Thirty a second are
 /// enough: the page interpolates.
 cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error);
+/// The same for a world that was advanced to its start, and its frames at cal_world_time.
+cal_status cal_html_create_world(const char* path, const cal_world* world, const char* title, cal_html** out,
+                                 cal_error* error);
+cal_status cal_html_write_world(cal_html* html, cal_world* world, cal_error* error);
 /// Completes the file and frees the recorder, also when that fails; NULL is allowed.
 cal_status cal_html_close(cal_html* html, cal_error* error);
 

@@ -165,6 +165,8 @@ cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body);
 /// At cal_world_time, as cal_view_body.
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
                               double velocity[3], double angular_velocity[3]);
+/// Positions and quaternions of the frames of all bodies, 7 numbers each, in the order of cal_world_body.
+cal_status cal_world_poses(const cal_world* world, double* poses);
 /// The shapes of a body, for drawing; index 0 …; false past the last one. mesh->vertices is the world's.
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh);
 /// Slots of a body at cal_world_time; NULL when it has none. Valid until the next advance.

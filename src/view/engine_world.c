@@ -5,46 +5,22 @@
 // undo what they did.
 #include "view/engine.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/memory.h"
-#include "view/world_drawing.h"
-#include "world/world.h"
-
-enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP, CHANNELS };
-
-static const cal_channel channels_of_worlds[CHANNELS] = {
-    [KINETIC] = {"kinetic", "J", "Energy", false},
-    [POTENTIAL] = {"potential", "J", "Energy", false},
-    [TOTAL] = {"total", "J", "Energy", false},
-    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities a simulated second", false},
-    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks a simulated second", false},
-    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
-    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
-};
-
-// Counts as a rate, smoothed over about a quarter of a second.
-typedef struct rate {
-    int64_t count;
-    double value;
-} rate;
+#include "drawing/world_drawing.h"
+#include "drawing/world_gauge.h"
 
 typedef struct world_engine {
     cal_view_engine base;
     cal_world_function* make;
     void* user;
     cal_world* world;
-    double measured; // time of the last reading of the rates
-    rate discontinuities, rollbacks;
-    int* groups; // of each body that is in one, for counting
+    cal_world_gauge gauge;
 } world_engine;
 
 static void destroy(cal_view_engine* engine) {
     world_engine* e = (world_engine*)engine;
     cal_world_destroy(e->world);
-    cal_free(e->groups);
     cal_free(e);
 }
 
@@ -85,8 +61,7 @@ static cal_status reset(cal_view_engine* engine, cal_error* error) {
     if (status) return status;
     cal_world_destroy(e->world);
     e->world = anew;
-    e->measured = cal_world_time(anew);
-    e->discontinuities = e->rollbacks = (rate){0};
+    e->gauge = cal_world_gauge_for(anew);
     return CAL_OK;
 }
 
@@ -94,29 +69,6 @@ static cal_status change(cal_view_engine* engine, const cal_view_settings* setti
     (void)engine;
     (void)settings;
     return cal_fail(error, CAL_BAD_ARGUMENT, "a world has no solver to change while it runs");
-}
-
-static void follow(rate* r, int64_t count, double passed) {
-    if (passed > 0) r->value += fmin(1, 4 * passed) * ((double)(count - r->count) / passed - r->value);
-    r->count = count;
-}
-
-static int compare(const void* a, const void* b) {
-    const int left = *(const int*)a, right = *(const int*)b;
-    return (left > right) - (left < right);
-}
-
-// How many contact groups are in charge of bodies now; the report does not say.
-static int count_groups(const world_engine* e) {
-    const double now = cal_world_time(e->world);
-    int count = 0, groups = 0;
-    for (int body = 0; body < e->base.body_count; body++) {
-        const int component = cal_part_component(e->world, body, now);
-        if (component >= 0 && e->world->components[component].kind == CAL_GROUP) e->groups[count++] = component;
-    }
-    qsort(e->groups, (size_t)count, sizeof *e->groups, compare);
-    for (int i = 0; i < count; i++) groups += i == 0 || e->groups[i] != e->groups[i - 1];
-    return groups;
 }
 
 static cal_status sample(cal_view_engine* engine, float* poses, double* channels, cal_view_pull* pull) {
@@ -129,19 +81,7 @@ static cal_status sample(cal_view_engine* engine, float* poses, double* channels
         for (int k = 0; k < 3; k++) poses[7 * i + k] = (float)position[k];
         for (int k = 0; k < 4; k++) poses[7 * i + 3 + k] = (float)quaternion[k];
     }
-    cal_world_report report;
-    cal_world_get_report(e->world, &report);
-    const double passed = report.time - e->measured;
-    follow(&e->discontinuities, report.discontinuities, passed);
-    follow(&e->rollbacks, report.rollbacks, passed);
-    e->measured = report.time;
-    channels[KINETIC] = report.kinetic;
-    channels[POTENTIAL] = report.potential;
-    channels[TOTAL] = report.kinetic + report.potential;
-    channels[DISCONTINUITIES] = e->discontinuities.value;
-    channels[ROLLBACKS] = e->rollbacks.value;
-    channels[GROUPS] = count_groups(e);
-    channels[ASLEEP] = report.asleep;
+    cal_world_gauge_read(&e->gauge, e->world, channels);
     *pull = (cal_view_pull){.body = CAL_NONE};
     return CAL_OK;
 }
@@ -196,20 +136,16 @@ cal_status cal_view_engine_world(cal_world_function* make, void* user, cal_drawi
     e->make = make;
     e->user = user;
     cal_status status = make_world(e, &e->world, error);
-    if (!status) {
-        e->base.body_count = cal_world_body_count(e->world);
-        e->groups = cal_allocate((size_t)e->base.body_count + 1, sizeof *e->groups);
-        if (!e->groups) status = cal_fail(error, CAL_NO_MEMORY, "no memory to watch %d bodies", e->base.body_count);
-    }
     if (!status) status = cal_world_drawing_create(e->world, drawing, error);
     if (status) {
         destroy(&e->base);
         return status;
     }
+    e->base.body_count = cal_world_body_count(e->world);
     e->base.drawn_count = (*drawing)->body_count;
-    e->base.channels = channels_of_worlds;
-    e->base.channel_count = CHANNELS;
-    e->measured = cal_world_time(e->world);
+    e->base.channels = cal_world_channels;
+    e->base.channel_count = CAL_WORLD_CHANNELS;
+    e->gauge = cal_world_gauge_for(e->world);
     *out = &e->base;
     return CAL_OK;
 }

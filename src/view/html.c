@@ -19,6 +19,8 @@
 #include "base/memory.h"
 #include "drawing/drawing.h"
 #include "drawing/gauge.h"
+#include "drawing/world_drawing.h"
+#include "drawing/world_gauge.h"
 #include "view/page.h"
 
 static const char MARKER[] = "<!--recording-->";
@@ -27,7 +29,10 @@ struct cal_html {
     FILE* file;
     char* path;
     cal_drawing* drawing;
-    cal_gauge gauge;
+    cal_gauge gauge; // of a simulation
+    cal_world_gauge world_gauge;
+    const cal_channel* channels;
+    int channel_count;
     double* poses;
     unsigned char* frame;
     size_t frame_size;
@@ -59,15 +64,16 @@ static void write_opening(cal_html* html, const char* title, const unsigned char
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
     cal_write_json_text(html->file, title);
     fputs(",\"channels\":", html->file);
-    cal_channels_write_json(cal_gauge_channels, html->gauge.channel_count, html->file);
+    cal_channels_write_json(html->channels, html->channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
     html->rest = marker + sizeof MARKER - 1;
 }
 
-cal_status cal_html_create(const char* path, const cal_model* model, const char* title, cal_html** out,
-                           cal_error* error) {
+// Of a model or of a world.
+static cal_status create(const char* path, const cal_model* model, const cal_world* world, const char* title,
+                         cal_html** out, cal_error* error) {
     *out = NULL;
     const unsigned char* marker = find_marker();
     if (!marker)
@@ -77,13 +83,22 @@ cal_status cal_html_create(const char* path, const cal_model* model, const char*
                         path);
     cal_html* html = cal_allocate(1, sizeof *html);
     if (!html) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
-    const size_t bodies = (size_t)cal_model_body_count(model);
-    html->gauge = cal_gauge_for(model);
+    cal_status status;
+    if (model) {
+        html->gauge = cal_gauge_for(model);
+        html->channels = cal_gauge_channels;
+        html->channel_count = html->gauge.channel_count;
+        status = cal_drawing_create(model, &html->drawing, error);
+    } else {
+        html->world_gauge = cal_world_gauge_for(world);
+        html->channels = cal_world_channels;
+        html->channel_count = CAL_WORLD_CHANNELS;
+        status = cal_world_drawing_create(world, &html->drawing, error);
+    }
     html->path = cal_copy_text(path);
-    html->poses = cal_allocate(7 * bodies, sizeof *html->poses);
-    cal_status status = cal_drawing_create(model, &html->drawing, error);
     if (!status) {
-        html->frame_size = 8 + 8 * (size_t)html->gauge.channel_count + 16 + 14 * (size_t)html->drawing->body_count;
+        html->poses = cal_allocate(7 * (size_t)html->drawing->all_bodies, sizeof *html->poses);
+        html->frame_size = 8 + 8 * (size_t)html->channel_count + 16 + 14 * (size_t)html->drawing->body_count;
         html->frame = cal_allocate(html->frame_size, 1);
     }
     if (!status && (!html->path || !html->poses || !html->frame))
@@ -100,6 +115,16 @@ cal_status cal_html_create(const char* path, const cal_model* model, const char*
     }
     *out = html;
     return CAL_OK;
+}
+
+cal_status cal_html_create(const char* path, const cal_model* model, const char* title, cal_html** out,
+                           cal_error* error) {
+    return create(path, model, NULL, title, out, error);
+}
+
+cal_status cal_html_create_world(const char* path, const cal_world* world, const char* title, cal_html** out,
+                                 cal_error* error) {
+    return create(path, NULL, world, title, out, error);
 }
 
 static void write_base64(FILE* file, const unsigned char* bytes, size_t size) {
@@ -135,16 +160,14 @@ static double find_box(const cal_html* html, double low[3]) {
     return edge;
 }
 
-cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error) {
-    double channels[CAL_GAUGE_CHANNELS], low[3];
-    cal_status status = cal_sim_poses(sim, html->poses);
-    if (!status) status = cal_gauge_read(&html->gauge, sim, false, channels);
-    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", html->path, cal_status_text(status));
-    const double edge = find_box(html, low), time = cal_sim_time(sim);
+// Writes what is in `poses` as a frame.
+static cal_status write_frame(cal_html* html, double time, const double* channels, cal_error* error) {
+    double low[3];
+    const double edge = find_box(html, low);
     const float scale = (float)edge;
     unsigned char* at = html->frame;
     put(&at, &time, 8);
-    put(&at, channels, 8 * (size_t)html->gauge.channel_count);
+    put(&at, channels, 8 * (size_t)html->channel_count);
     for (int k = 0; k < 3; k++) {
         const float corner = (float)low[k];
         put(&at, &corner, 4);
@@ -164,6 +187,22 @@ cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error) {
     errno = 0;
     write_base64(html->file, html->frame, html->frame_size);
     return ferror(html->file) ? fail_with_errno(error, html->path) : CAL_OK;
+}
+
+cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error) {
+    double channels[CAL_GAUGE_CHANNELS];
+    cal_status status = cal_sim_poses(sim, html->poses);
+    if (!status) status = cal_gauge_read(&html->gauge, sim, false, channels);
+    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", html->path, cal_status_text(status));
+    return write_frame(html, cal_sim_time(sim), channels, error);
+}
+
+cal_status cal_html_write_world(cal_html* html, cal_world* world, cal_error* error) {
+    double channels[CAL_WORLD_CHANNELS];
+    const cal_status status = cal_world_poses(world, html->poses);
+    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", html->path, cal_status_text(status));
+    cal_world_gauge_read(&html->world_gauge, world, channels);
+    return write_frame(html, cal_world_time(world), channels, error);
 }
 
 cal_status cal_html_close(cal_html* html, cal_error* error) {

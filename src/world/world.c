@@ -374,6 +374,13 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     return CAL_OK;
 }
 
+cal_status cal_world_poses(const cal_world* world, double* poses) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->part_count; i++, poses += 7)
+        status = cal_world_get_body(world, cal_world_body(world, i), poses, poses + 3, NULL, NULL);
+    return status;
+}
+
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh) {
     if (!valid(world, body) || index < 0 || index >= world->parts[body.index].shape_count) return false;
     *out = world->parts[body.index].shapes[index];

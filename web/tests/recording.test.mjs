@@ -32,6 +32,23 @@ for (const model of ['mobile:s=2,l=3,o=4', 'humanoid', 'pendulum:inertia=0', 'ra
     assert.deepEqual([times.min[0], times.max[0]], [0, 0.5]);
   });
 
+test('a world is recorded too: a valid glTF, and a page that plays', async () => {
+  const path = join(folder, 'world.glb');
+  const view = join(folder, 'world.html');
+  const made = await run('sim', 'atoms:n=20', '--time', '1', '--out', path, '--out', view);
+  assert.equal(made.status, 0, made.err);
+  const bytes = readFileSync(path);
+  const report = await validator.validateBytes(new Uint8Array(bytes));
+  assert.deepEqual(report.issues.messages, []);
+  const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)).toString());
+  assert.equal(json.animations[0].channels.length, 40);
+  const { context, page, complaints } = await open(browser, pathToFileURL(view).href);
+  assert.equal(await page.evaluate(() => globalThis.calderViewer.history.frames.length), 31);
+  assert.ok((await picture(page)).painted > 100);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test('a run of no time is a valid glTF without animation', async () => {
   const path = join(folder, 'still.glb');
   assert.equal((await run('sim', 'pendulum', '--time', '0', '--out', path)).status, 0);

@@ -2,7 +2,7 @@
 //
 // A mesh without triangles is a set of points that stands for its convex hull, so the hull is drawn. Moving bodies that
 // nobody gave a colour get one each, so that they are told apart.
-#include "view/world_drawing.h"
+#include "drawing/world_drawing.h"
 
 #include <string.h>
 
