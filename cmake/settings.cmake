@@ -19,6 +19,6 @@ target_compile_options(calder_settings INTERFACE
 if(CALDER_SANITIZE)
     list(JOIN CALDER_SANITIZE "," sanitizers)
     target_compile_options(calder_settings INTERFACE
-        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
     target_link_options(calder_settings INTERFACE -fsanitize=${sanitizers})
 endif()
