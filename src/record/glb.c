@@ -133,17 +133,15 @@ cal_status cal_glb_write(cal_glb* glb, cal_sim* sim, cal_error* error) {
 // --- What is in the file --------------------------------------------------------------------------------------------------
 
 static bool gather_surfaces(cal_glb* glb) {
-    const cal_model* model = glb->drawing->model;
-    const int count = CAL_UNIT_COUNT + cal_model_mesh_count(model);
+    const cal_drawing* drawing = glb->drawing;
+    const int count = CAL_UNIT_COUNT + drawing->mesh_count;
     glb->surfaces = cal_allocate((size_t)count, sizeof *glb->surfaces);
     glb->used = cal_allocate((size_t)count, sizeof *glb->used);
     if (!glb->surfaces || !glb->used) return false;
     glb->surface_count = count;
     for (int i = 0; i < count; i++) {
-        cal_mesh_def mesh;
-        if (i >= CAL_UNIT_COUNT) cal_model_mesh(model, i - CAL_UNIT_COUNT, &mesh);
         if (!(i < CAL_UNIT_COUNT ? cal_surface_unit(&glb->surfaces[i], (cal_unit)i)
-                                 : cal_surface_mesh(&glb->surfaces[i], &mesh)))
+                                 : cal_surface_mesh(&glb->surfaces[i], &drawing->meshes[i - CAL_UNIT_COUNT])))
             return false;
     }
     return true;
