@@ -42,12 +42,12 @@ static const char style[] =
     "body{margin:0 auto;padding:24px 18px 60px;max-width:1080px;background:var(--page);color:var(--ink);"
     "font:15px/1.5 system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\n"
     "h1{margin:0;font-size:28px}h2{margin:44px 0 2px;font-size:20px}h3{margin:22px 0 4px;font-size:16px}\n"
-    "p{margin:2px 0 10px;color:var(--soft)}.wide{overflow-x:auto}\n"
+    "p{margin:2px 0 10px;color:var(--soft)}p,h2,h3{overflow-wrap:anywhere}.wide{overflow-x:auto}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:4px 12px 4px 0;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
     "th:first-child,td:first-child{text-align:left}th{color:var(--soft);font-weight:500}\n"
-    "small{display:block;max-width:270px;white-space:normal;overflow-wrap:anywhere;color:var(--soft)}.good{color:var(--"
-    "good)}.bad{color:var(--bad)}\n"
+    "small{display:block;color:var(--soft)}.good{color:var(--good)}.bad{color:var(--bad)}\n"
+    "td:first-child small{min-width:160px;max-width:270px;white-space:normal;overflow-wrap:anywhere}\n"
     "svg{display:block;max-width:100%;height:auto;margin:12px 0}\n"
     "</style>\n";
 

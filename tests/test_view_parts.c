@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "drawing/drawing.h"
 #include "math/vector.h"
 #include "view/access.h"
 #include "view/command.h"
 #include "view/engine.h"
+#include "view/pace.h"
 #include "view/path.h"
 #include "view/pull.h"
 
@@ -344,6 +346,50 @@ static void test_a_jerked_mobile_stays_finite(void** unused) {
     cal_model_destroy(model);
 }
 
+// An advance that rested goes on, also when the next one asks for less: its steps are not taken twice.
+static void test_a_rest_loses_nothing(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
+    int stretches[2] = {0, 0};
+    uint64_t hashes[2];
+    for (int run = 0; run < 2; run++) {
+        cal_view_engine* engine = open_engine(model, 1e-9);
+        for (bool reached = false; !reached && stretches[run] < 100; stretches[run]++) {
+            const double time = run == 0 || stretches[run] == 0 ? 0.5 : 1e-3;
+            assert_int_equal(engine->ops->advance(engine, time, &reached, NULL), CAL_OK);
+        }
+        assert_true(engine->ops->time(engine) == 0.5);
+        hashes[run] = engine->ops->hash(engine);
+        engine->ops->destroy(engine);
+    }
+    assert_true(stretches[0] > 1);
+    assert_int_equal(stretches[1], stretches[0]);
+    assert_true(hashes[0] == hashes[1]);
+    cal_model_destroy(model);
+}
+
+// Three seconds behind, and it is slow; three seconds in time, and it is not.
+static void test_slowness_is_noticed(void** unused) {
+    (void)unused;
+    cal_pace pace;
+    double time = 0;
+    int changes = 0;
+    cal_pace_start(&pace, 100, time);
+    for (int frame = 1; frame <= 60 * 20; frame++) {
+        const double wall = frame / 60.0;
+        // Full speed, then a fifth of it, then a pause, in which nothing is behind.
+        const double asked = wall < 15 ? 1 : 0;
+        time += (wall < 5 ? 1 : wall < 15 ? 0.2 : 0) / 60;
+        if (cal_pace_measure(&pace, 100 + wall, time, asked)) {
+            changes++;
+            assert_true(pace.slow == (changes == 1));
+            cal_test_expect_below(fabs(wall - (changes == 1 ? 8.2 : 18.2)), 0.4, "noticed", "pace");
+        }
+        if (wall > 6 && wall < 15) cal_test_expect_below(fabs(pace.factor - 0.2), 0.02, "factor", "pace");
+    }
+    assert_int_equal(changes, 2);
+}
+
 static void test_settings_change_on_the_way(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("chain:n=6");
@@ -444,6 +490,100 @@ static void test_a_default_box_has_the_bodys_inertia(void** unused) {
     cal_model_destroy(model);
 }
 
+// A ball of triangles with far fewer of them is still that ball: its corners near the sphere, its area near 4 π.
+static void test_a_coarser_ball_is_a_ball(void** unused) {
+    (void)unused;
+    enum { AROUND = 100, RINGS = 100, WANTED = 1500 };
+    const double pi = 3.14159265358979323846;
+    double* vertices = cal_test_numbers(3 * AROUND * (RINGS + 1));
+    int32_t* triangles = calloc(6 * AROUND * RINGS, sizeof *triangles);
+    assert_non_null(triangles);
+    for (int ring = 0; ring <= RINGS; ring++)
+        for (int k = 0; k < AROUND; k++) {
+            double* at = vertices + 3 * (AROUND * ring + k);
+            at[0] = sin(pi * ring / RINGS) * cos(2 * pi * k / AROUND);
+            at[1] = sin(pi * ring / RINGS) * sin(2 * pi * k / AROUND);
+            at[2] = cos(pi * ring / RINGS);
+            if (ring == RINGS) continue;
+            const int32_t a = AROUND * ring + k, b = AROUND * ring + (k + 1) % AROUND;
+            const int32_t corners[6] = {a, a + AROUND, b, b, a + AROUND, b + AROUND};
+            memcpy(triangles + 6 * (AROUND * ring + k), corners, sizeof corners);
+        }
+    const cal_mesh_def mesh = {.vertices = vertices,
+                               .triangles = triangles,
+                               .vertex_count = AROUND * (RINGS + 1),
+                               .triangle_count = 2 * AROUND * RINGS};
+    cal_mesh_def coarse;
+    assert_true(cal_mesh_coarsen(&mesh, WANTED, &coarse));
+    assert_in_range(coarse.triangle_count, WANTED / 3, WANTED);
+    double area = 0;
+    for (int i = 0; i < coarse.triangle_count; i++) {
+        double u[3], v[3], n[3];
+        for (int k = 0; k < 3; k++) {
+            assert_in_range(coarse.triangles[3 * i + k], 0, coarse.vertex_count - 1);
+            u[k] =
+                coarse.vertices[3 * coarse.triangles[3 * i + 1] + k] - coarse.vertices[3 * coarse.triangles[3 * i] + k];
+            v[k] =
+                coarse.vertices[3 * coarse.triangles[3 * i + 2] + k] - coarse.vertices[3 * coarse.triangles[3 * i] + k];
+        }
+        cal_cross3(u, v, n);
+        area += 0.5 * sqrt(cal_dot3(n, n));
+    }
+    cal_test_expect_below(fabs(area / (4 * pi) - 1), 0.05, "area", "ball");
+    for (int i = 0; i < coarse.vertex_count; i++) {
+        const double* at = coarse.vertices + 3 * i;
+        cal_test_expect_below(fabs(sqrt(cal_dot3(at, at)) - 1), 0.03, "radius", "ball");
+    }
+    free(triangles);
+    cal_free((void*)(uintptr_t)coarse.vertices);
+    cal_free((void*)(uintptr_t)coarse.triangles);
+    // What has no extent has no shape.
+    memset(vertices, 0, 9 * sizeof *vertices);
+    const cal_mesh_def point = {
+        .vertices = vertices, .triangles = (const int32_t[]){0, 1, 2}, .vertex_count = 3, .triangle_count = 1};
+    assert_false(cal_mesh_coarsen(&point, 10, &coarse));
+    free(vertices);
+}
+
+// Of a body with a mesh for the eye, shapes for contact are not drawn; of others they are.
+static void test_shapes_for_contact_stay_behind(void** unused) {
+    (void)unused;
+    cal_builder* builder;
+    cal_model* model = NULL;
+    cal_drawing* drawing;
+    cal_builder_create(&builder);
+    const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const int32_t sides[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+    cal_mesh_def mesh = cal_default_mesh_def();
+    mesh.vertices = corners, mesh.triangles = sides, mesh.vertex_count = 4, mesh.triangle_count = 4;
+    const int number = cal_builder_add_mesh(builder, &mesh);
+    for (int i = 0; i < 2; i++) {
+        cal_body_def body = cal_default_body_def();
+        body.mass = 1;
+        for (int k = 0; k < 3; k++) body.inertia[k] = 1;
+        cal_joint_def joint = cal_default_joint_def();
+        const int here = cal_builder_add_body(builder, &body);
+        cal_builder_add_joint(builder, here, &joint);
+        cal_shape_def shape = cal_default_shape_def();
+        shape.body = here;
+        shape.kind = CAL_BOX;
+        for (int k = 0; k < 3; k++) shape.size[k] = 0.1;
+        cal_builder_add_shape(builder, &shape);
+        shape.kind = CAL_MESH;
+        shape.mesh = number;
+        shape.collides = false;
+        if (i == 0) cal_builder_add_shape(builder, &shape);
+    }
+    assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+    cal_builder_destroy(builder);
+    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    assert_int_equal(drawing->instance_count, 2);
+    assert_true(drawing->instances[0].body == 0 && drawing->instances[0].kind == CAL_MESH);
+    assert_true(drawing->instances[1].body == 1 && drawing->instances[1].kind == CAL_BOX);
+    cal_drawing_destroy(drawing);
+    cal_model_destroy(model);
+}
+
 // Every body of every model is drawn with finite numbers; shapes that the model has are drawn instead of the default.
 static void check_drawing(const cal_model* model, const char* name) {
     cal_drawing* drawing;
@@ -482,9 +622,13 @@ int main(void) {
         cmocka_unit_test(test_a_pull_settles_where_it_balances),
         cmocka_unit_test(test_after_a_pull_the_energy_stays),
         cmocka_unit_test(test_a_jerked_mobile_stays_finite),
+        cmocka_unit_test(test_a_rest_loses_nothing),
+        cmocka_unit_test(test_slowness_is_noticed),
         cmocka_unit_test(test_settings_change_on_the_way),
         cmocka_unit_test(test_constraints_are_watched),
         cmocka_unit_test(test_a_default_box_has_the_bodys_inertia),
+        cmocka_unit_test(test_a_coarser_ball_is_a_ball),
+        cmocka_unit_test(test_shapes_for_contact_stay_behind),
         cmocka_unit_test(test_every_body_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,9 @@ typedef struct cal_viewer_def {
     const char* stabilize; ///< how constraints stay closed, as of cal_sim_def; NULL: its own
     double gain;           ///< of stabilize
     bool project;          ///< move a start that is off the constraints onto them
+    const char* advice; ///< said to the user, after what the viewer knows, where the model is too slow; NULL: nothing
+    void (*notice)(void* user, const char* text); ///< called once, in the simulation's thread, when it is; NULL: not
+    void* notice_user;
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);

@@ -58,11 +58,54 @@ static void choose_mesh(cal_drawing* drawing, uint8_t* fates, cal_drawn* instanc
     if (*fate == BOXED) cal_drawn_become_box(instance, mesh);
 }
 
-static bool add_shapes(cal_drawing* drawing, bool* shown, uint8_t* fates) {
+static bool is_seen(const cal_drawing* drawing, const cal_shape_def* shape) {
+    return shape->visible && shape->color[3] > 0 && shape->body < drawing->body_count;
+}
+
+// Files often give a body two sets of shapes: meshes for the eye, that touch nothing, and plain ones for contact. Where there
+// are the former, the others would only cover them, and so would plain ones that one can see through, which mark something.
+// Finds bodies that have meshes for the eye.
+static void find_dressed(const cal_drawing* drawing, bool* dressed) {
     for (int i = 0; i < cal_model_shape_count(drawing->model); i++) {
         cal_shape_def def;
         cal_model_shape(drawing->model, i, &def);
-        if (!def.visible || def.color[3] <= 0 || def.body >= drawing->body_count) continue;
+        if (def.body >= 0 && def.kind == CAL_MESH && is_seen(drawing, &def) && !def.collides) dressed[def.body] = true;
+    }
+}
+
+static bool is_drawn(const cal_drawing* drawing, const bool* dressed, const cal_shape_def* shape) {
+    const bool marks = shape->kind != CAL_MESH && shape->color[3] < 1;
+    return is_seen(drawing, shape) && !(shape->body >= 0 && dressed[shape->body] && (shape->collides || marks));
+}
+
+// Makes meshes coarser, all by the same share, where they have too many triangles together. One that cannot be becomes a box
+// later.
+static void coarsen_meshes(cal_drawing* drawing, const bool* dressed) {
+    int64_t total = 0;
+    bool* used = cal_allocate((size_t)drawing->mesh_count + 1, sizeof *used);
+    if (!used) return;
+    for (int i = 0; i < cal_model_shape_count(drawing->model); i++) {
+        cal_shape_def def;
+        cal_model_shape(drawing->model, i, &def);
+        if ((def.kind != CAL_MESH && def.kind != CAL_HEIGHT_FIELD) || !is_drawn(drawing, dressed, &def)) continue;
+        if (!used[def.mesh]) total += drawing->meshes[def.mesh].triangle_count;
+        used[def.mesh] = true;
+    }
+    for (int i = 0; i < drawing->mesh_count && total > CAL_DRAWN_TRIANGLES_LIMIT; i++) {
+        const double wanted = (double)drawing->meshes[i].triangle_count * CAL_DRAWN_TRIANGLES_LIMIT / (double)total;
+        cal_mesh_def coarse;
+        if (!used[i] || !cal_mesh_coarsen(&drawing->meshes[i], (int)wanted, &coarse)) continue;
+        drawing->meshes[i] = coarse;
+        drawing->owned[i] = true;
+    }
+    cal_free(used);
+}
+
+static bool add_shapes(cal_drawing* drawing, bool* shown, uint8_t* fates, const bool* dressed) {
+    for (int i = 0; i < cal_model_shape_count(drawing->model); i++) {
+        cal_shape_def def;
+        cal_model_shape(drawing->model, i, &def);
+        if (!is_drawn(drawing, dressed, &def)) continue;
         const bool meshed = def.kind == CAL_MESH || def.kind == CAL_HEIGHT_FIELD;
         cal_drawn instance = {.body = def.body, .mesh = meshed ? def.mesh : -1, .kind = def.kind};
         memcpy(instance.position, def.position, sizeof instance.position);
@@ -87,10 +130,11 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
     const int bodies = cal_model_body_count(model);
     cal_drawing* drawing = cal_allocate(1, sizeof *drawing);
     const int meshes = cal_model_mesh_count(model);
-    bool* shown = cal_allocate((size_t)bodies, sizeof *shown);
+    bool* shown = cal_allocate(2 * (size_t)bodies + 1, sizeof *shown);
     uint8_t* fates = cal_allocate((size_t)meshes + 1, sizeof *fates);
     if (drawing) drawing->meshes = cal_allocate((size_t)meshes + 1, sizeof *drawing->meshes);
-    bool made = drawing && drawing->meshes && shown && fates;
+    if (drawing) drawing->owned = cal_allocate((size_t)meshes + 1, sizeof *drawing->owned);
+    bool made = drawing && drawing->meshes && drawing->owned && shown && fates;
     if (made) {
         drawing->model = model;
         drawing->all_bodies = bodies;
@@ -98,7 +142,10 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
         for (int i = 0; i < meshes; i++) cal_model_mesh(model, i, &drawing->meshes[i]);
         drawing->body_count = bodies < CAL_DRAWN_BODIES_LIMIT ? bodies : CAL_DRAWN_BODIES_LIMIT;
         find_up(drawing);
-        made = add_shapes(drawing, shown, fates) && cal_drawing_add_defaults(drawing, shown);
+        bool* dressed = shown + bodies;
+        find_dressed(drawing, dressed);
+        coarsen_meshes(drawing, dressed);
+        made = add_shapes(drawing, shown, fates, dressed) && cal_drawing_add_defaults(drawing, shown);
     }
     cal_free(shown);
     cal_free(fates);
@@ -110,12 +157,14 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
 
 void cal_drawing_destroy(cal_drawing* drawing) {
     if (!drawing) return;
-    for (int i = 0; drawing->owns_meshes && drawing->meshes && i < drawing->mesh_count; i++) {
+    for (int i = 0; drawing->owned && drawing->meshes && i < drawing->mesh_count; i++) {
+        if (!drawing->owned[i]) continue;
         cal_free((void*)(uintptr_t)drawing->meshes[i].vertices);
         cal_free((void*)(uintptr_t)drawing->meshes[i].triangles);
     }
     cal_free(drawing->instances);
     cal_free(drawing->meshes);
+    cal_free(drawing->owned);
     cal_free(drawing);
 }
 
@@ -163,12 +212,25 @@ static void write_meshes(const cal_drawing* drawing, FILE* file) {
     cal_free(used);
 }
 
+// The body that takes the model with it where nothing holds it: one on the ground with a free joint; -1: there is none.
+static int floating_body(const cal_model* model) {
+    for (int i = 0; i < cal_model_joint_count(model); i++) {
+        cal_joint_def joint;
+        cal_body_def def;
+        int body;
+        cal_model_joint(model, i, &joint, &body, NULL, NULL);
+        cal_model_body(model, body, &def);
+        if (joint.kind == CAL_FREE && def.parent < 0) return body;
+    }
+    return -1;
+}
+
 static void write_counts(const cal_drawing* drawing, FILE* file) {
     const cal_model* model = drawing->model;
     fprintf(file, "\"bodies\":%d,\"drawn\":%d,", drawing->all_bodies, drawing->body_count);
     if (model)
-        fprintf(file, "\"joints\":%d,\"degrees\":%d,\"mass\":%.6g,", cal_model_joint_count(model),
-                cal_model_v_count(model), cal_model_mass(model));
+        fprintf(file, "\"joints\":%d,\"degrees\":%d,\"mass\":%.6g,\"floats\":%d,", cal_model_joint_count(model),
+                cal_model_v_count(model), cal_model_mass(model), floating_body(model));
     else
         fprintf(file, "\"moving\":%d,", drawing->moving);
 }

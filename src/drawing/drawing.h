@@ -23,12 +23,12 @@ typedef struct cal_drawing {
     cal_drawn* instances;
     int mesh_count;
     cal_mesh_def* meshes; // by the instances' numbers
-    bool owns_meshes;     // their vertices and triangles are the drawing's, not the model's
+    bool* owned;          // whether a mesh's vertices and triangles are the drawing's, not the model's
     int64_t triangles;    // of the meshes that instances use, each counted once
     double up[3];         // against gravity; z where there is none
 } cal_drawing;
 
-// A mesh that would bring a drawing over its triangles is drawn as the box around it.
+// Meshes with more triangles than that together are drawn with fewer; one that cannot be is drawn as the box around it.
 enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 
 // The model's visible shapes, and a default for every body that has none. The model must outlive it.
@@ -36,6 +36,9 @@ cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_err
 void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
 // Adds a copy; false when there is no memory.
 bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance);
+// Fewer than `wanted` triangles in the shape of a mesh, in memory of their own; false when that cannot be, or there is no
+// memory.
+bool cal_mesh_coarsen(const cal_mesh_def* mesh, int wanted, cal_mesh_def* out);
 // Whether a mesh still fits into the drawing; then it is counted.
 bool cal_drawing_takes_mesh(cal_drawing* drawing, const cal_mesh_def* mesh);
 // Makes an instance of a mesh one of the box around its vertices.

@@ -64,6 +64,8 @@ static bool add_shape(cal_drawing* drawing, const cal_world* world, int number, 
     memcpy(instance.color, shape->color, sizeof instance.color);
     if (shape->kind == CAL_MESH || shape->kind == CAL_HEIGHT_FIELD) {
         cal_mesh_def* own = &drawing->meshes[drawing->mesh_count++];
+        // Owned before it is whole, so that it is freed when it does not become so.
+        drawing->owned[drawing->mesh_count - 1] = true;
         if (!copy_mesh(mesh, own)) return false;
         instance.mesh = drawing->mesh_count - 1;
         if (!cal_drawing_takes_mesh(drawing, own)) cal_drawn_become_box(&instance, own);
@@ -100,9 +102,10 @@ cal_status cal_world_drawing_create(const cal_world* world, cal_drawing** out, c
         drawing->all_bodies = bodies;
         drawing->body_count = bodies < CAL_DRAWN_BODIES_LIMIT ? bodies : CAL_DRAWN_BODIES_LIMIT;
         drawing->up[2] = 1;
-        drawing->owns_meshes = true;
-        drawing->meshes = cal_allocate(count_meshes(world, drawing->body_count) + 1, sizeof *drawing->meshes);
-        made = drawing->meshes != NULL;
+        const size_t meshes = count_meshes(world, drawing->body_count) + 1;
+        drawing->meshes = cal_allocate(meshes, sizeof *drawing->meshes);
+        drawing->owned = cal_allocate(meshes, sizeof *drawing->owned);
+        made = drawing->meshes && drawing->owned;
     }
     for (int i = 0; made && i < bodies; i++)
         drawing->moving += cal_world_body_motion(world, cal_world_body(world, i)) != CAL_FIXED;

@@ -41,6 +41,8 @@ typedef struct cal_view_engine_ops {
     void (*drop)(cal_view_engine* engine);
     // Members of a JSON object with a body's numbers.
     void (*describe)(cal_view_engine* engine, int body, FILE* file);
+    // What could be changed when so many simulated seconds a second are too few, as a sentence.
+    void (*advise)(const cal_view_engine* engine, double pace, FILE* file);
 } cal_view_engine_ops;
 
 struct cal_view_engine {

@@ -23,6 +23,7 @@ typedef struct sim_engine {
     cal_machine* machine;
     cal_sim* sim;
     int64_t limit; // evaluations at a stretch
+    double goal;   // where the advance that rested was going; before the present time where none did
     cal_pull pull;
     cal_gauge gauge;
     cal_inspector inspector;
@@ -107,11 +108,15 @@ static void destroy(cal_view_engine* engine) {
 static cal_status advance(cal_view_engine* engine, double time, bool* reached, cal_error* error) {
     sim_engine* e = (sim_engine*)engine;
     cal_sim_report before, after;
+    // One that rested has taken steps towards its goal, and they would be taken again on the way to an earlier one.
+    const double goal = fmax(time, e->goal);
     cal_sim_get_report(e->sim, &before);
-    const cal_status status = cal_sim_advance(e->sim, time, error);
+    const cal_status status = cal_sim_advance(e->sim, goal, error);
     cal_sim_get_report(e->sim, &after);
     *reached = status == CAL_OK;
-    return status == CAL_NOT_CONVERGED && after.evaluations - before.evaluations >= e->limit ? CAL_OK : status;
+    const bool rests = status == CAL_NOT_CONVERGED && after.evaluations - before.evaluations >= e->limit;
+    e->goal = rests ? goal : -INFINITY;
+    return rests ? CAL_OK : status;
 }
 
 static double time_of(const cal_view_engine* engine) { return cal_sim_time(((const sim_engine*)engine)->sim); }
@@ -126,6 +131,7 @@ static cal_status reset(cal_view_engine* engine, cal_error* error) {
     cal_status status = cal_sim_set(e->sim, 0, start, start + q_count, error);
     if (!status) status = close_start(e, error);
     cal_free(start);
+    e->goal = -INFINITY;
     cal_gauge_mark(&e->gauge);
     return status;
 }
@@ -154,6 +160,7 @@ static cal_status change(cal_view_engine* engine, const cal_view_settings* setti
     cal_machine_destroy(e->machine);
     e->sim = sim;
     e->machine = machine;
+    e->goal = -INFINITY;
     cal_gauge_mark(&e->gauge);
     return CAL_OK;
 }
@@ -205,8 +212,26 @@ static void describe(cal_view_engine* engine, int body, FILE* file) {
     cal_inspector_describe(&e->inspector, body, cal_sim_q(e->sim), cal_sim_v(e->sim), force, file);
 }
 
-static const cal_view_engine_ops sim_ops = {destroy, advance, time_of, hash, reset,   change,
-                                            sample,  grab,    drag,    drop, describe};
+// What costs is evaluations. Where Adams' method (gear) is held by stability and not by accuracy, another tolerance changes
+// little; so the words are "may help".
+static void advise(const cal_view_engine* engine, double pace, FILE* file) {
+    const sim_engine* e = (const sim_engine*)engine;
+    const cal_view_settings* s = &e->settings;
+    const char* what = "solver gear, the one with the fewest evaluations where nothing is stiff, may help";
+    if (has_fixed_step(s->solver))
+        what = "a larger --step, or the solver gear, may help";
+    else if (strcmp(s->solver, "gear") == 0 && s->tolerance < 1e-3)
+        what = "tolerance 1e-3 may help, or, where springs and dampers are stiff, the solver bdf";
+    else if (strcmp(s->solver, "gear") == 0)
+        what = "where springs and dampers are stiff, the solver bdf may help";
+    fprintf(file, "%.3g evaluations a simulated second are needed, %.3g a second are done; %s", e->gauge.rate,
+            e->gauge.rate * pace, what);
+    if (strcmp(s->machine, "serial") == 0 && cal_model_joint_count(e->model) > 500)
+        fputs("; so may --machine threads", file);
+}
+
+static const cal_view_engine_ops sim_ops = {destroy, advance, time_of, hash, reset,    change,
+                                            sample,  grab,    drag,    drop, describe, advise};
 
 cal_status cal_view_engine_sim(const cal_model* model, int drawn_count, const cal_view_settings* settings,
                                cal_view_engine** out, cal_error* error) {
@@ -219,6 +244,7 @@ cal_status cal_view_engine_sim(const cal_model* model, int drawn_count, const ca
     e->model = model;
     e->settings = *settings;
     e->pull.body = CAL_NONE;
+    e->goal = -INFINITY;
     e->poses = cal_allocate(7 * (size_t)bodies, sizeof *e->poses);
     cal_status status = e->poses ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for %d poses", bodies);
     if (!status) status = cal_inspector_create(&e->inspector, model, error);

@@ -123,8 +123,15 @@ static void describe(cal_view_engine* engine, int body, FILE* file) {
     write_numbers(file, "angular", angular, 3);
 }
 
-static const cal_view_engine_ops world_ops = {destroy, advance, time_of, hash, reset,   change,
-                                              sample,  grab,    drag,    drop, describe};
+static void advise(const cal_view_engine* engine, double pace, FILE* file) {
+    (void)pace;
+    fprintf(file,
+            "%d bodies are more than this machine does at that speed: try fewer of them, a larger --step, or slower",
+            engine->body_count);
+}
+
+static const cal_view_engine_ops world_ops = {destroy, advance, time_of, hash, reset,    change,
+                                              sample,  grab,    drag,    drop, describe, advise};
 
 cal_status cal_view_engine_world(cal_world_function* make, void* user, cal_drawing** drawing, cal_view_engine** out,
                                  cal_error* error) {

@@ -59,7 +59,49 @@ static const unsigned char* find_marker(void) {
     return NULL;
 }
 
-static void write_opening(cal_html* html, const char* title, const unsigned char* marker) {
+// What a page can say of a selected body beside its poses: a row each of name, parent, mass, centre of mass, and a kind and a
+// name for every joint.
+static bool write_bodies(const cal_html* html, FILE* file) {
+    const cal_model* model = html->drawing->model;
+    const int bodies = html->drawing->body_count, joints = cal_model_joint_count(model);
+    // The joints of a body as a list: the first one, and the next one of each.
+    int* first = cal_allocate((size_t)bodies + (size_t)joints + 1, sizeof *first);
+    if (!first) return false;
+    int* next = first + bodies;
+    for (int i = 0; i < bodies; i++) first[i] = -1;
+    for (int joint = joints - 1; joint >= 0; joint--) {
+        cal_joint_def def;
+        int body;
+        cal_model_joint(model, joint, &def, &body, NULL, NULL);
+        if (body >= bodies) continue;
+        next[joint] = first[body];
+        first[body] = joint;
+    }
+    fputs(",\"described\":[", file);
+    for (int i = 0; i < bodies; i++) {
+        cal_body_def body;
+        char name[96];
+        cal_model_body(model, i, &body);
+        fputs(i ? ",[" : "[", file);
+        cal_write_json_text(file, cal_model_body_name(model, i, name, sizeof name));
+        fprintf(file, ",%d,%.6g,%.6g,%.6g,%.6g", body.parent, body.mass, body.center[0], body.center[1],
+                body.center[2]);
+        for (int joint = first[i]; joint >= 0; joint = next[joint]) {
+            cal_joint_def def;
+            cal_model_joint(model, joint, &def, NULL, NULL, NULL);
+            fprintf(file, ",\"%s\",", cal_joint_kind_name(def.kind));
+            cal_write_json_text(file, cal_model_joint_name(model, joint, name, sizeof name));
+        }
+        fputc(']', file);
+    }
+    double gravity[3];
+    cal_model_gravity(model, gravity);
+    fprintf(file, "],\"gravity\":[%.9g,%.9g,%.9g]", gravity[0], gravity[1], gravity[2]);
+    cal_free(first);
+    return true;
+}
+
+static bool write_opening(cal_html* html, const char* title, const unsigned char* marker) {
     fwrite(cal_page, 1, (size_t)(marker - cal_page), html->file);
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
     cal_write_json_text(html->file, title);
@@ -67,8 +109,10 @@ static void write_opening(cal_html* html, const char* title, const unsigned char
     cal_channels_write_json(html->channels, html->channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
+    if (!write_bodies(html, html->file)) return false;
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
     html->rest = marker + sizeof MARKER - 1;
+    return true;
 }
 
 // Of a model or of a world.
@@ -106,8 +150,11 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
     if (!status) {
         errno = 0;
         html->file = fopen(path, "w");
-        if (html->file) write_opening(html, title, marker);
-        if (!html->file || ferror(html->file)) status = fail_with_errno(error, path);
+        const bool written = html->file && write_opening(html, title, marker);
+        if (!html->file || ferror(html->file))
+            status = fail_with_errno(error, path);
+        else if (!written)
+            status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     }
     if (status) {
         release(html);

@@ -15,9 +15,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "drawing/drawing.h"
+#include "view/pace.h"
 
 static const double FRAME = 1.0 / 60;  // s, wall clock between frames
 static const double SLICE = 1.0 / 120; // s, simulated at a stretch at most, times the speed
+static const double LATE = 3;          // frames that are made up for at most
 static const double HEARTBEAT = 0.5;   // s between frames of something that stands still
 static const double WATCH = 0.1;       // s between descriptions of watched bodies
 enum { QUEUE = 128, DROPS = 32, STATUS_CAPACITY = 4096, WATCH_CAPACITY = 4096, MARKS = 8, OWN_CHANNELS = 2 };
@@ -69,9 +71,13 @@ struct cal_runner {
     int holder; // client that pulls; -1: none
     double speed;
     double base_wall, base_time; // the clock: base_time + (wall − base_wall) · speed
-    double pace, possible;       // smoothed
+    cal_pace pace;
+    double possible; // simulated seconds a second of computing, smoothed
+    double spent;    // s of computing since the last progress
     uint32_t frame_number, epoch;
     char note[256]; // what went wrong last
+    char hint[512]; // what could be changed; empty while it keeps up
+    bool noticed;   // somebody was told that it is too slow
     mark marks[MARKS];
     int mark_count;
 };
@@ -116,7 +122,7 @@ static void publish(cal_runner* r) {
     double channels[CAL_VIEW_CHANNELS];
     const size_t poses_at = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count;
     if (ops->sample(r->engine, (float*)(void*)(bytes + poses_at), channels, &pull) != CAL_OK) return;
-    channels[r->engine->channel_count] = r->pace;
+    channels[r->engine->channel_count] = r->pace.factor;
     channels[r->engine->channel_count + 1] = r->possible;
     const double time = ops->time(r->engine);
     const uint64_t hash = ops->hash(r->engine);
@@ -161,6 +167,8 @@ static void write_status(cal_runner* r) {
     cal_write_json_text(file, s->machine);
     fprintf(file, ",\"tolerance\":%.9g,\"note\":", s->tolerance);
     cal_write_json_text(file, r->note);
+    fputs(",\"hint\":", file);
+    cal_write_json_text(file, r->hint);
     fputs(",\"marks\":[", file);
     for (int i = 0; i < r->mark_count; i++) {
         fprintf(file, "%s{\"time\":%.9g,\"text\":", i ? "," : "", r->marks[i].time);
@@ -207,6 +215,26 @@ static void describe_watched(cal_runner* r) {
 
 static void say(cal_runner* r, const char* text) {
     snprintf(r->note, sizeof r->note, "%s", text);
+    write_status(r);
+}
+
+// Says what could be changed once it has been too slow for a while, and takes that back when it keeps up.
+static void advise(cal_runner* r) {
+    r->hint[0] = '\0';
+    FILE* file = r->pace.slow ? fmemopen(r->hint, sizeof r->hint, "w") : NULL;
+    if (file) {
+        if (r->speed == 1)
+            fprintf(file, "%.2g × real time: ", r->pace.factor);
+        else
+            fprintf(file, "%.2g × real time of %g: ", r->pace.factor, r->speed);
+        r->engine->ops->advise(r->engine, r->pace.factor, file);
+        if (r->def.advice) fprintf(file, "; %s", r->def.advice);
+        fclose(file);
+        r->hint[sizeof r->hint - 1] = '\0';
+        if (r->def.notice && !r->noticed) r->def.notice(r->def.notice_user, r->hint);
+        r->noticed = true;
+    }
+    r->note[0] = '\0'; // it was read long ago
     write_status(r);
 }
 
@@ -278,7 +306,8 @@ static void step_frame(cal_runner* r) {
 
 static void apply(cal_runner* r, const cal_view_command* c) {
     cal_error error = {CAL_OK, ""};
-    r->changed = true;
+    // While it runs, the next frame shows where the hand is.
+    r->changed = r->changed || c->verb != CAL_VIEW_DRAG || !r->running;
     switch (c->verb) {
     case CAL_VIEW_RUN:
         r->running = true;
@@ -355,9 +384,11 @@ static void advance(cal_runner* r, double until) {
         now = wall();
     }
     const double passed = r->engine->ops->time(r->engine) - time, spent = now - began;
+    r->spent += spent;
     if (passed > 0) {
         r->changed = true;
-        if (spent > 0) r->possible += 0.1 * (passed / spent - r->possible);
+        if (r->spent > 0) r->possible += 0.1 * (passed / r->spent - r->possible);
+        r->spent = 0;
     }
     const double lag = clock_at(r, now) - r->engine->ops->time(r->engine);
     r->behind = r->running && lag > 4 * FRAME * r->speed;
@@ -385,25 +416,21 @@ static void wait_until(cal_runner* r, double moment) {
 static void* run(void* argument) {
     cal_runner* r = argument;
     cal_view_command commands[QUEUE];
-    double next = wall(), published = -INFINITY, described = -INFINITY, measured = next;
-    double measured_time = r->engine->ops->time(r->engine);
+    double next = wall(), published = -INFINITY, described = -INFINITY;
     bool stop = false;
     set_clock(r);
+    cal_pace_start(&r->pace, next, r->engine->ops->time(r->engine));
     write_status(r);
     while (!stop) {
         const int count = take_commands(r, commands, &stop);
         for (int i = 0; i < count && !stop; i++) apply(r, &commands[i]);
         double now = wall();
         if (now >= next) {
-            next = fmax(next + FRAME, now);
+            // Deadlines are absolute: one that was missed by a little is made up for, so that sixty a second stay sixty.
+            next = fmax(next + FRAME, now - LATE * FRAME);
             advance(r, now + FRAME);
             now = wall();
-            const double passed = r->engine->ops->time(r->engine) - measured_time;
-            if (now - measured > 0.25) {
-                r->pace = passed >= 0 ? passed / (now - measured) : 0;
-                measured = now;
-                measured_time += passed;
-            }
+            if (cal_pace_measure(&r->pace, now, r->engine->ops->time(r->engine), r->running ? r->speed : 0)) advise(r);
             if (now - described > WATCH) describe_watched(r), described = now;
         }
         if (r->changed || now - published > HEARTBEAT) publish(r), published = now;

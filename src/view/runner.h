@@ -31,6 +31,10 @@ typedef struct cal_runner_def {
     bool paused;
     void (*wake)(void* user); // there is something to fetch; called from the runner's thread
     void* user;
+    const char* advice; // what helps this model where it is too slow; NULL: nothing that is known
+    // It is too slow, for the first time, and why; called from the runner's thread. NULL: nobody wants to know.
+    void (*notice)(void* user, const char* text);
+    void* notice_user;
 } cal_runner_def;
 
 // All channels: the engine's, then the runner's own on pace.

@@ -27,6 +27,7 @@ bool cal_viewer_has_page(void) { return cal_page_size > 0; }
 struct cal_viewer {
     cal_drawing* drawing;
     char* scene;
+    char* advice;
     cal_runner* runner;
     cal_server* server;
     char address[96];
@@ -97,6 +98,7 @@ static cal_status read_settings(const cal_viewer_def* def, cal_view_settings* ou
 // Starts to listen for an engine, which is the viewer's from now on.
 static cal_status show(cal_viewer* viewer, cal_runner_def* runner, const cal_viewer_def* def, const char* title,
                        cal_error* error) {
+    if (def->advice) viewer->advice = cal_copy_text(def->advice);
     cal_server_def server = {
         .listen = def->listen ? def->listen : "127.0.0.1", .port = def->port, .body_count = runner->engine->body_count};
     cal_status status =
@@ -108,6 +110,9 @@ static cal_status show(cal_viewer* viewer, cal_runner_def* runner, const cal_vie
         return status;
     }
     runner->paused = def->paused;
+    runner->advice = viewer->advice;
+    runner->notice = def->notice;
+    runner->notice_user = def->notice_user;
     runner->wake = cal_server_wake;
     runner->user = viewer->server;
     // An address that means "every one" is no address to open.
@@ -172,6 +177,7 @@ void cal_viewer_destroy(cal_viewer* viewer) {
     cal_runner_destroy(viewer->runner);
     cal_drawing_destroy(viewer->drawing);
     free(viewer->scene);
+    cal_free(viewer->advice);
     cal_free(viewer);
 }
 

@@ -55,6 +55,11 @@ export class Hand {
     this.arrow.show(pull, size);
   }
 
+  // How far beside a body a press still means it: a few pixels, as a share of the distance.
+  private get near(): number {
+    return (8 * Math.tan((this.stage.camera.fov * Math.PI) / 360)) / this.stage.canvas.clientHeight;
+  }
+
   private aim(event: PointerEvent): void {
     const box = this.stage.canvas.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * 2 - 1;
@@ -84,7 +89,7 @@ export class Hand {
   // Takes hold of what is under the pointer.
   private take(event: PointerEvent): boolean {
     this.aim(event);
-    const hit = this.model?.pick(this.ray);
+    const hit = this.model?.pick(this.ray, this.near);
     if (!hit || !this.listener.allowed()) return false;
     const local = hit.point.clone().applyMatrix4(this.model!.matrixOf(hit.body).invert());
     // The target moves in the plane of the point that faces the camera.
@@ -123,7 +128,7 @@ export class Hand {
     }
     if (event.type === 'pointerup' && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) <= STILL) {
       this.aim(event);
-      this.listener.select(this.model?.pick(this.ray)?.body ?? -1);
+      this.listener.select(this.model?.pick(this.ray, this.near)?.body ?? -1);
     }
   }
 }

@@ -17,6 +17,7 @@ export interface Command {
 }
 
 const RETRY = [250, 500, 1000, 1500, 2000]; // ms
+const CHECK = 1000; // ms
 const SILENCE = 4000; // ms without a frame after which the connection counts as lost
 
 export class Live {
@@ -24,11 +25,12 @@ export class Live {
   private socket: WebSocket | null = null;
   private tries = 0;
   private heard = 0;
+  private checked = performance.now();
   private timer = 0;
 
   constructor(private readonly listener: Listener) {
     this.connect();
-    window.setInterval(() => this.checkSilence(), 1000);
+    window.setInterval(() => this.checkSilence(), CHECK);
     // A phone that wakes up should not wait for the next try.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden && !this.socket) this.connect();
@@ -65,7 +67,11 @@ export class Live {
   }
 
   private checkSilence(): void {
-    if (!this.socket || document.hidden || performance.now() - this.heard < SILENCE) return;
+    const now = performance.now();
+    // A page that stood still itself has heard nothing, and knows nothing.
+    if (now - this.checked > 2 * CHECK) this.heard = now;
+    this.checked = now;
+    if (!this.socket || document.hidden || now - this.heard < SILENCE) return;
     const socket = this.socket;
     this.lose();
     socket.close();

@@ -1,17 +1,22 @@
 // The page: a live simulation, or a recorded one where the page has one inside.
 import * as THREE from 'three';
 import './style.css';
+import { Follow } from './follow';
 import { Hand } from './hand';
 import { History } from './history';
 import { Live, type Command } from './live';
 import { ModelView } from './model';
 import { showBody } from './panel';
+import { Playhead } from './playhead';
 import { Plots } from './plots';
+import { levels } from './quality';
+import { describeRecorded, subtreeMasses } from './recorded';
 import { Stage, themes } from './stage';
 import { decodeRecorded, type BodyNumbers, type Frame, type Scene, type Status } from './wire';
 
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 const MINUTE = 60; // s that a live view can be scrubbed back
+const TEXTS = 90; // ms between new texts
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const root = document.documentElement;
@@ -19,13 +24,15 @@ const root = document.documentElement;
 class Viewer {
   readonly stage = new Stage(element<HTMLCanvasElement>('stage'));
   readonly hand: Hand;
+  readonly follow = new Follow(this.stage);
   live: Live | null = null;
   scene: Scene | null = null;
   model: ModelView | null = null;
   plots: Plots | null = null;
   history = new History(1, MINUTE);
   frame: Frame | null = null; // the newest
-  shown = 0; // number of the newest frame that was drawn
+  shown = 0; // number of the newest frame that was drawn, or drawn a part of
+  readonly playhead = new Playhead();
   past: number | null = null; // s, where the view is when it is not now
   playing = false; // a recording
   speed = 1;
@@ -34,8 +41,10 @@ class Viewer {
   lost = false;
   numbers: BodyNumbers | null = null;
   private latest = new Float32Array(0);
+  private masses: Float64Array = new Float64Array(0); // of a recording: what hangs on each body
   private wanted: number[] | null = null; // target to send with the next drawing
   private clock = performance.now();
+  private described = 0; // when the texts were written
 
   constructor() {
     this.hand = new Hand(this.stage, {
@@ -45,7 +54,10 @@ class Viewer {
         if (!can) note('Bodies of this world cannot be pulled: what is shown is final, and they are ahead of it already.');
         return can;
       },
-      grab: (body, point) => this.command({ do: 'grab', body, point }),
+      grab: (body, point) => {
+        this.follow.leave();
+        this.command({ do: 'grab', body, point });
+      },
       drag: (target) => (this.wanted = target),
       drop: () => {
         this.wanted = null;
@@ -53,6 +65,7 @@ class Viewer {
       },
     });
     this.setTheme(localTheme());
+    this.offerQuality();
     this.listen();
     const tick = (now: number): void => {
       this.tick(now);
@@ -70,25 +83,30 @@ class Viewer {
       this.stage.scene.remove(this.model.root);
       this.model.dispose();
     }
-    this.model = new ModelView(scene, this.stage.software);
+    this.model = new ModelView(scene);
+    this.model.setLight(this.stage.light);
     this.hand.model = this.model;
     this.stage.scene.add(this.model.root);
     this.history = new History(scene.drawn, this.live ? MINUTE : Infinity);
     this.frame = null;
+    this.playhead.clear();
     this.past = null;
     this.shown = 0;
     this.latest = new Float32Array(7 * scene.drawn);
+    this.masses = subtreeMasses(scene);
     if (!again) {
       this.stage.setUp(new THREE.Vector3(...scene.up));
       this.size = 0;
     }
     this.makePlots();
-    element('model').textContent = scene.model;
-    document.title = `${scene.model} · Calder`;
+    const short = scene.model.split('/').slice(-2).join('/');
+    element('model').textContent = short;
+    element('model').title = scene.model;
+    document.title = `${short} · Calder`;
     const some = scene.drawn < scene.bodies ? `, the first ${scene.drawn.toLocaleString('en')} bodies are drawn` : '';
     const what = scene.moving === undefined ? `${plural(scene.joints ?? 0, 'joint')}, ${plural(scene.degrees ?? 0, 'degree')} of freedom` : `${plural(scene.bodies, 'body', 'bodies')}, ${scene.moving.toLocaleString('en')} of them moving`;
     element('facts').textContent = `${what}${some}`;
-    element('settings').hidden = !scene.choices;
+    element('choices').hidden = !scene.choices;
     if (scene.choices) this.offerChoices(scene);
     this.select(-1);
   }
@@ -108,12 +126,16 @@ class Viewer {
     }
     this.frame = frame;
     this.history.add(frame);
+    if (this.live) this.playhead.add(frame, performance.now());
     this.plots?.add(frame.time, frame.channels, Math.min(1, frame.speed));
     if (this.size === 0 && this.model) {
       this.model.update(frame.poses);
       const box = this.model.box();
       this.size = box.getSize(new THREE.Vector3()).length();
       this.stage.build(box);
+      this.follow.begin(this.model, box, this.scene?.floats ?? -1);
+      this.model.setLight(this.stage.light);
+      this.refine();
       uncover();
     }
   }
@@ -122,6 +144,8 @@ class Viewer {
     for (const name of ['solver', 'algorithm', 'machine'] as const) choose(`set-${name}`, status[name]);
     choose('set-tolerance', String(status.tolerance));
     if (this.plots) this.plots.marks = status.marks;
+    element('hint').textContent = status.hint;
+    element('hint').hidden = !status.hint;
     if (status.note) note(status.note, true);
   }
 
@@ -195,17 +219,8 @@ class Viewer {
   }
 
   private showRecordedBody(): void {
-    const matrix = this.model!.matrixOf(this.selected);
-    const at = new THREE.Vector3().setFromMatrixPosition(matrix).toArray();
-    const turn = new THREE.Quaternion().setFromRotationMatrix(matrix);
-    element('body-name').textContent = `body ${this.selected}`;
-    const rows = [
-      ['position', at.map((value) => value.toFixed(3)).join('  ')],
-      ['quaternion', [turn.w, turn.x, turn.y, turn.z].map((value) => value.toFixed(3)).join('  ')],
-    ];
-    element('body-numbers').replaceChildren(
-      ...rows.flatMap(([label, value]) => [Object.assign(document.createElement('dt'), { textContent: label }), Object.assign(document.createElement('dd'), { textContent: value })]),
-    );
+    this.numbers = describeRecorded(this.scene!, this.masses, this.history, this.selected, this.past ?? this.history.first, this.model!.poses);
+    showBody(this.numbers, element('body-name'), element('body-numbers'));
     element('body').hidden = false;
   }
 
@@ -226,21 +241,31 @@ class Viewer {
       }
       this.stage.dirty = true;
     }
-    const fresh = this.past === null && this.frame !== null && this.frame.number !== this.shown;
-    if (fresh || this.stage.dirty) this.pose();
-    if (this.stage.render() || fresh) this.describe();
-    this.plots?.draw(now);
-    this.stage.measure(this.running);
+    const moves = this.past === null && this.frame !== null && (this.frame.number !== this.shown || this.playhead.time !== this.frame.time);
+    if (moves || this.stage.dirty) this.pose(now);
+    if (this.size > 0 && this.model && (moves || this.stage.dirty)) this.follow.update(this.model, now, this.running);
+    this.refine();
+    const drawn = this.stage.render();
+    // Texts that change sixty times a second cannot be read, and cost as much as the model.
+    if ((drawn || moves) && (!this.running || now - this.described > TEXTS)) this.describe(now);
+    this.plots?.draw(now, this.stage.quality.level.smooth ? 125 : 250);
+    if (this.stage.measure()) this.describe(now);
+  }
+
+  // Makes the model's meshes as fine as the quality and the camera ask for.
+  private refine(): void {
+    if (this.size > 0) this.model?.refine(this.stage.quality.level, this.stage.camera, this.stage.controls.target, this.stage.height);
   }
 
   // Puts the bodies where they are now, or were.
-  private pose(): void {
+  private pose(now: number): void {
     if (!this.model || !this.frame) return;
     let pull = null;
     if (this.past === null) {
-      this.model.update(this.frame.poses);
-      this.shown = this.frame.number;
-      pull = this.frame.pull;
+      const at = this.playhead.sample(now, this.latest) ?? this.frame;
+      this.model.update(this.latest);
+      this.shown = at.number;
+      pull = at.pull;
     } else {
       const at = this.history.sample(this.past, this.latest);
       if (at) this.model.update(this.latest);
@@ -248,13 +273,14 @@ class Viewer {
     }
     this.hand.draw(pull, this.size);
     this.plots?.setCursor(this.past);
-    if (!this.live && this.selected >= 0) this.showRecordedBody();
     this.stage.dirty = true;
   }
 
-  private describe(): void {
+  private describe(now: number): void {
     const frame = this.frame;
     if (!frame) return;
+    this.described = now;
+    if (!this.live && this.selected >= 0) this.showRecordedBody();
     root.classList.toggle('running', this.running);
     const time = this.past ?? frame.time;
     element('time').textContent = `${time.toFixed(2)} s`;
@@ -271,6 +297,8 @@ class Viewer {
     const pace = frame.channels[this.scene!.channels.findIndex((channel) => channel.name === 'speed')];
     element('pace').textContent = this.live && this.running && pace !== undefined ? `${pace.toFixed(2)} × real time` : '';
     element('rate').textContent = this.running && this.stage.fps > 0 ? `${this.stage.fps.toFixed(0)} frames/s` : '';
+    const { level, fixed } = this.stage.quality;
+    element('quality').textContent = `quality: ${level.name}${fixed ? '' : ', automatic'}`;
   }
 
   // --- Buttons, keys, timeline ---
@@ -278,6 +306,7 @@ class Viewer {
   setTheme(theme: 'dark' | 'light'): void {
     root.dataset['theme'] = theme;
     this.stage.setTheme(themes[theme]);
+    this.model?.setLight(this.stage.light);
     if (this.plots) {
       // Axes take their colours when they are made.
       this.makePlots();
@@ -292,7 +321,7 @@ class Viewer {
     this.stage.setInset(side.hidden || window.innerWidth <= 720 ? 0 : side.offsetWidth + 14);
     if (side.hidden) return;
     this.plots?.resize();
-    this.plots?.draw(performance.now(), true);
+    this.plots?.draw(performance.now(), 0);
   }
 
   fit(): void {
@@ -303,6 +332,35 @@ class Viewer {
     this.hand.plain = !this.hand.plain;
     element('hand').setAttribute('aria-pressed', String(this.hand.plain));
     this.stage.canvas.classList.toggle('hand', this.hand.plain);
+  }
+
+  // By its name, or null: by itself.
+  setQuality(name: string | null): void {
+    this.stage.quality.fix(name);
+    this.stage.applyQuality();
+    element<HTMLSelectElement>('set-quality').value = name ?? '';
+    remember('calder-quality', name ?? '');
+    this.describe(performance.now());
+  }
+
+  private nextQuality(): void {
+    const names = [null, ...levels.map((level) => level.name)];
+    const now = this.stage.quality.fixed ? this.stage.quality.level.name : null;
+    const next = names[(names.indexOf(now) + 1) % names.length]!;
+    this.setQuality(next);
+    note(`Quality: ${next ?? 'automatic'}`);
+  }
+
+  private offerQuality(): void {
+    const select = element<HTMLSelectElement>('set-quality');
+    select.replaceChildren(new Option('automatic', ''), ...levels.map((level) => new Option(level.name, level.name)));
+    select.onchange = () => {
+      this.setQuality(select.value || null);
+      select.blur();
+    };
+    select.value = this.stage.quality.fixed ? this.stage.quality.level.name : '';
+    const kept = recall('calder-quality');
+    if (kept && location.hash !== '#fine') this.setQuality(levels.some((level) => level.name === kept) ? kept : null);
   }
 
   private offerChoices(scene: Scene): void {
@@ -329,10 +387,11 @@ class Viewer {
       fit: () => this.fit(),
       theme: () => {
         const next = root.dataset['theme'] === 'dark' ? 'light' : 'dark';
-        remember(next);
+        remember('calder-theme', next);
         this.setTheme(next);
       },
       'plots-toggle': () => this.toggleSide(),
+      quality: () => this.nextQuality(),
       'help-toggle': () => (help.open ? help.close() : help.showModal()),
       live: () => {
         this.past = null;
@@ -341,7 +400,7 @@ class Viewer {
       'body-close': () => this.select(-1),
     };
     for (const [id, action] of Object.entries(actions)) element(id).addEventListener('click', action);
-    const keys: Record<string, string> = { ' ': 'play', Backspace: 'reset', ArrowLeft: 'back', ArrowRight: 'step', '+': 'faster', '=': 'faster', '-': 'slower', h: 'hand', f: 'fit', t: 'theme', p: 'plots-toggle', '?': 'help-toggle', F1: 'help-toggle', Escape: 'body-close' };
+    const keys: Record<string, string> = { ' ': 'play', Backspace: 'reset', ArrowLeft: 'back', ArrowRight: 'step', '+': 'faster', '=': 'faster', '-': 'slower', h: 'hand', f: 'fit', t: 'theme', q: 'quality', p: 'plots-toggle', '?': 'help-toggle', F1: 'help-toggle', Escape: 'body-close' };
     window.addEventListener('keydown', (event) => {
       const name = keys[event.key] ?? keys[event.key.toLowerCase()];
       const target = event.target as HTMLElement;
@@ -373,21 +432,24 @@ function plural(count: number, noun: string, many = `${noun}s`): string {
 }
 
 // A file that is opened from the disk may not remember anything.
-function remember(theme: string): void {
+function remember(name: string, value: string): void {
   try {
-    localStorage.setItem('calder-theme', theme);
+    localStorage.setItem(name, value);
   } catch {
     return;
   }
 }
 
-function localTheme(): 'dark' | 'light' {
-  let kept: string | null = null;
+function recall(name: string): string | null {
   try {
-    kept = localStorage.getItem('calder-theme');
+    return localStorage.getItem(name);
   } catch {
-    kept = null;
+    return null;
   }
+}
+
+function localTheme(): 'dark' | 'light' {
+  const kept = recall('calder-theme');
   if (kept === 'dark' || kept === 'light') return kept;
   return window.matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
 }
@@ -437,6 +499,7 @@ function startLive(viewer: Viewer): void {
       viewer.hand.letGo();
       element('state').className = 'lost';
       element('state').textContent = 'connection lost';
+      element('pace').textContent = element('rate').textContent = '';
       cover('Connection lost', 'Trying again. Is calder view still running?', viewer.scene === null);
     },
   });

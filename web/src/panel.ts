@@ -21,8 +21,8 @@ function addJoints(numbers: BodyNumbers, rows: Row[]): void {
     const angle = joint.kind === 'revolute';
     const label = joints.length > 1 ? joint.name : 'joint';
     rows.push([label, numbers.parent ? `${joint.kind}, on ${numbers.parent}` : joint.kind, '']);
-    rows.push(['  q', list(joint.q), one ? (angle ? 'rad' : 'm') : '']);
-    rows.push(['  v', list(joint.v), one ? (angle ? 'rad/s' : 'm/s') : '']);
+    if (joint.q.length > 0) rows.push(['  q', list(joint.q), one ? (angle ? 'rad' : 'm') : '']);
+    if (joint.v.length > 0) rows.push(['  v', list(joint.v), one ? (angle ? 'rad/s' : 'm/s') : '']);
     if (joint.force) rows.push(['  force', list(joint.force), angle ? 'N m' : 'N']);
   }
   if (joints.length === 0) rows.push(['joint', numbers.parent ? `fixed to ${numbers.parent}` : 'fixed', '']);

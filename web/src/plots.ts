@@ -60,13 +60,13 @@ export class Plots {
       {
         width: Math.max(this.root.clientWidth, 200),
         height: HEIGHT,
-        padding: [6, 8, 0, 0],
+        padding: [9, 14, 0, 0],
         cursor: { points: { size: 6 }, drag: { x: false, y: false }, sync: { key: 'calder' } },
         legend: { show: members.length > 1, live: true },
         scales: { x: { time: false }, y: first.logarithmic ? { distr: 3, range: logarithmicRange } : {} },
         axes: [
           { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => short(tick)) },
-          { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : short(tick))) },
+          { ...axis, size: 52, space: 22, values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : short(tick))) },
         ],
         series: [
           { label: 's', value: (_, value) => short(value) },
@@ -88,7 +88,11 @@ export class Plots {
 
   private data(members: number[]): uPlot.AlignedData {
     const logarithmic = this.channels[members[0]!]!.logarithmic;
-    return [this.times, ...members.map((i) => (logarithmic ? this.values[i]!.map((value) => (value !== null && value > 0 ? value : null)) : this.values[i]!))] as uPlot.AlignedData;
+    const columns = members.map((i) => (logarithmic ? this.values[i]!.map((value) => (value !== null && value > 0 ? value : null)) : this.values[i]!));
+    // A single moment has an axis of a second.
+    const first = this.times[0];
+    if (this.times.length === 1) return [[first!, first! + 1], ...columns.map((column) => [column[0], column[0]])] as uPlot.AlignedData;
+    return [this.times, ...columns] as uPlot.AlignedData;
   }
 
   private drawMarks(u: uPlot): void {
@@ -143,9 +147,9 @@ export class Plots {
     this.cursor = time;
   }
 
-  // Draws what is seen, a few times a second.
-  draw(now: number, force = false): void {
-    if (this.root.closest('[hidden]') || (!force && now - this.drawn < 125)) return;
+  // Draws what is seen, unless it did so less than `interval` ms ago.
+  draw(now: number, interval: number): void {
+    if (this.root.closest('[hidden]') || now - this.drawn < interval) return;
     this.drawn = now;
     const view = this.root.getBoundingClientRect();
     for (const plot of this.plots) {

@@ -1,6 +1,8 @@
-// Where the model stands: camera, light, ground, and a quality that gives way before the frame rate does.
+// Where the model stands: camera, light, ground.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import type { Light } from './batch';
+import { Quality } from './quality';
 
 export interface Theme {
   background: number;
@@ -16,8 +18,8 @@ export const themes: Record<'dark' | 'light', Theme> = {
   light: { background: 0xeeebe5, grid: 0xb9b3a8, sky: 0xffffff, earth: 0xcfc8ba, ambient: 1.7, key: 2.3 },
 };
 
-// Lines every metre (or ten, or a tenth), every fifth stronger, that fade into the background with the distance.
-function makeGrid(extent: number, cell: number, line: THREE.Color, background: THREE.Color): THREE.LineSegments {
+// Lines every metre (or ten, or a tenth), every fifth stronger, that fade away with the distance.
+function makeGrid(extent: number, cell: number, line: THREE.Color): THREE.LineSegments {
   const count = Math.min(Math.floor(extent / cell), 60);
   const pieces = 12;
   const reach = count * cell;
@@ -25,9 +27,8 @@ function makeGrid(extent: number, cell: number, line: THREE.Color, background: T
   const colors: number[] = [];
   const add = (x: number, y: number, strength: number): void => {
     const fade = Math.max(0, 1 - Math.hypot(x, y) / reach) ** 1.5;
-    const color = background.clone().lerp(line, strength * fade);
     points.push(x, y, 0);
-    colors.push(color.r, color.g, color.b);
+    colors.push(line.r, line.g, line.b, strength * fade);
   };
   for (let i = -count; i <= count; i++) {
     const half = Math.sqrt(Math.max(reach * reach - i * i * cell * cell, 0));
@@ -45,8 +46,8 @@ function makeGrid(extent: number, cell: number, line: THREE.Color, background: T
   }
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute('position', new THREE.Float32BufferAttribute(points, 3));
-  geometry.setAttribute('color', new THREE.Float32BufferAttribute(colors, 3));
-  return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, toneMapped: false }));
+  geometry.setAttribute('color', new THREE.Float32BufferAttribute(colors, 4));
+  return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false, toneMapped: false }));
 }
 
 // Whether there is no graphics processor: fine shading and shadows would cost more than they are worth, unless a picture is
@@ -60,15 +61,6 @@ function drawsInSoftware(): boolean {
   return /swiftshader|llvmpipe|software/i.test(name);
 }
 
-// From fine to fast.
-const levels = [
-  { ratio: 2, shadows: true },
-  { ratio: 1, shadows: true },
-  { ratio: 1, shadows: false },
-  { ratio: 0.7, shadows: false },
-  { ratio: 0.5, shadows: false },
-];
-
 export class Stage {
   readonly scene = new THREE.Scene();
   readonly camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
@@ -77,23 +69,25 @@ export class Stage {
   readonly up = new THREE.Vector3(0, 0, 1);
   dirty = true;
   fps = 0;
-  level: number;
   readonly software: boolean;
+  readonly quality: Quality;
   private readonly sun = new THREE.DirectionalLight(0xffffff, 2);
   private readonly sky = new THREE.HemisphereLight(0xffffff, 0x444444, 1);
   private ground: THREE.LineSegments | null = null;
   private remakeGround: () => void = () => undefined;
   private shade: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial> | null = null;
   private theme: Theme = themes.dark;
+  private radius = 1; // of the model
   private inset = 0; // pixels at the right that something covers
   private drawn = 0;
+  private asked = 0; // how often the browser wanted a frame
   private counted = performance.now();
-  private slow = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.software = drawsInSoftware();
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: 'high-performance' });
-    this.level = this.software ? levels.findIndex((level) => !level.shadows) : 0;
+    this.quality = new Quality(this.software ? 'light' : 'finest');
+    if (location.hash === '#fine') this.quality.fix('finest');
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.sun.castShadow = true;
@@ -106,7 +100,7 @@ export class Stage {
     this.controls.dampingFactor = 0.12;
     this.controls.screenSpacePanning = true;
     this.controls.addEventListener('change', () => (this.dirty = true));
-    this.applyLevel();
+    this.applyQuality();
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
   }
@@ -126,12 +120,30 @@ export class Stage {
     this.resize();
   }
 
-  private applyLevel(): void {
-    const level = levels[this.level]!;
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, level.ratio));
+  // Takes over what the quality says.
+  applyQuality(): void {
+    const level = this.quality.level;
+    // Without antialiasing more pixels than the screen has do the same.
+    const most = this.software && level.ratio > 1 ? 2 : window.devicePixelRatio;
+    this.renderer.setPixelRatio(Math.min(most, level.ratio));
     this.sun.castShadow = level.shadows;
     if (this.shade) this.shade.visible = level.shadows;
     this.resize();
+  }
+
+  // Pixels from the top of the picture to its bottom.
+  get height(): number {
+    return this.renderer.domElement.height;
+  }
+
+  get light(): Light {
+    return {
+      sunward: this.sun.position.clone().sub(this.sun.target.position).normalize(),
+      upward: this.up,
+      sun: this.sun.color.clone().multiplyScalar(this.sun.intensity),
+      sky: this.sky.color.clone().multiplyScalar(this.sky.intensity),
+      earth: this.sky.groundColor.clone().multiplyScalar(this.sky.intensity),
+    };
   }
 
   setTheme(theme: Theme): void {
@@ -171,7 +183,7 @@ export class Stage {
     const plane = new THREE.PlaneGeometry(2 * extent, 2 * extent);
     this.shade = new THREE.Mesh(plane, new THREE.ShadowMaterial({ opacity: 0.28 }));
     this.shade.receiveShadow = true;
-    this.shade.visible = levels[this.level]!.shadows;
+    this.shade.visible = this.quality.level.shadows;
     const flat = center.clone().addScaledVector(this.up, height - center.dot(this.up));
     const place = (object: THREE.Object3D): void => {
       object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.up);
@@ -181,8 +193,10 @@ export class Stage {
     place(this.shade);
     this.remakeGround = () => {
       if (this.ground) this.scene.remove(this.ground);
-      this.ground = makeGrid(extent, cell, new THREE.Color(this.theme.grid), new THREE.Color(this.theme.background));
+      this.ground = makeGrid(extent, cell, new THREE.Color(this.theme.grid));
       place(this.ground);
+      // A little above the grounds of worlds, which lie where it lies.
+      this.ground.position.addScaledVector(this.up, 1.5e-3 * radius);
     };
     this.shade.position.addScaledVector(this.up, -1e-3 * radius);
     this.shade.renderOrder = 1;
@@ -198,9 +212,8 @@ export class Stage {
     light.far = 8 * radius;
     light.updateProjectionMatrix();
     this.sun.shadow.normalBias = 0.002 * radius;
-    this.camera.near = 0.002 * radius;
+    this.radius = radius;
     this.camera.far = 40 * radius;
-    this.camera.updateProjectionMatrix();
     this.controls.maxDistance = 15 * radius;
     this.controls.minDistance = 0.02 * radius;
     this.setTheme(this.theme);
@@ -214,13 +227,20 @@ export class Stage {
 
   // Puts the camera where it sees all of a box, from where it looks now or, the first time, from the front and a little above.
   frame(box: THREE.Box3, keep = false): void {
-    const center = box.getCenter(new THREE.Vector3());
     const side = this.sideways();
     const front = new THREE.Vector3().crossVectors(side, this.up);
     const view = keep
       ? this.camera.position.clone().sub(this.controls.target).normalize()
       : front.multiplyScalar(0.86).addScaledVector(side, 0.5).addScaledVector(this.up, 0.16).normalize();
-    // How far each corner asks the camera to be.
+    const center = box.getCenter(new THREE.Vector3());
+    this.controls.target.copy(center);
+    this.camera.position.copy(center).addScaledVector(view, this.distanceFor(box, center, view));
+    this.controls.update();
+    this.dirty = true;
+  }
+
+  // How far the camera must be to see a box from a side.
+  private distanceFor(box: THREE.Box3, center: THREE.Vector3, view: THREE.Vector3): number {
     const right = new THREE.Vector3().crossVectors(this.up, view).normalize();
     const above = new THREE.Vector3().crossVectors(view, right);
     const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
@@ -232,9 +252,26 @@ export class Stage {
       const high = Math.abs(corner.dot(above)) / tangent;
       distance = Math.max(distance, corner.dot(view) + 1.2 * Math.max(wide, high));
     }
-    this.controls.target.copy(center);
-    this.camera.position.copy(center).addScaledVector(view, distance);
-    this.controls.update();
+    return distance;
+  }
+
+  // Goes a share of the way back to where all of a box is seen, when it is not.
+  widen(box: THREE.Box3, share: number): void {
+    const view = this.camera.position.clone().sub(this.controls.target);
+    const distance = view.length();
+    view.divideScalar(distance);
+    const center = box.getCenter(new THREE.Vector3());
+    const wanted = Math.min(this.distanceFor(box, center, view), 0.9 * this.controls.maxDistance);
+    if (wanted < 1.02 * distance) return;
+    this.controls.target.lerp(center, share);
+    this.camera.position.copy(this.controls.target).addScaledVector(view, distance + share * (wanted - distance));
+    this.dirty = true;
+  }
+
+  // Moves the camera and what it looks at.
+  shift(by: THREE.Vector3): void {
+    this.camera.position.add(by);
+    this.controls.target.add(by);
     this.dirty = true;
   }
 
@@ -243,23 +280,30 @@ export class Stage {
     this.controls.update();
     if (!this.dirty) return false;
     this.dirty = false;
+    // Depth has few digits: what is nearer than anything can be seen gets none of them.
+    const near = Math.max(0.03 * this.camera.position.distanceTo(this.controls.target), 0.002 * this.radius);
+    if (Math.abs(near - this.camera.near) > 0.1 * near) {
+      this.camera.near = near;
+      this.camera.updateProjectionMatrix();
+    }
     this.renderer.render(this.scene, this.camera);
     this.drawn++;
     return true;
   }
 
-  // Once a second: the frame rate, and whether quality has to give way. busy: frames were there to be drawn all the time.
-  measure(busy: boolean): void {
+  // Once a second: the frame rate, and whether quality has to give way or may come back. Returns whether it did.
+  measure(): boolean {
     const now = performance.now();
     const passed = (now - this.counted) / 1000;
-    if (passed < 1) return;
+    this.asked++;
+    if (passed < 1) return false;
+    // Where little was drawn, the browser's frames say nothing.
+    const busy = this.drawn > 0.8 * this.asked && !document.hidden && passed < 3;
     this.fps = this.drawn / passed;
-    this.drawn = 0;
+    this.drawn = this.asked = 0;
     this.counted = now;
-    this.slow = busy && this.fps < 48 && !document.hidden && location.hash !== '#fine' ? this.slow + 1 : 0;
-    if (this.slow < 2 || this.level === levels.length - 1) return;
-    this.slow = 0;
-    this.level++;
-    this.applyLevel();
+    if (!busy || !this.quality.tell(this.fps)) return false;
+    this.applyQuality();
+    return true;
   }
 }

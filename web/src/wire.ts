@@ -27,6 +27,7 @@ export interface Scene {
   joints?: number; // of a model, as the next two
   degrees?: number;
   mass?: number;
+  floats?: number; // the body that takes it all with it where nothing holds it; −1: something does
   moving?: number; // bodies of a world
   pull?: boolean; // whether bodies can be pulled
   up: [number, number, number];
@@ -34,6 +35,9 @@ export interface Scene {
   meshes: ({ vertices: number[]; triangles: number[] } | null)[];
   channels: Channel[];
   choices?: Choices;
+  // Of recordings: each body's name, parent, mass, centre of mass × 3, then a kind and a name for every joint.
+  described?: [string, number, number, number, number, number, ...string[]][];
+  gravity?: number[];
 }
 
 export interface Status {
@@ -43,6 +47,7 @@ export interface Status {
   machine: string;
   tolerance: number;
   note: string;
+  hint: string; // what could be changed where it is too slow
   marks: { time: number; text: string }[];
 }
 

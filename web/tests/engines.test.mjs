@@ -92,7 +92,7 @@ test('a world runs, pauses, steps, starts anew, and cannot be pulled', async () 
   const names = await channelNames(page);
   for (const name of ['total', 'discontinuities', 'rollbacks', 'groups', 'asleep']) assert.ok(names.includes(name), name);
   assert.match(await page.textContent('#facts'), /bodies, \d+ of them moving/);
-  assert.equal(await page.isHidden('#settings'), true);
+  assert.equal(await page.isHidden('#choices'), true);
   assert.ok((await picture(page)).painted > 500);
   const start = await state(page);
   assert.equal(start.time, 0);

@@ -80,3 +80,24 @@ test('a page opens from the disk, plays and asks nobody for anything', async () 
   assert.deepEqual(complaints, []);
   await shown.close();
 });
+
+test('a recorded body has its name, its joint and its speed', async () => {
+  const path = join(folder, 'swing.html');
+  assert.equal((await run('sim', 'pendulum:inertia=0', '--time', '1', '--out', path)).status, 0);
+  const { context, page } = await open(browser, pathToFileURL(path).href);
+  await page.keyboard.press('Space');
+  // Of a point, the kinetic energy that was recorded says how fast it is.
+  const { numbers, kinetic } = await page.evaluate(() => {
+    const viewer = globalThis.calderViewer;
+    const frame = viewer.history.frames[12];
+    viewer.past = frame.time;
+    viewer.pose(performance.now());
+    viewer.select(0);
+    return { numbers: viewer.numbers, kinetic: frame.channels[0] };
+  });
+  const energy = 0.5 * numbers.mass * Math.hypot(...numbers.velocity) ** 2;
+  assert.ok(Math.abs(energy - kinetic) < 0.02 * kinetic, `${energy} J instead of ${kinetic} J`);
+  assert.equal(numbers.joints[0].kind, 'revolute');
+  assert.match(await page.textContent('#body'), /revolute[^]*mass[^]*velocity[^]*turning/);
+  await context.close();
+});

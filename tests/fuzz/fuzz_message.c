@@ -1,0 +1,94 @@
+// What a page sends, a message a line: read as the server reads it, and done to a small model. The first line is tried as
+// the headers Host and Origin as well.
+#define _POSIX_C_SOURCE 200809L
+#include "calder/calder.h"
+#include "fuzz.h"
+#include "view/access.h"
+#include "view/command.h"
+#include "view/engine.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { BODIES = 3, MESSAGES = 24 };
+
+static cal_view_engine* open_engine(const cal_model* model, cal_view_settings* settings) {
+    cal_view_engine* engine = NULL;
+    *settings = (cal_view_settings){
+        .solver = "gear", .algorithm = "aba", .machine = "serial", .tolerance = 1e-3, .slow_band = 1};
+    if (cal_view_engine_sim(model, BODIES, settings, &engine, NULL) != CAL_OK) abort();
+    return engine;
+}
+
+// As the runner does it, without its thread. Machines of threads are made and destroyed by hundreds; a few are enough.
+static void obey(cal_view_engine* engine, cal_view_settings* settings, const cal_view_command* command) {
+    const cal_view_engine_ops* ops = engine->ops;
+    bool reached;
+    cal_view_settings next = *settings;
+    switch (command->verb) {
+    case CAL_VIEW_STEP: ops->advance(engine, ops->time(engine) + command->speed + 1e-3, &reached, NULL); break;
+    case CAL_VIEW_RESET: ops->reset(engine, NULL); break;
+    case CAL_VIEW_GRAB: ops->grab(engine, command->body, command->vector, NULL); break;
+    case CAL_VIEW_DRAG: ops->drag(engine, command->vector); break;
+    case CAL_VIEW_DROP: ops->drop(engine); break;
+    case CAL_VIEW_SET:
+        if (command->solver[0]) memcpy(next.solver, command->solver, sizeof next.solver);
+        if (command->algorithm[0]) memcpy(next.algorithm, command->algorithm, sizeof next.algorithm);
+        if (command->machine[0]) memcpy(next.machine, command->machine, sizeof next.machine);
+        if (command->tolerance > 0) next.tolerance = command->tolerance;
+        if (strstr(next.machine, "threads") && strcmp(next.machine, "threads:2") != 0) break;
+        if (ops->change(engine, &next, NULL) == CAL_OK) *settings = next;
+        break;
+    default: break;
+    }
+}
+
+static void check(cal_view_engine* engine) {
+    float poses[7 * BODIES];
+    double channels[CAL_GAUGE_CHANNELS];
+    cal_view_pull pull;
+    if (engine->ops->sample(engine, poses, channels, &pull) != CAL_OK) return;
+    for (int i = 0; i < 7 * BODIES; i++)
+        if (!isfinite(poses[i])) abort();
+    if (pull.body < CAL_NONE || pull.body >= BODIES) abort();
+}
+
+static void try_headers(const char* line) {
+    cal_access_host(line, "127.0.0.1", "machine", 7878);
+    cal_access_host(line, "0.0.0.0", "machine", 7878);
+    // A page of another site must not pass for one of ours, whatever it is called.
+    static const char ours[] = "localhost:7878";
+    const size_t length = strlen(line), tail = sizeof ours - 1;
+    if (cal_access_origin(line, ours) && (length < tail || strcasecmp(line + length - tail, ours) != 0)) abort();
+    cal_access_is_loopback(line);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
+    cal_view_settings settings;
+    cal_model* model = NULL;
+    if (cal_model_generate("chain:n=3", &model, NULL) != CAL_OK) abort();
+    cal_view_engine* engine = open_engine(model, &settings);
+    const uint8_t* const end = bytes + count;
+    for (int i = 0; i < MESSAGES && bytes < end; i++) {
+        const uint8_t* stop = memchr(bytes, '\n', (size_t)(end - bytes));
+        const size_t length = (size_t)((stop ? stop : end) - bytes);
+        // A copy of its own size, so that a sanitizer sees what is read beyond it.
+        char* line = malloc(length + 1);
+        if (!line) abort();
+        memcpy(line, bytes, length);
+        line[length] = '\0';
+        if (i == 0) try_headers(line);
+        char* exact = realloc(line, length > 0 ? length : 1);
+        if (!exact) abort();
+        cal_view_command command;
+        cal_error error = {CAL_OK, ""};
+        if (cal_view_command_parse(exact, length, BODIES, &command, &error)) obey(engine, &settings, &command);
+        free(exact);
+        bytes += length + 1;
+    }
+    check(engine);
+    engine->ops->destroy(engine);
+    cal_model_destroy(model);
+    return 0;
+}
