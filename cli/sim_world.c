@@ -223,6 +223,24 @@ static int make_world(const world_options* o, const cal_world_def* def, cal_worl
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
+// Bodies that overlap at the start and that nobody could move apart.
+static void mention_left_out(const char* scene, const cal_world* world) {
+    char text[256] = "", a[64], b[64];
+    cal_body_id pair[2];
+    double depth;
+    int count = 0;
+    for (; cal_world_left_out(world, count, pair, &depth); count++) {
+        size_t used = strlen(text);
+        if (count < 3)
+            snprintf(text + used, sizeof text - used, "%s%.24s and %.24s by %.3g m", used > 0 ? ", " : "",
+                     cal_world_body_name(world, pair[0], a, sizeof a), cal_world_body_name(world, pair[1], b, sizeof b),
+                     depth);
+    }
+    if (count > 0)
+        cal_complain(0, "%s: %d pair%s of bodies that overlap at the start pass%s through each other: %s%s", scene,
+                     count, count == 1 ? "" : "s", count == 1 ? "es" : "", text, count > 3 ? ", …" : "");
+}
+
 static int simulate(const world_options* o) {
     cal_world_def def = cal_world_def_of(&o->world);
     def.forced_rollbacks = o->rollbacks;
@@ -253,7 +271,10 @@ static int simulate(const world_options* o) {
         status = cal_finish_output(status);
         if (status == CAL_EXIT_DONE && result.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", result.report.time, o->time);
-        if (status == CAL_EXIT_DONE) cal_mention_issues(o->scene, report);
+        if (status == CAL_EXIT_DONE) {
+            cal_mention_issues(o->scene, report);
+            mention_left_out(o->scene, world);
+        }
     }
     cal_read_report_destroy(report);
     cal_world_destroy(world);

@@ -106,6 +106,13 @@ static void a_file_becomes_a_world(void** unused) {
     cal_test_expect_mistake("sim balls.xml --loop timewarp --solver gear", "--solver");
     cal_test_expect_mistake("sim balls.xml --loop timewarp --out a.glb --out b.glb", "one file of a kind");
     cal_test_expect_mistake("sim balls.xml --loop timewarp --out nowhere/a.glb", "nowhere/a.glb");
+    cal_test_write_file(
+        "sunk.xml", "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 1'/><body name='flap' pos='0 0 .1'>"
+                    "<joint type='hinge' axis='0 1 0'/><geom type='sphere' size='.3'/></body></worldbody></mujoco>");
+    cal_test_expect_mistake("sim sunk.xml --loop timewarp --time 0.1", "floor and flap by 0.2 m");
+    cal_test_outcome sunk = cal_test_run_well("sim sunk.xml --separate --time 0.1 --json");
+    assert_non_null(strstr(sunk.err, "passes through each other: floor and flap by 0.2 m"));
+    cal_test_release(&sunk);
     cal_test_expect_mistake("sim atoms:n=5 --key go", "is a scene");
     cal_test_expect_mistake("sim gone.xml --events e.csv", "cannot open 'gone.xml'");
     o = cal_test_run_well("sim arm.xml --loop timewarp --disable equality --time 0.1");

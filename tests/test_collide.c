@@ -1,28 +1,14 @@
 // Distances: against closed forms, against an exhaustive computation in extended precision for polytopes, and against a proof for
 // curved shapes; in all the degenerate places; and that nothing jumps at contact.
 #include "base/random.h"
-#include "collide/collide.h"
 #include "model/hull.h"
-#include "support.h"
+#include "support_collide.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double still[4] = {1.0, 0.0, 0.0, 0.0};
-
-static cal_geometry* build(const cal_piece_def* defs, int count) {
-    cal_geometry* geometry = NULL;
-    cal_error error = {0};
-    if (cal_geometry_create(defs, count, &geometry, &error) != CAL_OK) fail_msg("refused: %s", error.text);
-    return geometry;
-}
-
-static cal_geometry* simple(cal_shape_kind kind, double x, double y, double z) {
-    cal_piece_def def = cal_default_piece_def();
-    def.kind = kind;
-    def.size[0] = x, def.size[1] = y, def.size[2] = z;
-    return build(&def, 1);
-}
 
 static cal_pose at(double x, double y, double z, const double quaternion[4]) {
     const double position[3] = {x, y, z};
@@ -40,12 +26,6 @@ static cal_pose random_pose(cal_random* random, double spread) {
     random_quaternion(random, q);
     for (int i = 0; i < 3; i++) p[i] = cal_random_between(random, -spread, spread);
     return cal_pose_make(p, q);
-}
-
-static void expect_near(double value, double wanted, double bound, const char* what) {
-    char text[128];
-    snprintf(text, sizeof text, "%s: %.17g, not %.17g", what, value, wanted);
-    cal_test_expect_below(fabs(value - wanted), bound, text, "");
 }
 
 // Both bodies turned and moved together, so that nothing is special about the axes.
@@ -132,15 +112,15 @@ static void test_closed_forms(void** state) {
         cal_pose pose[2];
         for (int k = 0; k < 2; k++) {
             const double quarter[4] = {1.0, 0.0, c->turned[k], 0.0};
-            g[k] = simple(c->kind[k], c->size[k][0], c->size[k][1], c->size[k][2]);
+            g[k] = cal_test_shape(c->kind[k], c->size[k][0], c->size[k][1], c->size[k][2]);
             pose[k] = cal_pose_make(c->position[k], quarter);
         }
         for (uint64_t seed = 0; seed < 20; seed++) {
             cal_separation s;
-            expect_near(distance_moved(g[0], pose[0], g[1], pose[1], seed, &s), c->distance, 2e-14, c->what);
-            expect_near(distance_moved(g[1], pose[1], g[0], pose[0], seed, NULL), c->distance, 2e-14, c->what);
+            cal_test_expect_near(distance_moved(g[0], pose[0], g[1], pose[1], seed, &s), c->distance, 2e-14, c->what);
+            cal_test_expect_near(distance_moved(g[1], pose[1], g[0], pose[0], seed, NULL), c->distance, 2e-14, c->what);
             for (int k = 0; k < 3; k++)
-                expect_near(s.point_a[k] - s.point_b[k], s.distance * s.normal[k], 1e-13, "nearest points");
+                cal_test_expect_near(s.point_a[k] - s.point_b[k], s.distance * s.normal[k], 1e-13, "nearest points");
         }
         cal_geometry_destroy(g[0]);
         cal_geometry_destroy(g[1]);
@@ -292,7 +272,7 @@ static cal_geometry* random_polytope(cal_random* random, const trial* t, polytop
         out->triangles = hull.triangle_count;
         for (int i = 0; i < 3 * hull.triangle_count; i++) out->t[i / 3][i % 3] = hull.triangles[i];
         cal_hull_destroy(&hull);
-        return build(&def, 1);
+        return cal_test_geometry(&def, 1);
     }
 }
 
@@ -407,7 +387,7 @@ static cal_geometry* random_shape(cal_random* random, shape* out) {
         for (int k = 0; k < 3; k++) out->vertices[i][k] = cal_random_between(random, -1.0, 1.0);
     def.vertices = out->vertices[0];
     def.vertex_count = 14;
-    return build(&def, 1);
+    return cal_test_geometry(&def, 1);
 }
 
 // A bound from the normal, met by points that are in both bodies, is the distance. Inside, no direction may be better.
@@ -547,7 +527,7 @@ static void test_same_bits_and_cache(void** state) {
         assert_memory_equal(&first, &second, sizeof first);
         for (int k = 0; k < 2; k++) {
             cal_distance(ga, &pa, gb, &pb, &cache, &warm);
-            expect_near(warm.distance, first.distance, 1e-14, "with a cache");
+            cal_test_expect_near(warm.distance, first.distance, 1e-14, "with a cache");
         }
         cal_distance_within(ga, &pa, gb, &pb, first.distance + 0.1, NULL, &second);
         assert_true(second.distance == first.distance);
@@ -582,9 +562,9 @@ static void test_unions(void** state) {
                     def->size[n] = cal_random_between(&random, 0.1, 0.4);
                 }
                 if (k == 1 && m == 0 && i % 3 == 0) def->kind = CAL_PLANE;
-                single[k][m] = build(def, 1);
+                single[k][m] = cal_test_geometry(def, 1);
             }
-            whole[k] = build(defs[k], PIECES);
+            whole[k] = cal_test_geometry(defs[k], PIECES);
         }
         const cal_pose pa = random_pose(&random, 4.0), pb = random_pose(&random, 1.0);
         double least = INFINITY;
@@ -609,7 +589,7 @@ static void test_unions(void** state) {
 
 static void test_planes_never_touch(void** state) {
     (void)state;
-    cal_geometry* plane = simple(CAL_PLANE, 0.0, 0.0, 0.0);
+    cal_geometry* plane = cal_test_shape(CAL_PLANE, 0.0, 0.0, 0.0);
     const cal_pose pose = at(0.0, 0.0, 0.0, still);
     cal_separation s;
     cal_distance(plane, &pose, plane, &pose, NULL, &s);
@@ -617,14 +597,63 @@ static void test_planes_never_touch(void** state) {
     cal_geometry_destroy(plane);
 }
 
+// --- Many vertices ------------------------------------------------------------------------------------------------------
+
+enum { MANY = 16000 }; // so many that products of edges do not fit into 32 bits
+
+// F(n) by a look at every vertex: two hulls of the same points, the second one moved.
+static double gap_of_all(double (*points)[3], const double move[3], const double n[3]) {
+    double least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < MANY; i++) {
+        const double along = n[0] * points[i][0] + n[1] * points[i][1] + n[2] * points[i][2];
+        least = fmin(least, along), most = fmax(most, along);
+    }
+    return least - most - (n[0] * move[0] + n[1] * move[1] + n[2] * move[2]);
+}
+
+// The distance is F of the normal that comes with it, and the points are that far apart: apart, nobody can do better than both
+// together; in each other, no direction nearby gives a larger F.
+static void test_large_hulls(void** state) {
+    (void)state;
+    double(*points)[3] = malloc(MANY * sizeof *points);
+    for (int i = 0; i < MANY; i++) {
+        const double z = 1.0 - (2.0 * i + 1.0) / MANY, r = sqrt(1.0 - z * z), turn = 2.399963229728653 * i;
+        points[i][0] = r * cos(turn), points[i][1] = 0.7 * r * sin(turn), points[i][2] = 0.5 * z;
+    }
+    cal_piece_def def = cal_default_piece_def();
+    def.kind = CAL_MESH;
+    def.vertices = points[0];
+    def.vertex_count = MANY;
+    cal_geometry* hull = cal_test_geometry(&def, 1);
+    const double moves[][3] = {{2.3, 0.4, 0.2}, {0.3, 1.9, -0.4}, {1.7, 0.3, 0.1}, {0.2, 0.1, 0.9}};
+    for (int k = 0; k < 4; k++) {
+        const cal_pose pa = at(0, 0, 0, still), pb = at(moves[k][0], moves[k][1], moves[k][2], still);
+        cal_separation s;
+        cal_distance(hull, &pa, hull, &pb, NULL, &s);
+        double between = 0.0;
+        for (int i = 0; i < 3; i++) between += s.normal[i] * (s.point_a[i] - s.point_b[i]);
+        cal_test_expect_near(s.distance, gap_of_all(points, moves[k], s.normal), 1e-13, "distance, and F");
+        cal_test_expect_near(s.distance, between, 1e-13, "distance, and that of its points");
+        assert_true((s.distance > 0.0) == (k < 2));
+        cal_random random = {(uint64_t)k};
+        for (int attempt = 0; attempt < 40; attempt++) {
+            double n[3], square = 0.0;
+            for (int i = 0; i < 3; i++)
+                n[i] = s.normal[i] + cal_random_between(&random, -0.3, 0.3), square += n[i] * n[i];
+            for (int i = 0; i < 3; i++) n[i] /= sqrt(square);
+            assert_true(gap_of_all(points, moves[k], n) <= s.distance + 1e-12);
+        }
+    }
+    cal_geometry_destroy(hull);
+    free(points);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_closed_forms),
-                                       cmocka_unit_test(test_polytopes),
-                                       cmocka_unit_test(test_curved),
-                                       cmocka_unit_test(test_continuity),
-                                       cmocka_unit_test(test_contact_in_small_steps),
-                                       cmocka_unit_test(test_same_bits_and_cache),
-                                       cmocka_unit_test(test_unions),
-                                       cmocka_unit_test(test_planes_never_touch)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_large_hulls),         cmocka_unit_test(test_closed_forms),
+        cmocka_unit_test(test_polytopes),           cmocka_unit_test(test_curved),
+        cmocka_unit_test(test_continuity),          cmocka_unit_test(test_contact_in_small_steps),
+        cmocka_unit_test(test_same_bits_and_cache), cmocka_unit_test(test_unions),
+        cmocka_unit_test(test_planes_never_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 // Contact manifolds, geometries (mass, boxes, what is refused), and the broad phase against a look at all pairs.
 #include "base/memory.h"
 #include "base/random.h"
-#include "collide/collide.h"
-#include "support.h"
+#include "support_collide.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,20 +9,6 @@
 #include <string.h>
 
 static const double still[4] = {1.0, 0.0, 0.0, 0.0};
-
-static cal_geometry* build(const cal_piece_def* defs, int count) {
-    cal_geometry* geometry = NULL;
-    cal_error error = {0};
-    if (cal_geometry_create(defs, count, &geometry, &error) != CAL_OK) fail_msg("refused: %s", error.text);
-    return geometry;
-}
-
-static cal_geometry* simple(cal_shape_kind kind, double x, double y, double z) {
-    cal_piece_def def = cal_default_piece_def();
-    def.kind = kind;
-    def.size[0] = x, def.size[1] = y, def.size[2] = z;
-    return build(&def, 1);
-}
 
 static cal_pose at(double x, double y, double z) {
     const double position[3] = {x, y, z};
@@ -33,12 +18,6 @@ static cal_pose at(double x, double y, double z) {
 static cal_pose turned(double x, double y, double z, double ax, double ay, double az, double angle) {
     const double position[3] = {x, y, z}, s = sin(0.5 * angle), q[4] = {cos(0.5 * angle), s * ax, s * ay, s * az};
     return cal_pose_make(position, q);
-}
-
-static void expect_near(double value, double wanted, double bound, const char* what) {
-    char text[128];
-    snprintf(text, sizeof text, "%s: %.17g, not %.17g", what, value, wanted);
-    cal_test_expect_below(fabs(value - wanted), bound, text, "");
 }
 
 // --- Manifolds --------------------------------------------------------------------------------------------------------
@@ -58,20 +37,20 @@ static cal_box spread(const cal_contact* contacts, int count) {
 
 static void test_box_on_box(void** state) {
     (void)state;
-    cal_geometry *upper = simple(CAL_BOX, 1, 1, 1), *lower = simple(CAL_BOX, 2, 3, 1);
+    cal_geometry *upper = cal_test_shape(CAL_BOX, 1, 1, 1), *lower = cal_test_shape(CAL_BOX, 2, 3, 1);
     const cal_pose pu = at(1.5, 0, 1.999), pl = at(0, 0, 0);
     cal_contact c[ROOM];
     const int count = cal_contacts(upper, &pu, lower, &pl, 0.01, c, ROOM);
     assert_int_equal(count, 4);
     const cal_box box = spread(c, count);
-    expect_near(box.low[0], 0.5, 1e-14, "left");
-    expect_near(box.high[0], 2.0, 1e-14, "right, where the lower one ends");
-    expect_near(box.low[1], -1.0, 1e-14, "front");
-    expect_near(box.high[1], 1.0, 1e-14, "back");
+    cal_test_expect_near(box.low[0], 0.5, 1e-14, "left");
+    cal_test_expect_near(box.high[0], 2.0, 1e-14, "right, where the lower one ends");
+    cal_test_expect_near(box.low[1], -1.0, 1e-14, "front");
+    cal_test_expect_near(box.high[1], 1.0, 1e-14, "back");
     for (int i = 0; i < count; i++) {
-        expect_near(c[i].separation, -0.001, 1e-14, "depth");
-        expect_near(c[i].normal[2], 1.0, 1e-14, "normal");
-        expect_near(c[i].point[2], 0.9995, 1e-14, "half way");
+        cal_test_expect_near(c[i].separation, -0.001, 1e-14, "depth");
+        cal_test_expect_near(c[i].normal[2], 1.0, 1e-14, "normal");
+        cal_test_expect_near(c[i].point[2], 0.9995, 1e-14, "half way");
         for (int k = 0; k < i; k++) assert_int_not_equal(c[i].feature, c[k].feature);
     }
     cal_geometry_destroy(upper);
@@ -80,15 +59,15 @@ static void test_box_on_box(void** state) {
 
 static void test_turned_boxes_make_an_octagon(void** state) {
     (void)state;
-    cal_geometry* box = simple(CAL_BOX, 1, 1, 1);
+    cal_geometry* box = cal_test_shape(CAL_BOX, 1, 1, 1);
     const double eighth = 0.25 * 3.14159265358979323846;
     const cal_pose upper = turned(0, 0, 2, 0, 0, 1, eighth), lower = at(0, 0, 0);
     cal_contact c[ROOM];
     assert_int_equal(cal_contacts(box, &upper, box, &lower, 0.01, c, ROOM), 8);
     for (int i = 0; i < 8; i++) {
         const double x = fabs(c[i].point[0]), y = fabs(c[i].point[1]);
-        expect_near(fmax(x, y), 1.0, 1e-13, "on the square");
-        expect_near(fmin(x, y), sqrt(2.0) - 1.0, 1e-13, "a regular octagon");
+        cal_test_expect_near(fmax(x, y), 1.0, 1e-13, "on the square");
+        cal_test_expect_near(fmin(x, y), sqrt(2.0) - 1.0, 1e-13, "a regular octagon");
     }
     cal_geometry_destroy(box);
 }
@@ -96,15 +75,15 @@ static void test_turned_boxes_make_an_octagon(void** state) {
 // A box that leans keeps the points that it will land on, as long as they are within the margin.
 static void test_leaning_box(void** state) {
     (void)state;
-    cal_geometry *box = simple(CAL_BOX, 1, 1, 1), *plane = simple(CAL_PLANE, 0, 0, 0);
+    cal_geometry *box = cal_test_shape(CAL_BOX, 1, 1, 1), *plane = cal_test_shape(CAL_PLANE, 0, 0, 0);
     const double angle = 0.001, lift = sin(angle) + cos(angle);
     const cal_pose pose = turned(0, 0, lift, 0, 1, 0, angle), ground = at(0, 0, 0);
     cal_contact c[ROOM];
     assert_int_equal(cal_contacts(box, &pose, plane, &ground, 0.01, c, ROOM), 4);
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < 4; i++) low = fmin(low, c[i].separation), high = fmax(high, c[i].separation);
-    expect_near(low, 0.0, 1e-14, "the edge that it stands on");
-    expect_near(high, 2.0 * sin(angle), 1e-14, "the other one");
+    cal_test_expect_near(low, 0.0, 1e-14, "the edge that it stands on");
+    cal_test_expect_near(high, 2.0 * sin(angle), 1e-14, "the other one");
     assert_int_equal(cal_contacts(box, &pose, plane, &ground, 0.001, c, ROOM), 2);
     cal_geometry_destroy(box);
     cal_geometry_destroy(plane);
@@ -112,9 +91,9 @@ static void test_leaning_box(void** state) {
 
 static void test_round_shapes(void** state) {
     (void)state;
-    cal_geometry *plane = simple(CAL_PLANE, 0, 0, 0), *capsule = simple(CAL_CAPSULE, 0.5, 1, 0);
-    cal_geometry *cylinder = simple(CAL_CYLINDER, 0.5, 1, 0), *sphere = simple(CAL_SPHERE, 0.5, 0, 0);
-    cal_geometry* ellipsoid = simple(CAL_ELLIPSOID, 0.5, 1, 2);
+    cal_geometry *plane = cal_test_shape(CAL_PLANE, 0, 0, 0), *capsule = cal_test_shape(CAL_CAPSULE, 0.5, 1, 0);
+    cal_geometry *cylinder = cal_test_shape(CAL_CYLINDER, 0.5, 1, 0), *sphere = cal_test_shape(CAL_SPHERE, 0.5, 0, 0);
+    cal_geometry* ellipsoid = cal_test_shape(CAL_ELLIPSOID, 0.5, 1, 2);
     const double quarter = 0.5 * 3.14159265358979323846;
     const cal_pose ground = at(0, 0, 0), lying = turned(0, 0, 0.5, 0, 1, 0, quarter), standing = at(0, 0, 1);
     const cal_pose above = at(0, 0, 0.5), balanced = at(0, 0, 2);
@@ -122,22 +101,22 @@ static void test_round_shapes(void** state) {
     assert_int_equal(cal_contacts(sphere, &above, plane, &ground, 0.01, c, ROOM), 1);
     assert_int_equal(cal_contacts(ellipsoid, &balanced, plane, &ground, 0.01, c, ROOM), 1);
     assert_int_equal(cal_contacts(capsule, &lying, plane, &ground, 0.01, c, ROOM), 2);
-    expect_near(spread(c, 2).high[0], 1.0, 1e-14, "end of a capsule");
+    cal_test_expect_near(spread(c, 2).high[0], 1.0, 1e-14, "end of a capsule");
     assert_int_equal(cal_contacts(cylinder, &lying, plane, &ground, 0.01, c, ROOM), 2);
-    expect_near(spread(c, 2).low[0], -1.0, 1e-14, "end of a cylinder");
-    expect_near(c[0].separation, 0.0, 1e-14, "a cylinder's side");
+    cal_test_expect_near(spread(c, 2).low[0], -1.0, 1e-14, "end of a cylinder");
+    cal_test_expect_near(c[0].separation, 0.0, 1e-14, "a cylinder's side");
     assert_int_equal(cal_contacts(cylinder, &standing, plane, &ground, 0.01, c, ROOM), 8);
     for (int i = 0; i < 8; i++)
-        expect_near(c[i].point[0] * c[i].point[0] + c[i].point[1] * c[i].point[1], 0.25, 1e-14, "on the rim");
+        cal_test_expect_near(c[i].point[0] * c[i].point[0] + c[i].point[1] * c[i].point[1], 0.25, 1e-14, "on the rim");
     // Two capsules side by side share a stretch.
     const cal_pose beside = turned(0.5, 0.9, 0.5, 0, 1, 0, quarter);
     assert_int_equal(cal_contacts(capsule, &lying, capsule, &beside, 0.01, c, ROOM), 2);
-    expect_near(spread(c, 2).low[0], -0.5, 1e-14, "start of the stretch");
-    expect_near(spread(c, 2).high[0], 1.0, 1e-14, "end of the stretch");
+    cal_test_expect_near(spread(c, 2).low[0], -0.5, 1e-14, "start of the stretch");
+    cal_test_expect_near(spread(c, 2).high[0], 1.0, 1e-14, "end of the stretch");
     for (int i = 0; i < 2; i++) {
-        expect_near(c[i].separation, -0.1, 1e-14, "depth");
-        expect_near(c[i].point[1], 0.45, 1e-14, "half way");
-        expect_near(c[i].normal[1], -1.0, 1e-14, "from the second to the first");
+        cal_test_expect_near(c[i].separation, -0.1, 1e-14, "depth");
+        cal_test_expect_near(c[i].point[1], 0.45, 1e-14, "half way");
+        cal_test_expect_near(c[i].normal[1], -1.0, 1e-14, "from the second to the first");
     }
     cal_geometry_destroy(plane);
     cal_geometry_destroy(capsule);
@@ -160,8 +139,8 @@ static void test_manifolds_agree_with_distance(void** state) {
             for (int m = 0; m < 3; m++) p[m] = cal_random_between(&random, -1.0, 1.0);
             if (i % 3 == 0) memcpy(q, still, sizeof q);
             pose[k] = cal_pose_make(p, q);
-            g[k] = simple(kinds[cal_random_below(&random, 5)], cal_random_between(&random, 0.2, 1.0),
-                          cal_random_between(&random, 0.2, 1.0), cal_random_between(&random, 0.2, 1.0));
+            g[k] = cal_test_shape(kinds[cal_random_below(&random, 5)], cal_random_between(&random, 0.2, 1.0),
+                                  cal_random_between(&random, 0.2, 1.0), cal_random_between(&random, 0.2, 1.0));
         }
         cal_separation s;
         cal_distance(g[0], &pose[0], g[1], &pose[1], NULL, &s);
@@ -177,9 +156,9 @@ static void test_manifolds_agree_with_distance(void** state) {
         double least = INFINITY;
         for (int k = 0; k < count; k++) {
             least = fmin(least, c[k].separation);
-            for (int m = 0; m < 3; m++) expect_near(c[k].normal[m], s.normal[m], 0.0, "one normal");
+            for (int m = 0; m < 3; m++) cal_test_expect_near(c[k].normal[m], s.normal[m], 0.0, "one normal");
         }
-        expect_near(least, s.distance, 1e-5, "the deepest one");
+        cal_test_expect_near(least, s.distance, 1e-5, "the deepest one");
         cal_geometry_destroy(g[0]);
         cal_geometry_destroy(g[1]);
     }
@@ -201,7 +180,7 @@ static cal_geometry* field(double slope, double ridge) {
     def.vertices = vertices;
     def.vertex_count = COLUMNS * ROWS;
     def.columns = COLUMNS;
-    return build(&def, 1);
+    return cal_test_geometry(&def, 1);
 }
 
 // Nothing catches on the walls between prisms, wherever a body that has sunk in by a little is.
@@ -211,7 +190,7 @@ static void test_height_field_walls(void** state) {
     const double slopes[] = {0.0, 0.3, -0.6};
     for (int s = 0; s < 3; s++) {
         cal_geometry* ground = field(slopes[s], 0.0);
-        cal_geometry *ball = simple(CAL_SPHERE, 0.2, 0, 0), *box = simple(CAL_BOX, 0.2, 0.3, 0.1);
+        cal_geometry *ball = cal_test_shape(CAL_SPHERE, 0.2, 0, 0), *box = cal_test_shape(CAL_BOX, 0.2, 0.3, 0.1);
         const double length = sqrt(1.0 + slopes[s] * slopes[s]), up[3] = {-slopes[s] / length, 0.0, 1.0 / length};
         const cal_pose here = at(0, 0, 0);
         assert_int_equal(cal_geometry_piece_count(ground), 2 * (COLUMNS - 1) * (ROWS - 1));
@@ -221,19 +200,19 @@ static void test_height_field_walls(void** state) {
             const cal_pose pose = at(x + height * up[0], y, slopes[s] * x + height * up[2]);
             cal_separation d;
             cal_distance(ball, &pose, ground, &here, NULL, &d);
-            expect_near(d.distance, -depth, 1e-14, "depth");
+            cal_test_expect_near(d.distance, -depth, 1e-14, "depth");
             cal_contact c[ROOM];
             const int count = cal_contacts(ball, &pose, ground, &here, 1e-4, c, ROOM);
             assert_in_range(count, 1, 12);
             for (int k = 0; k < count; k++)
-                for (int m = 0; m < 3; m++) expect_near(c[k].normal[m], up[m], 1e-6, "ball's normal");
+                for (int m = 0; m < 3; m++) cal_test_expect_near(c[k].normal[m], up[m], 1e-6, "ball's normal");
             const cal_pose flat =
                 turned(x + (0.1 - depth) * up[0], y, slopes[s] * x + (0.1 - depth) * up[2], 0, 1, 0, -atan(slopes[s]));
             const int more = cal_contacts(box, &flat, ground, &here, 1e-4, c, ROOM);
             assert_in_range(more, 3, ROOM);
             for (int k = 0; k < more; k++) {
-                for (int m = 0; m < 3; m++) expect_near(c[k].normal[m], up[m], 1e-6, "box's normal");
-                expect_near(c[k].separation, -depth, 1e-9, "box's depth");
+                for (int m = 0; m < 3; m++) cal_test_expect_near(c[k].normal[m], up[m], 1e-6, "box's normal");
+                cal_test_expect_near(c[k].separation, -depth, 1e-9, "box's depth");
             }
         }
         cal_geometry_destroy(ground);
@@ -245,7 +224,7 @@ static void test_height_field_walls(void** state) {
 // On a ridge a ball is held by normals between those of the two sides.
 static void test_height_field_ridge(void** state) {
     (void)state;
-    cal_geometry *ground = field(0.0, 0.5), *ball = simple(CAL_SPHERE, 0.2, 0, 0);
+    cal_geometry *ground = field(0.0, 0.5), *ball = cal_test_shape(CAL_SPHERE, 0.2, 0, 0);
     const cal_pose here = at(0, 0, 0), pose = at(0.02, 0.3, 0.2 - 2e-3);
     cal_contact c[ROOM];
     const int count = cal_contacts(ball, &pose, ground, &here, 1e-3, c, ROOM);
@@ -262,21 +241,21 @@ static void test_mass(void** state) {
     (void)state;
     const double pi = 3.14159265358979323846;
     cal_mass_properties m;
-    cal_geometry* g = simple(CAL_SPHERE, 2, 0, 0);
+    cal_geometry* g = cal_test_shape(CAL_SPHERE, 2, 0, 0);
     cal_geometry_mass(g, 3.0, &m);
-    expect_near(m.mass, 3.0 * 4.0 / 3.0 * pi * 8.0, 1e-12, "ball");
-    expect_near(m.inertia[0], 0.4 * m.mass * 4.0, 1e-11, "ball");
+    cal_test_expect_near(m.mass, 3.0 * 4.0 / 3.0 * pi * 8.0, 1e-12, "ball");
+    cal_test_expect_near(m.inertia[0], 0.4 * m.mass * 4.0, 1e-11, "ball");
     cal_geometry_destroy(g);
-    g = simple(CAL_CYLINDER, 2, 3, 0);
+    g = cal_test_shape(CAL_CYLINDER, 2, 3, 0);
     cal_geometry_mass(g, 1.0, &m);
-    expect_near(m.mass, pi * 4.0 * 6.0, 1e-12, "cylinder");
-    expect_near(m.inertia[2], 0.5 * m.mass * 4.0, 1e-11, "cylinder");
-    expect_near(m.inertia[0], m.mass * (3.0 * 4.0 + 36.0) / 12.0, 1e-11, "cylinder");
+    cal_test_expect_near(m.mass, pi * 4.0 * 6.0, 1e-12, "cylinder");
+    cal_test_expect_near(m.inertia[2], 0.5 * m.mass * 4.0, 1e-11, "cylinder");
+    cal_test_expect_near(m.inertia[0], m.mass * (3.0 * 4.0 + 36.0) / 12.0, 1e-11, "cylinder");
     cal_geometry_destroy(g);
     // A capsule without a length is a ball; a long one a cylinder with its caps.
-    g = simple(CAL_CAPSULE, 1, 1e-9, 0);
+    g = cal_test_shape(CAL_CAPSULE, 1, 1e-9, 0);
     cal_geometry_mass(g, 1.0, &m);
-    expect_near(m.inertia[0] / m.mass, 0.4, 1e-8, "capsule");
+    cal_test_expect_near(m.inertia[0] / m.mass, 0.4, 1e-8, "capsule");
     cal_geometry_destroy(g);
     // A unit cube as a mesh, off the origin and turned, against the box.
     double corners[8][3];
@@ -287,16 +266,16 @@ static void test_mass(void** state) {
     def.vertices = corners[0];
     def.vertex_count = 8;
     def.position[0] = 5.0, def.quaternion[1] = 0.3, def.quaternion[2] = -0.2;
-    cal_geometry* mesh = build(&def, 1);
+    cal_geometry* mesh = cal_test_geometry(&def, 1);
     def.kind = CAL_BOX;
     def.size[0] = 1.0, def.size[1] = 2.0, def.size[2] = 3.0;
-    cal_geometry* box = build(&def, 1);
+    cal_geometry* box = cal_test_geometry(&def, 1);
     cal_mass_properties n;
     cal_geometry_mass(mesh, 1.0, &m);
     cal_geometry_mass(box, 1.0, &n);
-    expect_near(m.mass, 48.0, 1e-12, "mesh");
-    for (int i = 0; i < 6; i++) expect_near(m.inertia[i], n.inertia[i], 1e-10, "mesh and box");
-    for (int i = 0; i < 3; i++) expect_near(m.center[i], n.center[i], 1e-13, "centres");
+    cal_test_expect_near(m.mass, 48.0, 1e-12, "mesh");
+    for (int i = 0; i < 6; i++) cal_test_expect_near(m.inertia[i], n.inertia[i], 1e-10, "mesh and box");
+    for (int i = 0; i < 3; i++) cal_test_expect_near(m.center[i], n.center[i], 1e-13, "centres");
     cal_geometry_destroy(mesh);
     cal_geometry_destroy(box);
     // Two halves of a box weigh what the box does.
@@ -306,11 +285,11 @@ static void test_mass(void** state) {
         halves[k].size[0] = 1.0, halves[k].size[1] = 2.0, halves[k].size[2] = 1.5;
         halves[k].position[2] = k == 0 ? 1.5 : -1.5;
     }
-    cal_geometry* both = build(halves, 2);
-    g = simple(CAL_BOX, 1, 2, 3);
+    cal_geometry* both = cal_test_geometry(halves, 2);
+    g = cal_test_shape(CAL_BOX, 1, 2, 3);
     cal_geometry_mass(both, 1.0, &m);
     cal_geometry_mass(g, 1.0, &n);
-    for (int i = 0; i < 6; i++) expect_near(m.inertia[i], n.inertia[i], 1e-11, "halves");
+    for (int i = 0; i < 6; i++) cal_test_expect_near(m.inertia[i], n.inertia[i], 1e-11, "halves");
     cal_geometry_destroy(both);
     cal_geometry_destroy(g);
 }
@@ -324,7 +303,7 @@ static void test_swept_boxes(void** state) {
         cal_piece_def def = cal_default_piece_def();
         def.kind = kinds[i % 5];
         def.position[0] = cal_random_between(&random, -1.0, 1.0);
-        cal_geometry* g = build(&def, 1);
+        cal_geometry* g = cal_test_geometry(&def, 1);
         const double turn = cal_random_between(&random, 0.0, 2.0), fall = 0.3;
         cal_pose from = turned(0, 0, 0, 0, 1, 0, 0), to = turned(1, 2, -fall, 0, 1, 0, turn);
         cal_box swept;
@@ -339,7 +318,7 @@ static void test_swept_boxes(void** state) {
         }
         cal_geometry_destroy(g);
     }
-    cal_geometry* plane = simple(CAL_PLANE, 0, 0, 0);
+    cal_geometry* plane = cal_test_shape(CAL_PLANE, 0, 0, 0);
     const cal_pose pose = at(1, 2, 3);
     cal_box box;
     cal_geometry_box(plane, &pose, &box);

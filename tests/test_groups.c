@@ -95,8 +95,12 @@ static void unit_normalize(const cal_unit* unit, double* q) {
     cal_quaternion_normalize(q + 3);
 }
 
-static const cal_unit_ops unit_ops = {unit_poses,    unit_dynamics, unit_jacobian,
-                                      unit_displace, unit_rate,     unit_normalize};
+static const cal_unit_ops unit_ops = {.poses = unit_poses,
+                                      .dynamics = unit_dynamics,
+                                      .jacobian = unit_jacobian,
+                                      .displace = unit_displace,
+                                      .rate = unit_rate,
+                                      .normalize = unit_normalize};
 
 static void driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
     (void)body;

@@ -1,6 +1,5 @@
 // Worlds of balls against an exact event-driven computation that shares nothing with the library.
-#include "calder/calder_world.h"
-#include "support.h"
+#include "support_world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,25 +72,6 @@ static void exact_step(exact_gas* gas, exact_event* event) {
 
 // --- Worlds ---------------------------------------------------------------------------------------------------------------------
 
-static cal_world* make(const char* specification, const cal_world_def* def) {
-    cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_generate(specification, def, &world, &error) != CAL_OK) fail_msg("%s: %s", specification, error.text);
-    cal_world_keep_events(world, true);
-    return world;
-}
-
-static void advance(cal_world* world, double time) {
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_advance(world, time, &error) != CAL_OK) fail_msg("advance to %g: %s", time, error.text);
-}
-
-static cal_world_report report_of(cal_world* world) {
-    cal_world_report report;
-    cal_world_get_report(world, &report);
-    return report;
-}
-
 enum { WALLS = 6 };
 
 static exact_gas copy_gas(const cal_world* world) {
@@ -113,12 +93,12 @@ static exact_gas copy_gas(const cal_world* world) {
 
 // Every collision of two seconds: the partners, and in whose life it comes where.
 static void compare_with_exact(const char* specification, const cal_world_def* def) {
-    cal_world* world = make(specification, def);
+    cal_world* world = cal_test_scene(specification, def);
     exact_gas gas = copy_gas(world);
-    advance(world, 0.0);
-    const double start = report_of(world).kinetic;
-    advance(world, 2.0);
-    const cal_world_report end = report_of(world);
+    cal_test_advance(world, 0.0);
+    const double start = cal_test_report(world).kinetic;
+    cal_test_advance(world, 2.0);
+    const cal_world_report end = cal_test_report(world);
     cal_test_expect_below(fabs(end.kinetic / start - 1.0), 1e-10, "energy", specification);
     int count = 0;
     cal_world_event event;
@@ -170,23 +150,23 @@ static void test_other_loops_are_exact(void** state) {
 // Between two hits of walls nothing can change the momentum.
 static void test_momentum_between_walls(void** state) {
     (void)state;
-    cal_world* world = make("atoms:n=100,kind=balls,divider=none", NULL);
-    advance(world, 2.0);
+    cal_world* world = cal_test_scene("atoms:n=100,kind=balls,divider=none", NULL);
+    cal_test_advance(world, 2.0);
     cal_world_event event;
     double* times = cal_test_numbers(100000);
     int walls = 0;
     while (cal_world_next_event(world, &event))
         if (event.body[0].index < WALLS) times[walls++] = event.time;
     cal_world_destroy(world);
-    world = make("atoms:n=100,kind=balls,divider=none", NULL);
+    world = cal_test_scene("atoms:n=100,kind=balls,divider=none", NULL);
     assert_true(walls > 10);
     for (int i = 0; i + 1 < walls; i++) {
         const double gap = times[i + 1] - times[i];
         if (gap < 1e-6) continue;
-        advance(world, times[i] + 0.01 * gap);
-        const cal_world_report before = report_of(world);
-        advance(world, times[i + 1] - 0.01 * gap);
-        const cal_world_report after = report_of(world);
+        cal_test_advance(world, times[i] + 0.01 * gap);
+        const cal_world_report before = cal_test_report(world);
+        cal_test_advance(world, times[i + 1] - 0.01 * gap);
+        const cal_world_report after = cal_test_report(world);
         const double scale = sqrt(2.0 * before.kinetic * 4.18879 * 100);
         for (int k = 0; k < 3; k++)
             cal_test_expect_below(fabs(after.momentum[k] - before.momentum[k]) / scale, 1e-12, "momentum",
@@ -203,11 +183,11 @@ static void test_molecules_keep_energy_in_every_loop(void** state) {
     for (int loop = 0; loop < 3; loop++) {
         cal_world_def def = cal_default_world_def();
         def.loop = (cal_world_loop)loop;
-        cal_world* world = make("atoms:n=30", &def);
-        advance(world, 0.0);
-        const double start = report_of(world).kinetic;
-        advance(world, 1.0);
-        const cal_world_report end = report_of(world);
+        cal_world* world = cal_test_scene("atoms:n=30", &def);
+        cal_test_advance(world, 0.0);
+        const double start = cal_test_report(world).kinetic;
+        cal_test_advance(world, 1.0);
+        const cal_world_report end = cal_test_report(world);
         assert_true(end.collisions > 30);
         cal_test_expect_below(fabs(end.kinetic / start - 1.0), 1e-10, "energy", "molecules");
         cal_world_get_body(world, cal_world_body(world, cal_world_body_count(world) - 1), ends[loop], NULL, NULL, NULL);
@@ -226,11 +206,11 @@ static void test_deterministic_under_rollbacks(void** state) {
             cal_world_def def = cal_default_world_def();
             def.forced_rollbacks = run < 2 ? 0.0 : 0.2;
             def.seed = (uint64_t)run;
-            cal_world* world = make(scenes[s], &def);
+            cal_world* world = cal_test_scene(scenes[s], &def);
             // How far one advances at a time must not matter either.
-            for (int i = 1; run == 1 && i < 20; i++) advance(world, 0.1 * i);
-            advance(world, 2.0);
-            const cal_world_report report = report_of(world);
+            for (int i = 1; run == 1 && i < 20; i++) cal_test_advance(world, 0.1 * i);
+            cal_test_advance(world, 2.0);
+            const cal_world_report report = cal_test_report(world);
             if (run == 0) hash = report.hash, collisions = report.collisions;
             assert_int_equal(report.hash, hash);
             assert_int_equal(report.collisions - report.undone, collisions);

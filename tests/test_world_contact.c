@@ -1,73 +1,24 @@
 // Contact in worlds: what comes to rest, what slides, what falls, what is asleep; callbacks and bad input.
-#include "calder/calder_world.h"
-#include "support.h"
+#include "support_world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static cal_world* make(const char* specification, const cal_world_def* def) {
-    cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_generate(specification, def, &world, &error) != CAL_OK) fail_msg("%s: %s", specification, error.text);
-    cal_world_keep_events(world, true);
-    return world;
-}
-
-static void advance(cal_world* world, double time) {
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_advance(world, time, &error) != CAL_OK) fail_msg("advance to %g: %s", time, error.text);
-}
-
-static cal_world_report report_of(cal_world* world) {
-    cal_world_report report;
-    cal_world_get_report(world, &report);
-    return report;
-}
-
-static cal_world* empty(const cal_world_def* def) {
-    cal_world* world = NULL;
-    cal_error error = {CAL_OK, ""};
-    if (cal_world_create(def, &world, &error) != CAL_OK) fail_msg("%s", error.text);
-    cal_world_keep_events(world, true);
-    return world;
-}
-
-static cal_body_id add(cal_world* world, const cal_world_body_def* def, cal_shape_kind kind, double x, double y,
-                       double z) {
-    cal_body_id body;
-    cal_error error = {CAL_OK, ""};
-    cal_shape_def shape = cal_default_shape_def();
-    shape.kind = kind;
-    shape.size[0] = x, shape.size[1] = y, shape.size[2] = z;
-    shape.friction = 0.5;
-    shape.restitution = 0.5;
-    assert_int_equal(cal_world_add_body(world, def, &body, &error), CAL_OK);
-    if (cal_world_add_shape(world, body, &shape, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
-    return body;
-}
-
-static cal_body_id add_floor(cal_world* world) {
-    cal_world_body_def def = cal_default_world_body_def();
-    def.motion = CAL_FIXED;
-    def.name = "floor";
-    return add(world, &def, CAL_PLANE, 0, 0, 0);
-}
 
 static cal_body_id add_ball(cal_world* world, double x, double z, double speed, int slots) {
     cal_world_body_def def = cal_default_world_body_def();
     def.position[0] = x, def.position[2] = z;
     def.velocity[0] = speed;
     def.slots = slots;
-    return add(world, &def, CAL_SPHERE, 0.1, 0, 0);
+    return cal_test_add(world, &def, CAL_SPHERE, 0.1, 0, 0);
 }
 
 // A bouncing ball: tₙ₊₁ − tₙ = 2 eⁿ⁺¹ √(2h/g), infinitely many bounces in a finite time; then it rests and sleeps.
 static void test_zeno_ends_in_fusion(void** state) {
     (void)state;
-    cal_world* world = empty(NULL);
-    add_floor(world);
+    cal_world* world = cal_test_world(NULL);
+    cal_test_add_floor(world);
     const cal_body_id ball = add_ball(world, 0, 1.1, 0, 0);
-    advance(world, 5.0);
+    cal_test_advance(world, 5.0);
     double fall = sqrt(2.0 / 9.81), expected = fall, flight = fall;
     cal_world_event event;
     bool fused = false;
@@ -89,17 +40,17 @@ static void test_zeno_ends_in_fusion(void** state) {
 // Sliding down a slope of angle α with friction μ: at rest for tan α < μ, else a = g (sin α − μ cos α).
 static void test_slope(void** state) {
     (void)state;
-    cal_world* world = make("stack:kind=slope,angle=25,friction=0.5", NULL);
+    cal_world* world = cal_test_scene("stack:kind=slope,angle=25,friction=0.5", NULL);
     double start[3], end[3];
     cal_world_get_body(world, cal_world_body(world, 1), start, NULL, NULL, NULL);
-    advance(world, 3.0);
+    cal_test_advance(world, 3.0);
     cal_world_get_body(world, cal_world_body(world, 1), end, NULL, NULL, NULL);
     cal_test_expect_below(cal_test_largest_difference(start, end, 3), 1e-4, "creep", "slope below the friction angle");
     assert_true(cal_world_is_asleep(world, cal_world_body(world, 1)));
     cal_world_destroy(world);
-    world = make("stack:kind=slope,angle=35,friction=0.5", NULL);
+    world = cal_test_scene("stack:kind=slope,angle=35,friction=0.5", NULL);
     cal_world_get_body(world, cal_world_body(world, 1), start, NULL, NULL, NULL);
-    advance(world, 1.0);
+    cal_test_advance(world, 1.0);
     cal_world_get_body(world, cal_world_body(world, 1), end, NULL, NULL, NULL);
     double square = 0.0;
     for (int i = 0; i < 3; i++) square += (end[i] - start[i]) * (end[i] - start[i]);
@@ -110,16 +61,16 @@ static void test_slope(void** state) {
 
 static void test_tower_stands_and_sleeps(void** state) {
     (void)state;
-    cal_world* world = make("stack:kind=pyramid,n=3", NULL);
+    cal_world* world = cal_test_scene("stack:kind=pyramid,n=3", NULL);
     double before[6][3];
     for (int i = 0; i < 6; i++) cal_world_get_body(world, cal_world_body(world, i + 1), before[i], NULL, NULL, NULL);
-    advance(world, 5.0);
+    cal_test_advance(world, 5.0);
     for (int i = 0; i < 6; i++) {
         double after[3];
         cal_world_get_body(world, cal_world_body(world, i + 1), after, NULL, NULL, NULL);
         cal_test_expect_below(cal_test_largest_difference(before[i], after, 3), 1e-3, "drift", "pyramid");
     }
-    assert_int_equal(report_of(world).asleep, 6);
+    assert_int_equal(cal_test_report(world).asleep, 6);
     cal_world_destroy(world);
 }
 
@@ -130,17 +81,17 @@ static void test_same_bits_with_contact(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = run == 0 ? 0.0 : 0.1;
         def.seed = (uint64_t)run;
-        cal_world* world = empty(&def);
-        add_floor(world);
+        cal_world* world = cal_test_world(&def);
+        cal_test_add_floor(world);
         for (int i = 0; i < 3; i++) {
             cal_world_body_def box = cal_default_world_body_def();
             box.position[2] = 0.12 + 0.21 * i;
             box.position[0] = 0.01 * i;
-            add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
+            cal_test_add(world, &box, CAL_BOX, 0.1, 0.1, 0.1);
         }
         add_ball(world, -1.0, 0.3, 2.0, 0);
-        advance(world, 1.5);
-        const cal_world_report report = report_of(world);
+        cal_test_advance(world, 1.5);
+        const cal_world_report report = cal_test_report(world);
         if (run == 0) hash = report.hash;
         assert_int_equal(report.hash, hash);
         assert_true(report.fusions > 2);
@@ -160,9 +111,9 @@ static void test_same_bits_in_scenes(void** state) {
             cal_world_def def = cal_default_world_def();
             def.forced_rollbacks = run == 0 ? 0.0 : 0.1;
             def.seed = (uint64_t)run;
-            cal_world* world = make(runs[i].scene, &def);
-            advance(world, runs[i].time);
-            const cal_world_report report = report_of(world);
+            cal_world* world = cal_test_scene(runs[i].scene, &def);
+            cal_test_advance(world, runs[i].time);
+            const cal_world_report report = cal_test_report(world);
             if (run == 0) hash = report.hash;
             assert_int_equal(report.hash, hash);
             assert_true(run == 0 || report.forced > 0);
@@ -177,9 +128,9 @@ static void test_dominoes_fall_in_order(void** state) {
     double first_hits[2][5];
     for (int order = 0; order < 2; order++) {
         cal_world* world =
-            make(order == 0 ? "stack:kind=dominoes,n=6" : "stack:kind=dominoes,n=6,order=backward", NULL);
+            cal_test_scene(order == 0 ? "stack:kind=dominoes,n=6" : "stack:kind=dominoes,n=6,order=backward", NULL);
         for (int i = 0; i < 5; i++) first_hits[order][i] = INFINITY;
-        advance(world, 2.0);
+        cal_test_advance(world, 2.0);
         cal_world_event event;
         char a[32], b[32];
         while (cal_world_next_event(world, &event)) {
@@ -221,12 +172,12 @@ static void test_callbacks_and_slots(void** state) {
         cal_world_def def = cal_default_world_def();
         def.forced_rollbacks = 0.2 * run;
         def.check_rules = true;
-        cal_world* world = empty(&def);
-        add_floor(world);
+        cal_world* world = cal_test_world(&def);
+        cal_test_add_floor(world);
         const cal_body_id ball = add_ball(world, 0, 1.1, 0, 2), held = add_ball(world, 3, 1.5, 0, 0);
         assert_int_equal(cal_world_on_collision(world, ball, count_collision, NULL, NULL), CAL_OK);
         assert_int_equal(cal_world_on_period(world, &held, 1, 0.0, 0.01, push_up, NULL, NULL), CAL_OK);
-        advance(world, 3.0);
+        cal_test_advance(world, 3.0);
         cal_world_event event;
         int collisions = 0;
         while (cal_world_next_event(world, &event)) collisions += event.body[1].index == ball.index;
@@ -249,8 +200,8 @@ static void test_broken_rules_are_found(void** state) {
     (void)state;
     cal_world_def def = cal_default_world_def();
     def.check_rules = true;
-    cal_world* world = empty(&def);
-    add_floor(world);
+    cal_world* world = cal_test_world(&def);
+    cal_test_add_floor(world);
     int calls = 0;
     cal_error error = {CAL_OK, ""};
     assert_int_equal(cal_world_on_collision(world, add_ball(world, 0, 1, 0, 1), break_the_rules, &calls, NULL), CAL_OK);
@@ -291,14 +242,14 @@ static void test_ball_hits_pendulum(void** state) {
     memset(def.gravity, 0, sizeof def.gravity);
     def.restitution = 1.0;
     def.friction = 0.0;
-    cal_world* world = empty(&def);
+    cal_world* world = cal_test_world(&def);
     cal_multibody_id arm;
     if (cal_world_add_multibody(world, model, NULL, NULL, 0, &arm, &error) != CAL_OK) fail_msg("%s", error.text);
     const cal_body_id ball = add_ball(world, -1.0, -0.8, 1.0, 0), link = cal_world_link(world, arm, 0);
-    advance(world, 0.0);
-    const double start = report_of(world).kinetic;
-    advance(world, 1.5);
-    const cal_world_report end = report_of(world);
+    cal_test_advance(world, 0.0);
+    const double start = cal_test_report(world).kinetic;
+    cal_test_advance(world, 1.5);
+    const cal_world_report end = cal_test_report(world);
     assert_true(end.collisions == 1);
     cal_test_expect_below(fabs(end.kinetic / start - 1.0), 1e-7, "energy", "ball and pendulum");
     // m v r = m v' r + J ω and v' − ω r = −v, with J about the hinge.
@@ -320,8 +271,8 @@ static void test_overlaps_are_named_or_parted(void** state) {
     for (int separate = 0; separate < 2; separate++) {
         cal_world_def def = cal_default_world_def();
         def.separate = separate == 1;
-        cal_world* world = empty(&def);
-        add_floor(world);
+        cal_world* world = cal_test_world(&def);
+        cal_test_add_floor(world);
         add_ball(world, 0.0, 1.0, 0, 0);
         add_ball(world, 0.15, 1.0, 0, 0);
         cal_error error = {CAL_OK, ""};
@@ -350,7 +301,7 @@ static void test_bad_input(void** state) {
     assert_int_equal(cal_world_generate("sand", NULL, &world, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_world_generate("atoms:n=0", NULL, &world, &error), CAL_BAD_ARGUMENT);
 
-    world = empty(NULL);
+    world = cal_test_world(NULL);
     cal_world_body_def body = cal_default_world_body_def();
     cal_body_id id, foreign = {7, 1}, stale = {0, 99};
     body.density = 0.0;
@@ -362,7 +313,7 @@ static void test_bad_input(void** state) {
     assert_int_equal(cal_world_get_body(world, stale, NULL, NULL, NULL, NULL), CAL_BAD_ARGUMENT);
     cal_world_destroy(world);
 
-    world = empty(NULL);
+    world = cal_test_world(NULL);
     body = cal_default_world_body_def();
     body.velocity[1] = NAN;
     assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);
@@ -370,7 +321,7 @@ static void test_bad_input(void** state) {
     body.motion = CAL_DRIVEN;
     assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);
     add_ball(world, 0, 0, 0, 0);
-    advance(world, 1.0);
+    cal_test_advance(world, 1.0);
     assert_int_equal(cal_world_advance(world, 0.5, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_world_advance(world, NAN, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_BAD_ARGUMENT);

@@ -48,7 +48,8 @@ typedef struct cal_world_def {
     double contact_speed;
     double restitution; ///< of every collision; negative: the larger one of the two shapes
     double friction;    ///< of every contact; negative: the larger one of the two shapes
-    bool separate;      ///< move bodies apart that overlap at the start, instead of refusing
+    bool separate; ///< move bodies apart that overlap at the start, instead of refusing; those that cannot pass through
+                   ///< each other
     /// For finding mistakes: after an event, with this probability, a component goes back to a time at random. What is
     /// committed stays the same to the bit.
     double forced_rollbacks;
@@ -107,12 +108,20 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
 /// one becomes a body, any other tree a multibody, and each shape of what does not move a fixed body. Of def (may be NULL)
 /// everything but gravity is used, which is the model's; where restitution or friction is negative, the model's numbers of
 /// these names hold for all contacts, and else those of the shapes. The model need not outlive the world. CAL_BAD_MODEL: it has
-/// something that a world cannot do (constraints, a plane that moves, shapes of one body of which some touch and some do not).
+/// something that a world cannot do (constraints, a plane that moves). Links of a multibody touch each other, but for those that
+/// a joint connects; categories and masks, exclusions and contact pairs hold.
 cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error);
 /// The body of the world that a multibody's body is.
 cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body);
-/// Whether two bodies may collide; all may at first, but for the bodies of one multibody, and those that do not move.
+/// Two bodies pass through each other. All may collide at first, but for those that do not move, the bodies of one multibody,
+/// and shapes whose categories and masks say otherwise.
 cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b);
+/// Lets the bodies of a multibody touch each other, but for two that a joint connects, or that are fixed to each other. Those
+/// that overlap at the start pass through each other (cal_world_left_out).
+cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibody, cal_error* error);
+/// After the first advance: two bodies that pass through each other because they overlap at the start, and how deep: links of
+/// one multibody, and with `separate` also what joints hold to the ground. False past the last one.
+bool cal_world_left_out(const cal_world* world, int index, cal_body_id pair[2], double* depth);
 
 // --- Callbacks ----------------------------------------------------------------------------------------------------------
 
@@ -154,7 +163,7 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
 // --- Running ------------------------------------------------------------------------------------------------------------
 
 /// Advances to a time not before the last one. The first call checks the world: CAL_BAD_MODEL names the bodies that overlap
-/// and how deep, or what is massless.
+/// and how deep, or what is massless. A world that fails has ended: later calls, and cal_world_get_body, give the same status.
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error);
 double cal_world_time(const cal_world* world);
 

@@ -89,6 +89,8 @@ typedef struct cal_piece_def {
     int vertex_count, columns;
     double depth; // of CAL_HEIGHT_FIELD: how far below the lowest height its prisms reach; 0: chosen from its extent
     int tag;      // the caller's: a shape's number, a material
+    uint32_t category,
+        mask; // two pieces meet when one's category has a bit of the other's mask; others pass through each other
 } cal_piece_def;
 
 typedef struct cal_geometry cal_geometry; // immutable, shareable between threads

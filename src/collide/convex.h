@@ -26,7 +26,11 @@ typedef struct cal_topology {
     const int32_t* face_first; // face_count + 1
     const int32_t* face_vertices;
     const int32_t* edges; // 2 vertices each
+    // Of hulls with many vertices, else NULL: those around each vertex, and for 27 directions a vertex far out along them.
+    const int32_t *around_first, *around, *seeds;
 } cal_topology;
+
+enum { CAL_SEEDS = 27, CAL_MANY_VERTICES = 48 };
 
 typedef struct cal_convex {
     cal_core core;
@@ -45,6 +49,7 @@ typedef struct cal_convex {
     double width;            // the least
     cal_box box;             // geometry's frame
     int tag, definition;
+    uint32_t category, mask;
     // Of prisms: beyond each of the three walls, how far a normal may lean outwards there before it is against a wall that
     // is inside the height field: tangent of the angle from the vertical; infinite at the field's rim.
     bool prism;
@@ -96,11 +101,37 @@ static inline void cal_vertex(const cal_convex* piece, int index, double out[3])
     }
 }
 
+// Which of the 27 directions (−1, 0 or 1 along each axis) is near a direction of any length.
+static inline int cal_seed_of(const double d[3]) {
+    const double least = 0.4 * fmax(fabs(d[0]), fmax(fabs(d[1]), fabs(d[2])));
+    int seed = 0;
+    for (int i = 0; i < 3; i++) seed = 3 * seed + (d[i] > least ? 2 : d[i] < -least ? 0 : 1);
+    return seed;
+}
+
+// On a convex hull whoever has no neighbour further out is the furthest: one walks there from vertex to vertex, the steepest way.
+static inline int cal_climb(const cal_convex* piece, const double d[3], int from) {
+    const cal_topology* t = piece->topology;
+    double most = cal_dot3(d, piece->vertices + 3 * (size_t)from);
+    for (int best = from;; from = best) {
+        for (int32_t i = t->around_first[from]; i < t->around_first[from + 1]; i++) {
+            const double along = cal_dot3(d, piece->vertices + 3 * (size_t)t->around[i]);
+            if (along > most) most = along, best = t->around[i];
+        }
+        if (best == from) return from;
+    }
+}
+
 // The furthest point along a direction of any length, in the piece's frame, and its number; −1 on curved cores.
 static inline int cal_support_local(const cal_convex* piece, const double d[3], double out[3]) {
     switch (piece->core) {
     case CAL_CORE_HULL: {
         int best = 0;
+        if (piece->topology->seeds != NULL) {
+            best = cal_climb(piece, d, piece->topology->seeds[cal_seed_of(d)]);
+            cal_vertex(piece, best, out);
+            return best;
+        }
         double most = cal_dot3(d, piece->vertices);
         for (int i = 1; i < piece->vertex_count; i++) {
             const double along = cal_dot3(d, piece->vertices + 3 * (size_t)i);

@@ -42,10 +42,15 @@ static double extent(const cal_box* box) {
     return box->high[0] - box->low[0] + box->high[1] - box->low[1] + box->high[2] - box->low[2];
 }
 
+static void visit_pair(const walk* w, int i, int k) {
+    const cal_convex *p = &w->a->pieces[i], *q = &w->b->pieces[k];
+    if ((p->category & q->mask) != 0 || (q->category & p->mask) != 0) w->visit(w->user, i, k, w->limit);
+}
+
 static void descend(walk* w, int32_t i, int32_t k) {
     const cal_branch *p = &w->a->branches[i], *q = &w->b->branches[k];
     if (p->right < 0 && q->right < 0) {
-        w->visit(w->user, p->left, q->left, w->limit);
+        visit_pair(w, p->left, q->left);
         return;
     }
     const bool split_a = q->right < 0 || (p->right >= 0 && extent(&p->box) >= extent(&q->box));
@@ -70,11 +75,11 @@ static void descend(walk* w, int32_t i, int32_t k) {
 void cal_visit_pairs(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
                      double* limit, cal_pair_visitor* visit, void* user) {
     const int bounded_a = a->piece_count - a->plane_count, bounded_b = b->piece_count - b->plane_count;
+    walk w = {.a = a, .b = b, .limit = limit, .visit = visit, .user = user};
     if (bounded_a > 0 && bounded_b > 0) {
         if (bounded_a == 1 && bounded_b == 1)
-            visit(user, 0, 0, limit);
+            visit_pair(&w, 0, 0);
         else {
-            walk w = {.a = a, .b = b, .limit = limit, .visit = visit, .user = user};
             double d[3];
             cal_transpose_multiply33(pose_a->rotation, pose_b->rotation, w.rotation);
             cal_subtract3(pose_b->position, pose_a->position, d);
@@ -84,9 +89,9 @@ void cal_visit_pairs(const cal_geometry* a, const cal_pose* pose_a, const cal_ge
         }
     }
     for (int i = 0; i < bounded_a; i++)
-        for (int k = bounded_b; k < b->piece_count; k++) visit(user, i, k, limit);
+        for (int k = bounded_b; k < b->piece_count; k++) visit_pair(&w, i, k);
     for (int i = bounded_a; i < a->piece_count; i++)
-        for (int k = 0; k < bounded_b; k++) visit(user, i, k, limit);
+        for (int k = 0; k < bounded_b; k++) visit_pair(&w, i, k);
 }
 
 typedef struct nearest_search {

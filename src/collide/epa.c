@@ -288,7 +288,9 @@ static void face_normal(const cal_view* view, int face_number, double out[3]) {
 }
 
 int cal_exhaustive_cost(const cal_view* a, const cal_view* b) {
-    return face_count(a->piece) + face_count(b->piece) + edge_count(a->piece) * edge_count(b->piece);
+    const int64_t products = (int64_t)edge_count(a->piece) * edge_count(b->piece);
+    const int64_t cost = products + face_count(a->piece) + face_count(b->piece);
+    return cost < INT32_MAX ? (int)cost : INT32_MAX;
 }
 
 static void try_both_ways(const cal_view* a, const cal_view* b, const double n[3], double* best, double normal[3]) {

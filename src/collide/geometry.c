@@ -6,10 +6,11 @@
 #include <float.h>
 #include <stdio.h>
 
-enum { TEXT = 96 };
+enum { TEXT = 96, LARGEST_FACES = 4096 };
 
 cal_piece_def cal_default_piece_def(void) {
-    return (cal_piece_def){.kind = CAL_SPHERE, .quaternion = {1.0, 0.0, 0.0, 0.0}, .size = {0.5, 0.5, 0.5}};
+    return (cal_piece_def){
+        .kind = CAL_SPHERE, .quaternion = {1.0, 0.0, 0.0, 0.0}, .size = {0.5, 0.5, 0.5}, .category = 1, .mask = 1};
 }
 
 static cal_status validate(const cal_piece_def* def, const char* who, cal_error* error) {
@@ -102,16 +103,18 @@ static double reach_along(const cal_convex* piece, const double d[3]) {
     return cal_dot3(d, out) + cal_dot3(d, piece->frame.position) + piece->radius;
 }
 
+// Across facets. Of a hull with many of them the largest faces, which come first: what is thin is thin across those.
 static double hull_width(const cal_convex* piece) {
+    const bool many = piece->topology->seeds != NULL && piece->topology->face_count > LARGEST_FACES;
+    const double* normals = many ? piece->normals : piece->facets;
+    const int count = many ? LARGEST_FACES : piece->facet_count;
     double least = INFINITY;
-    for (int f = 0; f < piece->facet_count; f++) {
-        const double* n = piece->facets + 3 * (size_t)f;
-        double low = INFINITY, high = -INFINITY;
-        for (int i = 0; i < piece->vertex_count; i++) {
-            const double along = cal_dot3(n, piece->vertices + 3 * (size_t)i);
-            low = fmin(low, along), high = fmax(high, along);
-        }
-        least = fmin(least, high - low);
+    for (int f = 0; f < count; f++) {
+        const double *n = normals + 3 * (size_t)f, opposite[3] = {-n[0], -n[1], -n[2]};
+        double low[3], high[3];
+        cal_support_local(piece, n, high);
+        cal_support_local(piece, opposite, low);
+        least = fmin(least, cal_dot3(n, high) - cal_dot3(n, low));
     }
     return least;
 }
@@ -327,7 +330,10 @@ cal_status cal_geometry_create(const cal_piece_def* defs, int count, cal_geometr
                          ? cal_height_field_pieces(def, first, &made, &g->owned[g->owned_count], who, error)
                          : make_piece(def, first, &g->owned[g->owned_count], who, error);
             g->owned_count += 2;
-            for (int k = 0; k < made; k++) first[k].tag = def->tag, first[k].definition = i;
+            for (int k = 0; k < made; k++) {
+                first[k].tag = def->tag, first[k].definition = i;
+                first[k].category = def->category, first[k].mask = def->mask;
+            }
             g->piece_count += made;
             g->plane_count += planes;
         }
@@ -355,6 +361,7 @@ cal_status cal_geometry_of_body(const cal_model* model, int body, cal_geometry**
         *def = cal_default_piece_def();
         def->kind = shape.kind;
         def->tag = i;
+        def->category = shape.category, def->mask = shape.mask;
         memcpy(def->position, shape.position, sizeof def->position);
         memcpy(def->quaternion, shape.quaternion, sizeof def->quaternion);
         memcpy(def->size, shape.size, sizeof def->size);

@@ -12,14 +12,16 @@ static const double flatness = 1e-6; // of the hull's size
 static const int32_t box_first[7] = {0, 4, 8, 12, 16, 20, 24};
 static const int32_t box_loops[24] = {0, 4, 6, 2, 1, 3, 7, 5, 0, 1, 5, 4, 2, 6, 7, 3, 0, 2, 3, 1, 4, 5, 7, 6};
 static const int32_t box_edges[6] = {0, 1, 0, 2, 0, 4};
-const cal_topology cal_box_topology = {6, 3, box_first, box_loops, box_edges};
+const cal_topology cal_box_topology = {
+    .face_count = 6, .edge_count = 3, .face_first = box_first, .face_vertices = box_loops, .edges = box_edges};
 const double cal_box_normals[18] = {-1, 0, 0, 1, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, -1, 0, 0, 1};
 
 // Vertices 0, 1, 2 on top, 3, 4, 5 below them; the walls are upright.
 static const int32_t prism_first[6] = {0, 3, 6, 10, 14, 18};
 static const int32_t prism_loops[18] = {0, 1, 2, 5, 4, 3, 0, 3, 4, 1, 1, 4, 5, 2, 2, 5, 3, 0};
 static const int32_t prism_edges[14] = {0, 1, 1, 2, 2, 0, 3, 4, 4, 5, 5, 3, 0, 3};
-const cal_topology cal_prism_topology = {5, 7, prism_first, prism_loops, prism_edges};
+const cal_topology cal_prism_topology = {
+    .face_count = 5, .edge_count = 7, .face_first = prism_first, .face_vertices = prism_loops, .edges = prism_edges};
 
 typedef struct merger {
     const double* points;
@@ -28,7 +30,8 @@ typedef struct merger {
     double tolerance;
     int32_t* face_of; // triangle; −1: none yet
     int32_t* order;   // triangles, the largest first
-    int32_t* stack;
+    int32_t* members; // triangles of the face that is being made
+    int32_t member_count;
     double* area;
 } merger;
 
@@ -47,31 +50,32 @@ static bool lies_in(const merger* m, int32_t triangle, const double normal[3], d
 static void flood(merger* m, int32_t seed, int32_t number) {
     const double* normal = m->normals + 3 * (size_t)seed;
     const double offset = cal_dot3(normal, corner(m, seed, 0));
-    int32_t waiting = 0;
-    m->stack[waiting++] = seed;
+    m->member_count = 1;
+    m->members[0] = seed;
     m->face_of[seed] = number;
-    while (waiting > 0) {
-        const int32_t triangle = m->stack[--waiting];
+    for (int32_t done = 0; done < m->member_count; done++)
         for (size_t k = 0; k < 3; k++) {
-            const int32_t next = m->hull->neighbors[3 * (size_t)triangle + k];
+            const int32_t next = m->hull->neighbors[3 * (size_t)m->members[done] + k];
             if (m->face_of[next] >= 0 || !lies_in(m, next, normal, offset)) continue;
             m->face_of[next] = number;
-            m->stack[waiting++] = next;
+            m->members[m->member_count++] = next;
         }
-    }
 }
 
-// The outline of a face as a loop of points' numbers; returns its length, 0 where it is not one loop.
+// The outline of the face that was just made as a loop of points' numbers, from its first triangle on; returns its length, 0
+// where it is not one loop.
 static int outline(const merger* m, int32_t face, int32_t* loop) {
     int count = 0, edges = 0;
     int32_t triangle = -1;
     size_t k = 0;
-    for (int32_t t = 0; t < m->hull->triangle_count; t++)
-        for (size_t i = 0; i < 3 && m->face_of[t] == face; i++)
+    for (int32_t member = 0; member < m->member_count; member++) {
+        const int32_t t = m->members[member];
+        for (size_t i = 3; i-- > 0;)
             if (m->face_of[m->hull->neighbors[3 * (size_t)t + i]] != face) {
                 edges++;
-                if (triangle < 0) triangle = t, k = i;
+                if (triangle < 0 || t <= triangle) triangle = t, k = i;
             }
+    }
     const int32_t start = triangle;
     const size_t start_k = k;
     if (start < 0) return 0;
@@ -148,9 +152,28 @@ static void build(merger* m, cal_convex* out, const int32_t* new_number, double*
             edges[2 * edge_count + 1] = new_number[to];
             edge_count++;
         }
-    *topology = (cal_topology){faces, edge_count, first, loops, edges};
+    *topology = (cal_topology){
+        .face_count = faces, .edge_count = edge_count, .face_first = first, .face_vertices = loops, .edges = edges};
     out->topology = topology;
     out->normals = face_normals;
+}
+
+// Who is around each vertex: every edge of a triangle starts at one and ends at another, and comes once in each direction.
+static void find_around(const cal_convex* piece, cal_topology* topology, int32_t* first, int32_t* around,
+                        int32_t* seeds) {
+    for (int32_t i = 0; i < 3 * piece->triangle_count; i++) first[piece->triangles[i] + 1]++;
+    for (int32_t i = 0; i < piece->vertex_count; i++) first[i + 1] += first[i];
+    for (int32_t i = 0; i < 3 * piece->triangle_count; i++)
+        around[first[piece->triangles[i]]++] = piece->triangles[i % 3 == 2 ? i - 2 : i + 1];
+    for (int32_t i = piece->vertex_count; i > 0; i--) first[i] = first[i - 1];
+    first[0] = 0;
+    topology->around_first = first;
+    topology->around = around;
+    for (int seed = 0; seed < CAL_SEEDS; seed++) {
+        const double d[3] = {seed / 9 - 1, seed / 3 % 3 - 1, seed % 3 - 1};
+        seeds[seed] = cal_climb(piece, d, 0);
+    }
+    topology->seeds = seeds;
 }
 
 cal_status cal_hull_piece(const double* points, int count, cal_convex* out, void* owned[2], const char* prefix,
@@ -163,7 +186,8 @@ cal_status cal_hull_piece(const double* points, int count, cal_convex* out, void
                         inner.text);
     const size_t vertices = (size_t)hull.vertex_count, triangles = (size_t)hull.triangle_count;
     double* numbers = cal_allocate(3 * (vertices + 2 * triangles), sizeof *numbers);
-    const size_t index_count = 10 * triangles + 1;
+    const bool many = hull.vertex_count > CAL_MANY_VERTICES;
+    const size_t index_count = 10 * triangles + 1 + (many ? vertices + 1 + 3 * triangles + CAL_SEEDS : 0);
     char* block = cal_allocate(1, sizeof(cal_topology) + index_count * sizeof(int32_t));
     int32_t* new_number = cal_allocate((size_t)count, sizeof *new_number);
     double* triangle_normals = cal_allocate(4 * triangles, sizeof *triangle_normals);
@@ -179,7 +203,7 @@ cal_status cal_hull_piece(const double* points, int count, cal_convex* out, void
             size = fmax(size, sqrt(cal_dot3(d, d)));
         }
         merger m = {.points = points, .hull = &hull, .normals = triangle_normals, .tolerance = flatness * size};
-        m.face_of = work, m.order = work + triangles, m.stack = work + 2 * triangles;
+        m.face_of = work, m.order = work + triangles, m.members = work + 2 * triangles;
         m.area = triangle_normals + 3 * triangles;
         double *face_normals = numbers + 3 * vertices, *facets = numbers + 3 * (vertices + triangles);
         for (int32_t t = 0; t < hull.triangle_count; t++) {
@@ -200,6 +224,8 @@ cal_status cal_hull_piece(const double* points, int count, cal_convex* out, void
         for (size_t i = 0; i < 3 * triangles; i++) copied[i] = new_number[hull.triangles[i]];
         out->triangles = copied;
         out->triangle_count = hull.triangle_count;
+        int32_t* first = copied + 3 * triangles;
+        if (many) find_around(out, topology, first, first + vertices + 1, first + vertices + 1 + 3 * triangles);
         owned[0] = numbers, owned[1] = block;
     } else {
         cal_free(numbers);

@@ -147,18 +147,20 @@ void cal_blocks_add(cal_blocks* m, int i, int j, const double* block) {
 
 // --- Numbers ----------------------------------------------------------------------------------------------------------
 
+// Column after column is taken off what is left of the matrix: sums that do not wait for each other, and a compiler can make
+// lanes of them. For that each column is copied to the row above the diagonal.
 bool cal_dense_factor(double* A, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = A[i * n + j];
-            for (int k = 0; k < j; k++) sum -= A[i * n + k] * A[j * n + k];
-            if (i != j)
-                A[i * n + j] = sum / A[j * n + j];
-            else if (sum > 0.0)
-                A[i * n + i] = sqrt(sum);
-            else
-                return false;
+    for (int k = 0; k < n; k++) {
+        double* row = A + k * n;
+        if (!(row[k] > 0.0)) return false;
+        row[k] = sqrt(row[k]);
+        for (int i = k + 1; i < n; i++) row[i] = A[i * n + k] /= row[k];
+        for (int i = k + 1; i < n; i++) {
+            double* left = A + i * n;
+            const double factor = left[k];
+            for (int j = k + 1; j <= i; j++) left[j] -= factor * row[j];
         }
+    }
     return true;
 }
 

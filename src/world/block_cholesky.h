@@ -40,6 +40,6 @@ bool cal_blocks_factor(cal_blocks* m);
 // x ← A⁻¹ x, in the units' order.
 void cal_blocks_solve(const cal_blocks* m, double* x);
 
-// Small dense ones: A = L Lᵀ in place (lower triangle, rows of n); and x ← A⁻¹ x.
+// Small dense ones: A = L Lᵀ in place (lower triangle, rows of n; what is above it is used for work); and x ← A⁻¹ x.
 bool cal_dense_factor(double* A, int n);
 void cal_dense_solve(const double* L, int n, double* x);

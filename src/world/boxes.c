@@ -9,6 +9,7 @@
 #define LONGEST_BOX 0.25  // s
 #define SHORTEST_BOX 1e-4 // s
 #define TRAVEL 2.0        // of a reach: how far a body goes in its box
+#define LOOK 0.00390625   // s: steps of an integrator that are nearer to each other are not all looked at
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
@@ -75,9 +76,11 @@ static cal_status box_over(cal_world* world, int body, double from, double to, c
     cal_status status = cal_part_box(world, body, from, to, out);
     if (component < 0 || status != CAL_OK) return status;
     const cal_queue* queue = &world->components[component].queue;
+    double seen = from;
     for (int64_t n = queue->head; status == CAL_OK && n < queue->tail; n++) {
         const double time = cal_knot_at(queue, n)->time;
-        if (time <= from || time >= to) continue;
+        if (time <= from || time >= to || (cal_knot_at(queue, n)->kind == CAL_STEP && time < seen + LOOK)) continue;
+        seen = time;
         cal_box part;
         status = cal_part_box(world, body, time, to, &part);
         *out = cal_box_join(out, &part);

@@ -3,6 +3,7 @@
 #include "world/world.h"
 #include "base/memory.h"
 #include "world/contact_group.h"
+#include "world/multibody.h"
 #include <string.h>
 
 #define FACE_MARGIN 1e-3 // of the smaller reach: points this near are hit at once
@@ -85,15 +86,23 @@ static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal
                                 double time, outcome* out, cal_error* error) {
     double relative[3], K[9] = {0}, opposite[3], change[3];
     relative_velocity(at, out->point, relative);
+    const int multibody = world->parts[bodies[0]].multibody;
+    const bool itself = multibody >= 0 && multibody == world->parts[bodies[1]].multibody;
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < 2; i++)
-        status = cal_response(world, bodies[i], time, &at[i], out->point, K, error);
+    if (itself)
+        status = cal_multibody_response(world, bodies[0], bodies[1], time, out->point, K, error);
+    else
+        for (int i = 0; status == CAL_OK && i < 2; i++)
+            status = cal_response(world, bodies[i], time, &at[i], out->point, K, error);
     if (status != CAL_OK) return status;
     const double approach = -cal_dot3(out->normal, relative);
     if (approach > 0.0) cal_impulse(K, out->normal, relative, out->restitution, friction, out->impulse);
     for (int i = 0; i < 3; i++) opposite[i] = -out->impulse[i];
-    for (int i = 0; status == CAL_OK && i < 2; i++)
-        status = cal_apply(world, bodies[i], time, &at[i], out->point, i == 0 ? out->impulse : opposite, error);
+    if (itself)
+        status = cal_multibody_apply(world, bodies[0], bodies[1], time, out->point, out->impulse, error);
+    else
+        for (int i = 0; status == CAL_OK && i < 2; i++)
+            status = cal_apply(world, bodies[i], time, &at[i], out->point, i == 0 ? out->impulse : opposite, error);
     cal_rotate3(K, out->impulse, change);
     out->parting = cal_dot3(out->normal, change) - approach;
     return status;

@@ -150,6 +150,7 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     (void)until;
     const span s = span_at(world, component, from);
     const cal_contact_group* g = group_of(world, component);
+    if (s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return CAL_OK; // nothing moves
     const cal_unit* unit = &g->units[unit_of(world, g, body)];
     if (!unit->free) {
         // A link is looked at where it is: its accelerations are what gravity and joints of its size give.
@@ -233,16 +234,20 @@ int cal_group_contacts(const cal_group* group, double time, const double* poses,
 
 // --- Making and destroying ----------------------------------------------------------------------------------------------------
 
+static void free_group(cal_contact_group* g) {
+    for (int i = 0; i < g->group.unit_count; i++)
+        if (g->units[i].free) cal_free(g->units[i].self);
+    void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
 void cal_group_destroy(cal_world* world, int component) {
     cal_component* c = &world->components[component];
     cal_contact_group* g = c->group;
     if (g != NULL) {
-        for (int i = 0; i < g->group.unit_count; i++)
-            if (g->units[i].free) cal_free(g->units[i].self);
         if (g->check_event >= 0) cal_events_remove(&world->events, g->check_event);
         if (g->step_event >= 0) cal_events_remove(&world->events, g->step_event);
-        void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
-        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+        free_group(g);
         c->group = NULL;
     }
     world->states -= c->queue.tail - c->queue.head;
@@ -316,8 +321,7 @@ static cal_contact_group* allocate_group(cal_world* world, const int* members, i
     g->unit_of_body = cal_allocate((size_t)bodies, sizeof *g->unit_of_body);
     g->pairs = cal_allocate((size_t)pair_count, sizeof *g->pairs);
     if (g->units && g->members && g->extras && g->bodies && g->unit_of_body && g->pairs) return g;
-    void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+    free_group(g);
     return NULL;
 }
 
@@ -402,13 +406,15 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     g->pair_count = pair_count;
     qsort(g->pairs, (size_t)pair_count, sizeof *g->pairs, order_of_pair);
     cal_status status = lay_out(world, g, members, member_count, error);
-    if (status == CAL_OK) {
-        add_others(world, g);
-        describe(world, g);
-        g->memory_count = world->group_ops->memory_count(&g->group);
-        g->at_memory = g->at_v + g->group.v_count;
-        g->at_rest = g->at_memory + (int)g->memory_count;
+    if (status != CAL_OK) {
+        free_group(g);
+        return status;
     }
+    add_others(world, g);
+    describe(world, g);
+    g->memory_count = world->group_ops->memory_count(&g->group);
+    g->at_memory = g->at_v + g->group.v_count;
+    g->at_rest = g->at_memory + (int)g->memory_count;
     int stride = g->at_rest + CAL_REST_NUMBERS, weight = 0;
     for (int i = 0; i < member_count; i++) {
         g->extras[i] = stride;
@@ -416,7 +422,10 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
         weight += world->components[members[i]].weight;
     }
     const int component = cal_component_add(world, CAL_GROUP, stride);
-    if (component < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    if (component < 0) {
+        free_group(g);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    }
     cal_component* c = &world->components[component];
     c->group = g;
     c->weight = weight;
@@ -424,7 +433,6 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     *out = component;
     g->check_event = cal_events_add(&world->events, CAL_EVENT_GROUP, component);
     g->step_event = cal_events_add(&world->events, CAL_EVENT_STEP, component);
-    if (status != CAL_OK) return status;
     if (g->check_event < 0 || g->step_event < 0 || cal_queue_push(world, component, CAL_SEGMENT, time) == NULL ||
         !cal_junction_add(world, junction, component, 0))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");

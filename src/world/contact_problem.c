@@ -11,6 +11,7 @@ static const double rough_decrement = 1e-6;
 static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
 static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
 static const double slip_change = 1e-5; // of the speeds: where De Saxcé's term stands
+static const double most_mixing = 20.0; // times the last change of the term
 
 static int largest_unit(const cal_group* group) {
     int most = 1;
@@ -22,7 +23,7 @@ static int largest_unit(const cal_group* group) {
 size_t cal_problem_count(const cal_group* group, int contacts) {
     const size_t n = (size_t)group->unit_count, v = (size_t)group->v_count, m = (size_t)largest_unit(group);
     const size_t touches = (size_t)contacts * (sizeof(cal_touch) / sizeof(double) + 6 * m + 1 + 2 * m * m);
-    return touches + 3 * n * m * m + 3 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
+    return touches + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
 }
 
 bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena) {
@@ -34,12 +35,16 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     p->gradient = cal_arena_numbers(arena, v);
     p->direction = cal_arena_numbers(arena, v);
     p->work = cal_arena_numbers(arena, v);
+    p->damping = cal_arena_numbers(arena, v);
+    p->stiffness = cal_arena_numbers(arena, v);
+    p->diagonal = cal_arena_numbers(arena, v);
+    p->stiff = (bool*)(void*)cal_arena_numbers(arena, (n * sizeof(bool) + sizeof(double) - 1) / sizeof(double));
     const size_t m = (size_t)largest_unit(group);
     p->left = cal_arena_numbers(arena, 3 * m);
     p->block = cal_arena_numbers(arena, m * m);
-    p->transposed = cal_arena_numbers(arena, m * m);
     if (p->size == NULL || p->first == NULL || p->mass_at == NULL || p->gradient == NULL || p->direction == NULL ||
-        p->work == NULL || p->left == NULL || p->block == NULL || p->transposed == NULL)
+        p->work == NULL || p->damping == NULL || p->stiffness == NULL || p->diagonal == NULL || p->stiff == NULL ||
+        p->left == NULL || p->block == NULL)
         return false;
     int64_t total = 0;
     for (int i = 0; i < group->unit_count; i++) {
@@ -110,7 +115,17 @@ static bool fill_touch(cal_problem* p, double time, const double* q, const cal_g
                 J[r * n + c] = sign * sum;
             }
         touch->jacobian[side] = J;
-        for (int r = 0; r < 3; r++) { // trace of J M⁻¹ Jᵀ
+    }
+    if (touch->unit[0] >= 0 && touch->unit[0] == touch->unit[1]) { // a multibody that touches itself: one J for both
+        for (int i = 0; i < 3 * p->size[touch->unit[0]]; i++) touch->jacobian[0][i] += touch->jacobian[1][i];
+        touch->unit[1] = CAL_NONE;
+        touch->jacobian[1] = NULL;
+    }
+    for (int side = 0; side < 2; side++) { // trace of J M⁻¹ Jᵀ
+        if (touch->unit[side] < 0) continue;
+        const int unit = touch->unit[side], n = p->size[unit];
+        const double* J = touch->jacobian[side];
+        for (int r = 0; r < 3; r++) {
             memcpy(p->work, J + r * n, (size_t)n * sizeof *J);
             cal_dense_solve(p->mass_factor + p->mass_at[unit], n, p->work);
             for (int c = 0; c < n; c++) inertia += J[r * n + c] * p->work[c] / 3.0;
@@ -128,6 +143,9 @@ bool cal_problem_fill(cal_problem* p, double time, const double* q, const double
         const cal_unit* u = &group->units[i];
         double *M = p->mass + p->mass_at[i], *L = p->mass_factor + p->mass_at[i];
         u->ops->dynamics(u, time, q + u->first_q, v + u->first_v, M, force + u->first_v);
+        p->stiff[i] = u->ops->slopes != NULL && u->ops->slopes(u, q + u->first_q, v + u->first_v,
+                                                               p->damping + u->first_v, p->stiffness + u->first_v);
+        for (int k = 0; k < p->size[i]; k++) p->diagonal[p->first[i] + k] = M[k * (p->size[i] + 1)];
         memcpy(L, M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
         if (cal_dense_factor(L, p->size[i])) continue;
         *definite = false;
@@ -150,6 +168,64 @@ bool cal_problem_fill(cal_problem* p, double time, const double* q, const double
     }
     return cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
                            arena);
+}
+
+void cal_problem_stiffen(cal_problem* p, double h) {
+    for (int i = 0; i < p->group->unit_count; i++) {
+        if (!p->stiff[i]) continue;
+        const int n = p->size[i];
+        double *M = p->mass + p->mass_at[i], *L = p->mass_factor + p->mass_at[i];
+        for (int k = 0; k < n; k++) {
+            const int at = p->first[i] + k;
+            M[k * (n + 1)] = p->diagonal[at] + h * (p->damping[at] + h * p->stiffness[at]);
+        }
+        memcpy(L, M, (size_t)(n * n) * sizeof *M);
+        cal_dense_factor(L, n); // it was positive definite before something was added to it
+    }
+}
+
+size_t cal_sight_count(const cal_group* group, int contacts) {
+    return (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double)) + 7 * (size_t)group->body_count;
+}
+
+bool cal_sight_begin(cal_sight* sight, const cal_group* group, int capacity, cal_group_report* report,
+                     cal_arena* arena) {
+    *sight = (cal_sight){.capacity = capacity, .report = report};
+    sight->contacts = (cal_group_contact*)(void*)cal_arena_numbers(arena, (size_t)capacity * sizeof *sight->contacts /
+                                                                              sizeof(double));
+    sight->poses = cal_arena_numbers(arena, 7 * (size_t)group->body_count);
+    return sight->contacts != NULL && sight->poses != NULL;
+}
+
+static void find_poses(const cal_group* group, double time, const double* q, double* poses) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_unit* unit = &group->units[i];
+        unit->ops->poses(unit, q + unit->first_q, poses + 7 * unit->first_body);
+    }
+    for (int i = 0; i < group->body_count; i++) {
+        double velocity[6];
+        if (group->unit_of_body[i] < 0) group->driven(group, i, time, poses + 7 * i, velocity);
+    }
+}
+
+cal_status cal_sight_find(cal_sight* sight, const cal_group* group, double time, const double* q, double margin) {
+    find_poses(group, time, q, sight->poses);
+    sight->count = group->contacts(group, time, sight->poses, margin, sight->contacts, sight->capacity);
+    if (sight->count <= sight->capacity) return CAL_OK;
+    sight->report->contacts = sight->count;
+    return CAL_NO_MEMORY;
+}
+
+cal_status cal_problem_look(cal_problem* p, cal_sight* sight, double time, const double* q, const double* v,
+                            double margin, double* force, cal_arena* arena, cal_error* error) {
+    sight->report->evaluations++;
+    if (cal_sight_find(sight, p->group, time, q, margin) != CAL_OK) return CAL_NO_MEMORY;
+    bool definite;
+    if (cal_problem_fill(p, time, q, v, sight->contacts, sight->count, force, arena, &definite)) return CAL_OK;
+    if (!definite)
+        return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
+    sight->report->contacts = 2 * sight->capacity + 16; // the matrix needs more than was guessed
+    return CAL_NO_MEMORY;
 }
 
 // --- One contact ------------------------------------------------------------------------------------------------------
@@ -219,12 +295,6 @@ void cal_problem_assemble(cal_problem* p, double share) {
                     for (int c = 0; c < m; c++)
                         block[r * m + c] = left[r] * K[c] + left[n + r] * K[m + c] + left[2 * n + r] * K[2 * m + c];
                 cal_blocks_add(&p->matrix, touch->unit[s], touch->unit[t], block);
-                // A unit that touches itself (a multibody's own links) has both halves of the product on one block.
-                if (s != t && touch->unit[s] == touch->unit[t]) {
-                    for (int r = 0; r < n; r++)
-                        for (int c = 0; c < m; c++) p->transposed[c * n + r] = block[r * m + c];
-                    cal_blocks_add(&p->matrix, touch->unit[s], touch->unit[t], p->transposed);
-                }
             }
         }
     }
@@ -330,6 +400,24 @@ static double slip_of(const cal_problem* p, const cal_touch* touch, const double
     return touch->friction * sqrt(a * a + b * b);
 }
 
+// New terms s + r from the present ones and their steps r. Where the steps shrink by a factor ρ each, of either sign, s + r / (1 − ρ)
+// is where they would end; θ = −ρ / (1 − ρ) comes from the last two: s + r − θ (s + r − s₀ − r₀).
+static void mix_slips(cal_problem* p, bool shrinking) {
+    double product = 0.0, square = 0.0;
+    for (int k = 0; k < p->touch_count; k++) {
+        const double *step = p->touches[k].step, difference = step[0] - step[1];
+        product += step[0] * difference;
+        square += difference * difference;
+    }
+    const double theta = shrinking && square > 0.0 ? fmax(-most_mixing, fmin(product / square, 1.0)) : 0.0;
+    for (int k = 0; k < p->touch_count; k++) {
+        cal_touch* touch = &p->touches[k];
+        const double plain = touch->slip + touch->step[0];
+        touch->slip = fmax(0.0, plain - theta * (plain - touch->plain));
+        touch->plain = plain;
+    }
+}
+
 int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     double energy = times_mass(p, target, NULL) + times_mass(p, v, NULL), speed = 0.0;
     for (int k = 0; k < p->touch_count; k++) {
@@ -342,7 +430,7 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
         if (touch->offset[0] < 0.0) energy += softness / touch->compliance * touch->offset[0] * touch->offset[0];
     }
     int steps = 0;
-    double end = first_decrement;
+    double end = first_decrement, last = INFINITY;
     for (int outer = 0; outer < MOST_OUTER; outer++) {
         steps += minimize(p, target, v, energy, end);
         double change = 0.0;
@@ -351,8 +439,11 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
             const double slip = slip_of(p, touch, v);
             if (touch->impulse[0] > 0.0 || slip < touch->slip) change = fmax(change, fabs(slip - touch->slip));
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
-            touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
+            touch->step[1] = touch->step[0];
+            touch->step[0] = (1.0 + touch->friction * touch->friction) * (slip - touch->slip);
         }
+        mix_slips(p, outer > 0 && change < last);
+        last = change;
         if (change > slip_change * speed) continue;
         if (end == decrement) break;
         end = decrement;

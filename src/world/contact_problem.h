@@ -10,7 +10,8 @@
 // in Castro, Permenter and Han, "An unconstrained convex formulation of compliant contact", 2022) to rounding.
 //
 // The dual cone alone would part bodies that slide, by y_n = μ |y_t| (Anitescu's relaxation). De Saxcé's term removes that:
-// b_n has μ |y_t| added, from the solution before, and the problem is solved again until it stands. What is left is Coulomb's
+// b_n has μ |y_t| added, from the solution before, and the problem is solved again until it stands (with Anderson's mixing of
+// the last two: how much of a term is taken over hangs on the masses). What is left is Coulomb's
 // law: λ_n ≥ 0, gap not closing faster than it may, friction at most μ λ_n, against the sliding.
 #pragma once
 #include "world/block_cholesky.h"
@@ -20,7 +21,7 @@ enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
 
 typedef struct cal_touch {
     int body[2]; // of the group
-    int unit[2]; // CAL_NONE: fixed or driven
+    int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
     double*
         jacobian[2]; // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
     double drive[3]; // relative velocity that driven bodies add
@@ -28,6 +29,8 @@ typedef struct cal_touch {
     double compliance;
     double offset[3]; // b
     double slip;      // De Saxcé's term, added to the first of them
+    double step[2];   // what it was to grow by, and what it was to grow by before that
+    double plain;     // what it would then have been
     double impulse[3];
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
@@ -41,11 +44,27 @@ typedef struct cal_problem {
     double* mass;          // blocks, one after the other
     double* mass_factor;
     int64_t* mass_at;
+    bool* stiff;                            // a unit: some force falls with velocity or position
+    double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
     cal_blocks matrix;
     double *gradient, *direction, *work; // v_count each
-    double *left, *block, *transposed;   // 3 rows, and two blocks, of the largest unit
+    double *left, *block;                // 3 rows, and a block, of the largest unit
 } cal_problem;
 
+// What a look at a configuration fills: the contacts, and the poses of all bodies.
+typedef struct cal_sight {
+    cal_group_contact* contacts;
+    double* poses;
+    int capacity, count;
+    cal_group_report* report;
+} cal_sight;
+
+// Doubles that a sight needs, and their place in memory; false: not enough.
+size_t cal_sight_count(const cal_group* group, int contacts);
+bool cal_sight_begin(cal_sight* sight, const cal_group* group, int capacity, cal_group_report* report,
+                     cal_arena* arena);
+// The contacts that there are at q up to a margin. CAL_NO_MEMORY: report->contacts says for how many there should be room.
+cal_status cal_sight_find(cal_sight* sight, const cal_group* group, double time, const double* q, double margin);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.
 size_t cal_problem_count(const cal_group* group, int contacts);
 // Takes memory for masses; false: not enough.
@@ -54,6 +73,11 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
 // matrix that is not positive definite, which *definite says.
 bool cal_problem_fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
                       int count, double* force, cal_arena* arena, bool* definite);
+// The same with the contacts that there are at q up to a margin, and the same answer where there is not enough memory.
+cal_status cal_problem_look(cal_problem* p, cal_sight* sight, double time, const double* q, const double* v,
+                            double margin, double* force, cal_arena* arena, cal_error* error);
+// Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K.
+void cal_problem_stiffen(cal_problem* p, double h);
 // v⁺ from v* with the touches' offsets, starting the search (and De Saxcé's term) at v. Returns the number of Newton steps; impulses are in the
 // touches.
 int cal_problem_solve(cal_problem* p, const double* target, double* v);

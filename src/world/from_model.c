@@ -437,7 +437,8 @@ static cal_status check_constraints(const cal_model* model, cal_error* error) {
         cal_model_constraint(model, i, &def);
         if (!def.inactive)
             return cal_fail(error, CAL_BAD_MODEL,
-                            "the model has the constraint %.60s (%s), and a world takes trees only; leave out equality",
+                            "the model has the constraint %.60s (%s), and a world takes trees only; leave it out "
+                            "(--disable equality)",
                             cal_model_constraint_name(model, i, name, sizeof name), cal_constraint_kind_name(def.kind));
     }
     return CAL_OK;

@@ -189,7 +189,8 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
     const int bodies[2] = {world->table.pairs[pair].body[0], world->table.pairs[pair].body[1]};
     int components[2], pairs = 1, members = 0;
     for (int i = 0; i < 2; i++) components[i] = cal_part_component(world, bodies[i], time);
-    const bool same = components[0] == components[1];
+    const bool same = components[0] == components[1]; // a group's pair, or two links of a multibody
+    const bool grows = same && world->components[components[0]].kind == CAL_GROUP;
     for (int i = 0; i < (same ? 1 : 2); i++) members += count_members(world, components[i], &pairs);
     merge m = {0};
     cal_status status = CAL_OK;
@@ -206,7 +207,7 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
     free_merge(&m);
     if (status != CAL_OK) return status;
     world->report.fusions++;
-    world->report.groups += !same;
+    world->report.groups += !grows;
     return cal_note_change(world, component, time, error);
 }
 

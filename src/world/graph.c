@@ -87,9 +87,22 @@ cal_knot* cal_queue_push(cal_world* world, int component, cal_knot_kind kind, do
     return knot;
 }
 
+// Most questions are about the newest states; a stiff multibody has thousands of them, though, and then the way back doubles
+// until it is too far, and is halved again.
 int64_t cal_queue_find(const cal_queue* queue, double time) {
-    int64_t n = queue->tail - 1;
-    while (n >= queue->head && cal_knot_at(queue, n)->time > time) n--;
+    int64_t later = queue->tail, n = later - 1;
+    for (int64_t way = 1; n >= queue->head && cal_knot_at(queue, n)->time > time; way *= 2) {
+        later = n;
+        n -= way;
+    }
+    if (n < queue->head) n = queue->head - 1;
+    while (later - n > 1) {
+        const int64_t middle = n + (later - n) / 2;
+        if (cal_knot_at(queue, middle)->time > time)
+            later = middle;
+        else
+            n = middle;
+    }
     return n >= queue->head ? n : -1;
 }
 

@@ -29,6 +29,9 @@ typedef struct cal_unit_ops {
     void (*rate)(const cal_unit* unit, const double* q, const double* v, double* rate);
     // Makes quaternions of unit length again.
     void (*normalize)(const cal_unit* unit, double* q);
+    // By how much each component of f falls with the same one of v, and of a displacement along v: v_count each, not less than
+    // zero. False: by nothing. NULL where that is always so.
+    bool (*slopes)(const cal_unit* unit, const double* q, const double* v, double* damping, double* stiffness);
 } cal_unit_ops;
 
 struct cal_unit {

@@ -7,6 +7,9 @@
 //
 // with rows y_n = v_n + gap/h for bodies that are apart (they may close the gap and no more) and y_n = v_n for those that
 // overlap by a hair. Forces of contact and friction are implicit: no stiffness, no creep, no step size at which it blows up.
+// So are forces in joints, as far as they fall with velocity and position (by D and K, joint_slopes.c):
+//
+//     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
 //
 // Every step is taken once whole (v_f) and once in two halves (v₁, v₂).
 //
@@ -35,9 +38,8 @@ typedef struct work {
     const cal_group* group;
     cal_problem problem;
     cal_arena rest; // behind the problem's masses: taken anew for each configuration
-    cal_group_contact* contacts;
-    int capacity, count;
-    double *poses, *force, *free_change;                // M⁻¹ f
+    cal_sight sight;
+    double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double* next_q;
     double* impulses; // of the two halves, each body
@@ -51,17 +53,14 @@ static size_t memory_count(const cal_group* group) {
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return cal_problem_count(group, contacts) + (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double)) +
-           8 * bodies + 6 * v + 2 * q + 64;
+    return cal_problem_count(group, contacts) + cal_sight_count(group, contacts) + bodies + 6 * v + 2 * q + 64;
 }
 
 static bool begin(work* w, const cal_group* group, double* scratch, int capacity, cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (work){.group = group, .capacity = capacity, .report = report};
-    w->contacts =
-        (cal_group_contact*)(void*)cal_arena_numbers(&arena, (size_t)capacity * sizeof *w->contacts / sizeof(double));
-    w->poses = cal_arena_numbers(&arena, 7 * (size_t)group->body_count);
+    *w = (work){.group = group, .report = report};
+    bool ok = cal_sight_begin(&w->sight, group, capacity, report, &arena);
     w->force = cal_arena_numbers(&arena, v);
     w->free_change = cal_arena_numbers(&arena, v);
     w->target = cal_arena_numbers(&arena, v);
@@ -71,7 +70,7 @@ static bool begin(work* w, const cal_group* group, double* scratch, int capacity
     w->middle_q = cal_arena_numbers(&arena, q);
     w->next_q = cal_arena_numbers(&arena, q);
     w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
-    const bool ok = w->contacts != NULL && w->impulses != NULL && cal_problem_begin(&w->problem, group, &arena);
+    ok = ok && w->impulses != NULL && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
     return ok;
 }
@@ -91,18 +90,6 @@ static double largest_speed(const cal_group* group, const double* v) {
     return most;
 }
 
-static void find_poses(work* w, double time, const double* q) {
-    const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_unit* unit = &group->units[i];
-        unit->ops->poses(unit, q + unit->first_q, w->poses + 7 * unit->first_body);
-    }
-    for (int i = 0; i < group->body_count; i++) {
-        double velocity[6];
-        if (group->unit_of_body[i] < 0) group->driven(group, i, time, w->poses + 7 * i, velocity);
-    }
-}
-
 static void displace(const cal_group* group, const double* q, const double* v, double h, double* out) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_unit* unit = &group->units[i];
@@ -117,26 +104,26 @@ static cal_status look(work* w, double time, const double* q, const double* v, d
     for (int i = 0; i < 3; i++) pull += group->gravity[i] * group->gravity[i];
     const double reach = 2.0 * h * (largest_speed(group, v) + h * sqrt(pull));
     const double margin = fmin(reach + slack * group->length, group->length);
-    find_poses(w, time, q);
-    w->count = group->contacts(group, time, w->poses, margin, w->contacts, w->capacity);
-    w->report->evaluations++;
-    if (w->count > w->capacity) {
-        w->report->contacts = w->count;
-        return CAL_NO_MEMORY;
-    }
-    bool definite;
     cal_arena arena = w->rest;
-    if (!cal_problem_fill(&w->problem, time, q, v, w->contacts, w->count, w->force, &arena, &definite)) {
-        if (!definite)
-            return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
-        w->report->contacts = 2 * w->capacity + 16; // the matrix needs more than was guessed
-        return CAL_NO_MEMORY;
-    }
+    const cal_status status = cal_problem_look(&w->problem, &w->sight, time, q, v, margin, w->force, &arena, error);
+    if (status != CAL_OK) return status;
     memcpy(w->free_change, w->force, (size_t)group->v_count * sizeof *w->force);
     for (int i = 0; i < group->unit_count; i++)
         cal_dense_solve(w->problem.mass_factor + w->problem.mass_at[i], w->problem.size[i],
                         w->free_change + w->problem.first[i]);
     return CAL_OK;
+}
+
+// Masses and changes of velocity of units with forces that fall.
+static void take_forces_at_end(work* w, const double* v, double h) {
+    cal_problem* p = &w->problem;
+    cal_problem_stiffen(p, h);
+    for (int i = 0; i < w->group->unit_count; i++) {
+        if (!p->stiff[i]) continue;
+        for (int k = p->first[i]; k < p->first[i] + p->size[i]; k++)
+            w->free_change[k] = w->force[k] - h * p->stiffness[k] * v[k];
+        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], w->free_change + p->first[i]);
+    }
 }
 
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
@@ -146,6 +133,7 @@ static void solve(work* w, const double* v, double h, double* out) {
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i];
         touch->offset[0] += fmax(touch->gap - touching * w->group->length, 0.0) / h;
     }
+    take_forces_at_end(w, v, h);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
     w->report->evaluations += cal_problem_solve(&w->problem, w->target, out);
 }
@@ -285,9 +273,9 @@ static cal_status advance(const cal_group* group, double from, double to, double
     memory[0] = wish;
     report->speed = largest_speed(group, v);
     report->contacts = 0;
-    for (int i = 0; i < w.count; i++) {
-        report->contacts += w.contacts[i].gap <= slack * group->length;
-        report->penetration = fmax(report->penetration, -w.contacts[i].gap);
+    for (int i = 0; i < w.sight.count; i++) {
+        report->contacts += w.sight.contacts[i].gap <= slack * group->length;
+        report->penetration = fmax(report->penetration, -w.sight.contacts[i].gap);
     }
     return CAL_OK;
 }

@@ -37,10 +37,9 @@ typedef struct work {
     const cal_group* group;
     cal_problem base, stage; // at the start of a step, and at a stage
     cal_arena rest;
-    cal_group_contact* contacts;
-    int capacity, count;
+    cal_sight sight;
     double stiffness, damping, creep;
-    double *poses, *force, *rate;
+    double *force, *rate;
     double *g_q[STAGES], *g_v[STAGES], *g_x[STAGES];
     double *stage_q, *stage_v, *r_q, *r_v, *r_x, *right;
     double* springs; // K of each touch at the start
@@ -80,23 +79,20 @@ static size_t memory_count(const cal_group* group) {
 }
 
 static size_t scratch_count(const cal_group* group, int contacts) {
-    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return 2 * cal_problem_count(group, contacts) +
-           (size_t)contacts * (sizeof(cal_group_contact) / sizeof(double) + 1) + 7 * bodies + (STAGES + 3) * q +
-           (2 * STAGES + 5) * v + 64;
+    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
+    return 2 * cal_problem_count(group, contacts) + cal_sight_count(group, contacts) + (size_t)contacts +
+           (STAGES + 3) * q + (2 * STAGES + 5) * v + 64;
 }
 
 static bool begin(work* w, const cal_group* group, double* scratch, int capacity, cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (work){.group = group, .capacity = capacity, .report = report};
-    w->contacts =
-        (cal_group_contact*)(void*)cal_arena_numbers(&arena, (size_t)capacity * sizeof *w->contacts / sizeof(double));
+    *w = (work){.group = group, .report = report};
+    bool ok = cal_sight_begin(&w->sight, group, capacity, report, &arena);
     w->springs = cal_arena_numbers(&arena, (size_t)capacity);
-    w->poses = cal_arena_numbers(&arena, 7 * (size_t)group->body_count);
     double** const of_v[] = {&w->force, &w->stage_v, &w->r_v, &w->r_x, &w->right};
     double** const of_q[] = {&w->rate, &w->stage_q, &w->r_q};
-    bool ok = w->contacts != NULL && w->springs != NULL && w->poses != NULL;
+    ok = ok && w->springs != NULL;
     for (size_t i = 0; i < sizeof of_v / sizeof *of_v; i++)
         ok = (*of_v[i] = cal_arena_numbers(&arena, v)) != NULL && ok;
     for (size_t i = 0; i < sizeof of_q / sizeof *of_q; i++)
@@ -130,18 +126,6 @@ static void choose_springs(work* w, const double* q, const double* v, double tim
 
 // --- Forces -----------------------------------------------------------------------------------------------------------
 
-static void find_poses(work* w, double time, const double* q) {
-    const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_unit* unit = &group->units[i];
-        unit->ops->poses(unit, q + unit->first_q, w->poses + 7 * unit->first_body);
-    }
-    for (int i = 0; i < group->body_count; i++) {
-        double velocity[6];
-        if (group->unit_of_body[i] < 0) group->driven(group, i, time, w->poses + 7 * i, velocity);
-    }
-}
-
 // A touch's force into its impulse; where base is true also what it adds to the matrix, C + γh K.
 static void push_touch(const work* w, cal_touch* touch, const double u[3], double* spring, double gh) {
     const double depth = -touch->gap;
@@ -171,20 +155,8 @@ static void push_touch(const work* w, cal_touch* touch, const double u[3], doubl
 static cal_status evaluate(work* w, cal_problem* p, cal_arena* arena, double time, const double* q, const double* v,
                            double gh, double* out, cal_error* error) {
     const cal_group* group = w->group;
-    find_poses(w, time, q);
-    w->count = group->contacts(group, time, w->poses, 0.0, w->contacts, w->capacity);
-    w->report->evaluations++;
-    if (w->count > w->capacity) {
-        w->report->contacts = w->count;
-        return CAL_NO_MEMORY;
-    }
-    bool definite;
-    if (!cal_problem_fill(p, time, q, v, w->contacts, w->count, out, arena, &definite)) {
-        if (!definite)
-            return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
-        w->report->contacts = 2 * w->capacity + 16; // the matrix needs more than was guessed
-        return CAL_NO_MEMORY;
-    }
+    const cal_status status = cal_problem_look(p, &w->sight, time, q, v, 0.0, out, arena, error);
+    if (status != CAL_OK) return status;
     for (int k = 0; k < p->touch_count; k++) {
         double u[3], spring;
         cal_problem_velocity(p, &p->touches[k], v, u);
@@ -347,13 +319,12 @@ static cal_status advance(const cal_group* group, double from, double to, double
         }
     }
     memory[0] = wish;
-    find_poses(&w, to, q);
-    w.count = group->contacts(group, to, w.poses, 0.0, w.contacts, w.capacity);
-    report->contacts = w.count;
-    for (int i = 0; i < w.count && i < w.capacity; i++)
-        report->penetration = fmax(report->penetration, -w.contacts[i].gap);
+    const cal_status status = cal_sight_find(&w.sight, group, to, q, 0.0);
+    if (status != CAL_OK) return status;
+    report->contacts = w.sight.count;
+    for (int i = 0; i < w.sight.count; i++) report->penetration = fmax(report->penetration, -w.sight.contacts[i].gap);
     for (int i = 0; i < group->v_count; i++) report->speed = fmax(report->speed, fabs(v[i]));
-    return w.count > w.capacity ? CAL_NO_MEMORY : CAL_OK;
+    return CAL_OK;
 }
 
 const cal_group_ops cal_group_penalty = {

@@ -6,7 +6,7 @@
 // it takes P = (1 + e) P_I + κ (P_II − P_I), with κ = 1 where that stays inside the friction cone, and otherwise the κ
 // that puts P on the cone. K = J M⁻¹ Jᵀ is how the contact point answers to an impulse, u its velocity before, both of the
 // first body relative to the second. e is Newton's restitution of the normal velocity where friction does not couple in;
-// the kinetic energy never grows.
+// the kinetic energy never grows. Links may be unable to move along some direction: there K gives nothing, and P_II has no part.
 #include "world/world.h"
 #include <string.h>
 
@@ -14,29 +14,49 @@ static double determinant(const double K[9]) {
     return K[0] * (K[4] * K[8] - K[5] * K[7]) - K[1] * (K[3] * K[8] - K[5] * K[6]) + K[2] * (K[3] * K[7] - K[4] * K[6]);
 }
 
-// x with K x = b, by Cramer's rule: K is symmetric and positive, 3 × 3.
-static bool solve3(const double K[9], const double b[3], double x[3]) {
-    const double d = determinant(K);
-    if (!(d > 0.0)) return false;
+static const double flat = 1e-10; // of the largest moment of K: a direction along which nothing moves
+
+// The least x with K x = b as well as can be: over the principal axes along which K gives way.
+static void solve_flat(const double K[9], const double b[3], double x[3]) {
+    const double six[6] = {K[0], K[4], K[8], K[1], K[2], K[5]};
+    double moments[3], quaternion[4], axes[9], along[3];
+    cal_principal_axes(six, moments, quaternion);
+    cal_quaternion_matrix(quaternion, axes);
+    cal_unrotate3(axes, b, along);
+    const double least = flat * fmax(moments[0], fmax(moments[1], moments[2]));
+    for (int i = 0; i < 3; i++) along[i] = moments[i] > least ? along[i] / moments[i] : 0.0;
+    cal_rotate3(axes, along, x);
+}
+
+// x with K x = b, by Cramer's rule: K is symmetric and not negative, 3 × 3.
+static void solve3(const double K[9], const double b[3], double x[3]) {
+    const double d = determinant(K), trace = K[0] + K[4] + K[8];
+    if (!(d > flat * trace * trace * trace)) {
+        solve_flat(K, b, x);
+        return;
+    }
     for (int column = 0; column < 3; column++) {
         double replaced[9];
         memcpy(replaced, K, sizeof replaced);
         for (int row = 0; row < 3; row++) replaced[3 * row + column] = b[row];
         x[column] = determinant(replaced) / d;
     }
-    return true;
 }
 
 void cal_impulse(const double K[9], const double normal[3], const double relative[3], double restitution,
                  double friction, double impulse[3]) {
     double Kn[3], negative[3], sticking[3];
     cal_rotate3(K, normal, Kn);
-    const double plastic = -cal_dot3(normal, relative) / cal_dot3(normal, Kn);
+    const double answer = cal_dot3(normal, Kn);
+    memset(impulse, 0, 3 * sizeof *impulse);
+    if (!(answer > flat * (K[0] + K[4] + K[8]))) return; // nothing that an impulse could stop
+    const double plastic = -cal_dot3(normal, relative) / answer;
     for (int i = 0; i < 3; i++) {
         impulse[i] = (1.0 + restitution) * plastic * normal[i];
         negative[i] = -relative[i];
     }
-    if (friction <= 0.0 || !solve3(K, negative, sticking)) return;
+    if (friction <= 0.0) return;
+    solve3(K, negative, sticking);
     double rest[3], tangent[3];
     for (int i = 0; i < 3; i++) rest[i] = sticking[i] - plastic * normal[i];
     const double along = cal_dot3(normal, rest);

@@ -1,8 +1,9 @@
 // Multibodies: models of calder.h in a world. One queue for all links; alone, it is integrated by Dormand and Prince's pair
-// of orders 5 and 4, whose steps depend on the state that they start from and on nothing else. Between two states, q and v
-// follow cubics through their values and derivatives.
+// of orders 5 and 4, whose steps depend on the state that they start from and on nothing else; by linearly implicit steps
+// where forces in its joints would make those too small (multibody_stiff.c). Between two states, q and v follow cubics
+// through their values and derivatives.
 //
-// A state's numbers: q, v, joint forces and slots; then accelerations, and the size of the next step.
+// A state's numbers: q, v, joint forces and slots; then accelerations, the size of the next step, and whether it is stiff.
 #include "world/multibody_data.h"
 #include "base/memory.h"
 #include "world/contact_group.h"
@@ -10,10 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_STEP 0.015625 // s
-#define SHORTEST_STEP 1e-9    // s
-#define LONGEST_BOX 0.0625    // s
-#define LINK_SLACK 50.0       // m/s²: what a link's centre may be accelerated by
+#define LONGEST_STEP 0.015625    // s
+#define SHORTEST_STEP 1e-9       // s
+#define STIFF_STEP 0.00048828125 // s: where an explicit step must be smaller, an implicit one is tried
+#define LONGEST_BOX 0.0625       // s
+#define LINK_SLACK 50.0          // m/s²: what a link's centre may be accelerated by
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
@@ -22,6 +24,7 @@ static int at_tau(const cal_multibody* m) { return m->engine->q_count + m->engin
 static int at_slots(const cal_multibody* m) { return at_tau(m) + m->engine->v_count; }
 static int at_acceleration(const cal_multibody* m) { return at_slots(m) + m->slots; }
 static int at_step(const cal_multibody* m) { return at_acceleration(m) + m->engine->v_count; }
+static int at_stiff(const cal_multibody* m) { return at_step(m) + 1; }
 
 static cal_multibody* of_body(const cal_world* world, int body) {
     return &world->multibodies[world->parts[body].multibody];
@@ -62,6 +65,7 @@ static void destroy_engine(cal_engine* e) {
     cal_free(e->poses);
     cal_free(e->jacobian);
     cal_free(e->mass);
+    cal_free(e->factor);
     cal_free(e->work);
     cal_free(e);
 }
@@ -81,11 +85,14 @@ static cal_status create_engine(const cal_model* model, cal_engine** out, cal_er
     if (status == CAL_OK) status = cal_state_create(e->aba, &e->aba_state);
     if (status == CAL_OK) status = cal_state_create(e->crba, &e->crba_state);
     if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
+    if (status == CAL_NO_MEMORY) status = cal_fail(error, status, "out of memory for a multibody");
     e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
     e->mass = cal_allocate(v * v + 1, sizeof(double));
+    e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + 1, sizeof(double));
-    if (status == CAL_OK && (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->work == NULL))
+    if (status == CAL_OK &&
+        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     if (status != CAL_OK) {
         destroy_engine(e);
@@ -103,6 +110,12 @@ cal_status cal_engine_acceleration(cal_engine* e, double time, const double* q, 
     if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_TAU, tau);
     if (status == CAL_OK) status = cal_plan_execute(e->aba, e->aba_state, NULL);
     return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
+}
+
+cal_status cal_engine_mass(cal_engine* e, const double* q, double* out) {
+    cal_status status = cal_state_set(e->crba_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_plan_execute(e->crba, e->crba_state, NULL);
+    return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
 }
 
 void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate) {
@@ -189,17 +202,24 @@ static cal_status extend(cal_world* world, int component) {
     queue = &world->components[component].queue;
     const double* data = cal_data_at(queue, queue->tail - 2);
     double *next = cal_data_at(queue, queue->tail - 1), h = data[at_step(m)], error;
+    bool stiff = data[at_stiff(m)] != 0.0;
     for (;;) {
-        const cal_status status =
-            attempt(e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
+        const cal_status status = (stiff ? cal_stiff_attempt : attempt)(
+            e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
         if (status != CAL_OK && status != CAL_NOT_FINITE) return status;
         if (status == CAL_OK && error <= 1.0) break;
         h *= status == CAL_OK ? step_factor(error) : 0.25;
         if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
+        if (!stiff && h < STIFF_STEP) {
+            double *damping = e->work, *stiffness = damping + e->v_count;
+            stiff = cal_joint_slopes(e->model, data, data + at_v(m), damping, stiffness);
+            if (stiff) h = STIFF_STEP;
+        }
     }
     cal_multibody_normalize(e->model, next);
     cal_knot_at(queue, queue->tail - 1)->time = start + h;
     next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP);
+    next[at_stiff(m)] = stiff ? 1.0 : 0.0;
     world->report.series++;
     return CAL_OK;
 }
@@ -510,7 +530,7 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = &world->multibodies[i];
-        m->component = cal_component_add(world, CAL_MULTIBODY, at_step(m) + 1);
+        m->component = cal_component_add(world, CAL_MULTIBODY, at_stiff(m) + 1);
         if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, 0.0) == NULL)
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];

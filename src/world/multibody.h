@@ -9,11 +9,12 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error);
 // After a state's numbers were changed: what continues from it is computed anew.
 void cal_multibody_refresh(cal_world* world, int component);
-// As cal_response and cal_apply, for a link; also where a group is in charge.
-cal_status cal_multibody_response(cal_world* world, int body, double time, const double point[3], double K[9],
-                                  cal_error* error);
-cal_status cal_multibody_apply(cal_world* world, int body, double time, const double point[3], const double impulse[3],
-                               cal_error* error);
+// As cal_response and cal_apply, for a link; also where a group is in charge. other: a link of the same multibody that gets the
+// opposite impulse, at the same point; −1: none.
+cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
+                                  double K[9], cal_error* error);
+cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
+                               const double impulse[3], cal_error* error);
 // Where the numbers of a multibody are in a state of its own; slots follow tau.
 double* cal_multibody_q(const cal_world* world, int body, double* data);
 double* cal_multibody_v(const cal_world* world, int body, double* data);
@@ -36,5 +37,12 @@ void cal_multibody_restore(cal_world* world, int component, const double* q, con
 // For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
 double cal_multibody_loose_mass(const cal_world* world, int body);
 void cal_multibody_shift(cal_world* world, int body, const double by[3]);
+// Whether links of the multibody that a body belongs to touch each other (links.c).
+bool cal_multibody_touches_itself(const cal_world* world, int body);
+// Visits the pairs of the world's bodies that are links of a multibody and that a joint, or none, holds together (links.c).
+typedef cal_status cal_joined_pair(cal_world* world, int a, int b, void* user, cal_error* error);
+cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair* visit, void* user, cal_error* error);
+// Two bodies that overlap at the start by a depth pass through each other from now on; their pair ends (links.c).
+cal_status cal_leave_out(cal_world* world, int pair, double depth, cal_error* error);
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
 void cal_multibodies_destroy(cal_world* world);

@@ -10,10 +10,10 @@ typedef struct cal_engine {
     cal_plan *aba, *crba, *kinematics;
     cal_state *aba_state, *crba_state, *kinematics_state;
     int q_count, v_count, body_count;
-    double* poses;    // 7 a body, of the last kinematics
-    double* jacobian; // 6 × v
-    double* mass;     // v × v
-    double* work;     // for integration
+    double* poses;         // 7 a body, of the last kinematics
+    double* jacobian;      // 6 × v
+    double *mass, *factor; // v × v each
+    double* work;          // for integration
 } cal_engine;
 
 struct cal_multibody {
@@ -21,6 +21,7 @@ struct cal_multibody {
     cal_engine* engine;
     double position[3], quaternion[4]; // of the model's world in the world
     int slots;
+    bool touches_itself;
     int component;
     int first_body;
     int* bodies; // the world's body for each of the model's bodies
@@ -37,7 +38,14 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
 // Poses, velocities and Jacobians of all links for given q and v.
 cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
                                double* jacobians);
+cal_status cal_engine_mass(cal_engine* e, const double* q, double* out); // v × v
+// One attempt of a step of size h from a state's numbers, for what is stiff: next gets q and v; with accelerations at the end,
+// and the error relative to the tolerance (multibody_stiff.c).
+cal_status cal_stiff_attempt(cal_engine* e, double time, double h, const double* data, const double* tau,
+                             double tolerance, double* next, double* last_acceleration, double* error);
 cal_status cal_engine_acceleration(cal_engine* e, double time, const double* q, const double* v, const double* tau,
                                    double* out);
+// How much each joint force falls with velocity and position, not less than zero; false: none does (joint_slopes.c).
+bool cal_joint_slopes(const cal_model* model, const double* q, const double* v, double* damping, double* stiffness);
 void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate);
 void cal_multibody_normalize(const cal_model* model, double* q);

@@ -1,43 +1,12 @@
-// Multibodies where they meet others: how a link answers to an impulse (through the articulated inertia: K = J M⁻¹ Jᵀ), and
-// the multibody as a unit of a contact group.
+// Multibodies where they meet others, or themselves: how a link answers to an impulse (through the articulated inertia: K = J
+// M⁻¹ Jᵀ), and the multibody as a unit of a contact group. Where two links of one multibody meet, J is that of the one's
+// velocity relative to the other's: an impulse on one moves both.
 #include "world/multibody_data.h"
 #include "base/memory.h"
+#include "world/block_cholesky.h"
 #include "world/contact_group.h"
 #include "world/turning.h"
 #include <string.h>
-
-// M = L Lᵀ in place, lower triangle; rows.
-static bool factor(double* M, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = M[i * n + j];
-            for (int k = 0; k < j; k++) sum -= M[i * n + k] * M[j * n + k];
-            if (i == j) {
-                if (!(sum > 0.0)) return false;
-                M[i * n + i] = sqrt(sum);
-            } else {
-                M[i * n + j] = sum / M[j * n + j];
-            }
-        }
-    return true;
-}
-
-static void solve(const double* L, int n, double* b) {
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) b[i] -= L[i * n + k] * b[k];
-        b[i] /= L[i * n + i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) b[i] -= L[k * n + i] * b[k];
-        b[i] /= L[i * n + i];
-    }
-}
-
-static cal_status mass_matrix(cal_engine* e, const double* q, double* out) {
-    cal_status status = cal_state_set(e->crba_state, CAL_Q, q);
-    if (status == CAL_OK) status = cal_plan_execute(e->crba, e->crba_state, NULL);
-    return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
-}
 
 // The Jacobian of a point of the world that belongs to a link: 3 × v, rows, in the world's axes.
 static cal_status point_jacobian(cal_multibody* m, const double* q, int link, const double point[3], double* out) {
@@ -70,15 +39,19 @@ static void numbers_of(const cal_world* world, int body, double time, double** q
     *v = n.v;
 }
 
-static cal_status prepare_impulse(cal_world* world, int body, const double* q, const double point[3], double** jacobian,
-                                  cal_error* error) {
+// J in the first 3 × v numbers, and as many behind it for work.
+static cal_status prepare_impulse(cal_world* world, int body, int other, const double* q, const double point[3],
+                                  double** jacobian, cal_error* error) {
     cal_multibody* m = &world->multibodies[world->parts[body].multibody];
     const int n = m->engine->v_count;
     *jacobian = cal_allocate(6 * (size_t)n + 1, sizeof **jacobian);
     if (*jacobian == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
-    cal_status status = point_jacobian(m, q, world->parts[body].link, point, *jacobian);
-    if (status == CAL_OK) status = mass_matrix(m->engine, q, m->engine->mass);
-    if (status == CAL_OK && !factor(m->engine->mass, n)) status = CAL_NOT_FINITE;
+    double *J = *jacobian, *minus = J + 3 * n;
+    cal_status status = point_jacobian(m, q, world->parts[body].link, point, J);
+    if (status == CAL_OK && other >= 0) status = point_jacobian(m, q, world->parts[other].link, point, minus);
+    for (int i = 0; other >= 0 && i < 3 * n; i++) J[i] -= minus[i];
+    if (status == CAL_OK) status = cal_engine_mass(m->engine, q, m->engine->mass);
+    if (status == CAL_OK && !cal_dense_factor(m->engine->mass, n)) status = CAL_NOT_FINITE;
     char name[64];
     if (status != CAL_OK)
         return cal_fail(error, status, "the multibody of %s has no mass matrix: %s",
@@ -86,17 +59,17 @@ static cal_status prepare_impulse(cal_world* world, int body, const double* q, c
     return CAL_OK;
 }
 
-cal_status cal_multibody_response(cal_world* world, int body, double time, const double point[3], double K[9],
-                                  cal_error* error) {
+cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
+                                  double K[9], cal_error* error) {
     double *q, *v, *jacobian = NULL;
     numbers_of(world, body, time, &q, &v);
-    const cal_status status = prepare_impulse(world, body, q, point, &jacobian, error);
+    const cal_status status = prepare_impulse(world, body, other, q, point, &jacobian, error);
     const cal_engine* e = world->multibodies[world->parts[body].multibody].engine;
     const int n = e->v_count;
     for (int j = 0; status == CAL_OK && j < 3; j++) {
         double* column = jacobian + 3 * n;
         memcpy(column, jacobian + j * n, (size_t)n * sizeof *column);
-        solve(e->mass, n, column);
+        cal_dense_solve(e->mass, n, column);
         for (int i = 0; i < 3; i++)
             for (int k = 0; k < n; k++) K[3 * i + j] += jacobian[i * n + k] * column[k];
     }
@@ -104,11 +77,11 @@ cal_status cal_multibody_response(cal_world* world, int body, double time, const
     return status;
 }
 
-cal_status cal_multibody_apply(cal_world* world, int body, double time, const double point[3], const double impulse[3],
-                               cal_error* error) {
+cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
+                               const double impulse[3], cal_error* error) {
     double *q, *v, *jacobian = NULL;
     numbers_of(world, body, time, &q, &v);
-    const cal_status status = prepare_impulse(world, body, q, point, &jacobian, error);
+    const cal_status status = prepare_impulse(world, body, other, q, point, &jacobian, error);
     cal_multibody* m = &world->multibodies[world->parts[body].multibody];
     const int n = m->engine->v_count;
     if (status == CAL_OK) {
@@ -117,7 +90,7 @@ cal_status cal_multibody_apply(cal_world* world, int body, double time, const do
             change[k] = 0.0;
             for (int i = 0; i < 3; i++) change[k] += jacobian[i * n + k] * impulse[i];
         }
-        solve(m->engine->mass, n, change);
+        cal_dense_solve(m->engine->mass, n, change);
         for (int k = 0; k < n; k++) v[k] += change[k];
     }
     cal_free(jacobian);
@@ -182,7 +155,7 @@ static void unit_dynamics(const cal_unit* unit, double time, const double* q, co
     cal_multibody* m = self_of(unit);
     cal_engine* e = m->engine;
     const int n = e->v_count;
-    mass_matrix(e, q, mass);
+    cal_engine_mass(e, q, mass);
     double* acceleration = e->work;
     if (cal_engine_acceleration(e, time, q, v, m->extras, acceleration) != CAL_OK)
         memset(acceleration, 0, (size_t)n * sizeof *acceleration);
@@ -223,8 +196,17 @@ static void unit_normalize(const cal_unit* unit, double* q) {
     cal_multibody_normalize(self_of(unit)->engine->model, q);
 }
 
-static const cal_unit_ops multibody_unit_ops = {unit_poses,    unit_dynamics, unit_jacobian,
-                                                unit_displace, unit_rate,     unit_normalize};
+static bool unit_slopes(const cal_unit* unit, const double* q, const double* v, double* damping, double* stiffness) {
+    return cal_joint_slopes(self_of(unit)->engine->model, q, v, damping, stiffness);
+}
+
+static const cal_unit_ops multibody_unit_ops = {.poses = unit_poses,
+                                                .dynamics = unit_dynamics,
+                                                .jacobian = unit_jacobian,
+                                                .displace = unit_displace,
+                                                .rate = unit_rate,
+                                                .normalize = unit_normalize,
+                                                .slopes = unit_slopes};
 
 cal_unit cal_multibody_unit(const cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;

@@ -3,6 +3,7 @@
 #include "world/world.h"
 #include "base/memory.h"
 #include "world/contact_group.h"
+#include "world/multibody.h"
 #include <string.h>
 
 void cal_pair_table_destroy(cal_pair_table* table) {
@@ -61,7 +62,8 @@ static bool grow_table(cal_pair_table* table) {
 bool cal_may_collide(const cal_world* world, int a, int b) {
     const cal_part *p = &world->parts[a], *q = &world->parts[b];
     if (p->component < 0 && q->component < 0) return false;
-    if (p->multibody >= 0 && p->multibody == q->multibody) return false;
+    if ((p->category & q->mask) == 0 && (q->category & p->mask) == 0) return false;
+    if (p->multibody >= 0 && p->multibody == q->multibody && !cal_multibody_touches_itself(world, a)) return false;
     int low = 0, high = world->ignored_count;
     const uint64_t key = cal_pair_key(a, b);
     while (low < high) {
@@ -72,6 +74,16 @@ bool cal_may_collide(const cal_world* world, int a, int b) {
             high = middle;
     }
     return low == world->ignored_count || world->ignored[low] != key;
+}
+
+bool cal_ignore(cal_world* world, int a, int b) {
+    if (!cal_grow((void**)&world->ignored, &world->ignored_capacity, world->ignored_count, sizeof *world->ignored))
+        return false;
+    const uint64_t key = cal_pair_key(a, b);
+    int at = world->ignored_count++;
+    for (; at > 0 && world->ignored[at - 1] > key; at--) world->ignored[at] = world->ignored[at - 1];
+    world->ignored[at] = key;
+    return true;
 }
 
 static bool list_pair(cal_world* world, int pair, int which) {
@@ -206,8 +218,8 @@ cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* 
     cal_pair* p = &world->table.pairs[pair];
     const int a = p->body[0], b = p->body[1];
     p->safe = time;
-    p->off = cal_group_holds(world, a, b, time);
-    if (p->off) {
+    p->off = !world->placing && cal_group_holds(world, a, b, time);
+    if (p->off || world->placing) {
         p->hit = false;
         cal_events_schedule(&world->events, p->event, (double)INFINITY, 0);
         return CAL_OK;

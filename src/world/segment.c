@@ -48,7 +48,7 @@ cal_status cal_response(cal_world* world, int body, double time, const cal_motio
                         double K[9], cal_error* error) {
     const cal_part* part = &world->parts[body];
     if (part->component < 0) return CAL_OK;
-    if (part->multibody >= 0) return cal_multibody_response(world, body, time, point, K, error);
+    if (part->multibody >= 0) return cal_multibody_response(world, body, -1, time, point, K, error);
     cal_add_response(part, motion, point, K);
     return CAL_OK;
 }
@@ -57,7 +57,7 @@ cal_status cal_apply(cal_world* world, int body, double time, const cal_motion* 
                      const double impulse[3], cal_error* error) {
     const cal_part* part = &world->parts[body];
     if (part->component < 0) return CAL_OK;
-    if (part->multibody >= 0) return cal_multibody_apply(world, body, time, point, impulse, error);
+    if (part->multibody >= 0) return cal_multibody_apply(world, body, -1, time, point, impulse, error);
     const int component = cal_part_component(world, body, time);
     const cal_component* c = &world->components[component];
     double* data = cal_data_at(&c->queue, c->queue.tail - 1);

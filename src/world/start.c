@@ -14,7 +14,7 @@ enum { MOST_BALLS = 64, MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 // --- Masses -------------------------------------------------------------------------------------------------------------------
 
 // Jacobi's rotations: A = V diag V ᵀ, with V a rotation (rows).
-static void principal_axes(const double inertia[6], double moments[3], double quaternion[4]) {
+void cal_principal_axes(const double inertia[6], double moments[3], double quaternion[4]) {
     double A[9] = {inertia[0], inertia[3], inertia[4], inertia[3], inertia[1],
                    inertia[5], inertia[4], inertia[5], inertia[2]};
     double V[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -56,6 +56,8 @@ static void piece_of(const cal_part* part, int shape, cal_piece_def* out) {
     out->vertex_count = part->meshes[shape].vertex_count;
     out->columns = part->meshes[shape].columns;
     out->tag = shape;
+    out->category = s->category;
+    out->mask = s->mask;
 }
 
 static cal_status make_geometry(cal_part* part, bool principal, cal_geometry** out, cal_error* error) {
@@ -99,7 +101,7 @@ static cal_status weigh(cal_world* world, int body, cal_error* error) {
     if (!(mass.mass > 0.0))
         return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
                         cal_world_part_name(world, body, name, sizeof name));
-    principal_axes(mass.inertia, part->inertia, part->turn);
+    cal_principal_axes(mass.inertia, part->inertia, part->turn);
     for (int i = 0; i < 3; i++)
         if (!(part->inertia[i] > 0.0) && part->multibody < 0)
             return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
@@ -119,11 +121,18 @@ static cal_status weigh(cal_world* world, int body, cal_error* error) {
 static void find_form(cal_part* part) {
     part->form = CAL_FORM_GENERAL;
     int colliding = 0, balls = 0, last = 0;
-    for (int i = 0; i < part->shape_count; i++)
-        if (part->shapes[i].collides) colliding++, balls += part->shapes[i].kind == CAL_SPHERE, last = i;
+    bool alike = true; // in who may touch them
+    part->category = part->mask = 0;
+    for (int i = 0; i < part->shape_count; i++) {
+        const cal_shape_def* shape = &part->shapes[i];
+        if (!shape->collides) continue;
+        alike &= colliding == 0 || (shape->category == part->category && shape->mask == part->mask);
+        part->category |= shape->category, part->mask |= shape->mask;
+        colliding++, balls += shape->kind == CAL_SPHERE, last = i;
+    }
     if (colliding == 0)
         part->form = CAL_FORM_NONE;
-    else if (balls == colliding && balls == part->shape_count && balls <= MOST_BALLS)
+    else if (alike && balls == colliding && balls == part->shape_count && balls <= MOST_BALLS)
         part->form = CAL_FORM_BALLS;
     else if (colliding == 1 && part->shape_count == 1 && part->shapes[last].kind == CAL_PLANE)
         part->form = CAL_FORM_PLANE;
@@ -244,7 +253,6 @@ cal_status cal_part_weigh_link(cal_world* world, int body, cal_error* error) {
 
 typedef struct overlaps {
     int count;
-    int stuck; // of those, pairs of which nobody can be moved
     double deepest;
     char text[160];
 } overlaps;
@@ -284,24 +292,38 @@ static bool part_pair(cal_world* world, const cal_pair* pair, const cal_separati
     return sum > 0.0;
 }
 
+// How deep two bodies are in each other at the start, 0: they are not; with the size of the smaller one.
+static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
+                             cal_error* error) {
+    cal_motion at[2];
+    *size = (double)INFINITY;
+    for (int k = 0; k < 2; k++) {
+        const cal_status status = cal_part_motion(world, pair->body[k], 0.0, &at[k]);
+        if (status != CAL_OK) return cal_fail(error, status, "%s", cal_status_text(status));
+        *size = fmin(*size, world->parts[pair->body[k]].reach);
+    }
+    cal_measure(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
+    *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
+    return CAL_OK;
+}
+
 static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found, cal_error* error) {
     *found = (overlaps){0};
     for (int i = 0; i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
         if (pair->event < 0) continue;
-        cal_motion at[2];
-        double size = (double)INFINITY;
-        for (int k = 0; k < 2; k++) {
-            const cal_status status = cal_part_motion(world, pair->body[k], 0.0, &at[k]);
-            if (status != CAL_OK) return cal_fail(error, status, "%s", cal_status_text(status));
-            size = fmin(size, world->parts[pair->body[k]].reach);
-        }
         cal_separation gap;
-        cal_measure(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, &gap);
-        if (gap.distance >= -OVERLAP * size) continue;
-        name_overlap(world, pair, -gap.distance, found);
+        double depth, size;
+        const cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status != CAL_OK) return status;
+        if (depth == 0.0) continue;
+        if (move && !part_pair(world, pair, &gap, PARTED * size + depth)) {
+            const cal_status left_out = cal_leave_out(world, i, depth, error);
+            if (left_out != CAL_OK) return left_out;
+            continue;
+        }
+        name_overlap(world, pair, depth, found);
         found->count++;
-        if (move && !part_pair(world, pair, &gap, PARTED * size - gap.distance)) found->stuck++;
     }
     return CAL_OK;
 }
@@ -330,23 +352,35 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
     return status;
 }
 
+// Links of one multibody that overlap pass through each other.
+static cal_status leave_out_links(cal_world* world, cal_error* error) {
+    for (int i = 0; i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        const int multibody = world->parts[pair->body[0]].multibody;
+        if (pair->event < 0 || multibody < 0 || multibody != world->parts[pair->body[1]].multibody) continue;
+        cal_separation gap;
+        double depth, size;
+        cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status == CAL_OK && depth > 0.0) status = cal_leave_out(world, i, depth, error);
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}
+
 // Bodies that were moved apart may meet others, so all boxes are made anew in every round.
 static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     overlaps found;
+    const cal_status left_out = leave_out_links(world, error);
+    if (left_out != CAL_OK) return left_out;
     for (int round = 0;; round++) {
         cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
         if (status != CAL_OK || found.count == 0) return status;
         if (!world->def.separate)
             return cal_fail(error, CAL_BAD_MODEL,
-                            "%d pair%s of bodies overlap at the start: %s%s; move them apart, or let "
-                            "the world do it (separate)",
-                            found.count, found.count == 1 ? "" : "s", found.text,
+                            "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "
+                            "the world do it (--separate, in C cal_world_def.separate)",
+                            found.count, found.count == 1 ? "" : "s", found.count == 1 ? "s" : "", found.text,
                             found.count > NAMED_PAIRS ? ", …" : "");
-        if (found.stuck > 0)
-            return cal_fail(error, CAL_BAD_MODEL,
-                            "%d pairs of bodies overlap at the start, and %d of them cannot be parted, since joints "
-                            "hold both to the ground: %s",
-                            found.count, found.stuck, found.text);
         if (round == MOST_ROUNDS)
             return cal_fail(error, CAL_BAD_MODEL, "%d pairs of bodies still overlap after %d attempts to part them: %s",
                             found.count, (int)MOST_ROUNDS, found.text);
@@ -366,8 +400,12 @@ cal_status cal_start(cal_world* world, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < world->part_count; i++) status = prepare_part(world, i, error);
     if (status == CAL_OK && world->broad == NULL && cal_broad_create(world->part_count + 1, &world->broad) != CAL_OK)
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", world->part_count);
+    world->placing = true;
     if (status == CAL_OK) status = insert_boxes(world, error);
     if (status == CAL_OK) status = resolve_overlaps(world, error);
+    world->placing = false;
+    for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++)
+        if (world->table.pairs[i].event >= 0) status = cal_pair_predict(world, i, 0.0, error);
     for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {
         world->periodic_hooks[h].event = cal_events_add(&world->events, CAL_EVENT_CALLBACK, h);
         if (world->periodic_hooks[h].event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");

@@ -64,5 +64,9 @@ static void free_normalize(const cal_unit* unit, double* q) {
     cal_quaternion_normalize(q + 3);
 }
 
-const cal_unit_ops cal_free_unit_ops = {free_poses,    free_dynamics, free_jacobian,
-                                        free_displace, free_rate,     free_normalize};
+const cal_unit_ops cal_free_unit_ops = {.poses = free_poses,
+                                        .dynamics = free_dynamics,
+                                        .jacobian = free_jacobian,
+                                        .displace = free_displace,
+                                        .rate = free_rate,
+                                        .normalize = free_normalize};

@@ -98,12 +98,25 @@ void cal_world_destroy(cal_world* world) {
     cal_pair_table_destroy(&world->table);
     cal_events_destroy(&world->events);
     cal_broad_destroy(world->broad);
-    void* const lists[] = {world->parts,           world->components,     world->unused_components,
-                           world->junctions,       world->ignored,        world->unused_junctions,
-                           world->collision_hooks, world->periodic_hooks, world->changes,
-                           world->stack,           world->partners,       world->scratch,
-                           world->log.events,      world->log.junctions,  world->owned,
-                           world->models,          world->ended,          world};
+    void* const lists[] = {world->parts,
+                           world->components,
+                           world->unused_components,
+                           world->junctions,
+                           world->ignored,
+                           world->left_out,
+                           world->unused_junctions,
+                           world->collision_hooks,
+                           world->periodic_hooks,
+                           world->changes,
+                           world->stack,
+                           world->partners,
+                           world->scratch,
+                           world->log.events,
+                           world->log.junctions,
+                           world->owned,
+                           world->models,
+                           world->ended,
+                           world};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -235,13 +248,7 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
 
 cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b) {
     if (world->started || !valid(world, a) || !valid(world, b)) return CAL_BAD_ARGUMENT;
-    if (!cal_grow((void**)&world->ignored, &world->ignored_capacity, world->ignored_count, sizeof *world->ignored))
-        return CAL_NO_MEMORY;
-    const uint64_t key = cal_pair_key(a.index, b.index);
-    int at = world->ignored_count++;
-    for (; at > 0 && world->ignored[at - 1] > key; at--) world->ignored[at] = world->ignored[at - 1];
-    world->ignored[at] = key;
-    return CAL_OK;
+    return cal_ignore(world, a.index, b.index) ? CAL_OK : CAL_NO_MEMORY;
 }
 
 cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
@@ -325,6 +332,9 @@ double cal_world_time(const cal_world* world) { return world->time; }
 
 // --- Reading ------------------------------------------------------------------------------------------------------------------
 
+// Whether bodies have states: not before the start, and no longer where a world failed on its way.
+static bool is_readable(const cal_world* world) { return world->started && world->failed == CAL_OK; }
+
 int cal_world_body_count(const cal_world* world) { return world->part_count; }
 
 cal_body_id cal_world_body(const cal_world* world, int index) {
@@ -364,6 +374,7 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
             memcpy(angular_velocity, part->def.angular_velocity, sizeof part->def.angular_velocity);
         return CAL_OK;
     }
+    if (world->failed != CAL_OK) return world->failed;
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
     const cal_status status = cal_part_motion((cal_world*)world, body.index, world->time, &at);
@@ -389,12 +400,12 @@ bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, ca
 }
 
 const double* cal_world_slots(const cal_world* world, cal_body_id body) {
-    if (!valid(world, body) || !world->started || world->parts[body.index].def.slots == 0) return NULL;
+    if (!valid(world, body) || !is_readable(world) || world->parts[body.index].def.slots == 0) return NULL;
     return cal_part_numbers(world, body.index, world->time).slots;
 }
 
 bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
-    if (!valid(world, body) || !world->started) return false;
+    if (!valid(world, body) || !is_readable(world)) return false;
     const int component = cal_part_component(world, body.index, world->time);
     return component >= 0 && cal_group_is_asleep(world, component);
 }
@@ -430,7 +441,7 @@ void cal_world_get_report(cal_world* world, cal_world_report* out) {
     out->time = world->time;
     out->states = world->states;
     out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
-    if (!world->started) {
+    if (!is_readable(world)) {
         out->bodies = world->part_count;
         return;
     }

@@ -99,8 +99,9 @@ typedef struct cal_part {
     int link;      // of the component: which of its bodies; of a multibody: the model's body
     int multibody; // −1: none
     cal_form form;
-    bool round;    // all moments are equal
-    bool spinning; // turning matters: it is no ball about its centre
+    uint32_t category, mask; // of all its shapes together
+    bool round;              // all moments are equal
+    bool spinning;           // turning matters: it is no ball about its centre
     int ball_count;
     double reach;
     double box_end; // until when its swept box holds it
@@ -203,6 +204,12 @@ typedef struct cal_change {
     double time;
 } cal_change;
 
+// Two bodies that overlap at the start, and so pass through each other: links of one multibody, or held by the ground.
+typedef struct cal_left_out {
+    int body[2];
+    double depth;
+} cal_left_out;
+
 struct cal_world {
     cal_world_def def;
     char group_name[32];
@@ -223,6 +230,8 @@ struct cal_world {
     cal_pair_table table;
     uint64_t* ignored; // sorted keys of pairs that may not collide
     int ignored_count, ignored_capacity;
+    cal_left_out* left_out;
+    int left_out_count, left_out_capacity;
     cal_event_queue events;
     cal_broad* broad;
     cal_collision_hook* collision_hooks;
@@ -248,6 +257,7 @@ struct cal_world {
     cal_model** models; // those that live as long as the world
     int model_count, model_capacity;
     bool started;
+    bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet
     cal_status failed; // a world that failed half way stays failed
     cal_world_report report;
     int64_t states;
@@ -372,6 +382,7 @@ cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* err
 void cal_pair_remove(cal_world* world, int pair);
 void cal_pair_table_destroy(cal_pair_table* table);
 bool cal_may_collide(const cal_world* world, int a, int b);
+bool cal_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
 // Searches from a time on and schedules what comes of it.
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error);
 // A new swept box of a body from a time on, with what that does to its pairs.
@@ -403,6 +414,8 @@ void cal_schedule_periodic(cal_world* world, int hook);
 cal_status cal_start(cal_world* world, cal_error* error); // start.c
 // Form, geometry and reach of a body whose offset and turn are known (start.c).
 cal_status cal_part_shape(cal_world* world, int body, cal_error* error);
+// A symmetric matrix (xx, yy, zz, xy, xz, yz) as moments about axes, which the quaternion turns to (start.c).
+void cal_principal_axes(const double inertia[6], double moments[3], double quaternion[4]);
 // Mass, centre, axes, form of a link (start.c).
 cal_status cal_part_weigh_link(cal_world* world, int body, cal_error* error);
 // Makes a model the world's own, to be destroyed with it; on failure at once.
