@@ -72,6 +72,13 @@ int cal_ranks_finish(int status) {
     return together;
 }
 
+bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes) {
+    cal_mpi_traffic traffic = {0, 0};
+    if (cal_mpi_plan_traffic(plan, &traffic) != CAL_OK) return false;
+    *messages = traffic.messages, *bytes = traffic.bytes;
+    return true;
+}
+
 static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
     return cal_machine_mpi(MPI_COMM_WORLD, lanes, out, error);
 }
@@ -83,6 +90,10 @@ void cal_ranks_start(int* argc, char*** argv) {
 int cal_ranks_finish(int status) { return status; }
 bool cal_is_first_rank(void) { return true; }
 int cal_ranks_agree(int status) { return status; }
+bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes) {
+    (void)plan, (void)messages, (void)bytes;
+    return false;
+}
 static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
     (void)lanes;
     *out = NULL;

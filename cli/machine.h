@@ -32,3 +32,5 @@ void cal_placement_free(cal_placement* placement);
 int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out);
 // "one core", "4 cores", "8 ranks"; returns the text.
 const char* cal_machine_describe(const cal_machine* machine, int used, char* text, size_t capacity);
+// What the ranks of a machine send each other in an evaluation of a plan; false when it has no ranks. Must be called by all.
+bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes);

@@ -35,7 +35,10 @@ typedef struct plan {
     int count;
     plan_row* rows;
     cal_schedule_report* reports; // of assembly
-    int32_t* processor_of_joint;  // of the last row
+    int ranks;                    // that were asked what they send for it; 0: none were
+    cal_schedule_report expected; // of them
+    int64_t sent_messages, sent_bytes;
+    int32_t* processor_of_joint; // of the last row
 } plan;
 
 static const char* distribution_choice(int index) {
@@ -77,6 +80,26 @@ static int read_costs(plan* p) {
     return CAL_EXIT_DONE;
 }
 
+// Of assembly: the schedule that each number of processors asks for, unless one is given.
+static const char* schedule_for(const plan* p, int processors, char* text, size_t capacity) {
+    snprintf(text, capacity, "%d", processors);
+    return p->schedule ? p->schedule : text;
+}
+
+// What the schedule says that the ranks of this machine send, and what the plan that is made of it does send.
+static cal_status count_messages(plan* p, cal_machine* machine, cal_error* error) {
+    char text[16];
+    cal_plan* made = NULL;
+    const int ranks = cal_machine_processors(machine);
+    const char* schedule = schedule_for(p, ranks, text, sizeof text);
+    cal_status status = cal_schedule_predict(p->model, schedule, ranks, &p->costs, &p->expected, error);
+    if (status == CAL_OK)
+        status = cal_plan_create_scheduled(p->model, "assembly", schedule, machine, NULL, &made, error);
+    if (status == CAL_OK && cal_ranks_traffic(made, &p->sent_messages, &p->sent_bytes)) p->ranks = ranks;
+    cal_plan_destroy(made);
+    return status;
+}
+
 static int measure(plan* p) {
     cal_machine* machine = NULL;
     // Two threads are enough to exchange something; more would have to be told that there is nothing for them.
@@ -85,6 +108,8 @@ static int measure(plan* p) {
     if (status != CAL_EXIT_DONE) return status;
     cal_error error = {CAL_OK, ""};
     error.status = cal_machine_measure(machine, p->model, &p->costs, &error);
+    if (error.status == CAL_OK && strcmp(p->algorithm, "assembly") == 0)
+        error.status = count_messages(p, machine, &error);
     cal_machine_destroy(machine);
     if (error.status != CAL_OK) return cal_complain_error(&error);
     p->cores = strncmp(text, "threads", strlen("threads")) == 0 ? cal_core_count() : 0;
@@ -97,12 +122,6 @@ static double crowded_compute(const plan* p, int processors) {
     if (p->cores < 2 || p->crowding <= 0) return p->costs.compute;
     const double share = (fmin(processors, p->cores) - 1) / (p->cores - 1);
     return p->costs.compute * (1 + share * (p->crowding - 1));
-}
-
-// Of assembly: the schedule that each number of processors asks for, unless one is given.
-static const char* schedule_for(const plan* p, int processors, char* text, size_t capacity) {
-    snprintf(text, capacity, "%d", processors);
-    return p->schedule ? p->schedule : text;
 }
 
 static int schedule(plan* p) {
@@ -186,10 +205,21 @@ static void print_json(const plan* p) {
             cal_json_integer(&json, "height", p->reports[i].height);
             cal_json_integer(&json, "open_joints", p->reports[i].open_joints);
             cal_json_number(&json, "operations", p->reports[i].operations);
+            cal_json_integer(&json, "messages", p->reports[i].messages);
+            cal_json_integer(&json, "bytes", p->reports[i].bytes);
         }
         cal_json_close(&json, '}');
     }
     cal_json_close(&json, ']');
+    if (p->ranks > 0) {
+        cal_json_open(&json, "sent", '{');
+        cal_json_integer(&json, "ranks", p->ranks);
+        cal_json_integer(&json, "expected_messages", p->expected.messages);
+        cal_json_integer(&json, "expected_bytes", p->expected.bytes);
+        cal_json_integer(&json, "messages", p->sent_messages);
+        cal_json_integer(&json, "bytes", p->sent_bytes);
+        cal_json_close(&json, '}');
+    }
     cal_json_close(&json, '}');
 }
 
@@ -294,16 +324,23 @@ static void print_schedules(const plan* p) {
     printf("%-13s %s a joint, %s a message, %s\n\n", "costs",
            cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
            cal_duration_text(p->costs.message, text[1], sizeof text[1]), p->measured ? "measured here" : "as given");
-    printf("%10s %8s %8s %8s %8s %12s %14s %10s\n", "processors", "used", "parts", "joins", "height", "operations",
-           "time", "speed-up");
+    printf("%10s %8s %8s %8s %8s %12s %9s %10s %12s %9s\n", "processors", "used", "parts", "joins", "height",
+           "operations", "messages", "bytes", "time", "speed-up");
     for (int i = 0; i < p->count; i++) {
         const plan_row* r = &p->rows[i];
         const cal_schedule_report* s = &p->reports[i];
         if (!is_shown(p, i)) continue;
         const char* time = cal_duration_text(r->seconds, text[2], sizeof text[2]);
-        printf("%10d %8d %8d %8d %8d %12.0f %*s %10.2f\n", r->processors, r->used, s->parts, s->joins, s->height,
-               s->operations, strstr(time, "µ") ? 15 : 14, time, r->speedup);
+        printf("%10d %8d %8d %8d %8d %12.0f %9lld %10lld %*s %9.2f\n", r->processors, r->used, s->parts, s->joins,
+               s->height, s->operations, (long long)s->messages, (long long)s->bytes, strstr(time, "µ") ? 13 : 12, time,
+               r->speedup);
     }
+    if (p->ranks > 0)
+        printf(
+            "\n%d ranks send %lld messages, %lld bytes an evaluation: the schedule's %lld and %lld, and the solver's "
+            "sums.\n",
+            p->ranks, (long long)p->sent_messages, (long long)p->sent_bytes, (long long)p->expected.messages,
+            (long long)p->expected.bytes);
 }
 
 // The schedule of the last number of processors, as a tree.

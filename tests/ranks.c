@@ -18,13 +18,14 @@ static void expect(bool good, const char* what, const char* detail) {
     if (!good) fprintf(stderr, "rank %d of %d: %s (%s)\n", rank, size, what, detail);
 }
 
-static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine,
-                    const int32_t* placement) {
+static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, const char* schedule,
+                    cal_machine* machine, const int32_t* placement) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim;
     cal_error error = {.text = ""};
     def.solver = solver;
     def.algorithm = algorithm;
+    def.schedule = schedule;
     def.machine = machine;
     def.processor_of_joint = placement;
     def.relative = 1e-3;
@@ -37,20 +38,30 @@ static uint64_t run(const cal_model* model, const char* solver, const char* algo
     return hash;
 }
 
-static void same_bits(const char* name, const char* solver, const char* algorithm, cal_machine* machine) {
-    cal_model* model;
-    cal_error error;
-    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+static void same_bits_of(const cal_model* model, const char* name, const char* solver, const char* algorithm,
+                         const char* schedule, cal_machine* machine) {
     const int count = cal_model_joint_count(model);
     int32_t* placement = malloc((size_t)count * sizeof *placement);
     cal_random random = {17};
     for (int i = 0; i < count; i++) placement[i] = cal_random_below(&random, size);
-    const uint64_t alone = run(model, solver, algorithm, NULL, NULL);
-    expect(run(model, solver, algorithm, machine, NULL) == alone, "the machine's own distribution changes the bits",
-           name);
-    expect(run(model, solver, algorithm, machine, placement) == alone, "a placement changes the bits", name);
+    const uint64_t alone = run(model, solver, algorithm, schedule, NULL, NULL);
+    expect(run(model, solver, algorithm, schedule, machine, NULL) == alone,
+           "the machine's own distribution changes the bits", name);
+    expect(run(model, solver, algorithm, schedule, machine, placement) == alone, "a placement changes the bits", name);
     free(placement);
+}
+
+static void same_bits_scheduled(const char* name, const char* solver, const char* algorithm, const char* schedule,
+                                cal_machine* machine) {
+    cal_model* model;
+    cal_error error;
+    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    same_bits_of(model, name, solver, algorithm, schedule, machine);
     cal_model_destroy(model);
+}
+
+static void same_bits(const char* name, const char* solver, const char* algorithm, cal_machine* machine) {
+    same_bits_scheduled(name, solver, algorithm, NULL, machine);
 }
 
 static void forward(cal_machine* machine) {
@@ -102,6 +113,90 @@ static void randomized(cal_machine* machine) {
         cal_rps_destroy(rps);
     }
     expect(hash[0] == hash[1], "randomized simulation has other bits", "fivebar");
+    cal_model_destroy(model);
+}
+
+// Links in a row, each turning about the ground's z at the end of the one before, and a constraint between them.
+static cal_model* build_row(int links, double speed, const cal_constraint_def* constraint) {
+    cal_builder* builder;
+    cal_model* model;
+    cal_error error;
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def joint = cal_default_joint_def();
+    if (cal_builder_create(&builder) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    body.mass = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 0.1;
+    joint.initial_v[0] = speed;
+    for (int i = 0; i < links; i++) {
+        body.parent = i - 1;
+        body.position[0] = i > 0 ? 0.5 : 0.0;
+        body.center[0] = 0.25;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    }
+    cal_builder_add_constraint(builder, constraint);
+    cal_builder_set_gravity(builder, (const double[3]){0.0, -9.81, 0.0});
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// Assembly: parts and joins of several ranks, loops across them, joints that are coupled across them.
+static void assembles(cal_machine* machine) {
+    static const char* const runs[][2] = {{"chain:n=40", "balanced"},       {"chain:n=12,joint=ball", "3"},
+                                          {"mobile:s=2,l=3,o=4", "16"},     {"random:n=60,seed=4", "balanced"},
+                                          {"figure:dof=48,hold=both", "5"}, {"chain:n=800", "auto"}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
+        same_bits_scheduled(runs[i][0], "gear", "assembly", runs[i][1], machine);
+    if (cal_solver_help("bdf")) same_bits_scheduled("chain:n=30,damping=1", "bdf", "assembly", "4", machine);
+    cal_constraint_def gear = cal_default_constraint_def();
+    gear.kind = CAL_COUPLING;
+    gear.joint[0] = 1, gear.joint[1] = 5;
+    gear.polynomial[1] = 1.0;
+    cal_model* model = build_row(7, 0.0, &gear);
+    same_bits_of(model, "coupled", "gear", "assembly", "balanced", machine);
+    cal_model_destroy(model);
+}
+
+// What the ranks send is what the schedule says, and a message of sums from each of them but the first.
+static void sends_what_is_predicted(cal_machine* machine) {
+    cal_model* model = NULL;
+    cal_plan* plan = NULL;
+    cal_error error;
+    cal_schedule_report report = {0};
+    cal_mpi_traffic traffic = {0, 0};
+    const cal_costs costs = {.compute = 1e-6, .message = 1e-6};
+    if (cal_model_generate("mobile:s=2,l=4,o=9", &model, &error) != CAL_OK ||
+        cal_plan_create_scheduled(model, "assembly", "16", machine, NULL, &plan, &error) != CAL_OK ||
+        cal_schedule_predict(model, "16", size, &costs, &report, &error) != CAL_OK ||
+        cal_mpi_plan_traffic(plan, &traffic) != CAL_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    char text[96];
+    snprintf(text, sizeof text, "%lld of %lld messages", (long long)traffic.messages, (long long)report.messages);
+    expect(traffic.messages == report.messages + size - 1 && traffic.bytes >= report.bytes, "messages of joins", text);
+    expect(size == 1 || (report.messages >= 3 * (size - 1) && traffic.bytes < 2 * report.bytes), "few messages", text);
+    cal_plan_destroy(plan);
+    cal_model_destroy(model);
+}
+
+// A point of a link that turns about a fixed axis shall stay where it is: one rank sees that it cannot, and all say so.
+static void names_a_loop(cal_machine* machine) {
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    cal_error error = {.text = ""};
+    cal_constraint_def ball = cal_default_constraint_def();
+    ball.name = "impossible";
+    ball.kind = CAL_LOOP_BALL;
+    ball.body[1] = 0;
+    ball.position[1][0] = 0.3, ball.position[1][1] = 0.2, ball.position[1][2] = 0.1;
+    cal_model* model = build_row(3, 3.0, &ball);
+    if (cal_plan_create_scheduled(model, "assembly", "balanced", machine, NULL, &plan, &error) != CAL_OK ||
+        cal_state_create(plan, &state) != CAL_OK || cal_state_hold(state, 0.0, 0.0) != CAL_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2; i++)
+        expect(cal_plan_execute(plan, state, &error) == CAL_BAD_MODEL && strstr(error.text, "impossible"),
+               "a loop that cannot be met", error.text);
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
     cal_model_destroy(model);
 }
 
@@ -185,6 +280,9 @@ int main(int argc, char** argv) {
     static const char* const loops[] = {"fourbar:n=4", "bricard", "rolling-disk"};
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) same_bits(loops[i], "gear", "aba", machine);
     same_bits("fourbar:n=2", "rkf", "aba", machine);
+    assembles(machine);
+    sends_what_is_predicted(machine);
+    names_a_loop(machine);
     randomized(machine);
     forward(machine);
     disagreement(machine);

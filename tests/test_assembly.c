@@ -1,6 +1,7 @@
 // Assembly and disassembly: equal to articulated bodies on open trees whatever the schedule, with the same bits on every machine.
 #include "support.h"
 
+#include "base/memory.h"
 #include "constraint/tree.h"
 #include "pass/assembly.h"
 #include "plan/plan.h"
@@ -111,6 +112,40 @@ static void has_the_same_bits_on_threads(void** state) {
     }
 }
 
+// Any joint on any worker, also where that cuts parts.
+static void does_not_care_who_computes_what(void** state) {
+    (void)state;
+    const char* const names[] = {"chain:n=33", "random:n=60,seed=4", "figure:dof=48,hold=both"};
+    for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
+        cal_model* model = cal_test_model(names[m]);
+        const size_t n = (size_t)cal_model_v_count(model);
+        const int joints = cal_model_joint_count(model);
+        int32_t* placement = calloc((size_t)joints, sizeof *placement);
+        assert_non_null(placement);
+        cal_test_motion motion = cal_test_random_motion(model, 5);
+        double *expected = cal_test_numbers(n), *found = cal_test_numbers(n);
+        for (int s = 1; s < SCHEDULES; s++) {
+            cal_test_engine engine = {.model = model, .machine = threads(3, 0)};
+            cal_error error;
+            for (int j = 0; j < joints; j++) placement[j] = (7 * j + s) % 5 % 3;
+            accelerations(model, schedules[s], serial(1), &motion, expected);
+            if (cal_plan_create_scheduled(model, "assembly", schedules[s], engine.machine, placement, &engine.plan,
+                                          &error))
+                fail_msg("%s", error.text);
+            assert_int_equal(cal_state_create(engine.plan, &engine.state), CAL_OK);
+            cal_test_load(&engine, &motion);
+            cal_test_push(&engine, 77);
+            for (int i = 0; i < 20; i++) cal_test_execute(&engine);
+            get(&engine, CAL_QDD, found);
+            assert_memory_equal(expected, found, n * sizeof *found);
+            cal_test_close(&engine);
+        }
+        free(placement), free(expected), free(found);
+        cal_test_motion_free(&motion);
+        cal_model_destroy(model);
+    }
+}
+
 static uint64_t hash_of_run(const cal_model* model, const char* solver, const char* schedule, cal_machine* machine,
                             double* q) {
     cal_sim_def def = cal_default_sim_def();
@@ -138,6 +173,11 @@ static void runs_with_every_solver(void** state) {
     for (int i = 0; cal_solver_name(i); i++) {
         hash_of_run(model, cal_solver_name(i), "3", serial(0), q);
         cal_test_expect_below(cal_test_largest_difference(q, reference, 9), 1e-3, cal_solver_name(i), "3 parts");
+    }
+    // Where nothing is cut solvers see a plan without joins.
+    for (int i = 0; cal_solver_name(i); i++) {
+        hash_of_run(model, cal_solver_name(i), "auto", serial(0), q);
+        cal_test_expect_below(cal_test_largest_difference(q, reference, 9), 1e-3, cal_solver_name(i), "one part");
     }
     const uint64_t alone = hash_of_run(model, "gear", "balanced", serial(0), q);
     assert_true(alone == hash_of_run(model, "gear", "balanced", threads(2, 1), NULL));
@@ -323,6 +363,34 @@ static void names_a_loop_that_cannot_be_met(void** state) {
     cal_model_destroy(model);
 }
 
+// Gripping and letting go is no new plan: nothing is allocated, and what is connected at the end is held.
+static void connects_ten_thousand_times(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("fivebar");
+    cal_sim_def def = cal_default_sim_def();
+    def.algorithm = "assembly";
+    def.schedule = "balanced";
+    cal_sim* sim = NULL;
+    cal_error error;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, 1e-3, &error)) fail_msg("%s", error.text);
+    const int64_t before = cal_live_allocations();
+    for (int k = 0; k < 10000; k++) {
+        assert_int_equal(cal_sim_disconnect(sim, 0, &error), CAL_OK);
+        if (k % 20 == 0 && cal_sim_advance(sim, cal_sim_time(sim) + 1e-5, &error)) fail_msg("%s", error.text);
+        if (cal_sim_connect(sim, 0, CAL_CONNECT_INELASTIC, &error)) fail_msg("%s", error.text);
+        if (k % 20 == 0 && cal_sim_advance(sim, cal_sim_time(sim) + 1e-5, &error)) fail_msg("%s", error.text);
+    }
+    assert_int_equal(cal_live_allocations(), before);
+    cal_constraint_report report;
+    if (cal_sim_advance(sim, cal_sim_time(sim) + 1e-2, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+    assert_true(cal_sim_connected(sim, 0));
+    cal_test_expect_below(report.error, 1e-8, "loop", "fivebar");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // --- Forces -----------------------------------------------------------------------------------------------------------------
 
 // With a part a joint, what disassembly finds on each port is what hangs there, which Newton and Euler's equations give too.
@@ -472,9 +540,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_articulated_bodies),
         cmocka_unit_test(has_the_same_bits_on_threads),
+        cmocka_unit_test(does_not_care_who_computes_what),
         cmocka_unit_test(runs_with_every_solver),
         cmocka_unit_test(closes_loops),
         cmocka_unit_test(names_a_loop_that_cannot_be_met),
+        cmocka_unit_test(connects_ten_thousand_times),
         cmocka_unit_test(finds_the_forces_of_newton_and_euler),
         cmocka_unit_test(a_hanging_chain_carries_its_weight),
         cmocka_unit_test(splits_by_work),

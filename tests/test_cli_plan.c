@@ -213,6 +213,33 @@ static void takes_any_mapping(void** unused) {
 #endif
 }
 
+// The uneven split of the paper's section 6.1, who joins what, and what is sent for it.
+static void draws_schedules(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well(
+        "plan chain:n=32,joint=ball --algorithm assembly --processors 4 --compute 0.19ms --message 0.01ms");
+    const char* const said[] = {"messages",
+                                "bytes",
+                                "6 joints, body0 … body5, processor 0",
+                                "7 joints, body6",
+                                "12 joints, body20",
+                                "join at body12, processor 1 with 3",
+                                "on 4 processors, 3."};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (!strstr(o.out, said[i])) fail_msg("no '%s' in: %s", said[i], o.out);
+    cal_test_release(&o);
+    o = cal_test_run_well(
+        "plan chain:n=1000 --algorithm assembly --processors 4 --compute 50ns --message 1us --schedule 4 --json");
+    // Three crossings of one open joint: 24 + 90 doubles up and 24 + 12 down.
+    assert_int_equal((int)cal_test_number_after(o.out, "messages"), 12);
+    assert_int_equal((int)cal_test_number_after(o.out, "bytes"), 3 * 8 * (24 + 90 + 24 + 12));
+    cal_test_release(&o);
+    cal_test_expect_mistake("plan chain --algorithm assembly --schedule sideways --compute 1us --message 1us",
+                            "balanced");
+    cal_test_expect_mistake("plan chain --schedule 4 --compute 1us --message 1us", "--algorithm assembly");
+    cal_test_expect_mistake("sim chain --algorithm assembly --schedule 0", "number of processors");
+}
+
 static void runs_on_ranks(void** unused) {
     (void)unused;
     if (!getenv("CALDER_MPIRUN")) skip();
@@ -230,6 +257,13 @@ static void runs_on_ranks(void** unused) {
     char* table = cal_test_read_file("ranks.csv");
     assert_int_equal(cal_test_count_lines(table), 1 + 31);
     free(table);
+    // Parts of a chain on two ranks.
+    run_to_hash("sim chain:n=40 --algorithm assembly --schedule 2 --time 0.1 --json", serial, &used);
+    o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2",
+                           "sim chain:n=40 --algorithm assembly --schedule 2 --time 0.1 --machine mpi --json");
+    if (o.status != 0 || !strstr(o.out, serial)) fail_msg("status %d: %s%s", o.status, o.out, o.err);
+    assert_int_equal((int)cal_test_number_after(o.out, "processors"), 2);
+    cal_test_release(&o);
     // A mistake is said once, and is every rank's status.
     o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2", "sim mobile:s=2,l=3,o=5 --machine mpi --out nowhere/run.csv");
     assert_int_equal(o.status, 2);
@@ -249,6 +283,7 @@ int main(void) {
         cmocka_unit_test(places_joints_as_saved),
         cmocka_unit_test(rejects_wrong_placements),
         cmocka_unit_test(takes_any_mapping),
+        cmocka_unit_test(draws_schedules),
         cmocka_unit_test(runs_on_ranks),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);

@@ -427,13 +427,15 @@ cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* e
 /// What a schedule of "assembly" comes to.
 enum { CAL_SCHEDULE_SHOWN = 64 };
 typedef struct cal_schedule_report {
-    int parts, joins;              ///< parts that are assembled joint by joint; joins between them
-    int height;                    ///< joins on the longest path
-    int open_joints;               ///< the most that any subchain has
-    int processors;                ///< that have parts
-    double operations;             ///< of an evaluation, on all processors together
-    double join_operations;        ///< of them, those of the joins
-    double seconds;                ///< predicted, from the costs
+    int parts, joins;       ///< parts that are assembled joint by joint; joins between them
+    int height;             ///< joins on the longest path
+    int open_joints;        ///< the most that any subchain has
+    int processors;         ///< that have parts
+    double operations;      ///< of an evaluation, on all processors together
+    double join_operations; ///< of them, those of the joins
+    double seconds;         ///< predicted, from the costs
+    int64_t messages,
+        bytes; ///< between processors in an evaluation; a solver's sums are one more from each of the others
     int links[CAL_SCHEDULE_SHOWN]; ///< joints of the first parts, from the ground on
 } cal_schedule_report;
 /// Predicts an evaluation of "assembly" with a schedule (as for cal_plan_create_scheduled; also "even:P", parts of equal numbers

@@ -18,12 +18,11 @@ cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepar
     }
     const cal_pass *down, *up;
     cal_status status = CAL_OK;
-    for (int i = plan->first_pass; status == CAL_OK && cal_next_walk(plan->program, context, &i, &down, &up);) {
-        cal_walk(plan, context, 0, down, up, i == plan->first_pass + 2 && context->solver && !prepared, NULL);
-        for (int round = 0;
-             cal_plan_joins(plan) && i < plan->program->pass_count && round < CAL_JOIN_ROUNDS && status == CAL_OK;
-             round++)
-            status = plan->program->join(context, i - 2, round, 0);
+    const int first = cal_plan_first_pass(plan);
+    for (int i = first; status == CAL_OK && cal_next_walk(plan->program, context, &i, &down, &up);) {
+        cal_walk(plan, context, 0, down, up, i == first + 2 && context->solver && !prepared, NULL);
+        if (cal_plan_joins(plan) && i < plan->program->pass_count)
+            status = cal_join_batches(plan, context, i - 2, 0, NULL);
     }
     return status;
 }

@@ -124,14 +124,29 @@ static void meet(threads_machine* machine, unsigned* barriers) {
         if (spins >= machine->patience) sched_yield();
 }
 
-// What is done between walks: all have finished a round before the next one begins.
-static void join(threads_machine* machine, int processor, int first, unsigned* barriers) {
-    for (int round = 0; round < CAL_JOIN_ROUNDS; round++) {
-        meet(machine, barriers);
-        const cal_status status = machine->plan->program->join(&machine->state->context, first, round, processor);
-        if (status != CAL_OK) machine->status = status; // the first processor alone can fail
-    }
-    meet(machine, barriers);
+static struct cal_signal* signal_of(const thread_exchange* e, int element) {
+    return &e->signals[e->plan->layout->column_count + e->plan->schedule->elements[element].crossing];
+}
+
+static void wait_join(cal_exchange* exchange, int element, bool outbound) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    const struct cal_signal* own = signal_of(e, element);
+    spin_until(outbound ? &own->down : &own->up, e->walk, e->patience);
+}
+
+static void post_join(cal_exchange* exchange, int element, bool outbound) {
+    const thread_exchange* e = (thread_exchange*)exchange;
+    struct cal_signal* own = signal_of(e, element);
+    atomic_store_explicit(outbound ? &own->down : &own->up, e->walk, memory_order_release);
+}
+
+// What is done between walks. Where a part is one worker's nobody needs anything before it is joined; where several share one,
+// or rows read joints of others, all must have finished the walk.
+static void join(threads_machine* machine, int processor, int walk, thread_exchange* exchange, unsigned* barriers) {
+    const cal_plan* plan = machine->plan;
+    if (plan->schedule->split || plan->schedule->loops) meet(machine, barriers);
+    const cal_status status = cal_join_batches(plan, &machine->state->context, walk, processor, &exchange->base);
+    if (status != CAL_OK) machine->status = status; // one processor alone has rows, which can fail
 }
 
 static void run_part(threads_machine* machine, int processor) {
@@ -147,7 +162,7 @@ static void run_part(threads_machine* machine, int processor) {
         return;
     }
     const cal_context* context = &machine->state->context;
-    thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up},
+    thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up, wait_join, post_join},
                                 .plan = plan,
                                 .signals = machine->state->signals,
                                 .patience = machine->patience,
@@ -156,14 +171,16 @@ static void run_part(threads_machine* machine, int processor) {
     const cal_pass *down, *up;
     unsigned barriers = 0;
     if (processor >= plan->used) return;
-    for (int i = plan->first_pass; cal_next_walk(plan->program, context, &i, &down, &up);) {
+    const int first = cal_plan_first_pass(plan);
+    for (int i = first; cal_next_walk(plan->program, context, &i, &down, &up);) {
         exchange.walk++;
         // What swept programs leave for each other is not packed in slots.
         exchange.crosses_down = down && plan->program->walked ? down->crosses : 0;
         exchange.crosses = up && plan->program->walked ? up->crosses : 0;
-        cal_walk(plan, context, processor, down, up, i == plan->first_pass + 2 && context->solver && !machine->prepared,
+        cal_walk(plan, context, processor, down, up, i == first + 2 && context->solver && !machine->prepared,
                  &exchange.base);
-        if (cal_plan_joins(plan) && i < plan->program->pass_count) join(machine, processor, i - 2, &barriers);
+        if (cal_plan_joins(plan) && i < plan->program->pass_count)
+            join(machine, processor, i - 2, &exchange, &barriers);
     }
 }
 
@@ -231,7 +248,8 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     atomic_store(&machine->arrived, 0);
     run_job(machine, plan->used);
     const cal_pass *down, *up;
-    for (int i = plan->first_pass; cal_next_walk(plan->program, &state->context, &i, &down, &up);) state->walk++;
+    for (int i = cal_plan_first_pass(plan); cal_next_walk(plan->program, &state->context, &i, &down, &up);)
+        state->walk++;
     if (plan->program->finish) plan->program->finish(&state->context);
     const cal_status status = machine->status;
     atomic_store(&machine->busy, false);

@@ -1,4 +1,6 @@
 // The articulated-body mechanics (aba_body.h) of whole columns. Include once a width, after columns.h.
+#include "pass/articulated_ends.h"
+
 #define load_motion LANE(cal_load_motion)
 LANE_INLINE motion load_motion(const cal_context* context, const cal_column* column) {
     const double* slot = parent_end(context, column);
@@ -20,9 +22,7 @@ LANE_INLINE void leave_end(const cal_context* context, const cal_column* column,
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
-    double* sum = end + CAL_DOWN_COUNT * CAL_WIDTH;
-    slot_store_symmetric(sum, 0, I.T), slot_store_columns(sum, 6, I.H), slot_store_symmetric(sum, 15, I.M);
-    slot_store3(sum, 21, I.n), slot_store3(sum, 24, I.f);
+    store_articulated(end + CAL_DOWN_COUNT * CAL_WIDTH, &I);
 }
 
 #define outbound_run LANE(outbound_run)
@@ -38,26 +38,14 @@ LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_co
 }
 
 static void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: outbound_run(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: outbound_run(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: outbound_run(CAL_BALL, context, column); break;
-    default: outbound_run(CAL_FREE, context, column); break;
-    }
+    BY_KIND(outbound_run, context, column);
 }
 
 #define inbound_run LANE(inbound_run)
 LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {
-    articulated I = {0};
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
-    if (column->child_count > 0) {
-        const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-        I.T = slot_load_symmetric(sum, 0), I.H = slot_load_columns(sum, 6), I.M = slot_load_symmetric(sum, 15);
-        I.n = slot_load3(sum, 21), I.f = slot_load3(sum, 24);
-    } else {
-        add_own(&I, at.constants, at.scratch);
-    }
+    articulated I = begin_inbound(context, column, &at);
     for (;;) {
         inbound(kind, &I, at.force, at.constants, at.record);
         if (--i < 0) break;
@@ -65,18 +53,11 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
         add_own(&I, at.constants, at.scratch);
     }
     if (column->parent < 0) return;
-    double* up = context->scratch + column->up_slot;
-    slot_store_symmetric(up, 0, I.T), slot_store_columns(up, 6, I.H), slot_store_symmetric(up, 15, I.M);
-    slot_store3(up, 21, I.n), slot_store3(up, 24, I.f);
+    store_articulated(context->scratch + column->up_slot, &I);
 }
 
 static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: inbound_run(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: inbound_run(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: inbound_run(CAL_BALL, context, column); break;
-    default: inbound_run(CAL_FREE, context, column); break;
-    }
+    BY_KIND(inbound_run, context, column);
 }
 
 #define accelerate_run LANE(accelerate_run)
@@ -91,16 +72,9 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
-    if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
-    slot_store3(end, 0, al), slot_store3(end, 3, a);
+    store_acceleration(context, column, al, a);
 }
 
 static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: accelerate_run(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: accelerate_run(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: accelerate_run(CAL_BALL, context, column); break;
-    default: accelerate_run(CAL_FREE, context, column); break;
-    }
+    BY_KIND(accelerate_run, context, column);
 }

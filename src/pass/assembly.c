@@ -99,6 +99,36 @@ static cal_placing* motion_at(const cal_assembly* assembly, size_t at) {
     return (cal_placing*)(assembly->numbers + at);
 }
 
+static void compose(const cal_placing* base, const cal_placing* tip, cal_placing* out) {
+    const double *E = base->rotation, *w = base->angular;
+    double spin[3], turn[3], arm[3], rate[3], pull[3], swing[3], term[3];
+    const double* from[5] = {tip->angular, tip->turning, tip->position, tip->linear, tip->pulling};
+    double* to[5] = {spin, turn, arm, rate, pull};
+    for (int v = 0; v < 5; v++)
+        for (int i = 0; i < 3; i++) to[v][i] = E[i] * from[v][0] + E[3 + i] * from[v][1] + E[6 + i] * from[v][2];
+    cal_placing result;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++)
+            result.rotation[3 * k + i] =
+                E[i] * tip->rotation[3 * k] + E[3 + i] * tip->rotation[3 * k + 1] + E[6 + i] * tip->rotation[3 * k + 2];
+    for (int i = 0; i < 3; i++) {
+        result.angular[i] = w[i] + spin[i];
+        result.position[i] = base->position[i] + arm[i];
+        result.pulling[i] = base->pulling[i] + pull[i];
+    }
+    cal_cross3(w, spin, term);
+    for (int i = 0; i < 3; i++) result.turning[i] = base->turning[i] + turn[i] + term[i];
+    cal_cross3(w, arm, swing);
+    for (int i = 0; i < 3; i++) {
+        result.linear[i] = base->linear[i] + swing[i] + rate[i];
+        swing[i] += 2.0 * rate[i];
+    }
+    cal_cross3(w, swing, term);
+    cal_cross3(base->turning, arm, spin);
+    for (int i = 0; i < 3; i++) result.pulling[i] += term[i] + spin[i];
+    *out = result;
+}
+
 // How an element's tips move, seen from its base.
 static void find_tips(const cal_assembly* assembly, const cal_element* e) {
     const cal_schedule* s = assembly->schedule;
@@ -115,7 +145,7 @@ static void find_tips(const cal_assembly* assembly, const cal_element* e) {
             if (e->kind != CAL_ELEMENT_BELOW || t != e->tip) *own++ = of_a[t];
         for (int t = 0; t < b->tip_count; t++, own++)
             if (e->kind == CAL_ELEMENT_BELOW)
-                cal_compose(&of_a[e->tip], &of_b[t], own);
+                compose(&of_a[e->tip], &of_b[t], own);
             else
                 *own = of_b[t];
     }
@@ -146,34 +176,27 @@ static void pass_motion(const cal_context* context, const cal_element* e) {
     const cal_placing* base = motion_at(assembly, e->motion);
     *motion_at(assembly, s->elements[e->a].motion) = *base;
     if (e->kind == CAL_ELEMENT_BELOW)
-        cal_compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip,
-                    motion_at(assembly, s->elements[e->b].motion));
+        compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip,
+                motion_at(assembly, s->elements[e->b].motion));
     else
         *motion_at(assembly, s->elements[e->b].motion) = *base;
 }
 
 static void stand_on_ground(const cal_context* context, const cal_element* e) {
+    if (e->name_count > 0) cal_loops_begin(context);
     const double* gravity = context->model->gravity;
     *motion_at(context->assembly, e->motion) = (cal_placing){.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0},
                                                              .pulling = {-gravity[0], -gravity[1], -gravity[2]}};
 }
 
-static cal_status join_motions(const cal_context* context, int round, int processor) {
-    const cal_assembly* assembly = context->assembly;
-    const cal_schedule* s = assembly->schedule;
-    const int who = round == 1 ? -1 : processor;
-    if (round == 1 && processor != 0) return CAL_OK;
-    if (round < 2)
-        for (int i = 0; i < s->element_count; i++)
-            if (s->elements[i].processor == who) find_tips(assembly, &s->elements[i]);
-    if (round == 1) {
-        for (int i = 0; i < s->root_count; i++) stand_on_ground(context, &s->elements[s->roots[i]]);
-        cal_loops_begin(context);
+static void join_motions(const cal_context* context, bool outbound, int index) {
+    const cal_element* e = &context->assembly->schedule->elements[index];
+    if (!outbound) {
+        find_tips(context->assembly, e);
+        return;
     }
-    if (round > 0)
-        for (int i = s->element_count - 1; i >= 0; i--)
-            if (s->elements[i].processor == who) pass_motion(context, &s->elements[i]);
-    return CAL_OK;
+    if (e->parent < 0) stand_on_ground(context, e);
+    pass_motion(context, e);
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -184,57 +207,58 @@ static void fill_unit(const cal_assembly* assembly, const cal_element* e) {
     for (int i = 0; i < 6; i++) numbers[CAL_ELEMENT_COLUMNS + 7 * i] = 1.0;
 }
 
-static void assemble(const cal_context* context, int index, double* work) {
-    const cal_assembly* assembly = context->assembly;
-    const cal_element* e = &assembly->schedule->elements[index];
-    switch (e->kind) {
-    case CAL_ELEMENT_PART: break; // by its kernel
-    case CAL_ELEMENT_ROWS: cal_loops_fill(context, index); break;
-    case CAL_ELEMENT_UNIT: fill_unit(assembly, e); break;
-    default: cal_join_up(assembly, index, work);
-    }
+static void begin_element(const cal_context* context, int index) {
+    const cal_element* e = &context->assembly->schedule->elements[index];
+    if (e->kind == CAL_ELEMENT_ROWS) cal_loops_fill(context, index);
+    if (e->kind == CAL_ELEMENT_UNIT) fill_unit(context->assembly, e);
 }
 
-static void disassemble(const cal_context* context, int index) {
+// What disassembly has found out about a part, for its kernel.
+static void give_forces(const cal_context* context, const cal_element* e) {
     const cal_assembly* assembly = context->assembly;
-    const cal_element* e = &assembly->schedule->elements[index];
-    if (e->kind == CAL_ELEMENT_PART) {
-        const cal_part* part = &assembly->schedule->parts[e->index];
-        int stride;
-        double* out = base_of(context, e->index, &stride);
-        for (int i = 0; i < 6; i++) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];
-        memcpy(assembly->forces + 6 * (size_t)part->first_port, assembly->numbers + e->force,
-               6 * (size_t)part->port_count * sizeof(double));
-    } else if (e->a >= 0) {
-        cal_join_down(assembly, index);
-    }
+    const cal_part* part = &assembly->schedule->parts[e->index];
+    int stride;
+    double* out = base_of(context, e->index, &stride);
+    for (int i = 0; i < 6; i++) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];
+    memcpy(assembly->forces + 6 * (size_t)part->first_port, assembly->numbers + e->force,
+           6 * (size_t)part->port_count * sizeof(double));
 }
 
-static cal_status join_forces(const cal_context* context, int round, int processor) {
+// The ground holds the base, and rows are what is left open.
+static cal_status close_loops(const cal_context* context, int root) {
+    const cal_assembly* assembly = context->assembly;
+    const cal_element* e = &assembly->schedule->elements[root];
+    memset(assembly->numbers + e->base, 0, 6 * sizeof(double));
+    return e->columns > 0 ? cal_loops_solve(context, root) : CAL_OK;
+}
+
+static cal_status join_forces(const cal_context* context, bool outbound, int batch) {
+    static cal_kernel* const joins[2][CAL_VARIANTS] = {CAL_VARIANTS_OF(cal_join_inbound),
+                                                       CAL_VARIANTS_OF(cal_join_outbound)};
     const cal_assembly* assembly = context->assembly;
     const cal_schedule* s = assembly->schedule;
-    const int who = round == 1 ? -1 : processor;
-    double* work = assembly->work + (size_t)processor * assembly->work_size;
+    const cal_batch* own = &s->batches[batch];
+    const int kind = s->elements[s->order[own->first]].kind;
     cal_status status = CAL_OK;
-    if (round == 1 && processor != 0) return CAL_OK;
-    if (round < 2)
-        for (int i = 0; i < s->element_count; i++)
-            if (s->elements[i].processor == who) assemble(context, i, work);
-    if (round == 1)
-        for (int i = 0; i < s->root_count && status == CAL_OK; i++) {
-            const cal_element* root = &s->elements[s->roots[i]];
-            memset(assembly->numbers + root->base, 0, 6 * sizeof(double));
-            if (root->columns > 0) status = cal_loops_solve(context, s->roots[i]);
+    for (int i = own->first; i < own->first + own->count; i++) {
+        const cal_element* e = &s->elements[s->order[i]];
+        if (!outbound) {
+            begin_element(context, s->order[i]); // parts are there, by their kernel
+            continue;
         }
-    if (round > 0 && status == CAL_OK)
-        for (int i = s->element_count - 1; i >= 0; i--)
-            if (s->elements[i].processor == who) disassemble(context, i);
+        const cal_status closed = e->parent < 0 ? close_loops(context, s->order[i]) : CAL_OK;
+        if (closed != CAL_OK) status = closed;
+        if (kind == CAL_ELEMENT_PART) give_forces(context, e);
+    }
+    if (kind == CAL_ELEMENT_BELOW || kind == CAL_ELEMENT_BESIDE) joins[outbound][assembly->variant](context, batch);
     return status;
 }
 
-static cal_status join(const cal_context* context, int first, int round, int processor) {
-    if (first == 0) return join_motions(context, round, processor);
-    if (first == 2) return join_forces(context, round, processor);
+static cal_status join(const cal_context* context, int walk, bool outbound, int batch) {
+    if (walk >= CAL_JOINED_WALK) return join_forces(context, outbound, batch);
+    const cal_schedule* s = context->assembly->schedule;
+    const cal_batch* own = &s->batches[batch];
+    for (int i = own->first; i < own->first + own->count; i++) join_motions(context, outbound, s->order[i]);
     return CAL_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct cal_assembly {
     struct cal_loop_work* loop_work; // NULL: the model has no constraints
     double* work;                    // joins' scratch, a share each processor
     size_t work_size;
+    int variant;      // of the kernels: pass.h
     int inconsistent; // the constraint that cannot be met; CAL_NONE: all can
 } cal_assembly;
 
@@ -44,10 +45,9 @@ static inline double* cal_element_numbers(const cal_assembly* assembly, int elem
 // The parts of an element in its numbers: I (21), p (6), E (6 a column), c (1 a column), Λ; lower rows where symmetric.
 enum { CAL_ELEMENT_BIAS = 21, CAL_ELEMENT_COLUMNS = 27 };
 
-// Joins (assembly_join.c).
-void cal_join_up(const cal_assembly* assembly, int element, double* work);
-void cal_join_down(const cal_assembly* assembly, int element);
-void cal_compose(const cal_placing* base, const cal_placing* tip, cal_placing* out);
+// Joins of batches of the schedule (assembly_join_lanes.c).
+CAL_DECLARE_VARIANTS(cal_join_inbound);
+CAL_DECLARE_VARIANTS(cal_join_outbound);
 // Loops (assembly_loops.c), in the order in which they are called: joint values, a port's motion, a port's rows; then the
 // multipliers of all rows, which are the columns of an element on the ground.
 struct cal_loop_work* cal_loop_work_create(const cal_schedule* schedule);

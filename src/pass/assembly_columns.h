@@ -1,4 +1,6 @@
 // The mechanics of assembly (assembly_body.h) along whole columns. Include once a width, after columns.h.
+#include "pass/articulated_ends.h"
+
 #define find_answer LANE(cal_find_answer)
 LANE_INLINE double* find_answer(const cal_context* context, const cal_slots* slots, int degrees, int step) {
     const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
@@ -53,12 +55,7 @@ LANE_INLINE void place_run(int kind, const cal_context* context, const cal_colum
 }
 
 static void LANE(place_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: place_run(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: place_run(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: place_run(CAL_BALL, context, column); break;
-    default: place_run(CAL_FREE, context, column); break;
-    }
+    BY_KIND(place_run, context, column);
 }
 
 // --- Inbound ------------------------------------------------------------------------------------------------------------
@@ -119,16 +116,9 @@ LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_c
     const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
     const cal_slot_start *start = assembly->slots->starts + slots->first_start, *last = start + slots->start_count;
     double* area = assembly->area + slots->area;
-    articulated I = {0};
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
-    if (column->child_count > 0) {
-        const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
-        I.T = slot_load_symmetric(sum, 0), I.H = slot_load_columns(sum, 6), I.M = slot_load_symmetric(sum, 15);
-        I.n = slot_load3(sum, 21), I.f = slot_load3(sum, 24);
-    } else {
-        add_own(&I, at.constants, at.scratch);
-    }
+    articulated I = begin_inbound(context, column, &at);
     for (;;) {
         for (; start < last && start->step == i; start++) start_slot(area, start->slot, start->row);
         inbound_part(kind, slots->count, &I, at.force, at.constants, at.record, area,
@@ -141,18 +131,11 @@ LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_c
         leave_parts(context, column, &I, area, slots->count);
         return;
     }
-    double* up = context->scratch + column->up_slot;
-    slot_store_symmetric(up, 0, I.T), slot_store_columns(up, 6, I.H), slot_store_symmetric(up, 15, I.M);
-    slot_store3(up, 21, I.n), slot_store3(up, 24, I.f);
+    store_articulated(context->scratch + column->up_slot, &I);
 }
 
 static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: inbound_parts(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: inbound_parts(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: inbound_parts(CAL_BALL, context, column); break;
-    default: inbound_parts(CAL_FREE, context, column); break;
-    }
+    BY_KIND(inbound_parts, context, column);
 }
 
 // --- Outbound with what the joins found -----------------------------------------------------------------------------------
@@ -193,16 +176,9 @@ LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const ca
         }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
-    if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
-    slot_store3(end, 0, al), slot_store3(end, 3, a);
+    store_acceleration(context, column, al, a);
 }
 
 static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
-    switch (column->kind) {
-    case CAL_REVOLUTE: accelerate_parts(CAL_REVOLUTE, context, column); break;
-    case CAL_PRISMATIC: accelerate_parts(CAL_PRISMATIC, context, column); break;
-    case CAL_BALL: accelerate_parts(CAL_BALL, context, column); break;
-    default: accelerate_parts(CAL_FREE, context, column); break;
-    }
+    BY_KIND(accelerate_parts, context, column);
 }

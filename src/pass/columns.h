@@ -64,3 +64,13 @@ LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i
 LANE_INLINE v3 from_parent3(const double* slot, const cal_column* column, int i) {
     return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
 }
+
+// Runs a function for the column's kind of joint, which is a constant in it.
+#undef BY_KIND
+#define BY_KIND(run, context, column)                                                                                  \
+    switch ((column)->kind) {                                                                                          \
+    case CAL_REVOLUTE: run(CAL_REVOLUTE, (context), (column)); break;                                                  \
+    case CAL_PRISMATIC: run(CAL_PRISMATIC, (context), (column)); break;                                                \
+    case CAL_BALL: run(CAL_BALL, (context), (column)); break;                                                          \
+    default: run(CAL_FREE, (context), (column)); break;                                                                \
+    }

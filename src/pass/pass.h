@@ -80,13 +80,13 @@ typedef struct cal_program {
     const cal_pass* passes;
     int pass_count;
     void (*finish)(const cal_context* context); // NULL: nothing; after the last pass, on one core
-    // Programs that join (assembly): what is done between walks, on the elements of the plan's schedule. After the walk that
-    // begins with pass `first`, in CAL_JOIN_ROUNDS rounds; all processors have finished a round before the next one begins.
-    cal_status (*join)(const cal_context* context, int first, int round, int processor);
+    // Programs that join (assembly): what is done between walks with a batch of the plan's schedule, first inbound with all of
+    // them, then outbound in the reverse order (machine/walk.c). `walk`: the pass with which the walk before it begins.
+    cal_status (*join)(const cal_context* context, int walk, bool outbound, int batch);
 } cal_program;
 
-// Each its own elements inbound; the first those of several; each its own outbound.
-enum { CAL_JOIN_ROUNDS = 3 };
+// The walk of programs that join which finds how parts answer to forces; before it there is one that finds where they are.
+enum { CAL_JOINED_WALK = 2 };
 
 extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_assembly, cal_program_rnea,
     cal_program_crba, cal_program_kinematics, cal_program_energy;

@@ -134,33 +134,43 @@ static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_e
     return cal_distribute_balanced(def->model, machine->processors, &machine->costs, *owners, &used, &seconds, error);
 }
 
-// Programs that join: the schedule, and its forest in the place of the model. Ranks do not share memory: each does all of it.
+// The processor of every node of the forest, by the caller's choice or ours.
+static cal_status give_parts(const cal_plan_def* def, const cal_model* model, cal_schedule* schedule,
+                             cal_error* error) {
+    const int processors = def->machine->processors;
+    int32_t* owners = NULL;
+    cal_status status = CAL_OK;
+    if (def->owners)
+        for (int n = 0; n < model->node_count; n++) schedule->processor[schedule->place[n]] = def->owners[n];
+    else if (schedule->part_count > schedule->root_count)
+        status = cal_schedule_deal(schedule, processors);
+    else if ((status = choose_owners(def, &owners, error)) == CAL_OK && owners)
+        memcpy(schedule->processor, owners, (size_t)model->node_count * sizeof *owners);
+    cal_free(owners);
+    if (status != CAL_OK) return status;
+    // Where nothing is joined trees are walked as aba's, and may be cut anywhere.
+    const bool whole = def->machine->keep != CAL_KEEP_ALL && schedule->port_count > 0;
+    return whole ? cal_schedule_adopt_whole(schedule) : cal_schedule_adopt(schedule);
+}
+
+// Programs that join: the schedule, and its forest in the place of the model.
 static cal_status make_schedule(cal_plan* plan, cal_plan_def* def, int32_t** owners, cal_error* error) {
     *owners = NULL;
     cal_status status = cal_schedule_create(def->model, def->schedule, &plan->schedule, error);
     if (status != CAL_OK) return status;
     cal_schedule* schedule = plan->schedule;
     const cal_model* model = def->model;
-    const int processors = def->machine->keep == CAL_KEEP_ALL ? def->machine->processors : 1;
-    plan->first_pass = schedule->port_count > 0 ? 0 : 2;
     plan->model = def->model = &schedule->forest;
-    if (processors == 1) return CAL_OK;
-    if (def->owners) {
-        for (int n = 0; n < model->node_count; n++) schedule->processor[schedule->place[n]] = def->owners[n];
-        cal_schedule_adopt(schedule);
-    } else if (schedule->part_count > schedule->root_count) {
-        cal_schedule_deal(schedule, processors);
-    } else {
-        status = choose_owners(def, owners, error);
-        if (status != CAL_OK || !*owners) return status;
-        memcpy(schedule->processor, *owners, (size_t)model->node_count * sizeof **owners);
-        cal_free(*owners);
-        cal_schedule_adopt(schedule);
+    if (def->machine->processors > 1) {
+        status = give_parts(def, model, schedule, error);
+        *owners = cal_allocate((size_t)model->node_count, sizeof **owners);
+        if (status == CAL_OK && !*owners) status = CAL_NO_MEMORY;
+        if (status == CAL_OK) memcpy(*owners, schedule->processor, (size_t)model->node_count * sizeof **owners);
     }
-    *owners = cal_allocate((size_t)model->node_count, sizeof **owners);
-    if (!*owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
-    memcpy(*owners, schedule->processor, (size_t)model->node_count * sizeof **owners);
-    return CAL_OK;
+    if (status == CAL_OK) status = cal_schedule_arrange(schedule, def->machine->lanes, def->machine->keep);
+    return status == CAL_NO_MEMORY
+               ? cal_fail(error, status, "no memory for the schedule of %d joints", model->joint_count)
+               : status;
 }
 
 cal_status cal_plan_create_def(const cal_plan_def* given, cal_plan** out, cal_error* error) {
@@ -179,12 +189,11 @@ cal_status cal_plan_create_def(const cal_plan_def* given, cal_plan** out, cal_er
     cal_status status = def->machine->ops->agree ? def->machine->ops->agree(def->machine, def->model, error) : CAL_OK;
     if (status == CAL_OK)
         status = program->join ? make_schedule(plan, def, &owners, error) : choose_owners(def, &owners, error);
-    const bool alone = program->join && def->machine->keep != CAL_KEEP_ALL;
     const cal_layout_def layout = {.model = def->model,
                                    .width = program->walked ? def->machine->lanes : 1,
                                    .copies = def->copies,
-                                   .processors = is_spread(def) && !alone ? def->machine->processors : 1,
-                                   .keep = program->walked && !alone ? def->machine->keep : CAL_KEEP_ALL,
+                                   .processors = is_spread(def) ? def->machine->processors : 1,
+                                   .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
                                    .constants = program->walked,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);

@@ -41,7 +41,6 @@ struct cal_plan {
     // Programs that join: model is the schedule's forest.
     cal_schedule* schedule;
     cal_slot_layout* slots;
-    int first_pass; // 2 where nothing was cut: there are no bases to be found
 };
 
 struct cal_state {
@@ -49,13 +48,18 @@ struct cal_state {
     cal_context context;
     double time;
     unsigned walk;              // machines with several processors count walks here …
-    struct cal_signal* signals; // two cache lines a column    // … and columns say here how far they are
+    struct cal_signal* signals; // … and columns, then elements at crossings, say here how far they are
     double* wrench;             // context.wrench while something pushes; kept for the next push
 };
 
 // Whether there is something to do between walks.
 static inline bool cal_plan_joins(const cal_plan* plan) {
     return plan->program->join && plan->schedule->port_count > 0;
+}
+
+// The pass to begin with: where nothing was cut there are no bases to be found.
+static inline int cal_plan_first_pass(const cal_plan* plan) {
+    return plan->program->join && plan->schedule->port_count == 0 ? CAL_JOINED_WALK : 0;
 }
 
 // What to plan. owners: a processor for each node, or NULL: the machine's own choice.
@@ -107,4 +111,7 @@ bool cal_state_hold_active(cal_state* state, const bool* active, double error, d
 cal_status cal_state_push_node(cal_state* state, int node, const double force[3], const double moment[3]);
 // The constraint that the last execution of a program that joins could not meet; CAL_NONE: all were.
 int cal_state_inconsistent(const cal_state* state);
+void cal_state_set_inconsistent(cal_state* state, int constraint);
+// Of programs that join: where the numbers of elements are (cal_element).
+double* cal_state_elements(const cal_state* state);
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count);

@@ -1,4 +1,4 @@
-// Schedules: where a tree is cut into parts, who gets them, and what that costs. schedule.h has the picture.
+// Schedules: where a tree is cut into parts. schedule.h has the picture.
 //
 // Cuts. Inbound, every node adds itself to the parts that its children left open, and the edge above it is cut when its part
 // is full: of work, for a number of processors; of length, where the longest path is what takes time. The work of a node
@@ -238,6 +238,7 @@ cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choic
     if (status == CAL_OK) status = cal_schedule_plant(schedule, cut, port);
     if (status == CAL_OK) status = weigh_parts(schedule, error);
     if (status == CAL_OK) status = cal_schedule_join(schedule);
+    if (status == CAL_OK) status = cal_schedule_deal(schedule, 1);
     cal_free(cut);
     cal_free(port);
     if (status != CAL_OK) {
@@ -246,51 +247,17 @@ cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choic
                    ? cal_fail(error, status, "no memory for a schedule of %d joints", model->joint_count)
                    : status;
     }
-    cal_schedule_deal(schedule, 1);
     *out = schedule;
     return CAL_OK;
 }
 
 void cal_schedule_destroy(cal_schedule* s) {
     if (!s) return;
-    void* arrays[] = {s->forest.nodes, s->forest.mounts, s->forest.joints, s->place, s->processor, s->parts, s->ports,
-                      s->port_of_node, s->elements,      s->roots,         s->tips,  s->names,     s->maps};
+    void* arrays[] = {s->forest.nodes, s->forest.mounts, s->forest.joints, s->place,      s->processor, s->parts,
+                      s->ports,        s->port_of_node,  s->elements,      s->roots,      s->tips,      s->names,
+                      s->maps,         s->order,         s->batches,       s->first_batch};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(s);
-}
-
-// --- Who, and how long ------------------------------------------------------------------------------------------------------
-
-void cal_schedule_deal(cal_schedule* s, int processors) {
-    double total = 0.0, done = 0.0;
-    for (int p = 0; p < s->part_count; p++) total += s->parts[p].place + s->parts[p].assemble;
-    // Fewer processors than parts get runs of parts; the middle of a part's work says whose it is.
-    for (int p = 0; p < s->part_count; p++) {
-        const cal_part* part = &s->parts[p];
-        const double work = part->place + part->assemble;
-        int owner = s->part_count <= processors ? p : (int)((done + 0.5 * work) / total * processors);
-        if (owner >= processors) owner = processors - 1;
-        done += work;
-        for (int n = part->root; n < part->root + part->nodes; n++) s->processor[n] = owner;
-    }
-    cal_schedule_adopt(s);
-}
-
-void cal_schedule_adopt(cal_schedule* s) {
-    s->processors = 1;
-    for (int n = 0; n < s->forest.node_count; n++)
-        if (s->processor[n] >= s->processors) s->processors = s->processor[n] + 1;
-    for (int i = 0; i < s->element_count; i++) {
-        cal_element* e = &s->elements[i];
-        if (e->kind == CAL_ELEMENT_PART)
-            e->processor = s->processor[s->parts[e->index].root];
-        else if (e->kind == CAL_ELEMENT_ROWS || e->kind == CAL_ELEMENT_UNIT)
-            e->processor = s->processor[s->ports[e->index].node];
-        else
-            // What two processors have is joined by the first: -1 says that it must wait for all.
-            e->processor =
-                s->elements[e->a].processor == s->elements[e->b].processor ? s->elements[e->a].processor : -1;
-    }
 }
 
 double cal_schedule_operation(const cal_schedule* s, double compute) {
@@ -303,43 +270,4 @@ double cal_schedule_work(const cal_schedule* s) {
     double work = s->joins;
     for (int p = 0; p < s->part_count; p++) work += s->parts[p].place + s->parts[p].assemble;
     return work;
-}
-
-double cal_schedule_price(const cal_schedule* s, double operation, double message) {
-    double* free = cal_allocate((size_t)s->processors, sizeof *free);
-    double* ready = cal_allocate((size_t)s->element_count, sizeof *ready);
-    int32_t* who = cal_allocate((size_t)s->element_count, sizeof *who);
-    double placed = 0.0, last = 0.0;
-    if (free && ready && who) {
-        // Where the bases are: all parts with tips, then up and down the joins.
-        for (int p = 0; p < s->part_count; p++) free[s->processor[s->parts[p].root]] += s->parts[p].place * operation;
-        for (int p = 0; p < s->processors; p++) placed = fmax(placed, free[p]);
-        if (s->port_count > 0) placed += 2.0 * s->height * (message * (s->processors > 1) + 100.0 * operation);
-        for (int p = 0; p < s->processors; p++) free[p] = placed;
-        for (int i = 0; i < s->element_count; i++) {
-            const cal_element* e = &s->elements[i];
-            double start = 0.0;
-            if (e->kind == CAL_ELEMENT_PART) {
-                who[i] = s->processor[s->parts[e->index].root];
-            } else if (e->kind == CAL_ELEMENT_ROWS || e->kind == CAL_ELEMENT_UNIT) {
-                who[i] = s->processor[s->ports[e->index].node];
-                ready[i] = placed;
-                continue;
-            } else {
-                // The later of the two does it; what the other has, and what goes back to it, are messages.
-                const int late = ready[e->a] >= ready[e->b] ? e->a : e->b, early = late == e->a ? e->b : e->a;
-                who[i] = who[late];
-                start = fmax(ready[late], ready[early] + (who[early] != who[late] ? message : 0.0));
-            }
-            const double work = e->kind == CAL_ELEMENT_PART ? s->parts[e->index].assemble : e->work;
-            ready[i] = fmax(start, free[who[i]]) + work * operation;
-            free[who[i]] = ready[i];
-            last = fmax(last, ready[i]);
-        }
-        if (s->processors > 1) last += s->height * message; // disassembly
-    }
-    cal_free(free);
-    cal_free(ready);
-    cal_free(who);
-    return last;
 }

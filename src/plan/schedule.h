@@ -52,20 +52,27 @@ typedef enum cal_element_kind {
 
 typedef struct cal_element {
     int32_t kind;
-    int32_t index; // the part of a part, the port of rows and of a unit
-    int32_t a, b;  // the elements that a join joins
-    int32_t tip;   // below: which of a's tips
+    int32_t index;  // the part of a part, the port of rows and of a unit
+    int32_t a, b;   // the elements that a join joins
+    int32_t parent; // the join of which this is a or b; -1: it stands on the ground
+    int32_t tip;    // below: which of a's tips
     int32_t tip_count, row_count;
     int32_t columns;                  // 6 a tip, then one a row: unknown forces
     int32_t first_tip;                // ports, in cal_schedule.tips
     int32_t first_name, name_count;   // constraints, in cal_schedule.names
     int32_t first_map;                // in cal_schedule.maps: a's columns as this element's, then b's; -1: joined
     int32_t height, processor;        // of the join; who does it
+    int32_t crossing;                 // a number for each element whose parent another processor joins; else -1
     bool based;                       // on the ground
     double work;                      // operations of the join and of taking it apart
     size_t numbers, join, tip_motion; // in the state: what assembly computes
     size_t motion, base, force;       // what disassembly does: kinematics of the base, acceleration of it, forces
 } cal_element;
+
+// Elements of one processor, height and shape, that are joined together, in the lanes of a core.
+typedef struct cal_batch {
+    int32_t first, count; // in cal_schedule.order
+} cal_batch;
 
 typedef struct cal_schedule {
     cal_model forest;       // the model with every part's root on the ground; shares what it does not change
@@ -79,12 +86,19 @@ typedef struct cal_schedule {
     cal_element* elements; // joins after what they join
     int32_t* roots;        // elements on the ground: one, or where nothing binds them together, several
     int32_t *tips, *names, *maps;
-    bool loops;           // constraints are columns of elements
-    int32_t most_columns; // of an element
-    int processors;       // that have parts
-    int height;           // joins on the longest path
-    double joins;         // operations of all of them
+    bool loops;         // constraints are columns of elements
+    int processors;     // that have parts
+    int height;         // joins on the longest path
+    double joins;       // operations of all of them
+    bool split;         // some part has nodes of several processors
+    int ground;         // the processor of the rows, and of the system that they become on the ground
+    int crossing_count; // elements whose parent another processor joins
+    // Made by cal_schedule_arrange.
+    int32_t* order;       // elements, processor by processor, by their height
+    cal_batch* batches;   // runs of them, in that order: nothing in a batch needs anything that comes later
+    int32_t* first_batch; // of each processor, and the end
     size_t number_count;  // doubles that elements keep
+    size_t batch_doubles; // scratch of a batch
 } cal_schedule;
 
 // How a schedule is wanted: "auto", "serial" (one part a tree), "balanced" (a part a joint), a number of processors, for parts
@@ -114,10 +128,23 @@ extern const cal_schedule_costs cal_schedule_ours;
 cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choice, cal_schedule** out,
                                cal_error* error);
 void cal_schedule_destroy(cal_schedule* schedule); // NULL is allowed
-// Gives parts to processors, in their order, by equal work; joins whose elements are of one processor are its own.
-void cal_schedule_deal(cal_schedule* schedule, int processors);
-// Follows what cal_schedule.processor says.
-void cal_schedule_adopt(cal_schedule* schedule);
+
+// Who does what (schedule_deal.c). Gives parts to processors, in their order, by equal work.
+cal_status cal_schedule_deal(cal_schedule* schedule, int processors);
+// Follows what cal_schedule.processor says: a part is its root's; of two elements the one that is ready later has the join.
+cal_status cal_schedule_adopt(cal_schedule* schedule);
+// The same where memory is not shared: every part becomes its root's processor's, and what rows of couplings read is on one.
+cal_status cal_schedule_adopt_whole(cal_schedule* schedule);
+// Batches of at most `width` elements, and places for the numbers of those that processor `keep` (or all) needs.
+cal_status cal_schedule_arrange(cal_schedule* schedule, int width, int keep);
+// Messages of an evaluation, and the doubles in them: at each crossing how tips and bases move, I, p, E, c and Λ, and the
+// accelerations and forces that come back.
+void cal_schedule_traffic(const cal_schedule* schedule, int64_t* messages, int64_t* doubles);
+// Doubles of an element.
+static inline size_t cal_element_size(const cal_element* e) {
+    const size_t k = (size_t)e->columns;
+    return 27 + 7 * k + k * (k + 1) / 2;
+}
 // Seconds of an evaluation: `operation` s an operation, `message` s where a join needs what another processor has.
 double cal_schedule_price(const cal_schedule* schedule, double operation, double message);
 // Seconds an operation, where articulated bodies take so many seconds a joint of this model.

@@ -69,6 +69,7 @@ static cal_element* add_element(joiner* j, cal_element_kind kind, int index) {
                        .index = index,
                        .a = -1,
                        .b = -1,
+                       .parent = -1,
                        .first_tip = j->tips.count,
                        .first_name = j->names.count,
                        .first_map = j->maps.count};
@@ -262,25 +263,16 @@ double cal_schedule_join_work(const cal_schedule* s, const cal_element* e) {
            2.0 * (150.0 + 6.0 * (below + other));
 }
 
-static void place_numbers(cal_schedule* s) {
-    size_t total = 0;
+// What is known of elements when all are there.
+static void sum_up(cal_schedule* s) {
     for (int i = 0; i < s->element_count; i++) {
         cal_element* e = &s->elements[i];
-        const size_t k = (size_t)e->columns;
-        e->numbers = total, total += 27 + 7 * k + k * (k + 1) / 2;
-        e->join = total, total += e->kind == CAL_ELEMENT_BELOW ? 21 : 0;
-        e->tip_motion = total, total += 24 * (size_t)e->tip_count;
-        e->motion = total, total += 24;
-        e->base = total, total += 6;
-        e->force = total, total += k;
-        total = (total + 7) / 8 * 8;
         e->work = cal_schedule_join_work(s, e);
         s->joins += e->work;
         if (e->height > s->height) s->height = e->height;
-        if (e->columns > s->most_columns) s->most_columns = e->columns;
         if (e->kind == CAL_ELEMENT_PART) s->parts[e->index].element = i;
+        if (e->a >= 0) s->elements[e->a].parent = s->elements[e->b].parent = i;
     }
-    s->number_count = total;
 }
 
 static cal_status join_all(joiner* j) {
@@ -318,6 +310,6 @@ cal_status cal_schedule_join(cal_schedule* s) {
     cal_free(j.weight);
     cal_free(j.heavy);
     cal_free(j.path.at);
-    if (status == CAL_OK) place_numbers(s);
+    if (status == CAL_OK) sum_up(s);
     return status;
 }

@@ -18,8 +18,10 @@ static cal_status make(const cal_model* model, const char* schedule, int process
             "schedule '%.40s' is not known; there are auto, serial, balanced, a number of processors, or even:P",
             schedule ? schedule : "");
     const cal_status made = cal_schedule_create(model, choice, out, error);
-    if (made == CAL_OK) cal_schedule_deal(*out, processors);
-    return made;
+    if (made != CAL_OK || cal_schedule_deal(*out, processors) == CAL_OK) return made;
+    cal_schedule_destroy(*out);
+    *out = NULL;
+    return cal_fail(error, CAL_NO_MEMORY, "no memory for a schedule of %d joints", model->joint_count);
 }
 
 static double seconds_of(const cal_schedule* s, const cal_costs* costs) {
@@ -42,6 +44,8 @@ static void describe(const cal_schedule* s, const cal_costs* costs, cal_schedule
         const int open = e->tip_count + (e->based ? 0 : 1);
         if (open > out->open_joints) out->open_joints = open;
     }
+    cal_schedule_traffic(s, &out->messages, &out->bytes);
+    out->bytes *= (int64_t)sizeof(double);
     const int shown = s->part_count < CAL_SCHEDULE_SHOWN ? s->part_count : CAL_SCHEDULE_SHOWN;
     for (int p = 0; p < shown; p++) out->links[p] = s->parts[p].nodes;
 }
@@ -109,10 +113,9 @@ static void write_element(page* p, int index, const char* before, bool last, int
             write(p, "join at %s", body_of(p, s->ports[s->tips[a->first_tip + e->tip]].node, name[0], sizeof name[0]));
         else
             write(p, "side by side");
-        if (e->processor >= 0 || s->processors == 1)
-            write(p, ", processor %d", e->processor < 0 ? 0 : e->processor);
-        else
-            write(p, ", between processors");
+        write(p, ", processor %d", e->processor);
+        const int other = a->processor != e->processor ? a->processor : s->elements[e->b].processor;
+        if (other != e->processor) write(p, " with %d", other);
         if (e->columns > 0) write(p, ", %d open", e->tip_count + e->row_count);
         write(p, "\n");
     }

@@ -97,6 +97,7 @@ static void seat_parts(const cal_schedule* s, cal_layout* layout, const seat* se
         cal_column* column = &layout->columns[at->column];
         if (column->based) continue;
         column->based = true;
+        if (!cal_layout_keeps(layout, column)) continue;
         column->base_slot = (layout->scratch_size + 7) / 8 * 8;
         layout->scratch_size = column->base_slot + CAL_BASE_COUNT * width;
     }
@@ -113,8 +114,9 @@ static cal_status lay(const cal_schedule* s, cal_layout* layout, seat* seats, ca
         const size_t steps = (size_t)column->block_count, slots = (size_t)own->count;
         own->table = own->pull = table, table += slots * width;
         own->area = out->area_size;
-        if (slots > 0) out->area_size += cal_area_doubles(own->count) * width;
         own->answer = out->answer_size;
+        if (slots == 0 || !cal_layout_keeps(layout, column)) continue;
+        out->area_size += cal_area_doubles(own->count) * width;
         out->answer_size += steps * 6 * slots * (size_t)cal_kind_v(column->kind) * width;
     }
     out->table = cal_allocate(table, sizeof *out->table);

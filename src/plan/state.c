@@ -118,7 +118,7 @@ static assembly_places reserve_assembly(const cal_plan* plan, size_t* total) {
                              .ports = reserve(total, 24 * (size_t)s->port_count),
                              .forces = reserve(total, 6 * (size_t)s->port_count),
                              .numbers = reserve(total, s->number_count),
-                             .work = reserve(total, (size_t)plan->used * 24 * ((size_t)s->most_columns + 1))};
+                             .work = reserve(total, (size_t)plan->used * s->batch_doubles)};
 }
 
 // The ground below parts that stand on it does not change; other bases are found by the joins.
@@ -134,11 +134,13 @@ static bool begin_assembly(cal_state* state, double* block, const assembly_place
                                .forces = block + at->forces,
                                .numbers = block + at->numbers,
                                .work = block + at->work,
-                               .work_size = 24 * ((size_t)s->most_columns + 1),
+                               .work_size = s->batch_doubles,
+                               .variant = plan->variant,
                                .inconsistent = CAL_NONE};
     state->context.assembly = assembly;
     for (int p = 0; p < s->part_count; p++) {
         const cal_column* column = &plan->layout->columns[plan->slots->seat[p] / CAL_MAX_LANES];
+        if (!cal_layout_keeps(plan->layout, column)) continue;
         double* base = state->context.scratch + column->base_slot + plan->slots->seat[p] % CAL_MAX_LANES;
         for (int i = 0; i < 3; i++) {
             base[4 * i * column->lanes] = 1.0;
@@ -166,6 +168,12 @@ int cal_state_inconsistent(const cal_state* state) {
     return state->context.assembly ? state->context.assembly->inconsistent : CAL_NONE;
 }
 
+void cal_state_set_inconsistent(cal_state* state, int constraint) {
+    if (state->context.assembly) state->context.assembly->inconsistent = constraint;
+}
+
+double* cal_state_elements(const cal_state* state) { return state->context.assembly->numbers; }
+
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     *out = NULL;
     const cal_layout* layout = plan->layout;
@@ -183,7 +191,9 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const size_t scratch = reserve(&total, program->walked ? layout->scratch_size : 0);
     const size_t workspace = reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
     const size_t result = reserve(&total, result_size(plan));
-    const size_t signals = reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * (size_t)layout->column_count : 0);
+    const size_t signal_count =
+        (size_t)layout->column_count + (program->join ? (size_t)plan->schedule->crossing_count : 0);
+    const size_t signals = reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * signal_count : 0);
     assembly_places places = {0};
     if (program->join) places = reserve_assembly(plan, &total);
     double* block = cal_allocate(total, sizeof(double));

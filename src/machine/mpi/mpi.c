@@ -14,6 +14,16 @@
 // His step size and order (1b) go down with the tree; ours are found by every rank for itself: the sums of the whole
 // tree are broadcast, and control, which sees nothing else, is run by all with the same bits.
 //
+// The sums of columns on the ground go to rank 0 together, in one message of each other rank.
+//
+// Programs that join (assembly) cut at the ground alone; their messages are between the walks, those that Yamane and Nakamura
+// list (5.2) for each open joint of an element that another rank joins with one of its own. For k open joints and the base:
+//
+//   motions  up    24 k               how tips move seen from the base       −    the paper's links carry their own
+//            down  24                 how the base moves                     −
+//   forces   up    27 + 6 k (7 + (6 k + 1) / 2)   I, p, E, c, Λ              Λ, r̈, and blocks of S⁻¹
+//            down  6 + 6 k            the base's acceleration, forces        f
+//
 // Receives are posted before a walk begins and sends are not waited for until their buffer is needed again, so that
 // messages travel while the rank computes.
 #include "calder/calder_mpi.h"
@@ -21,7 +31,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "machine/machine.h"
+#include "machine/mpi/messages.h"
 
 #include <string.h>
 
@@ -30,35 +40,31 @@ typedef struct mpi_machine {
     MPI_Comm comm;
 } mpi_machine;
 
-// A message of one walk: what a column's end or slot holds, packed. Persistent: started again in every execution.
-typedef struct message {
-    MPI_Request request;
-    double* packed;
-    int column; // whose end or slot
-    int peer;
-    int doubles; // a lane
-    bool down, receives, started;
-} message;
-
-// The messages of a plan, walk by walk.
-typedef struct cal_traffic {
-    int walk_count;
-    struct walk_messages {
-        message* list;
-        int count;
-        int32_t *wait_down, *post_down, *wait_up, *post_up; // per column: first message in list, or -1
-    } walks[2];
-} cal_traffic;
-
 // --- Where it is ----------------------------------------------------------------------------------------------------------
 
-static double* place_of(const cal_plan* plan, const cal_context* context, const message* m) {
+static double* place_of(const cal_plan* plan, const cal_context* context, const cal_message* m) {
     const cal_column* column = &plan->layout->columns[m->column];
     return context->scratch + (m->down ? column->end_slot : column->up_slot);
 }
 
-static size_t size_of(const cal_plan* plan, const message* m) {
-    return (size_t)(m->doubles * plan->layout->columns[m->column].lanes) * sizeof(double);
+// Copies a message's numbers from where they are, or to it.
+static void copy(const cal_plan* plan, const cal_context* context, const cal_message* m) {
+    const cal_layout* layout = plan->layout;
+    double* packed = m->packed;
+    if (m->columns == 0) {
+        double* place = place_of(plan, context, m);
+        memcpy(m->receives ? place : packed, m->receives ? packed : place, (size_t)m->size * sizeof(double));
+        return;
+    }
+    const int sender = layout->columns[m->column].owner;
+    for (int c = m->column; c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        if (column->parent >= 0 || column->owner != sender) continue;
+        double* place = context->scratch + column->up_slot;
+        const size_t count = (size_t)(m->doubles * column->lanes);
+        memcpy(m->receives ? place : packed, m->receives ? packed : place, count * sizeof(double));
+        packed += count;
+    }
 }
 
 // --- Exchange -----------------------------------------------------------------------------------------------------------
@@ -67,8 +73,9 @@ typedef struct mpi_exchange {
     cal_exchange base;
     const cal_plan* plan;
     const cal_context* context;
-    struct walk_messages* messages;
-    int error; // first MPI error
+    struct cal_walk_messages* messages;
+    double* elements; // of programs that join
+    int error;        // first MPI error
 } mpi_exchange;
 
 static void note(mpi_exchange* e, int result) {
@@ -77,21 +84,25 @@ static void note(mpi_exchange* e, int result) {
 
 static void receive(mpi_exchange* e, int index) {
     if (index < 0) return;
-    message* m = &e->messages->list[index];
+    cal_message* m = &e->messages->list[index];
     if (!m->started) return; // an earlier column below the same parent has taken it
     note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
     m->started = false;
-    memcpy(place_of(e->plan, e->context, m), m->packed, size_of(e->plan, m));
+    copy(e->plan, e->context, m);
+}
+
+static void start(mpi_exchange* e, cal_message* m) {
+    note(e, MPI_Start(&m->request));
+    m->started = true;
 }
 
 static void send_all(mpi_exchange* e, int index, int column, bool down) {
     for (; index >= 0 && index < e->messages->count; index++) {
-        message* m = &e->messages->list[index];
+        cal_message* m = &e->messages->list[index];
         if (m->receives || m->column != column || m->down != down) return;
         if (m->started) note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
-        memcpy(m->packed, place_of(e->plan, e->context, m), size_of(e->plan, m));
-        note(e, MPI_Start(&m->request));
-        m->started = true;
+        copy(e->plan, e->context, m);
+        start(e, m);
     }
 }
 
@@ -109,170 +120,85 @@ static void wait_up(cal_exchange* exchange, int column) {
 }
 static void post_up(cal_exchange* exchange, int column) {
     mpi_exchange* e = (mpi_exchange*)exchange;
-    send_all(e, e->messages->post_up[column], column, false);
+    const int index = e->messages->post_up[column];
+    if (index < 0) return;
+    cal_message* m = &e->messages->list[index];
+    // Sums wait until all columns on the ground are there.
+    if (m->columns > 0 && ++m->posted < m->columns) return;
+    m->posted = 0;
+    send_all(e, index, m->column, false);
 }
 
-// --- Making the messages of a plan --------------------------------------------------------------------------------------
-
-static void add_message(const cal_plan* plan, const mpi_machine* machine, struct walk_messages* w, int column, int peer,
-                        int doubles, bool down, bool receives, int32_t* first) {
-    message* m = &w->list[w->count];
-    const int lanes = plan->layout->columns[column].lanes, size = doubles * lanes;
-    *m = (message){.column = column,
-                   .peer = peer,
-                   .doubles = doubles,
-                   .down = down,
-                   .receives = receives,
-                   .request = MPI_REQUEST_NULL};
-    m->packed = cal_allocate((size_t)size, sizeof(double));
-    if (!m->packed) return;
-    const int tag = 2 * column + (down ? 1 : 0);
-    if (receives)
-        MPI_Recv_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
-    else
-        MPI_Send_init(m->packed, size, MPI_DOUBLE, peer, tag, machine->comm, &m->request);
-    if (*first < 0) *first = w->count;
-    w->count++;
+static cal_message* find_join(const mpi_exchange* e, int element, bool outbound) {
+    const int crossing = e->plan->schedule->elements[element].crossing;
+    const int index = e->messages->join_of[2 * crossing + outbound];
+    return index < 0 ? NULL : &e->messages->joins[index];
 }
 
-// The ranks below a column, each once, in rank order of their first column.
-static int ranks_below(const cal_layout* layout, int column, const int32_t* first, const int32_t* next, int* ranks,
-                       int capacity) {
-    int count = 0;
-    for (int child = first[column + 1]; child >= 0; child = next[child]) {
-        const int owner = layout->columns[child].owner;
-        bool known = owner == layout->columns[column].owner;
-        for (int i = 0; i < count && !known; i++) known = ranks[i] == owner;
-        if (!known && count < capacity) ranks[count++] = owner;
-    }
-    return count;
+static void wait_join(cal_exchange* exchange, int element, bool outbound) {
+    mpi_exchange* e = (mpi_exchange*)exchange;
+    cal_message* m = find_join(e, element, outbound);
+    if (!m) return;
+    note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
+    m->started = false;
+    memcpy(e->elements + m->at, m->packed, (size_t)m->size * sizeof(double));
 }
 
-static cal_status make_walk(const cal_plan* plan, const mpi_machine* machine, struct walk_messages* w, int down, int up,
-                            const int32_t* first, const int32_t* next) {
-    const cal_layout* layout = plan->layout;
-    const int own = machine->base.keep, columns = layout->column_count, size = machine->base.processors;
-    int* ranks = cal_allocate((size_t)size, sizeof *ranks);
-    int32_t* index = cal_allocate(4 * (size_t)columns, sizeof *index);
-    // Every column at a cut has one message up and at most `size` down.
-    int most = 0;
-    for (int i = 0; i < columns; i++) {
-        const int parent_owner = layout->columns[i].parent < 0 ? 0 : layout->columns[layout->columns[i].parent].owner;
-        if (parent_owner != layout->columns[i].owner && (parent_owner == own || layout->columns[i].owner == own))
-            most += 2;
-    }
-    w->list = cal_allocate((size_t)most + 1, sizeof *w->list);
-    if (!ranks || !index || !w->list) {
-        cal_free(ranks), cal_free(index);
-        return CAL_NO_MEMORY;
-    }
-    for (int i = 0; i < 4 * columns; i++) index[i] = -1;
-    w->wait_down = index, w->post_down = index + columns, w->wait_up = index + 2 * columns,
-    w->post_up = index + 3 * columns;
-    for (int c = 0; c < columns; c++) {
-        const cal_column* column = &layout->columns[c];
-        const int parent = column->parent, parent_owner = parent < 0 ? 0 : layout->columns[parent].owner;
-        if (column->owner == own && column->shared) {
-            const int count = ranks_below(layout, c, first, next, ranks, size);
-            for (int i = 0; i < count; i++)
-                add_message(plan, machine, w, c, ranks[i], down, true, false, &w->post_down[c]);
-        }
-        if (parent_owner == column->owner) continue;
-        if (column->owner == own && parent >= 0) {
-            // One message serves all own columns below a parent: whichever comes first receives it.
-            int elder = first[parent + 1];
-            while (elder != c && layout->columns[elder].owner != own) elder = next[elder];
-            if (elder == c)
-                add_message(plan, machine, w, parent, parent_owner, down, true, true, &w->wait_down[c]);
-            else
-                w->wait_down[c] = w->wait_down[elder];
-        }
-        if (up == 0) continue;
-        if (column->owner == own) add_message(plan, machine, w, c, parent_owner, up, false, false, &w->post_up[c]);
-        if (parent_owner == own) add_message(plan, machine, w, c, column->owner, up, false, true, &w->wait_up[c]);
-    }
-    cal_free(ranks);
-    for (int i = 0; i < w->count; i++)
-        if (!w->list[i].packed) return CAL_NO_MEMORY;
-    return CAL_OK;
-}
-
-static void free_traffic(cal_traffic* traffic) {
-    if (!traffic) return;
-    for (int i = 0; i < 2; i++) {
-        struct walk_messages* w = &traffic->walks[i];
-        for (int k = 0; k < w->count; k++) {
-            message* m = &w->list[k];
-            if (m->started) {
-                if (m->receives) MPI_Cancel(&m->request);
-                MPI_Wait(&m->request, MPI_STATUS_IGNORE);
-            }
-            if (m->request != MPI_REQUEST_NULL) MPI_Request_free(&m->request);
-            cal_free(m->packed);
-        }
-        cal_free(w->list);
-        cal_free(w->wait_down);
-    }
-    cal_free(traffic);
-}
-
-static cal_status make_traffic(const cal_plan* plan, const mpi_machine* machine, cal_traffic** out) {
-    const cal_layout* layout = plan->layout;
-    const cal_program* program = plan->program;
-    *out = NULL;
-    cal_traffic* traffic = cal_allocate(1, sizeof *traffic);
-    int32_t* lists = cal_allocate(2 * (size_t)layout->column_count + 1, sizeof *lists);
-    if (!traffic || !lists) {
-        cal_free(traffic);
-        cal_free(lists);
-        return CAL_NO_MEMORY;
-    }
-    cal_status status = CAL_OK;
-    int32_t *first = lists, *next = first + layout->column_count + 1;
-    cal_layout_link_children(layout, first, next);
-    const int walks = (program->pass_count + 1) / 2;
-    traffic->walk_count = walks < 2 ? walks : 2;
-    for (int i = 0; status == CAL_OK && i < traffic->walk_count; i++) {
-        // The sums' pass carries as many numbers as the solver has; leave room for the most.
-        const cal_pass* pass = &program->passes[2 * i];
-        const int crosses = 2 * i + 1 == program->pass_count ? 1 : pass[1].for_solver ? CAL_MAX_SUMS : pass[1].crosses;
-        status = make_walk(plan, machine, &traffic->walks[i], pass->crosses, crosses, first, next);
-    }
-    cal_free(lists);
-    if (status != CAL_OK) {
-        free_traffic(traffic);
-        traffic = NULL;
-    }
-    *out = traffic;
-    return status;
+static void post_join(cal_exchange* exchange, int element, bool outbound) {
+    mpi_exchange* e = (mpi_exchange*)exchange;
+    cal_message* m = find_join(e, element, outbound);
+    if (!m) return;
+    if (m->started) note(e, MPI_Wait(&m->request, MPI_STATUS_IGNORE));
+    memcpy(m->packed, e->elements + m->at, (size_t)m->size * sizeof(double));
+    start(e, m);
 }
 
 // --- The machine --------------------------------------------------------------------------------------------------------
 
+// A constraint that cannot be met is one rank's to see, and everybody's to know.
+static cal_status share_failure(const mpi_machine* machine, const cal_plan* plan, cal_state* state, cal_status status) {
+    if (!cal_plan_joins(plan) || !plan->schedule->loops) return status;
+    int told[2] = {(int)status, cal_state_inconsistent(state)};
+    if (MPI_Bcast(told, 2, MPI_INT, plan->schedule->ground, machine->comm) != MPI_SUCCESS) return CAL_MACHINE_FAILED;
+    cal_state_set_inconsistent(state, told[1]);
+    return (cal_status)told[0];
+}
+
+static void start_receives(mpi_exchange* e, bool takes_up) {
+    struct cal_walk_messages* w = e->messages;
+    for (int k = 0; k < w->count; k++)
+        if (w->list[k].receives && (w->list[k].down || takes_up)) start(e, &w->list[k]);
+    for (int k = 0; k < w->join_count; k++)
+        if (w->joins[k].receives) start(e, &w->joins[k]);
+}
+
 static cal_status run_walks(mpi_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
     const cal_context* context = &state->context;
-    cal_traffic* traffic = plan->traffic;
-    mpi_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up}, .plan = plan, .context = context};
+    mpi_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up, wait_join, post_join},
+                             .plan = plan,
+                             .context = context,
+                             .elements = cal_plan_joins(plan) ? cal_state_elements(state) : NULL};
     const cal_pass *down, *up;
-    for (int i = 0, walk = 0; cal_next_walk(plan->program, context, &i, &down, &up); walk++) {
-        exchange.messages = &traffic->walks[walk];
-        for (int k = 0; k < exchange.messages->count; k++) {
-            message* m = &exchange.messages->list[k];
-            if (!m->receives || (!m->down && !up)) continue;
-            note(&exchange, MPI_Start(&m->request));
-            m->started = true;
-        }
-        cal_walk(plan, context, machine->base.keep, down, up, walk == 0 && context->solver && !prepared,
-                 &exchange.base);
+    const int first = cal_plan_first_pass(plan), own = machine->base.keep;
+    cal_status status = CAL_OK;
+    for (int i = first; status == CAL_OK && cal_next_walk(plan->program, context, &i, &down, &up);) {
+        exchange.messages = &plan->traffic->walks[(i - 1) / 2];
+        start_receives(&exchange, up != NULL);
+        cal_walk(plan, context, own, down, up, i == first + 2 && context->solver && !prepared, &exchange.base);
+        if (!cal_plan_joins(plan) || i >= plan->program->pass_count) continue;
+        // Ranks without a part have nothing to join.
+        if (own < plan->schedule->processors) status = cal_join_batches(plan, context, i - 2, own, &exchange.base);
+        status = share_failure(machine, plan, state, status);
     }
-    return exchange.error == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
+    return exchange.error == MPI_SUCCESS ? status : CAL_MACHINE_FAILED;
 }
 
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     mpi_machine* machine = (mpi_machine*)base;
     if (!plan->program->walked || plan->used == 1) {
         // Everything is rank 0's; the others hold nothing and wait for what it shares. Or everything is everybody's.
-        return plan->layout->keep > 0 ? CAL_OK : cal_execute_alone(plan, state, prepared);
+        const cal_status status = plan->layout->keep > 0 ? CAL_OK : cal_execute_alone(plan, state, prepared);
+        return share_failure(machine, plan, state, status);
     }
     return run_walks(machine, plan, state, prepared);
 }
@@ -322,14 +248,17 @@ static cal_status agree(cal_machine* base, const cal_model* model, cal_error* er
 
 static cal_status attach(cal_machine* base, cal_plan* plan, cal_error* error) {
     mpi_machine* machine = (mpi_machine*)base;
-    int failed = plan->program->walked && plan->used > 1 && make_traffic(plan, machine, &plan->traffic) != CAL_OK;
-    if (2.0 * plan->layout->column_count > 2147483000.0) failed = 1; // tags
+    const bool sends = plan->program->walked && plan->used > 1;
+    if (sends) plan->traffic = cal_traffic_create(plan, machine->comm);
+    int failed = sends && !plan->traffic;
+    const double crossings = plan->program->join ? plan->schedule->crossing_count : 0.0;
+    if (2.0 * plan->layout->column_count + 4.0 * crossings > 2147483000.0) failed = 1; // tags
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, machine->comm);
     return failed ? cal_fail(error, CAL_NO_MEMORY, "a rank has no memory for the messages of the plan") : CAL_OK;
 }
 
 static void detach(cal_plan* plan) {
-    free_traffic(plan->traffic);
+    cal_traffic_destroy(plan->traffic);
     plan->traffic = NULL;
 }
 
@@ -381,17 +310,23 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
     return CAL_OK;
 }
 
+static void count_sent(const cal_message* list, int count, int64_t sums[2]) {
+    for (int k = 0; k < count; k++) {
+        if (list[k].receives) continue;
+        sums[0]++;
+        sums[1] += list[k].size * (int64_t)sizeof(double);
+    }
+}
+
 cal_status cal_mpi_plan_traffic(const cal_plan* plan, cal_mpi_traffic* out) {
     if (plan->machine->ops != &mpi_ops) return CAL_BAD_ARGUMENT;
     const mpi_machine* machine = (const mpi_machine*)plan->machine;
     int64_t sums[2] = {0, 0};
-    for (int i = 0; plan->traffic && i < plan->traffic->walk_count; i++)
-        for (int k = 0; k < plan->traffic->walks[i].count; k++) {
-            const message* m = &plan->traffic->walks[i].list[k];
-            if (m->receives) continue;
-            sums[0]++;
-            sums[1] += (int64_t)size_of(plan, m);
-        }
+    for (int i = 0; plan->traffic && i < plan->traffic->walk_count; i++) {
+        const struct cal_walk_messages* w = &plan->traffic->walks[i];
+        count_sent(w->list, w->count, sums);
+        count_sent(w->joins, w->join_count, sums);
+    }
     if (MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, machine->comm) != MPI_SUCCESS)
         return CAL_MACHINE_FAILED;
     *out = (cal_mpi_traffic){.messages = sums[0], .bytes = sums[1]};

@@ -1,0 +1,35 @@
+// What crosses the ends of columns in algorithms with articulated inertias (aba, assembly). Include once a width, after
+// aba_body.h and columns.h.
+#define load_articulated LANE(cal_load_articulated)
+#define store_articulated LANE(cal_store_articulated)
+#define begin_inbound LANE(cal_begin_inbound)
+#define store_acceleration LANE(cal_store_acceleration)
+
+LANE_INLINE articulated load_articulated(const double* slot) {
+    return (articulated){.T = slot_load_symmetric(slot, 0),
+                         .H = slot_load_columns(slot, 6),
+                         .M = slot_load_symmetric(slot, 15),
+                         .n = slot_load3(slot, 21),
+                         .f = slot_load3(slot, 24)};
+}
+
+LANE_INLINE void store_articulated(double* slot, const articulated* I) {
+    slot_store_symmetric(slot, 0, I->T), slot_store_columns(slot, 6, I->H), slot_store_symmetric(slot, 15, I->M);
+    slot_store3(slot, 21, I->n), slot_store3(slot, 24, I->f);
+}
+
+// Of a column's last node: what its children have added to its own, or its own alone.
+LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_column* column, const place* last) {
+    if (column->child_count > 0)
+        return load_articulated(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH);
+    articulated I = {0};
+    add_own(&I, last->constants, last->scratch);
+    return I;
+}
+
+// For the columns below, where there are any.
+LANE_INLINE void store_acceleration(const cal_context* context, const cal_column* column, v3 al, v3 a) {
+    if (column->child_count == 0) return;
+    double* end = context->scratch + column->end_slot;
+    slot_store3(end, 0, al), slot_store3(end, 3, a);
+}
