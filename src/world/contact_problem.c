@@ -342,7 +342,7 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
         if (touch->offset[0] < 0.0) energy += softness / touch->compliance * touch->offset[0] * touch->offset[0];
     }
     int steps = 0;
-    double end = first_decrement;
+    double end = first_decrement, before[2] = {INFINITY, INFINITY};
     for (int outer = 0; outer < MOST_OUTER; outer++) {
         steps += minimize(p, target, v, energy, end);
         double change = 0.0;
@@ -353,7 +353,11 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
             touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
-        if (change > slip_change * speed) continue;
+        // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
+        const bool falls = change < 0.5 * before[1];
+        before[1] = before[0];
+        before[0] = change;
+        if (change > slip_change * speed && falls) continue;
         if (end == decrement) break;
         end = decrement;
     }
