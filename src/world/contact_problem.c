@@ -430,7 +430,7 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
         if (touch->offset[0] < 0.0) energy += softness / touch->compliance * touch->offset[0] * touch->offset[0];
     }
     int steps = 0;
-    double end = first_decrement, last = INFINITY;
+    double end = first_decrement, before[2] = {INFINITY, INFINITY};
     for (int outer = 0; outer < MOST_OUTER; outer++) {
         steps += minimize(p, target, v, energy, end);
         double change = 0.0;
@@ -442,9 +442,12 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
             touch->step[1] = touch->step[0];
             touch->step[0] = (1.0 + touch->friction * touch->friction) * (slip - touch->slip);
         }
-        mix_slips(p, outer > 0 && change < last);
-        last = change;
-        if (change > slip_change * speed) continue;
+        mix_slips(p, outer > 0 && change < before[0]);
+        // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
+        const bool falls = change < 0.5 * before[1];
+        before[1] = before[0];
+        before[0] = change;
+        if (change > slip_change * speed && falls) continue;
         if (end == decrement) break;
         end = decrement;
     }

@@ -68,11 +68,22 @@ static cal_status settle_members(cal_world* world, int component, double time, c
     return status;
 }
 
+// When a group's step ends: at its next check, or where a callback gives one of its multibodies new forces.
+static double end_of_step(const cal_world* world, const cal_contact_group* g, double from) {
+    double to = from + 1.0 / world->def.group_rate;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        if (g->units[i].free) continue;
+        const double next = cal_multibody_next_callback(world, g->members[i]);
+        if (next > from) to = fmin(to, next);
+    }
+    return to;
+}
+
 cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     cal_queue* queue = &world->components[component].queue;
     const double from = cal_knot_at(queue, queue->tail - 1)->time;
-    if (cal_group_is_asleep(world, component)) return settle_members(world, component, from, error);
-    const double to = from + 1.0 / world->def.group_rate;
+    if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
+    const double to = end_of_step(world, world->components[component].group, from);
     if (cal_queue_push(world, component, CAL_STEP, to) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     queue = &world->components[component].queue;
@@ -103,7 +114,6 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
 }
 
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error) {
-    (void)time;
     cal_component* c = &world->components[component];
     if (c->queue.tail == c->queue.head) { // its beginning was undone
         cal_group_destroy(world, component);
@@ -112,13 +122,14 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
     }
     const cal_knot* last = cal_knot_at(&c->queue, c->queue.tail - 1);
     const bool ended = last->kind == CAL_ENDED;
-    const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : last->time;
+    // One that sleeps again goes on from where it was woken: what others did since it fell asleep may be forgotten.
+    const double now = cal_group_is_asleep(world, component) ? fmax(last->time, time) : last->time;
+    const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : now;
     const bool checked = last->kind != CAL_STEP || data[c->group->at_rest + CAL_REST_CHECKED] != 0.0;
     cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next, (uint64_t)component);
     cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY, (uint64_t)component);
     // Until then nobody knows where its bodies go; only what they touch now can be hit now.
     cal_status status = CAL_OK;
-    const double now = last->time;
     const cal_contact_group* g = c->group;
     for (int i = 0; !ended && i < g->group.body_count; i++)
         if (world->parts[g->bodies[i]].component >= 0) world->parts[g->bodies[i]].box_end = now;

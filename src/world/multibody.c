@@ -15,6 +15,7 @@
 #define SHORTEST_STEP 1e-9       // s
 #define STIFF_STEP 0.00048828125 // s: where an explicit step must be smaller, an implicit one is tried
 #define LONGEST_BOX 0.0625       // s
+#define BEYOND_CALLBACK 1e-4     // s
 #define LINK_SLACK 50.0          // m/s²: what a link's centre may be accelerated by
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ void cal_multibody_refresh(cal_world* world, int component) {
     cal_engine_acceleration(m->engine, cal_knot_at(queue, queue->tail - 1)->time, data, data + at_v(m),
                             data + at_tau(m), data + at_acceleration(m));
     if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = 1e-3;
-    m->known = false;
+    cal_multibody_forget(m);
 }
 
 static void cubic(double a, double slope_a, double b, double slope_b, double h, double t, double* value) {
@@ -320,26 +321,64 @@ cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double*
     return status;
 }
 
+cal_links* cal_multibody_forgotten(cal_multibody* m) {
+    m->newest = 1 - m->newest;
+    m->known[m->newest].source = CAL_LINKS_UNKNOWN;
+    return &m->known[m->newest];
+}
+
+void cal_multibody_forget(cal_multibody* m) {
+    for (int i = 0; i < 2; i++)
+        if (m->known[i].source == CAL_LINKS_ALONE) m->known[i].source = CAL_LINKS_UNKNOWN;
+}
+
 cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out) {
     cal_multibody* m = world->components[component].multibody;
     cal_engine* e = m->engine;
-    if (!m->known || m->known_time != time) {
-        double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count;
-        int64_t number;
-        cal_status status = cal_multibody_state(world, component, time, q, v, &number);
-        if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, m->links, m->links_jacobian);
-        m->known = status == CAL_OK;
-        m->known_time = time;
-        if (status != CAL_OK) return status;
-    }
-    *out = m->links[link];
+    for (int i = 0; i < 2; i++)
+        if (m->known[i].source == CAL_LINKS_ALONE && m->known[i].time == time) {
+            *out = m->known[i].links[link];
+            return CAL_OK;
+        }
+    cal_links* known = cal_multibody_forgotten(m);
+    double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count;
+    int64_t number;
+    cal_status status = cal_multibody_state(world, component, time, q, v, &number);
+    if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, known->links, m->links_jacobian);
+    if (status != CAL_OK) return status;
+    known->source = CAL_LINKS_ALONE;
+    known->time = time;
+    *out = known->links[link];
     return CAL_OK;
+}
+
+// Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
+static size_t row_of(const cal_engine* e, const double* q, const double* v, const double* to_q, const double* to_v,
+                     double length, double t, double* out) {
+    const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count;
+    out[0] = t, out[1] = to_q != NULL ? length : 0.0;
+    memcpy(out + 2, q, q_count * sizeof *out);
+    memcpy(out + 2 + q_count, v, v_count * sizeof *out);
+    if (to_q == NULL) return 2 + q_count + v_count;
+    memcpy(out + 2 + q_count + v_count, to_q, q_count * sizeof *out);
+    memcpy(out + 2 + 2 * q_count + v_count, to_v, v_count * sizeof *out);
+    return 2 * (1 + q_count + v_count);
 }
 
 cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
                                  const double* to_v, double length, double t, cal_motion* out) {
     cal_multibody* m = of_body(world, body);
     cal_engine* e = m->engine;
+    const int link = world->parts[body].link;
+    double* row = e->work + 8 * (e->q_count + e->v_count);
+    const size_t row_size = row_of(e, q, v, to_q, to_v, length, t, row) * sizeof *row;
+    for (int i = 0; i < 2; i++)
+        if (m->known[i].source == CAL_LINKS_BETWEEN && cal_same_bits(m->known[i].numbers, row, row_size)) {
+            *out = m->known[i].links[link];
+            return CAL_OK;
+        }
+    cal_links* known = cal_multibody_forgotten(m);
+    memcpy(known->numbers, row, row_size);
     double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
     double *rate_a = e->work, *rate_b = e->work + e->q_count;
     cal_multibody_rate(e->model, q, v, rate_a);
@@ -352,23 +391,28 @@ cal_status cal_multibody_between(cal_world* world, int body, const double* q, co
         for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
     }
     cal_multibody_normalize(e->model, at_q);
-    const cal_status status = cal_multibody_links(world, m, at_q, at_rate, m->links, m->links_jacobian);
-    m->known = false;
-    *out = m->links[world->parts[body].link];
+    const cal_status status = cal_multibody_links(world, m, at_q, at_rate, known->links, m->links_jacobian);
+    if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
+    *out = known->links[link];
     return status;
 }
 
-double cal_multibody_room(const cal_world* world, int component, double time) {
+double cal_multibody_next_callback(const cal_world* world, int component) {
     const cal_multibody* m = world->components[component].multibody;
-    double room = LONGEST_BOX;
+    double next = (double)INFINITY;
     for (int h = 0; h < world->periodic_hook_count; h++) {
         const cal_periodic_hook* hook = &world->periodic_hooks[h];
-        const double next = hook->first + (double)hook->tick * hook->period - time;
         for (int i = 0; i < hook->count; i++)
-            if (world->parts[hook->bodies[i]].multibody >= 0 && of_body(world, hook->bodies[i]) == m && next > 0.0)
-                room = fmin(room, next);
+            if (world->parts[hook->bodies[i]].multibody >= 0 && of_body(world, hook->bodies[i]) == m)
+                next = fmin(next, hook->first + (double)hook->tick * hook->period);
     }
-    return room;
+    return next;
+}
+
+double cal_multibody_room(const cal_world* world, int component, double time) {
+    // A little beyond the callback, which makes new boxes: what ends with it would be made twice.
+    const double next = cal_multibody_next_callback(world, component) - time;
+    return fmin(LONGEST_BOX, fmax(next, 0.0) + BEYOND_CALLBACK);
 }
 
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until, cal_limits* out) {
@@ -404,7 +448,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
 
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error) {
     cal_multibody* m = world->components[component].multibody;
-    m->known = false;
+    cal_multibody_forget(m);
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < m->engine->body_count; i++)
         status = cal_part_changed(world, m->bodies[i], time, error);
@@ -508,10 +552,14 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
     world->multibody_count++;
     const size_t bodies = (size_t)m->engine->body_count, v = (size_t)m->engine->v_count;
     m->bodies = cal_allocate(bodies, sizeof *m->bodies);
-    m->links = cal_allocate(bodies, sizeof *m->links);
     m->links_jacobian = cal_allocate(bodies * 6 * v + 1, sizeof *m->links_jacobian);
-    if (m->bodies == NULL || m->links == NULL || m->links_jacobian == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    bool enough = m->bodies != NULL && m->links_jacobian != NULL;
+    for (int i = 0; i < 2; i++) {
+        m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
+        m->known[i].numbers = cal_allocate(2 * (1 + (size_t)m->engine->q_count + v), sizeof *m->known[i].numbers);
+        enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
+    }
+    if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     status = add_ground(world, model, m->position, m->quaternion, error);
     m->first_body = world->part_count;
     for (int body = 0; status == CAL_OK && body < m->engine->body_count; body++)
@@ -554,7 +602,10 @@ void cal_multibodies_destroy(cal_world* world) {
         cal_multibody* m = &world->multibodies[i];
         destroy_engine(m->engine);
         cal_free(m->bodies);
-        cal_free(m->links);
+        for (int k = 0; k < 2; k++) {
+            cal_free(m->known[k].links);
+            cal_free(m->known[k].numbers);
+        }
         cal_free(m->links_jacobian);
     }
     cal_free(world->multibodies);

@@ -26,7 +26,9 @@ int cal_multibody_body(const cal_world* world, int component, int index); // the
 // A unit for a contact group, and what the user set in the state it starts from.
 cal_unit cal_multibody_unit(const cal_world* world, int component);
 void cal_multibody_set_extras(cal_unit* unit, const double* extras);
-// How far ahead it is worth computing: not beyond the next callback, which changes its motion.
+// When the next callback that may change its motion comes; infinite when there is none.
+double cal_multibody_next_callback(const cal_world* world, int component);
+// How far ahead it is worth computing: not beyond the next callback.
 double cal_multibody_room(const cal_world* world, int component, double time);
 // A link between two states of a group; to_q and to_v are NULL after the last one.
 cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,

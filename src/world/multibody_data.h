@@ -16,6 +16,19 @@ typedef struct cal_engine {
     double* work;          // for integration
 } cal_engine;
 
+// Where all links are, and what that was computed from.
+typedef enum cal_links_source {
+    CAL_LINKS_UNKNOWN,
+    CAL_LINKS_ALONE,  // the multibody's own state at a time
+    CAL_LINKS_BETWEEN // two states of a group: numbers are where between them, q, v, and q and v of the second one
+} cal_links_source;
+typedef struct cal_links {
+    cal_links_source source;
+    double time;
+    double* numbers;
+    cal_motion* links;
+} cal_links;
+
 struct cal_multibody {
     cal_world* world;
     cal_engine* engine;
@@ -25,12 +38,11 @@ struct cal_multibody {
     int component;
     int first_body;
     int* bodies; // the world's body for each of the model's bodies
-    // The last kinematics that was computed, in the engine of this multibody.
-    cal_motion* links;
+    // The last kinematics that were computed: boxes and searches go from one time to another and back.
+    cal_links known[2];
+    int newest;
     double* links_jacobian; // 6 × v a body
-    double known_time;
-    bool known;
-    const double* extras; // of a unit that is being integrated: joint forces
+    const double* extras;   // of a unit that is being integrated: joint forces
 };
 
 // q and v at a time into numbers of the caller.
@@ -47,5 +59,9 @@ cal_status cal_engine_acceleration(cal_engine* e, double time, const double* q, 
                                    double* out);
 // How much each joint force falls with velocity and position, not less than zero; false: none does (joint_slopes.c).
 bool cal_joint_slopes(const cal_model* model, const double* q, const double* v, double* damping, double* stiffness);
+// Links of which it is not known any more where they are: to be computed anew.
+cal_links* cal_multibody_forgotten(cal_multibody* m);
+// The multibody's own state has changed.
+void cal_multibody_forget(cal_multibody* m);
 void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate);
 void cal_multibody_normalize(const cal_model* model, double* q);

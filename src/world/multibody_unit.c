@@ -94,7 +94,7 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
         for (int k = 0; k < n; k++) v[k] += change[k];
     }
     cal_free(jacobian);
-    m->known = false;
+    cal_multibody_forget(m);
     return status;
 }
 
@@ -141,12 +141,12 @@ static cal_multibody* self_of(const cal_unit* unit) { return unit->self; }
 static void unit_poses(const cal_unit* unit, const double* q, double* poses) {
     cal_multibody* m = self_of(unit);
     cal_engine* e = m->engine;
+    const cal_links* at = cal_multibody_forgotten(m);
     memset(e->work, 0, (size_t)e->v_count * sizeof *e->work);
-    if (cal_multibody_links(m->world, m, q, e->work, m->links, m->links_jacobian) != CAL_OK) return;
-    m->known = false;
+    if (cal_multibody_links(m->world, m, q, e->work, at->links, m->links_jacobian) != CAL_OK) return;
     for (int i = 0; i < e->body_count; i++) {
-        memcpy(poses + 7 * i, m->links[i].pose.position, 3 * sizeof *poses);
-        memcpy(poses + 7 * i + 3, m->links[i].quaternion, 4 * sizeof *poses);
+        memcpy(poses + 7 * i, at->links[i].pose.position, 3 * sizeof *poses);
+        memcpy(poses + 7 * i + 3, at->links[i].quaternion, 4 * sizeof *poses);
     }
 }
 

@@ -18,7 +18,7 @@ typedef struct cal_scene {
         prepare,                                                                                                       \
         build};
 
-extern const cal_scene cal_scene_atoms, cal_scene_cars, cal_scene_avalanche, cal_scene_stack;
+extern const cal_scene cal_scene_atoms, cal_scene_cars, cal_scene_robots, cal_scene_avalanche, cal_scene_stack;
 
 // A fixed body with one shape; the shape's own position and quaternion are those of the body's frame in the world.
 cal_status cal_scene_fixed(cal_world* world, const char* name, const cal_shape_def* shape, cal_error* error);

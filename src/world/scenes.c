@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCENE_COUNT = 4 };
-static const cal_scene* const scenes[SCENE_COUNT] = {&cal_scene_atoms, &cal_scene_cars, &cal_scene_avalanche,
-                                                     &cal_scene_stack};
+enum { SCENE_COUNT = 5 };
+static const cal_scene* const scenes[SCENE_COUNT] = {&cal_scene_atoms, &cal_scene_cars, &cal_scene_robots,
+                                                     &cal_scene_avalanche, &cal_scene_stack};
 
 const char* cal_scene_name(int index) {
     return index >= 0 && index < SCENE_COUNT ? scenes[index]->parameters.name : NULL;

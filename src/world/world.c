@@ -95,6 +95,7 @@ void cal_world_destroy(cal_world* world) {
     for (int i = 0; i < world->part_count; i++) destroy_part(&world->parts[i]);
     cal_multibodies_destroy(world);
     for (int i = 0; i < world->model_count; i++) cal_model_destroy(world->models[i]);
+    if (world->release != NULL) world->release(world->owned);
     cal_pair_table_destroy(&world->table);
     cal_events_destroy(&world->events);
     cal_broad_destroy(world->broad);

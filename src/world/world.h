@@ -253,8 +253,9 @@ struct cal_world {
     double gvt;        // nothing before it can change
     double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
     double contact_speed;
-    void* owned;        // what a scene's callbacks read; freed with the world
-    cal_model** models; // those that live as long as the world
+    void* owned;                  // what a scene's callbacks read; freed with the world
+    void (*release)(void* owned); // before that; NULL: nothing to do
+    cal_model** models;           // those that live as long as the world
     int model_count, model_capacity;
     bool started;
     bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet

@@ -132,7 +132,7 @@ test('a world runs, pauses, steps, starts anew, and cannot be pulled', async () 
 });
 
 test('every scene is drawn and moves', async () => {
-  for (const scene of ['atoms:n=60', 'cars', 'avalanche:n=30']) {
+  for (const scene of ['atoms:n=60', 'cars', 'robots:n=4', 'avalanche:n=30']) {
     const server = await serve(scene, '--loop', 'timewarp');
     const { context, page, complaints } = await open(browser, server.address);
     assert.ok((await picture(page)).painted > 100, `${scene} is not seen`);
