@@ -8,6 +8,7 @@
 #include "machine.h"
 #include "model_file.h"
 #include "options.h"
+#include "sim_constraints.h"
 #include "state_file.h"
 
 #define NAME_CAPACITY 128
@@ -50,6 +51,10 @@ typedef struct answer {
     cal_state_values values;
     double* result;
     double momentum[6];
+    // Of forward with constraints in a form of its own: what they leave free, where that is the minimal one.
+    const char* form;
+    int freedom;
+    double *basis, *mass;
 } answer;
 
 static cal_status set_field(cal_state* state, cal_field field, const double* values) {
@@ -88,6 +93,55 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     return status;
 }
 
+// Forward with constraints, by a simulation that does not move.
+static cal_status compute_constrained(answer* a, cal_machine* machine, cal_error* error) {
+    const size_t count = (size_t)cal_model_v_count(a->model);
+    cal_sim* sim = NULL;
+    cal_sim_def def = cal_default_sim_def();
+    def.machine = machine;
+    def.stabilize = "none";
+    def.constraint_form = a->form;
+    cal_status status = cal_sim_create(a->model, &def, &sim, error);
+    if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
+    if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
+    if (status == CAL_OK) {
+        a->result = calloc(count + 1, sizeof *a->result);
+        status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
+    }
+    if (status == CAL_OK && strcmp(a->form, "minimal") == 0) {
+        a->basis = calloc(count * count + 1, sizeof *a->basis);
+        a->mass = calloc(count * count + 1, sizeof *a->mass);
+        status = a->basis && a->mass ? cal_sim_minimal(sim, &a->freedom, a->basis, a->mass) : CAL_NO_MEMORY;
+    }
+    cal_sim_destroy(sim);
+    return status;
+}
+
+// Sᵀ x
+static void print_minimal_vector(cal_json* json, const answer* a, const char* name, const double* x) {
+    const size_t count = (size_t)cal_model_v_count(a->model);
+    cal_json_open(json, name, '[');
+    for (int i = 0; i < a->freedom; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < count; k++) sum += a->basis[(size_t)i * count + k] * x[k];
+        cal_json_number(json, NULL, sum);
+    }
+    cal_json_close(json, ']');
+}
+
+static void print_minimal(cal_json* json, const answer* a) {
+    const size_t count = (size_t)cal_model_v_count(a->model), freedom = (size_t)a->freedom;
+    cal_json_integer(json, "freedom", a->freedom);
+    cal_json_open(json, "basis", '[');
+    for (size_t i = 0; i < freedom; i++) cal_json_numbers(json, NULL, a->basis + i * count, count);
+    cal_json_close(json, ']');
+    cal_json_open(json, "minimal_mass", '[');
+    for (size_t i = 0; i < freedom; i++) cal_json_numbers(json, NULL, a->mass + i * freedom, freedom);
+    cal_json_close(json, ']');
+    print_minimal_vector(json, a, "minimal_v", a->values.v);
+    print_minimal_vector(json, a, "minimal_a", a->result);
+}
+
 static void print_json(const answer* a, const char* argument) {
     char name[NAME_CAPACITY];
     size_t q_count = (size_t)cal_model_q_count(a->model), v_count = (size_t)cal_model_v_count(a->model);
@@ -122,6 +176,7 @@ static void print_json(const answer* a, const char* argument) {
         break;
     default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
     }
+    if (a->basis) print_minimal(&json, a);
     cal_json_close(&json, '}');
 }
 
@@ -168,6 +223,7 @@ static void print_text(const answer* a) {
         break;
     default: print_degrees(a);
     }
+    if (a->basis) printf("%d of %d degrees of freedom are left by the constraints\n", a->freedom, v_count);
 }
 
 static void print_details(void) {
@@ -176,11 +232,14 @@ static void print_details(void) {
         "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
         "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
         "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"
-        "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n");
+        "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n"
+        "--constraint-form minimal adds there: freedom, basis (the velocities S that the constraints allow, one after\n"
+        "the other, orthonormal), minimal_mass (S' M S), minimal_v and minimal_a (S' v and S' qdd).\n");
 }
 
 int cal_command_eval(int argc, char** argv) {
-    const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL;
+    const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL,
+               *form = NULL;
     bool as_json = false;
     cal_model_options options = {0};
     const cal_option table[] = {
@@ -189,6 +248,10 @@ int cal_command_eval(int argc, char** argv) {
         {"algorithm", CAL_OPTION_CHOICE, &algorithm, "NAME", "how forward is computed [aba]", 0, 0, algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &schedule, "HOW",
          "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
+        {"constraint-form", CAL_OPTION_CHOICE, &form, "NAME",
+         "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal; up to 64 "
+         "dof)",
+         0, 0, cal_constraint_form_choice},
         CAL_MODEL_PHYSICS_OPTIONS(options),
         CAL_MODEL_FILE_OPTIONS(options),
         {"machine", CAL_OPTION_TEXT, &machine_name, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
@@ -211,7 +274,9 @@ int cal_command_eval(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' is for --what forward", algorithm);
     if (schedule && (!algorithm || strcmp(algorithm, "assembly") != 0))
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", schedule);
-    answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule};
+    if (form && (algorithm || strcmp(what, "forward") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--constraint-form is for --what forward, without --algorithm");
+    answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule, .form = form};
     cal_model* model = NULL;
     cal_read_report* report = NULL;
     status = cal_model_open(argv[1], &options, &model, &report);
@@ -225,7 +290,7 @@ int cal_command_eval(int argc, char** argv) {
     if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
     if (status == CAL_EXIT_DONE) {
         cal_error error = {CAL_OK, ""};
-        error.status = compute(&a, machine, &error);
+        error.status = form ? compute_constrained(&a, machine, &error) : compute(&a, machine, &error);
         if (error.status != CAL_OK)
             status = cal_complain_error(&error);
         else if (as_json)
@@ -234,7 +299,7 @@ int cal_command_eval(int argc, char** argv) {
             print_text(&a);
     }
     cal_machine_destroy(machine);
-    free(a.result);
+    free(a.result), free(a.basis), free(a.mass);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);
     if (status == CAL_EXIT_DONE) status = cal_finish_output(status);

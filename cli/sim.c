@@ -1,6 +1,7 @@
 // `calder sim`: its options, and what a single run and a batch share.
 #define _POSIX_C_SOURCE 200809L
 #include "sim.h"
+#include "sim_constraints.h"
 #include "world_options.h"
 
 #include <signal.h>
@@ -86,11 +87,10 @@ static int check(const cal_sim_options* options) {
     if (options->forces && options->out.count == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--forces adds columns to the CSV file of --out; name one");
     if (options->rps > 0 && (options->batch > 0 || options->out.count > 0 || options->plot || options->checkpoint ||
-                             options->resume || options->at || options->project || options->check))
-        return cal_complain(
-            CAL_EXIT_MISTAKE,
-            "--rps goes with neither --batch, --out, --plot, --checkpoint, --resume, --at, --project nor "
-            "--check");
+                             options->resume || options->at || options->check || options->form))
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--rps goes with neither --batch, --out, --plot, --checkpoint, --resume, --at, --check nor "
+                            "--constraint-form");
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (strcmp(options->algorithm, "assembly") == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm assembly is for one run; a --batch uses aba");
@@ -106,9 +106,10 @@ static int check(const cal_sim_options* options) {
     if (options->checkpoint || options->resume)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->checkpoint ? "checkpoint" : "resume");
-    if (options->stabilize || options->at || options->project)
+    if (options->stabilize || options->form || options->at || options->project)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s is for one run; leave out --batch",
                             options->stabilize ? "stabilize"
+                            : options->form    ? "constraint-form"
                             : options->at      ? "at"
                                                : "project");
     if (options->placement || (options->machine && strcmp(options->machine, "serial") != 0))
@@ -189,6 +190,10 @@ int cal_command_sim(int argc, char** argv) {
         {"stabilize", CAL_OPTION_TEXT, &options.stabilize, "HOW",
          "how constraints stay closed: projection, baumgarte[:K], literal[:K] (Bicchi's law), none [projection]", 0, 0,
          NULL},
+        {"constraint-form", CAL_OPTION_CHOICE, &options.form, "NAME",
+         "what is solved: multipliers (lagrange), or only what constraints leave free (minimal; up to 64 dof) "
+         "[lagrange]",
+         0, 0, cal_constraint_form_choice},
         {"project", CAL_OPTION_FLAG, &options.project, NULL, "move a start that is off the constraints onto them", 0, 0,
          NULL},
         {"at", CAL_OPTION_TEXT, &options.at, "EVENTS",

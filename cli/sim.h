@@ -17,6 +17,7 @@ typedef struct cal_sim_options {
     const char* checkpoint;
     const char* resume;
     const char* stabilize; // NULL: the library's own choice
+    const char* form;      // of the constraints' equations; NULL: the library's own choice
     const char* at;        // timed events; NULL: none
     double time, tol, step, fps, spread, every;
     int64_t batch, slow_band;

@@ -11,6 +11,11 @@
 enum { CONNECT, CATCH, DISCONNECT, ACTIONS };
 static const char* const actions[ACTIONS] = {"connect", "catch", "disconnect"};
 
+const char* cal_constraint_form_choice(int index) {
+    static const char* const names[] = {"lagrange", "minimal", NULL};
+    return names[index];
+}
+
 int cal_sim_read_stabilize(const char* text, cal_sim_def* def) {
     static const char* const names[] = {"projection", "baumgarte", "literal", "none"};
     if (!text) return CAL_EXIT_DONE;

@@ -3,6 +3,8 @@
 #include "json.h"
 #include "sim.h"
 
+// The forms of --constraint-form.
+const char* cal_constraint_form_choice(int index);
 // Reads --stabilize NAME[:K] into a definition; complains where a gain is beyond what the solver's step can take.
 int cal_sim_read_stabilize(const char* text, cal_sim_def* def);
 

@@ -52,6 +52,21 @@ static int read_definition(const cal_sim_options* options, cal_rps_def* out) {
     return CAL_EXIT_DONE;
 }
 
+// A start that is off the constraints is said so, or moved onto them where that was asked for.
+static int close_start(run* r, const cal_sim_options* options, const cal_model* model) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {CAL_OK, ""};
+    def.stabilize = "none";
+    error.status = cal_sim_create(model, &def, &sim, &error);
+    if (error.status == CAL_OK && options->project) error.status = cal_sim_project(sim, &error);
+    if (error.status == CAL_OK && options->project)
+        error.status = cal_rps_set(r->rps, cal_sim_q(sim), cal_sim_v(sim), &error);
+    if (error.status == CAL_OK && !options->project) cal_sim_warn_violation(sim, model);
+    cal_sim_destroy(sim);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_MISTAKE, "%s", error.text);
+}
+
 static int simulate(run* r, const cal_sim_options* options) {
     cal_progress progress = cal_progress_start("simulating");
     cal_error error = {CAL_OK, ""};
@@ -100,15 +115,36 @@ static void print_json(const run* r, const cal_sim_options* options, const cal_m
     cal_json_number(&json, "constraint_rms", report->error_rms);
     cal_json_integer(&json, "hypotheses", report->hypotheses);
     cal_json_integer(&json, "most_hypotheses", report->most_hypotheses);
+    cal_json_open(&json, "solutions", '[');
+    for (int i = 0; i < report->hypotheses; i++) {
+        cal_json_open(&json, NULL, '{');
+        cal_json_numbers(&json, "q", cal_rps_q(r->rps, i), (size_t)cal_model_q_count(model));
+        cal_json_numbers(&json, "v", cal_rps_v(r->rps, i), (size_t)cal_model_v_count(model));
+        cal_json_close(&json, '}');
+    }
+    cal_json_close(&json, ']');
     if (r->def.deadline > 0) {
         cal_json_integer(&json, "overruns", report->overruns);
         cal_json_number(&json, "worst_overrun_s", report->worst);
     }
     cal_json_number(&json, "wall_s", report->wall);
     cal_json_number(&json, "poll_share", report->wall > 0 ? report->poll_wall / report->wall : 0);
+    cal_json_number(&json, "wait_share", report->wall > 0 ? report->wait_wall / report->wall : 0);
     cal_json_hash(&json, "state_hash", cal_rps_hash(r->rps));
     cal_json_boolean(&json, "interrupted", r->interrupted);
     cal_json_close(&json, '}');
+}
+
+// Where the solutions are that were tracked to the end, the best first.
+static void print_solutions(const run* r, const cal_model* model) {
+    enum { SHOWN = 8 };
+    const int count = cal_model_q_count(model), shown = count < SHOWN ? count : SHOWN;
+    printf("%-13s %d tracked at the end, at most %d\n", "solutions", r->report.hypotheses, r->report.most_hypotheses);
+    for (int i = 0; i < r->report.hypotheses; i++) {
+        printf("%13d q =", i + 1);
+        for (int k = 0; k < shown; k++) printf(" %10.6g", cal_rps_q(r->rps, i)[k]);
+        printf("%s\n", shown < count ? " …" : "");
+    }
 }
 
 static void print_summary(const run* r, const cal_sim_options* options, const cal_model* model) {
@@ -123,11 +159,11 @@ static void print_summary(const run* r, const cal_sim_options* options, const ca
            report->wall > 0 ? 100 * report->poll_wall / report->wall : 0, (long long)report->polls);
     printf("%-13s error at most %.2e, root mean square %.2e; last residual %.2e\n", "constraints", report->error_max,
            report->error_rms, report->residual);
-    if (r->def.hypotheses > 1)
-        printf("%-13s %d tracked at the end, at most %d\n", "solutions", report->hypotheses, report->most_hypotheses);
+    if (r->def.hypotheses > 1) print_solutions(r, model);
     if (r->def.deadline > 0)
-        printf("%-13s %lld of %lld intervals were late, the worst by %.3g s\n", "real time",
-               (long long)report->overruns, (long long)report->polls, report->worst);
+        printf("%-13s %lld of %lld intervals were late, the worst by %.3g s; each had %.3g s\n", "real time",
+               (long long)report->overruns, (long long)report->polls, report->worst,
+               r->def.deadline * r->def.step * r->def.interval);
     printf("%-13s %016llx\n", "state hash", (unsigned long long)cal_rps_hash(r->rps));
 }
 
@@ -141,6 +177,7 @@ int cal_sim_run_rps(const cal_sim_options* options, const cal_model* model) {
         error.status = cal_rps_create(model, &r.def, &r.rps, &error);
         if (error.status != CAL_OK) status = cal_complain_error(&error);
     }
+    if (status == CAL_EXIT_DONE) status = close_start(&r, options, model);
     status = cal_ranks_agree(status);
     if (status == CAL_EXIT_DONE) status = simulate(&r, options);
     if (status == CAL_EXIT_DONE) {

@@ -120,6 +120,7 @@ static int prepare(run* r) {
         else
             def.largest_step = options->step;
     }
+    if (options->form) def.constraint_form = options->form;
     status = cal_sim_read_stabilize(options->stabilize, &def);
     if (status == CAL_EXIT_DONE) status = cal_events_read(options->at, r->model, &r->events);
     if (status != CAL_EXIT_DONE) return status;
@@ -275,7 +276,10 @@ static void print_json(const run* r, const cal_sim_report* report) {
     cal_json_number(&json, "energy_end", r->energy_end);
     cal_json_number(&json, "energy_drift", energy_drift(r));
     if (options->check) cal_json_number(&json, "misfit", r->misfit);
-    if (cal_model_constraint_count(r->model) > 0) cal_sim_json_constraints(&json, r->sim);
+    if (cal_model_constraint_count(r->model) > 0) {
+        cal_json_text(&json, "constraint_form", r->options->form ? r->options->form : "lagrange");
+        cal_sim_json_constraints(&json, r->sim);
+    }
     cal_json_hash(&json, "state_hash", cal_sim_hash(r->sim));
     cal_json_boolean(&json, "interrupted", r->interrupted);
     cal_json_close(&json, '}');

@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,14 @@ static void names_every_mistake(void** unused) {
         {"sim rail --rps 4 --out x.csv", "--rps goes with neither"},
         {"sim fivebar:start=1.5", "lower=1"},
         {"sim cart:pin=2", "pin=2"},
+        {"sim fourbar:n=40 --constraint-form minimal", "64 degrees of freedom; this one has 81"},
+        {"sim fivebar --constraint-form dense", "lagrange, minimal"},
+        {"sim rail --rps 4 --constraint-form minimal", "--rps goes with neither"},
+        {"sim chain --batch 4 --constraint-form minimal", "--constraint-form is for one run"},
+        {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
         {"bench rps --figure 3", "--figure"},
+        {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},
+        {"bench rps --model rail", "--model is for --cost"},
         {"bench rps --processors many", "--processors 'many'"},
         {"bench rps --figure 5 --processors 5", "needs one processor"},
     };
@@ -48,9 +56,62 @@ static void says_what_constraints_did(void** unused) {
     cal_test_expect_json("sim rail --rps 3 --time 0.1 --json", "residual polls poll_share constraint_rms state_hash");
     cal_test_expect_json("bench rps --time 0.05 --seeds 2 --processors 1,2 --json", "rows gain accuracy median");
     cal_test_expect_json("bench rps --figure 5 --time 0.02 --seeds 1 --processors 1,2 --json", "reached step seconds");
-    // A gain that the step cannot take is warned about, with the limit.
+    cal_test_expect_json("bench rps --sensitivity --time 0.02 --seeds 1 --processors 2 --json",
+                         "radius interval accuracy");
+    cal_test_expect_json("bench rps --cost --model rail --time 0.02 --seeds 1 --processors 2 --json",
+                         "alone_s step_s ratio poll_share wait_share");
+    // A gain that the step cannot take is warned about, with the limit; of several methods that of the weakest.
+    o = cal_test_run_well("sim rail --rps 2 --method rk4,ab2 --stabilize literal:1200 --time 0.01");
+    assert_non_null(strstr(o.err, ", 1000;"));
+    cal_test_release(&o);
     o = cal_test_run_well("sim rail --solver rk4 --step 0.01 --stabilize baumgarte:300 --time 0.01");
     assert_non_null(strstr(o.err, "278.5"));
+    cal_test_release(&o);
+}
+
+// What one evaluation says in the form without multipliers: S spans what the loop leaves, and q̈ is the other form's.
+static void evaluates_both_forms(void** unused) {
+    (void)unused;
+    cal_test_expect_json("eval fivebar --what forward --constraint-form minimal --json",
+                         "qdd freedom basis minimal_mass minimal_v minimal_a");
+    cal_test_outcome with = cal_test_run_well("eval fivebar --what forward --constraint-form lagrange --json"),
+                     without = cal_test_run_well("eval fivebar --what forward --constraint-form minimal --json");
+    assert_true(cal_test_number_after(without.out, "freedom") == 2.0);
+    const double a = strtod(strstr(with.out, "\"qdd\": [") + 8, NULL),
+                 b = strtod(strstr(without.out, "\"qdd\": [") + 8, NULL);
+    cal_test_expect_below(fabs(a - b), 1e-9 * fabs(a), "acceleration", "fivebar");
+    assert_true(fabs(a) > 1.0);
+    cal_test_release(&with), cal_test_release(&without);
+    with = cal_test_run_well("sim bricard --time 0.5 --constraint-form minimal --json");
+    assert_non_null(strstr(with.out, "\"constraint_form\": \"minimal\""));
+    assert_true(cal_test_number_after(with.out, "constraint_max") < 1e-12);
+    cal_test_release(&with);
+}
+
+// A start that is off the constraints, and one that nothing can satisfy.
+static void says_where_a_start_is_off(void** unused) {
+    (void)unused;
+    static const char head[] = "<mujoco><worldbody><body name='a'><joint name='j' axis='0 1 0'/><geom size='0.1' "
+                               "pos='1 0 0'/></body></worldbody><equality>",
+                      one[] = "<joint name='one' joint1='j' polycoef='0.1 0 0 0 0'/>",
+                      two[] = "<joint name='two' joint1='j' polycoef='0.3 0 0 0 0'/>", tail[] = "</equality></mujoco>";
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s%s", head, one, tail);
+    cal_test_write_file("off.xml", text);
+    snprintf(text, sizeof text, "%s%s%s%s", head, one, two, tail);
+    cal_test_write_file("contradiction.xml", text);
+    cal_test_expect_mistake("sim off.xml --time 0.1", "'one' is open by 0.1");
+    cal_test_expect_mistake("sim contradiction.xml --time 0.1 --project", "contradicts others");
+    cal_test_expect_mistake("sim contradiction.xml --time 0.1 --rps 3 --project", "contradicts others");
+    cal_test_outcome o = cal_test_run_well("sim off.xml --time 0.1 --project --json");
+    assert_true(cal_test_number_after(o.out, "constraint_max") < 1e-12);
+    cal_test_release(&o);
+    o = cal_test_run_well("sim off.xml --time 0.1 --rps 3");
+    assert_non_null(strstr(o.err, "off the constraints: by 0.1 at 'one'"));
+    cal_test_release(&o);
+    o = cal_test_run_well("sim off.xml --time 0.1 --rps 3 --project --json");
+    assert_string_equal(o.err, "");
+    assert_true(cal_test_number_after(o.out, "constraint_max") < 1e-2);
     cal_test_release(&o);
 }
 
@@ -81,8 +142,8 @@ static void events_happen_at_their_times(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_every_mistake),
-        cmocka_unit_test(says_what_constraints_did),
+        cmocka_unit_test(names_every_mistake),          cmocka_unit_test(says_what_constraints_did),
+        cmocka_unit_test(evaluates_both_forms),         cmocka_unit_test(says_where_a_start_is_off),
         cmocka_unit_test(events_happen_at_their_times),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);

@@ -2,7 +2,7 @@
 // numbers, that what is closed stays closed with every solver and has the same bits on every machine, and what is refused.
 #include "base/memory.h"
 #include "base/random.h"
-#include "constraint/constraint.h"
+#include "constraint/minimal.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -179,6 +179,22 @@ static void check_dense(const cal_model* model, uint64_t seed, const char* name)
     assert_int_equal(cal_state_get(forward.state, CAL_QDD, qdd), CAL_OK);
     if (unique)
         cal_test_expect_below(cal_test_largest_difference(right, qdd, (size_t)n), 1e-9 * scale, "accelerations", name);
+    // The form without multipliers, from the same accelerations without constraints.
+    cal_minimal* minimal = NULL;
+    assert_int_equal(cal_minimal_create(set, &minimal), CAL_OK);
+    cal_test_load(&forward, &motion), cal_test_execute(&forward);
+    assert_int_equal(cal_state_get(forward.state, CAL_QDD, qdd), CAL_OK);
+    assert_int_equal(
+        cal_minimal_hold(minimal, set, motion.q, motion.v, qdd, CAL_STABILIZE_NONE, 0.0, CAL_SHIFT_CLOSED, motion.tau),
+        CAL_OK);
+    for (int i = 0; i < n; i++) qdd[i] += minimal->u[i];
+    assert_int_equal(minimal->rank == m, unique);
+    if (unique) {
+        cal_test_expect_below(cal_test_largest_difference(right, qdd, (size_t)n), 1e-9 * scale, "minimal form", name);
+        cal_test_expect_below(cal_test_largest_difference(tau, motion.tau, (size_t)n), 1e-9 * scale, "its forces",
+                              name);
+    }
+    cal_minimal_destroy(minimal);
     free(matrix), free(right), free(M), free(J), free(jacobian), free(qdd), free(tau);
     cal_constraints_destroy(set);
     cal_test_close(&mass), cal_test_close(&forward), cal_test_close(&kinematics);
@@ -339,23 +355,6 @@ static void every_solver_keeps_them(void** state) {
         free(expected);
         cal_model_destroy(model);
     }
-}
-
-// What wheels do sideways: the velocity of the axle across the heading.
-static void a_cart_never_slips_sideways(void** state) {
-    (void)state;
-    cal_model* model = cal_test_model("cart:gravity=3");
-    cal_sim* sim = open_sim(model, "gear", 1e-6);
-    for (int k = 1; k <= 100; k++) {
-        advance(sim, 0.1 * k, "cart");
-        const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
-        const double heading = q[2] + 1.5707963267948966; // it starts along y
-        cal_test_expect_below(fabs(v[1] * cos(heading) - v[0] * sin(heading)), 1e-12, "slip", "cart");
-        const double x = q[0] + 0.3 * cos(heading), y = q[1] + 0.3 * sin(heading);
-        cal_test_expect_below(fabs(hypot(x, y) - 1.0), 1e-12, "pin", "cart");
-    }
-    cal_sim_destroy(sim);
-    cal_model_destroy(model);
 }
 
 static void machines_have_the_same_bits(void** state) {
@@ -679,7 +678,6 @@ int main(void) {
         cmocka_unit_test(andrews_squeezer_meets_its_reference),
         cmocka_unit_test(scenes_keep_their_constraints_and_their_energy),
         cmocka_unit_test(every_solver_keeps_them),
-        cmocka_unit_test(a_cart_never_slips_sideways),
         cmocka_unit_test(machines_have_the_same_bits),
         cmocka_unit_test(many_loops_run),
         cmocka_unit_test(baumgarte_closes_what_is_open),

@@ -66,7 +66,7 @@ static void one_seed_has_the_same_bits_everywhere(void** state) {
         cal_rps_def def = cal_default_rps_def();
         def.instances = 7, def.method = "euler,heun,ab2", def.forcing = 0.01, def.normal = true;
         run(model, &def, 0.05, &expected);
-        for (int workers = 1; workers <= 4; workers++) {
+        for (int workers = 1; workers <= 9; workers += workers < 3 ? 1 : 3) { // some without an instance
             cal_threads_def threads = cal_default_threads_def();
             threads.workers = workers;
             assert_int_equal(cal_machine_threads(&threads, &def.machine, NULL), CAL_OK);
@@ -80,6 +80,37 @@ static void one_seed_has_the_same_bits_everywhere(void** state) {
         assert_true(other != expected);
         cal_model_destroy(model);
     }
+}
+
+// Another state in the middle of a run, on every machine alike.
+static void a_run_goes_on_from_where_it_is_put(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("rail");
+    const double q[2] = {0.0, 1.0}, v[2] = {-2.0, 0.0}, bad[2] = {0.0, (double)NAN};
+    uint64_t hashes[2];
+    for (int i = 0; i < 2; i++) {
+        cal_rps_def def = cal_default_rps_def();
+        cal_threads_def threads = cal_default_threads_def();
+        threads.workers = 3;
+        if (i == 1) assert_int_equal(cal_machine_threads(&threads, &def.machine, NULL), CAL_OK);
+        cal_rps* rps = open_rps(model, &def);
+        assert_int_equal(cal_rps_advance(rps, 0.05, NULL), CAL_OK);
+        assert_int_equal(cal_rps_set(rps, bad, v, NULL), CAL_BAD_ARGUMENT);
+        assert_int_equal(cal_rps_set(NULL, q, v, NULL), CAL_BAD_ARGUMENT);
+        assert_int_equal(cal_rps_set(rps, q, v, NULL), CAL_OK);
+        assert_true(cal_rps_q(rps, 0)[1] == 1.0);
+        assert_int_equal(cal_rps_advance(rps, 0.06, NULL), CAL_OK);
+        cal_test_expect_below(fabs(cal_rps_q(rps, 0)[0] + sin(0.02)), 1e-3, "x", "rail");
+        cal_rps_report report;
+        cal_rps_get_report(rps, &report);
+        assert_true(report.poll_wall >= 0.0 && report.wait_wall >= 0.0 &&
+                    report.poll_wall + report.wait_wall < report.wall);
+        hashes[i] = cal_rps_hash(rps);
+        cal_rps_destroy(rps);
+        cal_machine_destroy(def.machine);
+    }
+    assert_true(hashes[0] == hashes[1]);
+    cal_model_destroy(model);
 }
 
 // Looking at whole intervals changes nothing.
@@ -207,6 +238,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rail_is_as_accurate_as_it_should_be),
         cmocka_unit_test(one_seed_has_the_same_bits_everywhere),
+        cmocka_unit_test(a_run_goes_on_from_where_it_is_put),
         cmocka_unit_test(looking_at_polls_changes_nothing),
         cmocka_unit_test(methods_have_their_orders),
         cmocka_unit_test(a_bifurcation_shows_as_several_solutions),

@@ -503,6 +503,9 @@ typedef struct cal_force_context {
 /// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
 typedef void cal_force_callback(cal_force_context* context, void* user);
 
+/// The largest model, in degrees of freedom of its tree, that the "minimal" form of constraints is for.
+#define CAL_MINIMAL_DOF 64
+
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
     const char* solver; ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
@@ -525,6 +528,10 @@ typedef struct cal_sim_def {
         stabilize; ///< how constraints stay closed: "projection" (of every step, by mass), "baumgarte" (critically
                    ///< damped, both poles at -gain), "literal" (Bicchi's law: K_p = gain, K_v = 2 gain) or "none"
     double gain;   ///< of "baumgarte" and "literal", 1/s; 20
+    const char*
+        constraint_form; ///< what is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's
+                         ///< projected form: accelerations of the degrees of freedom that are left; dense, for models
+                         ///< of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion
     uint32_t cookie;
 } cal_sim_def;
 cal_sim_def cal_default_sim_def(void);
@@ -568,6 +575,9 @@ cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
 /// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
+/// Accelerations at cal_sim_time, v_count numbers: those of the constrained motion where the model has constraints, in the form
+/// and with the stabilisation of the simulation.
+cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);
 /// Puts the accelerations of the simulation's algorithm at cal_sim_time into every link's equations of motion (Armstrong's
 /// fastband_check): the largest misfit relative to the terms of its equation (1e-15 is rounding), and the body where it is.
 /// For models of ball and free joints; CAL_BAD_MODEL for others.
@@ -611,6 +621,10 @@ cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out);
 /// couplings, whose force is rows[0] on joint[0]). Either may be NULL. Where rows are redundant, of all forces that give
 /// the motion these are the smallest. Zero for a constraint that does not hold.
 cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows, double wrench[6]);
+/// What the constraints leave at cal_sim_time, of a simulation in the "minimal" form (CAL_BAD_ARGUMENT for the other): how many
+/// degrees of freedom; basis: orthonormal velocities S that span what is allowed, one after the other, v_count numbers
+/// each; mass: Sᵀ B S, rows. Either array may be NULL; freedom is at most v_count. Velocities are v = S ν with ν = Sᵀ v.
+cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* mass);
 /// The largest gain with which a stabilisation is stable at a solver's fixed step; infinite for the others. An unknown name
 /// is 0.
 double cal_stabilize_limit(const char* stabilize, const char* solver, double step);
@@ -685,17 +699,21 @@ typedef struct cal_rps_report {
     int elected;          ///< instance that won the last poll
     double residual;      ///< its residual
     double error_max,
-        error_rms;          ///< of the rows' errors, their Euclidean norm, over all steps of those that were elected
-    int hypotheses;         ///< solutions that are tracked now
-    int most_hypotheses;    ///< and at most so far
-    int64_t overruns;       ///< intervals that were late
-    double worst;           ///< the latest of them, s
-    double wall, poll_wall; ///< seconds of the clock in all, and in polls
+        error_rms;       ///< of the rows' errors, their Euclidean norm, over all steps of those that were elected
+    int hypotheses;      ///< solutions that are tracked now
+    int most_hypotheses; ///< and at most so far
+    int64_t overruns;    ///< intervals that were late
+    double worst;        ///< the latest of them, s
+    double wall;         ///< seconds of the clock in all
+    double poll_wall;    ///< in polls: from when the last instance is done until the next interval begins
+    double wait_wall;    ///< of the first processor, for instances of others that take longer
 } cal_rps_report;
 
 /// Starts at the model's start values and time 0. The model and the machine must outlive it.
 cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rps** out, cal_error* error);
 void cal_rps_destroy(cal_rps* rps); ///< NULL is allowed
+/// Goes on from another state, at the same time: all instances will start around it. Either array may be NULL: kept.
+cal_status cal_rps_set(cal_rps* rps, const double* q, const double* v, cal_error* error);
 /// Advances by whole steps to the one next to a time. On an error the state of the last poll is kept.
 cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error);
 /// The elected solution, or another one that is tracked; valid until the next call. NULL past the last one.
@@ -705,7 +723,7 @@ uint64_t cal_rps_hash(const cal_rps* rps); ///< over time, q and v of all soluti
 void cal_rps_get_report(const cal_rps* rps, cal_rps_report* out);
 /// A method's name; NULL past the last one.
 const char* cal_rps_method_name(int index);
-/// The largest gain that is stable for a method, a step and a stabilisation; infinite for "none".
+/// The largest gain that is stable for a method, or for all of a list, a step and a stabilisation; infinite for "none".
 double cal_rps_limit(const char* stabilize, const char* method, double step);
 
 #ifdef __cplusplus

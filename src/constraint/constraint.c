@@ -238,12 +238,8 @@ static double stabilize(const cal_row* row, cal_stabilization law, double gain) 
     return -2.0 * gain * row->speed - (law == CAL_STABILIZE_LITERAL ? gain : gain * gain) * row->error;
 }
 
-// Leaves Aᵀλ in the tree's wrenches.
-static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                             cal_stabilization law, double gain, double shift, const double* forcing) {
-    cal_constraints_evaluate(set, q, v);
-    make_matrix(set);
-    factor(set, shift);
+void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
+                            double gain, const double* forcing) {
     cal_node_accelerations(set->model, set->motions, v, qdd, set->accelerations);
     for (int i = 0; i < set->row_count; i++) {
         const cal_row* row = &set->rows[i];
@@ -254,6 +250,15 @@ static void find_multipliers(cal_constraints* set, const double* q, const double
         }
         set->right[i] = stabilize(row, law, gain) + (forcing ? forcing[i] : 0.0) - sum;
     }
+}
+
+// Leaves Aᵀλ in the tree's wrenches.
+static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                             cal_stabilization law, double gain, double shift, const double* forcing) {
+    cal_constraints_evaluate(set, q, v);
+    make_matrix(set);
+    factor(set, shift);
+    cal_constraints_demand(set, v, qdd, law, gain, forcing);
     solve(set);
     for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->lambda[i]);
 }

@@ -73,6 +73,11 @@ double cal_constraints_margin(const cal_constraints* set);
 // How many rows are independent where they were evaluated last.
 int cal_constraints_rank(cal_constraints* set);
 
+// What constraints add to accelerations must have along each row: set->right ← f − Ȧ q̇ − A q̈₀, at the motions and rows that were
+// evaluated last. forcing (may be NULL): added to f, a number a row.
+void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
+                            double gain, const double* forcing);
+
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay.
 // shift: μ. Rows that depend on each other do so up to the square of how far the constraints are open.
 #define CAL_SHIFT_CLOSED 1e-12

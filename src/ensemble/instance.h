@@ -23,7 +23,7 @@ const char* cal_method_name(cal_method method);
 double cal_method_limit(cal_method method, double step, cal_stabilization law);
 
 typedef struct cal_instance {
-    const cal_plan* plan;
+    _Alignas(64) const cal_plan* plan; // instances of several processors lie side by side: none shares a cache line
     cal_state* state;
     cal_constraints* set;
     cal_method method;

@@ -15,20 +15,28 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "ensemble/instance.h"
+#include "ensemble/poll.h"
 #include "machine/machine.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
 static const uint32_t COOKIE = 0x52505331;
-enum { MOST_INSTANCES = 100000, MOST_HYPOTHESES = 16 };
-// Solutions are apart when they differ by so many radii; one that breaks the constraints more than so many times as much as
-// the winner is none.
-static const double APART = 10.0, WORSE = 10.0;
+enum { MOST_INSTANCES = 100000, CACHE_LINE = 64 };
 
-typedef struct solution {
-    double *q, *v;
-} solution;
+// What a processor keeps: its copy of what was elected, and its ballots, in turn in one of two blocks, since others may still
+// look at the last one.
+typedef struct seat {
+    _Alignas(CACHE_LINE) struct cal_rps* rps;
+    int processor;
+    cal_poll poll;
+    double *blocks[2], *room; // room: the others' blocks, where memory is not shared
+    double pause;             // after the last interval
+    double wall, own_pauses, clock;
+    int64_t overruns;
+    double worst;
+    cal_status status;
+} seat;
 
 struct cal_rps {
     const cal_model* model;
@@ -37,17 +45,10 @@ struct cal_rps {
     cal_plan* plan;
     cal_instance_law law;
     cal_instance* instances; // those of other processes are empty
-    double* residuals;       // of all instances, then whether they were near a singular position
-    double* packed;          // a solution on its way between processes: q, v, squares, largest
-    solution solutions[MOST_HYPOTHESES], next[MOST_HYPOTHESES];
-    double* memory; // theirs
-    int solution_count;
-    double start;  // time at which `steps` began to count
-    int64_t steps; // taken
-    int present;   // steps of the interval that is being run
-    double mean_residual, squares;
-    double clock; // at which the next interval is due
-    cal_rps_report report;
+    int processors;          // who take part
+    seat* seats;             // of this process
+    int seat_count;
+    int64_t wanted; // steps
 };
 
 cal_rps_def cal_default_rps_def(void) {
@@ -82,12 +83,16 @@ static bool find_law(const char* name, cal_stabilization* out) {
     return false;
 }
 
-// The method that a list names for an instance; CAL_METHODS when a name is unknown.
-static cal_method find_method(const char* list, int instance) {
+static int method_count(const char* list) {
     int count = 1;
     for (const char* p = list; *p; p++) count += *p == ',';
+    return count;
+}
+
+// The method that a list names for an instance; CAL_METHODS when a name is unknown.
+static cal_method find_method(const char* list, int instance) {
     const char* name = list;
-    for (int skip = instance % count; skip > 0; skip--) name += strcspn(name, ",") + 1;
+    for (int skip = instance % method_count(list); skip > 0; skip--) name += strcspn(name, ",") + 1;
     const size_t length = strcspn(name, ",");
     int method = 0;
     while (method < CAL_METHODS && (strlen(cal_method_name((cal_method)method)) != length ||
@@ -98,9 +103,14 @@ static cal_method find_method(const char* list, int instance) {
 
 double cal_rps_limit(const char* stabilize, const char* method, double step) {
     cal_stabilization law;
-    const cal_method found = method ? find_method(method, 0) : CAL_METHODS;
-    if (!find_law(stabilize, &law) || found == CAL_METHODS || !(step > 0.0)) return 0.0;
-    return cal_method_limit(found, step, law);
+    double least = (double)INFINITY;
+    if (!method || !find_law(stabilize, &law) || !(step > 0.0)) return 0.0;
+    for (int i = 0; i < method_count(method); i++) {
+        const cal_method found = find_method(method, i);
+        if (found == CAL_METHODS) return 0.0;
+        least = fmin(least, cal_method_limit(found, step, law));
+    }
+    return least;
 }
 
 // --- Making one --------------------------------------------------------------------------------------------------------
@@ -130,8 +140,8 @@ static cal_status check_numbers(const cal_rps_def* def, cal_error* error) {
                         MOST_INSTANCES, def->instances);
     if (def->interval < 1)
         return cal_fail(error, CAL_BAD_ARGUMENT, "an interval has at least one step, not %d", def->interval);
-    if (def->hypotheses < 1 || def->hypotheses > MOST_HYPOTHESES)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "hypotheses must be 1 to %d, not %d", MOST_HYPOTHESES,
+    if (def->hypotheses < 1 || def->hypotheses > CAL_MOST_HYPOTHESES)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "hypotheses must be 1 to %d, not %d", CAL_MOST_HYPOTHESES,
                         def->hypotheses);
     return CAL_OK;
 }
@@ -146,28 +156,36 @@ static cal_status check(const cal_model* model, const cal_rps_def* def, cal_erro
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "stabilize '%.40s' is not one of literal, baumgarte, none: instances are not projected",
                         def->stabilize ? def->stabilize : "NULL");
-    int count = 1;
-    for (const char* p = def->method; p && *p; p++) count += *p == ',';
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < (def->method ? method_count(def->method) : 1); i++)
         if (!def->method || find_method(def->method, i) == CAL_METHODS)
             return cal_fail(error, CAL_BAD_ARGUMENT,
                             "method '%.60s' is not euler, symplectic, heun, ab2, rk4, or a list of those",
                             def->method ? def->method : "NULL");
     if (model->constraint_count == 0)
         return cal_fail(error, CAL_BAD_MODEL,
-                        "the model has no constraints, so that no instance is better than another; use cal_sim");
+                        "the model has no constraints, so that no instance is better than another; simulate it without "
+                        "randomization");
     return CAL_OK;
 }
 
-static int processors(const cal_rps* rps) { return rps->machine->processors; }
 static bool is_here(const cal_rps* rps, int instance) {
-    return rps->machine->keep == CAL_KEEP_ALL || instance % processors(rps) == rps->machine->keep;
+    return rps->machine->keep == CAL_KEEP_ALL || instance % rps->processors == rps->machine->keep;
+}
+
+static cal_status make_seat(cal_rps* rps, int processor, seat* out) {
+    *out = (seat){.rps = rps, .processor = processor, .clock = -1.0};
+    const cal_status status = cal_poll_create(rps->model, &rps->def, rps->processors, &out->poll);
+    if (status) return status;
+    const size_t block = (size_t)out->poll.ballots * out->poll.size;
+    for (int i = 0; i < 2; i++) out->blocks[i] = cal_allocate(block, sizeof(double));
+    if (rps->machine->keep != CAL_KEEP_ALL) out->room = cal_allocate((size_t)rps->processors * block, sizeof(double));
+    return out->blocks[0] && out->blocks[1] && (out->room || rps->machine->keep == CAL_KEEP_ALL) ? CAL_OK
+                                                                                                 : CAL_NO_MEMORY;
 }
 
 static cal_status fill(cal_rps* rps, cal_error* error) {
     const cal_model* model = rps->model;
     const cal_rps_def* def = &rps->def;
-    const size_t motion = (size_t)model->q_count + (size_t)model->v_count;
     cal_status status = CAL_OK;
     if (!rps->machine) {
         status = cal_machine_serial(1, &rps->own_machine, error);
@@ -177,20 +195,23 @@ static cal_status fill(cal_rps* rps, cal_error* error) {
     if (!status) status = cal_machine_serial(1, &rps->engine, error);
     if (!status) status = cal_plan_create(model, "aba", rps->engine, &rps->plan, error);
     if (status) return status;
+    // Threads without an instance stay away; processes must know the result. Machines that neither share memory nor exchange
+    // numbers run all in turn.
+    const int all = rps->machine->processors;
+    const bool threads = rps->machine->ops->together && rps->machine->ops->gather;
+    rps->processors = rps->machine->keep != CAL_KEEP_ALL ? all
+                      : !threads                         ? 1
+                      : all < def->instances             ? all
+                                                         : def->instances;
+    rps->seat_count = threads ? rps->processors : 1;
     rps->instances = cal_allocate((size_t)def->instances, sizeof *rps->instances);
-    rps->residuals = cal_allocate(2 * (size_t)def->instances, sizeof(double));
-    rps->packed = cal_allocate(motion + 2, sizeof(double));
-    double* next = rps->memory = cal_allocate(2 * MOST_HYPOTHESES * motion, sizeof(double));
-    if (!rps->instances || !rps->residuals || !rps->packed || !next)
-        return cal_fail(error, CAL_NO_MEMORY, "no memory for %d instances", def->instances);
-    for (int i = 0; i < 2 * MOST_HYPOTHESES; i++, next += motion)
-        *(i < MOST_HYPOTHESES ? &rps->solutions[i] : &rps->next[i - MOST_HYPOTHESES]) =
-            (solution){next, next + model->q_count};
+    rps->seats = cal_allocate((size_t)rps->seat_count, sizeof *rps->seats);
+    if (!rps->instances || !rps->seats) status = CAL_NO_MEMORY;
+    for (int i = 0; i < rps->seat_count && !status; i++)
+        status = make_seat(rps, rps->machine->keep != CAL_KEEP_ALL ? rps->machine->keep : i, &rps->seats[i]);
     for (int i = 0; i < def->instances && !status; i++)
         if (is_here(rps, i)) status = cal_instance_create(rps->plan, find_method(def->method, i), &rps->instances[i]);
-    if (status) return cal_fail(error, status, "no memory for %d instances", def->instances);
-    cal_model_initial(model, rps->solutions[0].q, rps->solutions[0].v, NULL);
-    return CAL_OK;
+    return status ? cal_fail(error, status, "no memory for %d instances", def->instances) : CAL_OK;
 }
 
 cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rps** out, cal_error* error) {
@@ -204,9 +225,6 @@ cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rp
     rps->model = model;
     rps->def = *def;
     rps->machine = def->machine;
-    rps->solution_count = 1;
-    rps->mean_residual = -1.0;
-    rps->clock = -1.0;
     rps->law = (cal_instance_law){.gain = def->gain,
                                   .forcing = def->forcing,
                                   .alpha = def->alpha,
@@ -214,7 +232,6 @@ cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rp
                                   .step = def->step,
                                   .singular = def->hypotheses > 1 ? def->singular : 0.0};
     (void)find_law(def->stabilize, &rps->law.law);
-    rps->report = (cal_rps_report){.interval = def->interval, .hypotheses = 1, .most_hypotheses = 1};
     status = fill(rps, error);
     rps->def.method = rps->def.stabilize = NULL; // the caller's memory
     if (status) {
@@ -228,173 +245,85 @@ cal_status cal_rps_create(const cal_model* model, const cal_rps_def* def, cal_rp
 void cal_rps_destroy(cal_rps* rps) {
     if (!rps) return;
     for (int i = 0; rps->instances && i < rps->def.instances; i++) cal_instance_destroy(&rps->instances[i]);
+    for (int i = 0; rps->seats && i < rps->seat_count; i++) {
+        seat* own = &rps->seats[i];
+        cal_poll_destroy(&own->poll);
+        cal_free(own->blocks[0]), cal_free(own->blocks[1]), cal_free(own->room);
+    }
     cal_plan_destroy(rps->plan);
     cal_machine_destroy(rps->engine);
     cal_machine_destroy(rps->own_machine);
-    cal_free(rps->instances), cal_free(rps->residuals), cal_free(rps->packed), cal_free(rps->memory);
+    cal_free(rps->instances), cal_free(rps->seats);
     cal_free(rps);
+}
+
+cal_status cal_rps_set(cal_rps* rps, const double* q, const double* v, cal_error* error) {
+    if (!rps) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_set: rps must not be NULL");
+    const size_t q_count = (size_t)rps->model->q_count, v_count = (size_t)rps->model->v_count;
+    for (size_t i = 0; i < q_count + v_count; i++) {
+        const double* number = i < q_count ? q : v;
+        if (number && !isfinite(number[i < q_count ? i : i - q_count]))
+            return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_set: number %zu of %s is not finite",
+                            i < q_count ? i : i - q_count, i < q_count ? "q" : "v");
+    }
+    for (int i = 0; i < rps->seat_count; i++) {
+        cal_poll* poll = &rps->seats[i].poll;
+        if (q) memcpy(poll->solutions[0].q, q, q_count * sizeof *q);
+        if (v) memcpy(poll->solutions[0].v, v, v_count * sizeof *v);
+        poll->solution_count = 1;
+    }
+    return CAL_OK;
 }
 
 // --- Running -----------------------------------------------------------------------------------------------------------
 
 // Random numbers that belong to one instance in one interval.
-static cal_random random_of(const cal_rps* rps, int instance) {
+static cal_random random_of(const cal_rps* rps, int64_t interval, int instance) {
     cal_random random = {rps->def.seed};
-    random.state = cal_random_bits(&random) + (uint64_t)rps->report.polls;
+    random.state = cal_random_bits(&random) + (uint64_t)interval;
     random.state = cal_random_bits(&random) + (uint64_t)instance;
     (void)cal_random_bits(&random);
     return random;
 }
 
-static void run_instances(void* argument, int processor) {
-    cal_rps* rps = argument;
+static void vote(const cal_instance* instance, const cal_model* model, double pause, double* out) {
+    const size_t q = (size_t)model->q_count, v = (size_t)model->v_count;
+    out[CAL_BALLOT_RESIDUAL] = instance->residual;
+    out[CAL_BALLOT_SINGULAR] = instance->singular ? 1.0 : 0.0;
+    out[CAL_BALLOT_SQUARES] = instance->squares;
+    out[CAL_BALLOT_LARGEST] = instance->largest;
+    out[CAL_BALLOT_STATUS] = (double)instance->status;
+    out[CAL_BALLOT_PAUSE] = pause;
+    memcpy(out + CAL_BALLOT_HEAD, instance->q, q * sizeof(double));
+    memcpy(out + CAL_BALLOT_HEAD + q, instance->v, v * sizeof(double));
+}
+
+// Steps 1 and 2: the instances of one processor, from where they are put to their ballots.
+static void diastole(seat* own, int steps, double* block) {
+    cal_rps* rps = own->rps;
     const cal_rps_def* def = &rps->def;
-    for (int i = processor; i < def->instances; i += processors(rps)) {
+    const cal_poll* poll = &own->poll;
+    for (int i = own->processor; i < def->instances; i += rps->processors, block += poll->size) {
         cal_instance* instance = &rps->instances[i];
-        const solution* from = &rps->solutions[i % rps->solution_count];
-        cal_random random = random_of(rps, i);
+        const cal_solution* from = &poll->solutions[i % poll->solution_count];
+        cal_random random = random_of(rps, poll->polls, i);
         cal_instance_place(instance, from->q, from->v, def->position_radius, def->velocity_radius, def->normal,
                            def->instances > 1 ? &random : NULL);
-        cal_instance_run(instance, &rps->law, rps->present, &random);
-        rps->residuals[i] = instance->residual;
-        rps->residuals[def->instances + i] = instance->singular ? 1.0 : 0.0;
+        cal_instance_run(instance, &rps->law, steps, &random);
+        vote(instance, rps->model, own->pause, block);
     }
 }
 
-static cal_status diastole(cal_rps* rps) {
-    cal_machine* machine = rps->machine;
-    for (int i = 0; i < 2 * rps->def.instances; i++) rps->residuals[i] = 0.0;
-    if (machine->keep != CAL_KEEP_ALL)
-        run_instances(rps, machine->keep);
-    else if (machine->ops->together) {
-        const cal_status status = machine->ops->together(machine, run_instances, rps);
-        if (status) return status;
-    } else
-        for (int p = 0; p < machine->processors; p++) run_instances(rps, p);
-    for (int i = 0; i < rps->def.instances; i++)
-        if (rps->instances[i].status) return rps->instances[i].status;
-    return CAL_OK;
-}
-
-// --- Polling -----------------------------------------------------------------------------------------------------------
-
-// An instance's state in rps->packed, on every process.
-static cal_status fetch(cal_rps* rps, int index) {
-    const size_t q = (size_t)rps->model->q_count, v = (size_t)rps->model->v_count;
-    memset(rps->packed, 0, (q + v + 2) * sizeof(double));
-    if (is_here(rps, index)) {
-        const cal_instance* instance = &rps->instances[index];
-        memcpy(rps->packed, instance->q, q * sizeof(double));
-        memcpy(rps->packed + q, instance->v, v * sizeof(double));
-        rps->packed[q + v] = instance->squares;
-        rps->packed[q + v + 1] = instance->largest;
-    }
-    return rps->machine->ops->sum ? rps->machine->ops->sum(rps->machine, rps->packed, (int)(q + v + 2)) : CAL_OK;
-}
-
-// The best of the instances that came from a solution; -1 when all are infinite.
-static int elect(const cal_rps* rps, int from) {
-    int best = -1;
-    for (int i = from; i < rps->def.instances; i += rps->solution_count)
-        if (isfinite(rps->residuals[i]) && (best < 0 || rps->residuals[i] < rps->residuals[best])) best = i;
-    return best;
-}
-
-// How far a position is from the solutions that are kept already.
-static double distance(const cal_rps* rps, const double* q, int count) {
-    double nearest = (double)INFINITY;
-    for (int i = 0; i < count; i++) {
-        double largest = 0.0;
-        for (int k = 0; k < rps->model->q_count; k++) largest = fmax(largest, fabs(q[k] - rps->next[i].q[k]));
-        nearest = fmin(nearest, largest);
-    }
-    return nearest;
-}
-
-// Keeps what rps->packed holds as a solution, where there is room.
-static void keep(cal_rps* rps, int* count) {
-    const size_t motion = (size_t)rps->model->q_count + (size_t)rps->model->v_count;
-    if (*count < rps->def.hypotheses) memcpy(rps->next[(*count)++].q, rps->packed, motion * sizeof(double));
-}
-
-static bool near_singular(const cal_rps* rps, int from) {
-    for (int i = from; i < rps->def.instances; i += rps->solution_count)
-        if (rps->residuals[rps->def.instances + i] != 0.0) return true;
-    return false;
-}
-
-// Next to a singular position: the instances of one solution that are farthest from all that is kept, as long as there is room
-// and they keep the constraints about as well as the winner. Where they lead will show when they are past it.
-static cal_status branch(cal_rps* rps, int from, int winner, int* count) {
-    while (*count < rps->def.hypotheses) {
-        int farthest = -1;
-        double reach = 0.5 * rps->def.position_radius;
-        for (int i = from; i < rps->def.instances; i += rps->solution_count) {
-            if (!(rps->residuals[i] <= WORSE * rps->residuals[winner])) continue;
-            const cal_status status = fetch(rps, i);
-            if (status) return status;
-            const double apart = distance(rps, rps->packed, *count);
-            if (apart > reach) reach = apart, farthest = i;
-        }
-        if (farthest < 0) return CAL_OK;
-        const cal_status status = fetch(rps, farthest);
-        if (status) return status;
-        keep(rps, count);
-    }
-    return CAL_OK;
-}
-
-static cal_status poll(cal_rps* rps) {
-    const size_t motion = (size_t)rps->model->q_count + (size_t)rps->model->v_count;
+// Step 3.
+static cal_status systole(seat* own, int steps, const double* block) {
+    cal_rps* rps = own->rps;
+    cal_poll* poll = &own->poll;
     cal_status status = CAL_OK;
-    if (rps->machine->ops->sum) status = rps->machine->ops->sum(rps->machine, rps->residuals, 2 * rps->def.instances);
-    // Solutions in the order of how well their winners keep the constraints, so that the first is the best.
-    bool used[MOST_HYPOTHESES] = {false}, singular[MOST_HYPOTHESES] = {false};
-    int count = 0;
-    for (int rank = 0; rank < rps->solution_count && !status; rank++) {
-        int from = -1, winner = -1;
-        for (int s = 0; s < rps->solution_count; s++) {
-            const int candidate = used[s] ? -1 : elect(rps, s);
-            if (candidate >= 0 && (winner < 0 || rps->residuals[candidate] < rps->residuals[winner]))
-                from = s, winner = candidate;
-        }
-        if (winner < 0) break;
-        used[from] = true;
-        status = fetch(rps, winner);
-        if (status) return status;
-        if (rank == 0) {
-            rps->squares += rps->packed[motion];
-            rps->report.error_max = fmax(rps->report.error_max, rps->packed[motion + 1]);
-            rps->report.elected = winner;
-            rps->report.residual = rps->residuals[winner];
-        }
-        singular[from] = near_singular(rps, from);
-        if (singular[from] || distance(rps, rps->packed, count) > APART * rps->def.position_radius) keep(rps, &count);
-    }
-    // Those that were tracked already go first; what is left of the room is for their branches.
-    for (int s = 0; s < rps->solution_count && !status; s++)
-        if (singular[s] && rps->def.hypotheses > 1) status = branch(rps, s, elect(rps, s), &count);
-    if (status) return status;
-    if (count == 0) return CAL_NOT_FINITE;
-    for (int i = 0; i < count; i++) {
-        const solution swap = rps->solutions[i];
-        rps->solutions[i] = rps->next[i];
-        rps->next[i] = swap;
-    }
-    rps->solution_count = rps->report.hypotheses = count;
-    if (count > rps->report.most_hypotheses) rps->report.most_hypotheses = count;
-    return CAL_OK;
-}
-
-// Step 4: a residual above twice its running mean wants polls more often, one below half of it less often.
-static void adapt(cal_rps* rps) {
-    const double residual = rps->report.residual;
-    if (rps->mean_residual < 0.0) rps->mean_residual = residual;
-    if (rps->def.adaptive && residual > 2.0 * rps->mean_residual && rps->report.interval > 1)
-        rps->report.interval /= 2;
-    else if (rps->def.adaptive && residual < 0.5 * rps->mean_residual && rps->report.interval < 8 * rps->def.interval)
-        rps->report.interval *= 2;
-    rps->mean_residual += 0.1 * (residual - rps->mean_residual);
+    poll->blocks[own->processor] = block;
+    if (rps->processors > 1)
+        status = rps->machine->ops->gather(rps->machine, own->processor, block, poll->ballots * (int)poll->size,
+                                           own->room, poll->blocks);
+    return status ? status : cal_poll_take(poll, steps);
 }
 
 // --- Time --------------------------------------------------------------------------------------------------------------
@@ -406,71 +335,104 @@ static double seconds(void) {
 }
 
 // Waits for the moment at which the interval's result is due, or notes by how much that has passed.
-static void keep_pace(cal_rps* rps, double began) {
-    if (!(rps->def.deadline > 0.0)) return;
-    if (rps->clock < 0.0) rps->clock = began;
-    rps->clock += rps->def.deadline * rps->def.step * (double)rps->present;
-    const double late = seconds() - rps->clock;
+static void keep_pace(seat* own, double began, double now, int steps) {
+    if (own->clock < 0.0) own->clock = began;
+    own->clock += own->rps->def.deadline * own->rps->def.step * (double)steps;
+    const double late = now - own->clock;
     if (late > 0.0) {
-        rps->report.overruns++;
-        rps->report.worst = fmax(rps->report.worst, late);
-        rps->clock += late; // what is lost is lost: the next interval has its full time
+        own->overruns++;
+        own->worst = fmax(own->worst, late);
+        own->clock += late; // what is lost is lost: the next interval has its full time
         return;
     }
     const struct timespec rest = {.tv_sec = (time_t)-late, .tv_nsec = (long)(1e9 * (-late - floor(-late)))};
     nanosleep(&rest, NULL);
 }
 
+// Intervals of one processor until all steps are done, or something fails: then it does for all processors alike.
+static void run_seat(void* argument, int processor) {
+    cal_rps* rps = argument;
+    seat* own = &rps->seats[rps->seat_count > 1 ? processor : 0];
+    cal_poll* poll = &own->poll;
+    double began = seconds();
+    own->status = CAL_OK;
+    while (poll->steps < rps->wanted && !own->status) {
+        const int64_t left = rps->wanted - poll->steps;
+        const int steps = left < poll->interval ? (int)left : poll->interval;
+        double* block = own->blocks[poll->polls % 2];
+        diastole(own, steps, block);
+        const double ran = seconds();
+        own->status = systole(own, steps, block);
+        const double now = seconds();
+        own->pause = now - ran;
+        own->own_pauses += now - ran;
+        own->wall += now - began;
+        if (rps->def.deadline > 0.0 && !own->status) {
+            keep_pace(own, began, now, steps);
+            began = seconds();
+        } else
+            began = now;
+    }
+}
+
 cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
     if (!rps) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_rps_advance: rps must not be NULL");
     if (!isfinite(time) || !(time / rps->def.step < 9e15))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s with steps of %g s", time, rps->def.step);
-    const int64_t wanted = (int64_t)floor(time / rps->def.step + 0.5);
-    while (rps->steps < wanted) {
-        const int64_t left = wanted - rps->steps;
-        rps->present = left < rps->report.interval ? (int)left : rps->report.interval;
-        const double began = seconds();
-        cal_status status = diastole(rps);
-        const double ran = seconds();
-        if (!status) status = poll(rps);
-        rps->report.poll_wall += seconds() - ran;
-        rps->report.wall += seconds() - began;
-        const double at = (double)rps->steps * rps->def.step;
-        if (status == CAL_NOT_FINITE)
-            return cal_fail(error, status,
-                            "all %d instances became infinite after t = %g s: use a smaller step or gain",
-                            rps->def.instances, at);
-        if (status) return cal_fail(error, status, "the interval after t = %g s: %s", at, cal_status_text(status));
-        rps->report.polls++;
-        rps->steps += rps->present;
-        adapt(rps);
-        keep_pace(rps, began);
-    }
-    return CAL_OK;
+    rps->wanted = (int64_t)floor(time / rps->def.step + 0.5);
+    cal_status status = CAL_OK;
+    if (rps->seat_count > 1)
+        status = rps->machine->ops->together(rps->machine, run_seat, rps, rps->seat_count);
+    else
+        run_seat(rps, 0);
+    if (!status) status = rps->seats[0].status;
+    const double at = (double)rps->seats[0].poll.steps * rps->def.step;
+    if (status == CAL_NOT_FINITE)
+        return cal_fail(error, status, "all %d instances became infinite after t = %g s: use a smaller step or gain",
+                        rps->def.instances, at);
+    return status ? cal_fail(error, status, "the interval after t = %g s: %s", at, cal_status_text(status)) : CAL_OK;
 }
 
 // --- Looking at it -----------------------------------------------------------------------------------------------------
 
 const double* cal_rps_q(const cal_rps* rps, int hypothesis) {
-    return hypothesis >= 0 && hypothesis < rps->solution_count ? rps->solutions[hypothesis].q : NULL;
+    const cal_poll* poll = &rps->seats[0].poll;
+    return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].q : NULL;
 }
 const double* cal_rps_v(const cal_rps* rps, int hypothesis) {
-    return hypothesis >= 0 && hypothesis < rps->solution_count ? rps->solutions[hypothesis].v : NULL;
+    const cal_poll* poll = &rps->seats[0].poll;
+    return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].v : NULL;
 }
 
 uint64_t cal_rps_hash(const cal_rps* rps) {
-    const double time = (double)rps->steps * rps->def.step;
+    const cal_poll* poll = &rps->seats[0].poll;
+    const double time = (double)poll->steps * rps->def.step;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &time, 1);
-    for (int i = 0; i < rps->solution_count; i++) {
-        hash = cal_hash_doubles(hash, rps->solutions[i].q, (size_t)rps->model->q_count);
-        hash = cal_hash_doubles(hash, rps->solutions[i].v, (size_t)rps->model->v_count);
+    for (int i = 0; i < poll->solution_count; i++) {
+        hash = cal_hash_doubles(hash, poll->solutions[i].q, (size_t)rps->model->q_count);
+        hash = cal_hash_doubles(hash, poll->solutions[i].v, (size_t)rps->model->v_count);
     }
     return hash;
 }
 
 void cal_rps_get_report(const cal_rps* rps, cal_rps_report* out) {
-    *out = rps->report;
-    out->steps = rps->steps;
-    out->time = (double)rps->steps * rps->def.step;
-    out->error_rms = rps->steps > 0 ? sqrt(rps->squares / (double)rps->steps) : 0.0;
+    const seat* own = &rps->seats[0];
+    const cal_poll* poll = &own->poll;
+    // The last pause will be compared with the others' at the next poll.
+    const double price = fmin(poll->pauses + own->pause, own->own_pauses);
+    *out = (cal_rps_report){.time = (double)poll->steps * rps->def.step,
+                            .polls = poll->polls,
+                            .steps = poll->steps,
+                            .interval = poll->interval,
+                            .elected = poll->elected,
+                            .residual = poll->residual,
+                            .error_max = poll->error_max,
+                            .error_rms = poll->steps > 0 ? sqrt(poll->squares / (double)poll->steps) : 0.0,
+                            .hypotheses = poll->solution_count,
+                            .most_hypotheses = poll->most_hypotheses,
+                            .overruns = own->overruns,
+                            .worst = own->worst,
+                            .wall = own->wall,
+                            .poll_wall = price,
+                            .wait_wall = own->own_pauses - price};
 }

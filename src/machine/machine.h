@@ -13,11 +13,14 @@ typedef struct cal_machine_ops {
     // Optional: calls a function for every column, each on its owner's core.
     cal_status (*each)(struct cal_machine* machine, const cal_plan* plan, cal_column_function* function,
                        void* argument);
-    // Optional: runs a task for every processor at the same time, each on its own core.
-    cal_status (*together)(struct cal_machine* machine, cal_task* task, void* argument);
-    // Optional, for machines whose memory is not shared: adds up what the processors have, and gives it to all.
-    cal_status (*sum)(struct cal_machine* machine, double* values, int count);
-    // The same machines. Before a plan is made: whether all agree on the model.
+    // Optional: runs a task for each of the first `count` processors at the same time, each on its own core.
+    cal_status (*together)(struct cal_machine* machine, cal_task* task, void* argument, int count);
+    // Optional, between the processors of such a task, or the processes where memory is not shared: shows to all the `count`
+    // numbers that each has. all[p] is where processor p's are: its own memory, which must not change before its next
+    // gather has returned, or in `room` (processors × count numbers), which machines that share memory do not need.
+    cal_status (*gather)(struct cal_machine* machine, int processor, const double* own, int count, double* room,
+                         const double** all);
+    // Optional, for machines whose memory is not shared. Before a plan is made: whether all agree on the model.
     cal_status (*agree)(struct cal_machine* machine, const cal_model* model, cal_error* error);
     // What a machine adds to a plan (plan->traffic), and takes away again.
     cal_status (*attach)(struct cal_machine* machine, cal_plan* plan, cal_error* error);

@@ -35,7 +35,9 @@ struct cal_signal {
 };
 
 typedef struct worker {
-    _Alignas(CACHE_LINE) atomic_uint done; // number of the last job
+    _Alignas(CACHE_LINE) atomic_uint done;    // number of the last job
+    _Alignas(CACHE_LINE) atomic_uint offered; // number of the last gather that it came to
+    const double* offers[2];                  // of that, and of the one before: who is ahead waits at the next one
     struct threads_machine* machine;
     pthread_t thread;
     int index;
@@ -55,7 +57,8 @@ typedef struct threads_machine {
     bool prepared;
     cal_status status;             // of joins
     cal_column_function* function; // instead of the plan's program, for every column
-    cal_task* task;                // instead of a plan
+    cal_task* task;                // instead of a plan, on so many workers
+    int task_count;
     void* argument;
     _Alignas(CACHE_LINE) atomic_uint arrived; // workers at the barriers of this job
     _Alignas(CACHE_LINE) atomic_uint job;
@@ -151,7 +154,7 @@ static void join(threads_machine* machine, int processor, int walk, thread_excha
 
 static void run_part(threads_machine* machine, int processor) {
     if (machine->task) {
-        machine->task(machine->argument, processor);
+        if (processor < machine->task_count) machine->task(machine->argument, processor);
         return;
     }
     const cal_plan* plan = machine->plan;
@@ -267,14 +270,34 @@ static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_funct
     return CAL_OK;
 }
 
-static cal_status together(cal_machine* base, cal_task* task, void* argument) {
+static cal_status together(cal_machine* base, cal_task* task, void* argument, int count) {
     threads_machine* machine = (threads_machine*)base;
     if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
     machine->task = task;
+    machine->task_count = count;
     machine->argument = argument;
-    run_job(machine, base->processors);
+    for (int i = 0; i < count; i++) atomic_store_explicit(&machine->workers[i].offered, 0, memory_order_relaxed);
+    run_job(machine, count);
     machine->task = NULL;
     atomic_store(&machine->busy, false);
+    return CAL_OK;
+}
+
+// Everybody looks at everybody's signal, so that nobody needs to be told by a master: who comes last finds all others there,
+// and those who wait look at the last one's cache line.
+static cal_status gather(cal_machine* base, int processor, const double* own, int count, double* room,
+                         const double** all) {
+    (void)room;
+    threads_machine* machine = (threads_machine*)base;
+    worker* self = &machine->workers[processor];
+    const unsigned number = atomic_load_explicit(&self->offered, memory_order_relaxed) + 1;
+    self->offers[number % 2] = own;
+    atomic_store_explicit(&self->offered, number, memory_order_release);
+    for (int p = 0; p < machine->task_count; p++) {
+        spin_until(&machine->workers[p].offered, number, machine->patience);
+        all[p] = machine->workers[p].offers[number % 2];
+        fetch(all[p], count);
+    }
     return CAL_OK;
 }
 
@@ -290,7 +313,7 @@ static void destroy(cal_machine* base) {
 }
 
 static const cal_machine_ops threads_ops = {
-    .name = "threads", .execute = execute, .destroy = destroy, .each = each, .together = together};
+    .name = "threads", .execute = execute, .destroy = destroy, .each = each, .together = together, .gather = gather};
 
 static void pin(pthread_t thread, int core) {
     cpu_set_t cores;

@@ -79,7 +79,8 @@ static identity identify(const cal_sim* sim) {
     snprintf(own.version, TEXT, "%s", cal_version());
     snprintf(own.solver, TEXT, "%s", sim->ops ? sim->ops->name : "bdf");
     // Another schedule is another order of sums.
-    snprintf(own.algorithm, TEXT, "%s%s%s", sim->plan->program->name, sim->schedule[0] ? " " : "", sim->schedule);
+    snprintf(own.algorithm, TEXT, "%s%s%s%s", sim->plan->program->name, sim->schedule[0] ? " " : "", sim->schedule,
+             sim->minimal ? " minimal" : "");
     return own;
 }
 

@@ -32,6 +32,7 @@ cal_sim_def cal_default_sim_def(void) {
                          .step = 1e-3,
                          .stabilize = "projection",
                          .gain = 20.0,
+                         .constraint_form = "lagrange",
                          .cookie = COOKIE};
 }
 
@@ -208,6 +209,7 @@ void cal_sim_destroy(cal_sim* sim) {
     close_observer(&sim->holder);
     close_observer(&sim->carrier);
     cal_constraints_destroy(sim->constraints);
+    cal_minimal_destroy(sim->minimal);
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);

@@ -1,6 +1,6 @@
 // The inside of a simulation, for what advances it (sim.c) and what writes it down (record/checkpoint.c).
 #pragma once
-#include "constraint/constraint.h"
+#include "constraint/minimal.h"
 #include "plan/plan.h"
 #include "solver/bdf.h"
 
@@ -34,6 +34,7 @@ struct cal_sim {
     int push_count, push_capacity;
 
     cal_constraints* constraints; // NULL: the model has none
+    cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
     bool* connected;              // while a checkpoint is read: what it says; else NULL
     cal_stabilization law;
     bool projects;
@@ -83,6 +84,9 @@ cal_status cal_sim_check_start(cal_sim* sim, cal_error* error);
 void cal_sim_enter(cal_sim* sim);
 // At the state's y, which seen_q and seen_v hold, with the forces applied: adds the constraints'.
 cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control);
+// Which form the constraints' equations have, and the forces that follow from it: added to changed_tau (sim_minimal.c).
+cal_status cal_sim_create_form(cal_sim* sim, cal_error* error);
+cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd);
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.
 cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts);

@@ -57,6 +57,11 @@ static cal_status project_bdf(void* user, double* y) {
 cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error) {
     const cal_sim_def* def = &sim->def;
     const int law = find_law(def->stabilize);
+    const bool known = def->constraint_form &&
+                       (strcmp(def->constraint_form, "lagrange") == 0 || strcmp(def->constraint_form, "minimal") == 0);
+    if (!known)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint form '%.40s' is unknown; there are lagrange and minimal",
+                        def->constraint_form ? def->constraint_form : "NULL");
     sim->opened = CAL_NONE;
     if (law == LAWS)
         return cal_fail(error, CAL_BAD_ARGUMENT,
@@ -72,7 +77,7 @@ cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error) {
     sim->qdd = cal_allocate(3 * (size_t)sim->model->v_count, sizeof(double));
     if (!sim->raw || !sim->qdd || cal_constraints_create(sim->model, &sim->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", sim->model->constraint_count);
-    return CAL_OK;
+    return cal_sim_create_form(sim, error);
 }
 
 void cal_sim_project_bdf(cal_sim* sim) {
@@ -95,20 +100,19 @@ cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) 
     const double gain = sim->def.gain;
     const bool literal = sim->law == CAL_STABILIZE_LITERAL, none = sim->law == CAL_STABILIZE_NONE;
     // Assembly closes loops itself, in the execution that follows.
-    if (cal_state_hold_active(sim->state, sim->constraints->active,
-                              none      ? 0.0
-                              : literal ? gain
-                                        : gain * gain,
-                              none ? 0.0 : 2.0 * gain, none ? 0.0 : gain))
+    if (!sim->minimal && cal_state_hold_active(sim->state, sim->constraints->active,
+                                               none      ? 0.0
+                                               : literal ? gain
+                                                         : gain * gain,
+                                               none ? 0.0 : 2.0 * gain, none ? 0.0 : gain))
         return CAL_OK;
     cal_status status = cal_plan_run(sim->plan, sim->state, NULL, NULL, true, NULL);
     if (!status) status = cal_plan_gather(sim->plan, sim->state->context.ydot, NULL, sim->qdd);
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !all_finite(sim->qdd, sim->model->v_count)) return status;
     if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
-    cal_constraints_hold(sim->constraints, sim->seen_q, sim->seen_v, sim->qdd, sim->law, sim->def.gain,
-                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
-    return cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
+    status = cal_sim_add_forces(sim, sim->seen_q, sim->seen_v, sim->qdd);
+    return status ? status : cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
 }
 
 cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts) {

@@ -1,4 +1,5 @@
-// What joints carry: the accelerations at the simulation's time, then Newton and Euler's equations from the leaves to the ground.
+// Accelerations at the simulation's time, and what joints carry: with these, Newton and Euler's equations from the leaves to
+// the ground.
 #include "base/error.h"
 #include "machine/machine.h"
 #include "pass/body_frames.h"
@@ -15,8 +16,8 @@ static cal_status open_observer(const cal_sim* sim, cal_observer* o, const char*
     return status ? status : cal_sim_apply_pushes(sim, o->state);
 }
 
-// Accelerations of the whole, with the constraints' forces; rows and multipliers stay in sim->constraints.
-static cal_status find_accelerations(cal_sim* sim, double* qdd) {
+// Accelerations of the whole, with the constraints' forces. With multipliers: these and the rows stay in sim->constraints.
+static cal_status find_accelerations(cal_sim* sim, bool multipliers, double* qdd) {
     cal_observer* o = &sim->holder;
     const double *tau = sim->tau, *control = sim->control;
     cal_status status = open_observer(sim, o, sim->def.algorithm);
@@ -30,11 +31,18 @@ static cal_status find_accelerations(cal_sim* sim, double* qdd) {
     if (!status) status = cal_state_get(o->state, CAL_QDD, qdd);
     if (status || !cal_sim_holds(sim)) return status;
     if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
-    cal_constraints_hold(sim->constraints, sim->q, sim->v, qdd, sim->law, sim->def.gain,
-                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
-    status = cal_sim_apply_forces(sim, o->state, sim->changed_tau, control);
+    if (multipliers)
+        cal_constraints_hold(sim->constraints, sim->q, sim->v, qdd, sim->law, sim->def.gain,
+                             sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
+    else
+        status = cal_sim_add_forces(sim, sim->q, sim->v, qdd);
+    if (!status) status = cal_sim_apply_forces(sim, o->state, sim->changed_tau, control);
     if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
     return status ? status : cal_state_get(o->state, CAL_QDD, qdd);
+}
+
+cal_status cal_sim_accelerations(cal_sim* sim, double* qdd) {
+    return sim && qdd ? find_accelerations(sim, false, qdd) : CAL_BAD_ARGUMENT;
 }
 
 static cal_status push_rows(const cal_sim* sim, cal_state* state) {
@@ -57,7 +65,7 @@ cal_status cal_sim_joint_forces(cal_sim* sim, double* forces) {
     if (!sim || !forces) return CAL_BAD_ARGUMENT;
     cal_observer* o = &sim->carrier;
     cal_status status = open_observer(sim, o, "rnea");
-    if (!status) status = find_accelerations(sim, sim->accelerations);
+    if (!status) status = find_accelerations(sim, true, sim->accelerations);
     if (status) return status;
     if (sim->def.force) cal_sim_call_back(sim, o->state, sim->time, sim->q, sim->v); // for its pushes
     status = push_rows(sim, o->state);

@@ -31,6 +31,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "machine/machine.h"
+#include "machine/mpi/board.h"
 #include "machine/mpi/messages.h"
 
 #include <string.h>
@@ -38,6 +40,7 @@
 typedef struct mpi_machine {
     cal_machine base;
     MPI_Comm comm;
+    cal_board* board; // NULL: the ranks are on several hosts
 } mpi_machine;
 
 // --- Where it is ----------------------------------------------------------------------------------------------------------
@@ -208,9 +211,16 @@ static cal_status share(cal_machine* base, double* values, int count) {
     return MPI_Bcast(values, count, MPI_DOUBLE, 0, machine->comm) == MPI_SUCCESS ? CAL_OK : CAL_MACHINE_FAILED;
 }
 
-static cal_status sum(cal_machine* base, double* values, int count) {
+static cal_status gather(cal_machine* base, int processor, const double* own, int count, double* room,
+                         const double** all) {
+    (void)processor; // its own rank
     mpi_machine* machine = (mpi_machine*)base;
-    return MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_SUM, machine->comm) == MPI_SUCCESS
+    if (machine->board && count <= CAL_BOARD_NUMBERS) {
+        cal_board_gather(machine->board, own, count, all);
+        return CAL_OK;
+    }
+    for (int p = 0; p < base->processors; p++) all[p] = room + (size_t)p * (size_t)count;
+    return MPI_Allgather(own, count, MPI_DOUBLE, room, count, MPI_DOUBLE, machine->comm) == MPI_SUCCESS
                ? CAL_OK
                : CAL_MACHINE_FAILED;
 }
@@ -264,6 +274,7 @@ static void detach(cal_plan* plan) {
 
 static void destroy(cal_machine* base) {
     mpi_machine* machine = (mpi_machine*)base;
+    cal_board_destroy(machine->board);
     MPI_Comm_free(&machine->comm);
     cal_free(machine);
 }
@@ -275,7 +286,7 @@ static const cal_machine_ops mpi_ops = {.name = "mpi",
                                         .attach = attach,
                                         .detach = detach,
                                         .share = share,
-                                        .sum = sum,
+                                        .gather = gather,
                                         .collect = collect};
 
 cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, cal_error* error) {
@@ -304,6 +315,7 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
         cal_free(machine);
         return status;
     }
+    machine->board = cal_board_create(machine->comm);
     machine->base.keep = rank;
     machine->base.costs = (cal_costs){.compute = 20e-9, .message = 6e-6};
     *out = &machine->base;

@@ -1,0 +1,48 @@
+// Constrained motion without multipliers: Bicchi's second form, projected on what the constraints allow.
+//
+// The columns of S(q) are an orthonormal basis of the velocities that the constraints allow, A S = 0 and q̇ = S ν. With them
+// q̈ = S ν̇ + Ṡ ν, and Sᵀ, which annihilates Aᵀλ, leaves of B q̈ + h = Q + Aᵀλ
+//
+//     Sᵀ B S ν̇ = Sᵀ (Q − h − B Ṡ ν)                 as many equations as there are degrees of freedom left
+//
+// Ṡ need not be known: what S ν̇ does not hold of q̈ is its part across S, which A alone decides, A Ṡ ν = −Ȧ q̇ (+ f where the
+// constraints are stabilised). It is found for u = q̈ − q̈₀, what the constraints add to the accelerations without them:
+//
+//     A u = f − Ȧ q̇ − A q̈₀ = r,  Sᵀ B u = 0         u = u_r + S w,  Sᵀ B S w = −Sᵀ B u_r
+//
+// Householder's reflections with pivoting give all parts from the rows, scaled to length one:
+//
+//     Aᵀ P = (Q₁ S) (R; 0),  u_r = Q₁ R⁻ᵀ Pᵀ r      rows whose pivot is below √shift depend on others: they are suppressed,
+//                                                   as the paper does with hyperstatic systems
+//
+// Dense in both directions, B from composite bodies: for models of a few dozen degrees of freedom. Where S turns with q, so
+// does ν; it is not integrated. Steps are taken in q and q̇, like those of the other form, so that all solvers serve both.
+#pragma once
+#include "constraint/constraint.h"
+#include "plan/plan.h"
+
+typedef struct cal_minimal {
+    const cal_model* model;
+    cal_machine* machine; // of composite bodies
+    cal_plan* plan;
+    cal_state* state;
+    double* mass;      // B, rows
+    double* rows;      // A, then the reflections below R; v_count numbers a row
+    double* length;    // of each row; then R's diagonal
+    double* scale;     // of each row
+    int32_t* order;    // P
+    double* factor;    // of each reflection
+    double* basis;     // S, column by column
+    double* reduced;   // L, with Sᵀ B S = L Lᵀ
+    double *u, *force; // v_count
+    double* rates;     // freedom
+    int rank, freedom; // freedom: v_count − rank
+} cal_minimal;
+
+// For models of at most CAL_MINIMAL_DOF degrees of freedom. Constraints that become active later are provided for.
+cal_status cal_minimal_create(const cal_constraints* set, cal_minimal** out);
+void cal_minimal_destroy(cal_minimal* minimal); // NULL is allowed
+
+// As cal_constraints_hold: adds B u = Aᵀλ to tau. What it leaves: S, Sᵀ B S (its root), u.
+cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const double* q, const double* v,
+                            const double* qdd, cal_stabilization law, double gain, double shift, double* tau);

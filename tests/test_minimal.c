@@ -1,0 +1,203 @@
+// The form of constrained motion without multipliers: the same accelerations and motions as with them, a basis that the
+// constraints allow, redundant and nonholonomic rows, the same bits on every machine, and what is refused. (Against a dense
+// solve: test_constraints.c.)
+#define _DEFAULT_SOURCE
+#include "base/memory.h"
+#include "constraint/constraint.h"
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static cal_sim* open_sim(const cal_model* model, const char* form, cal_machine* machine) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error;
+    def.solver = "rkf", def.relative = 1e-9, def.constraint_form = form, def.machine = machine;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    return sim;
+}
+
+static void advance(cal_sim* sim, double time, const char* name) {
+    cal_error error;
+    if (cal_sim_advance(sim, time, &error)) fail_msg("%s: %s", name, error.text);
+}
+
+// S is orthonormal, the constraints allow it, and its mass is Sᵀ M S.
+static void check_basis(cal_sim* sim, const cal_model* model, const char* name) {
+    const int n = cal_model_v_count(model);
+    const size_t size = (size_t)n;
+    double *basis = cal_test_numbers(size * size), *mass = cal_test_numbers(size * size),
+           *M = cal_test_numbers(size * size);
+    int freedom = -1;
+    cal_constraint_report report;
+    assert_int_equal(cal_sim_constraints(sim, &report), CAL_OK);
+    assert_int_equal(cal_sim_minimal(sim, &freedom, basis, mass), CAL_OK);
+    assert_int_equal(freedom, n - report.rank);
+    cal_test_engine crba = cal_test_open(model, "crba", 1);
+    assert_int_equal(cal_state_set(crba.state, CAL_Q, cal_sim_q(sim)), CAL_OK);
+    cal_test_execute(&crba);
+    assert_int_equal(cal_state_get(crba.state, CAL_MASS, M), CAL_OK);
+    cal_constraints* set = NULL;
+    assert_int_equal(cal_constraints_create(model, &set), CAL_OK);
+    for (int i = 0; i < freedom; i++) {
+        cal_constraints_evaluate(set, cal_sim_q(sim), basis + i * n);
+        cal_test_expect_below(cal_constraints_violation(set, CAL_NONE).speed, 1e-12, "what S breaks", name);
+        for (int j = 0; j < freedom; j++) {
+            double product = 0.0, weight = 0.0;
+            for (int k = 0; k < n; k++) {
+                product += basis[i * n + k] * basis[j * n + k];
+                for (int l = 0; l < n; l++) weight += basis[i * n + k] * M[k * n + l] * basis[j * n + l];
+            }
+            cal_test_expect_below(fabs(product - (i == j)), 1e-13, "orthonormality", name);
+            cal_test_expect_below(fabs(mass[i * freedom + j] - weight), 1e-12 * cal_test_largest(M, size * size),
+                                  "mass", name);
+        }
+    }
+    cal_constraints_destroy(set);
+    cal_test_close(&crba);
+    free(basis), free(mass), free(M);
+}
+
+static void both_forms_give_one_motion(void** state) {
+    (void)state;
+    // Redundant rows: bricard, fourbar; rows on velocities: cart, rolling-disk; springs, and light bodies: andrews.
+    static const struct {
+        const char* name;
+        double time;
+    } scenes[] = {{"bricard", 0.7}, {"fourbar:n=5", 0.3}, {"cart", 1.0},        {"rolling-disk", 1.0},
+                  {"fivebar", 0.3}, {"ring:n=8", 0.1},    {"slidercrank", 0.3}, {"andrews", 0.001}};
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+        const char* name = scenes[i].name;
+        cal_model* model = cal_test_model(name);
+        const size_t count = (size_t)cal_model_v_count(model);
+        double *a = cal_test_numbers(count), *b = cal_test_numbers(count);
+        cal_sim *with = open_sim(model, "lagrange", NULL), *without = open_sim(model, "minimal", NULL);
+        advance(with, scenes[i].time, name), advance(without, scenes[i].time, name);
+        cal_test_expect_below(
+            cal_test_largest_difference(cal_sim_q(with), cal_sim_q(without), (size_t)cal_model_q_count(model)), 1e-7,
+            "motion", name);
+        assert_int_equal(cal_sim_set(without, scenes[i].time, cal_sim_q(with), cal_sim_v(with), NULL), CAL_OK);
+        assert_int_equal(cal_sim_accelerations(with, a), CAL_OK);
+        assert_int_equal(cal_sim_accelerations(without, b), CAL_OK);
+        cal_test_expect_below(cal_test_largest_difference(a, b, count), 1e-9 * (1.0 + cal_test_largest(a, count)),
+                              "accelerations", name);
+        check_basis(without, model, name);
+        int freedom;
+        assert_int_equal(cal_sim_minimal(with, &freedom, NULL, NULL), CAL_BAD_ARGUMENT);
+        cal_sim_destroy(with), cal_sim_destroy(without);
+        free(a), free(b);
+        cal_model_destroy(model);
+    }
+}
+
+// The paper's law drives errors out in this form, too.
+static void stabilisation_closes_what_is_open(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("fivebar");
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    def.stabilize = "baumgarte", def.gain = 20.0, def.constraint_form = "minimal", def.relative = 1e-8;
+    assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+    double q[4];
+    memcpy(q, cal_sim_q(sim), sizeof q);
+    q[0] += 1e-3;
+    assert_int_equal(cal_sim_set(sim, 0.0, q, NULL, NULL), CAL_OK);
+    cal_constraint_report before, after;
+    assert_int_equal(cal_sim_constraints(sim, &before), CAL_OK);
+    advance(sim, 1.0, "fivebar");
+    assert_int_equal(cal_sim_constraints(sim, &after), CAL_OK);
+    assert_true(before.error > 1e-4);
+    cal_test_expect_below(after.error, 1e-6, "error", "fivebar"); // (1 + 20) e⁻²⁰ of it, and the solver's own
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+static void machines_and_connections_are_as_in_the_other_form(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("fourbar:n=5");
+    uint64_t expected = 0;
+    for (int workers = 0; workers <= 3; workers++) {
+        cal_machine* machine = NULL;
+        cal_threads_def threads = cal_default_threads_def();
+        threads.workers = workers;
+        if (workers > 0) assert_int_equal(cal_machine_threads(&threads, &machine, NULL), CAL_OK);
+        cal_sim* sim = open_sim(model, "minimal", machine);
+        advance(sim, 0.1, "fourbar");
+        assert_int_equal(cal_sim_disconnect(sim, 2, NULL), CAL_OK);
+        advance(sim, 0.2, "fourbar");
+        int freedom = 0;
+        assert_int_equal(cal_sim_minimal(sim, &freedom, NULL, NULL), CAL_OK);
+        assert_int_equal(freedom, 3); // one, and the two that the loop had taken
+        if (workers == 0) expected = cal_sim_hash(sim);
+        assert_true(cal_sim_hash(sim) == expected);
+        cal_sim_destroy(sim);
+        cal_machine_destroy(machine);
+    }
+    cal_model_destroy(model);
+}
+
+static void what_does_not_fit_is_refused(void** state) {
+    (void)state;
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error;
+    cal_model *large = cal_test_model("fourbar:n=40"), *small = cal_test_model("fivebar"),
+              *tree = cal_test_model("chain:n=100");
+    def.constraint_form = "minimal";
+    assert_int_equal(cal_sim_create(large, &def, &sim, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "64 degrees of freedom; this one has 81"));
+    assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_OK); // nothing to constrain, nothing that is dense
+    cal_sim_destroy(sim);
+    def.constraint_form = "projected";
+    assert_int_equal(cal_sim_create(small, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "lagrange and minimal"));
+    def.constraint_form = NULL;
+    assert_int_equal(cal_sim_create(small, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_accelerations(NULL, NULL), CAL_BAD_ARGUMENT);
+    // A checkpoint belongs to one form.
+    char path[] = "/tmp/calder-minimal-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    cal_sim *one = open_sim(small, "minimal", NULL), *other = open_sim(small, "lagrange", NULL);
+    advance(one, 0.05, "fivebar");
+    assert_int_equal(cal_sim_save(one, path, &error), CAL_OK);
+    assert_int_equal(cal_sim_load(other, path, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "minimal"));
+    cal_sim_destroy(one), cal_sim_destroy(other);
+    remove(path);
+    cal_model_destroy(large), cal_model_destroy(small), cal_model_destroy(tree);
+}
+
+static void a_lack_of_memory_is_survived(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("bricard");
+    for (int after = 0;; after++) {
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        const int64_t before = cal_live_allocations();
+        def.constraint_form = "minimal";
+        cal_fail_allocation(after);
+        const cal_status status = cal_sim_create(model, &def, &sim, NULL);
+        cal_fail_allocation(-1);
+        cal_sim_destroy(sim);
+        assert_int_equal(cal_live_allocations(), before);
+        if (status == CAL_OK) break;
+        assert_int_equal(status, CAL_NO_MEMORY);
+    }
+    cal_model_destroy(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_forms_give_one_motion),
+        cmocka_unit_test(stabilisation_closes_what_is_open),
+        cmocka_unit_test(machines_and_connections_are_as_in_the_other_form),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_lack_of_memory_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
