@@ -316,11 +316,9 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     return CAL_OK;
 }
 
-cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
-                                 const double* to_v, double length, double t, cal_motion* out) {
-    cal_multibody* m = of_body(world, body);
-    cal_engine* e = m->engine;
-    double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
+void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
+                           const double* to_v, double length, double t, double* at_q, double* at_rate) {
+    const cal_engine* e = of_body(world, body)->engine;
     double *rate_a = e->work, *rate_b = e->work + e->q_count;
     cal_multibody_rate(e->model, q, v, rate_a);
     memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
@@ -332,6 +330,14 @@ cal_status cal_multibody_between(cal_world* world, int body, const double* q, co
         for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
     }
     cal_multibody_normalize(e->model, at_q);
+}
+
+cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
+                                 const double* to_v, double length, double t, cal_motion* out) {
+    cal_multibody* m = of_body(world, body);
+    const cal_engine* e = m->engine;
+    double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
+    cal_multibody_numbers(world, body, q, v, to_q, to_v, length, t, at_q, at_rate);
     const cal_status status = cal_multibody_links(world, m, at_q, at_rate, m->links, m->links_jacobian);
     m->known = false;
     *out = m->links[world->parts[body].link];
