@@ -65,6 +65,7 @@ static void names_every_mistake(void** unused) {
     cal_test_expect_mistake("sim atoms:n=5 --time 1 --events a.csv --out a.csv", "a.csv");
     cal_test_expect_mistake("sim atoms:n=5 --time 1 --events nowhere/a.csv", "nowhere/a.csv");
     cal_test_expect_mistake("bench world atoms", "world");
+    cal_test_expect_mistake("bench world --no-figure --no-growth --plot nothing.svg", "--plot");
 }
 
 static void benchmark_runs(void** unused) {

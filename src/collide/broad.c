@@ -1,15 +1,19 @@
 // The broad phase: a hierarchical spatial hash.
 //
-//     level 3  ┌───────────────┐        A box lives in one cell: its level is the smallest power of two not under its longest
-//              │   ┌───┐       │        edge, its cell the one that holds its centre. So it sticks out of its cell by
-//     level 1  │ ┌─┼─┐ │ box   │        at most half a cell, and those that may touch a given box on a level are in
-//              │ └─┼─┘ │       │        the cells that the box, grown by half a cell, meets: 27 at its own level, 8 and
-//              │   └───┘       │        fewer above. Below, it is as many as it covers; where these are more than
-//              └───────────────┘        the boxes of that level, those are looked at instead.
+//     level 3  ┌───────────────┐        A box lives in one cell: its level is a power of two not under its longest edge, its
+//              │   ┌───┐       │        cell the one that holds its centre. So it sticks out of its cell by at most half a
+//     level 1  │ ┌─┼─┐ │ box   │        cell, and those that may touch a given box on a level are in the cells that
+//              │ └─┼─┘ │       │        the box, grown by half a cell, meets: 27 at its own level, 8 and fewer above.
+//              │   └───┘       │        Below, it is as many as it covers; where these are more than the boxes of that
+//              └───────────────┘        level, those are looked at instead.
 //
-// Boxes without end (planes) are in a list of their own. Only the levels in use are looked at. A bucket of the hash is a
-// chain of boxes; whose cell is another one are skipped. Who overlaps whom is decided by the boxes alone, and lists are in
-// order of ids, so nothing depends on how the hash lies in memory.
+// What this costs among many boxes is what it misses in the caches. So the hash does not hold cells but blocks of 2 × 2 × 2
+// cells, one cache line each: the 27 cells of a look are in 8 lines. A box has one line too, with the next one of its cell.
+// A level is looked at even if it is nearly empty, so a box goes a level higher than it must where that is more crowded.
+//
+// Boxes without end are in a list of their own, and so are half spaces: those are overlapped by what is not clear of their
+// plane, or everything in a room would be a partner of each of its walls. Who overlaps whom is decided by the boxes alone, and lists are in order
+// of ids, so nothing depends on how the hash lies in memory.
 #include "base/memory.h"
 #include "collide/collide.h"
 #include <string.h>
@@ -18,25 +22,49 @@ enum { LOWEST = -60, LEVELS = 121, ENDLESS = LEVELS };
 static const double last_cell = 0x1p30; // cells beyond are one
 
 typedef struct id_list {
-    int32_t* ids; // ascending
+    int32_t* ids;
     int count, capacity;
 } id_list;
 
+// What a look at a box needs, 64 bytes.
 typedef struct entry {
     cal_box box;
-    id_list partners;
-    int32_t level; // 0 … LEVELS − 1, ENDLESS, or −1: not there
-    int32_t cell[3];
-    int32_t next, previous;             // of the bucket; −1: the end, −2 − bucket: the head
-    int32_t level_next, level_previous; // of the level
+    int32_t next; // in the same cell; −1: the end
+    uint32_t cell[3];
 } entry;
+
+typedef struct place {
+    id_list partners; // ascending
+    int32_t level;    // 0 … LEVELS − 1, ENDLESS, or −1: not there
+    int32_t member;   // in the level's list
+} place;
+
+// 2 × 2 × 2 cells of a level, 64 bytes.
+typedef struct block {
+    int32_t level;     // −1: there is none
+    uint32_t at[3];    // cells / 2
+    uint32_t used;     // a bit for each cell that is not empty
+    int32_t heads[11]; // of the cells' boxes; eight are used
+} block;
+
+// What an endless box is cut to: n·x ≤ h; no box is clear of it where h is infinite.
+typedef struct half_space {
+    double normal[3], height;
+} half_space;
 
 struct cal_broad {
     entry* entries;
-    int32_t* buckets; // heads; power of two
-    int capacity, count;
-    uint32_t bucket_count;
-    int32_t level_head[LEVELS + 1], level_count[LEVELS + 1];
+    place* places;
+    block* blocks; // open addressing; power of two
+    int capacity, block_count;
+    uint32_t block_capacity;
+    id_list members[LEVELS + 1]; // in no order
+    half_space* spaces;          // of the members of ENDLESS
+    int space_capacity;
+    int levels[LEVELS + 1]; // those that have members
+    int level_count;
+    double sizes[LEVELS]; // of a cell
+    id_list heads;        // scratch: cells to look at
     id_list found, began, ceased;
 };
 
@@ -54,7 +82,7 @@ static bool reserve(id_list* list, int needed) {
     return true;
 }
 
-static int place_of(const id_list* list, int32_t id) {
+static int rank_of(const id_list* list, int32_t id) {
     int low = 0, high = list->count;
     while (low < high) {
         const int middle = (low + high) / 2;
@@ -67,14 +95,14 @@ static int place_of(const id_list* list, int32_t id) {
 }
 
 static void insert_id(id_list* list, int32_t id) {
-    const int at = place_of(list, id);
+    const int at = rank_of(list, id);
     memmove(list->ids + at + 1, list->ids + at, (size_t)(list->count - at) * sizeof *list->ids);
     list->ids[at] = id;
     list->count++;
 }
 
 static void remove_id(id_list* list, int32_t id) {
-    const int at = place_of(list, id);
+    const int at = rank_of(list, id);
     list->count--;
     memmove(list->ids + at, list->ids + at + 1, (size_t)(list->count - at) * sizeof *list->ids);
 }
@@ -93,9 +121,18 @@ static void sort_ids(int32_t* ids, int count) {
 
 // --- Cells ------------------------------------------------------------------------------------------------------------
 
-static int level_of(const cal_box* box) {
+static double longest_edge(const cal_box* box) {
     double longest = 0.0;
-    for (int i = 0; i < 3; i++) longest = fmax(longest, box->high[i] - box->low[i]);
+    for (int i = 0; i < 3; i++) {
+        const double edge = box->high[i] - box->low[i];
+        if (edge > longest) longest = edge;
+    }
+    return longest;
+}
+
+// The lowest level that a box may be on.
+static int level_of(const cal_box* box) {
+    const double longest = longest_edge(box);
     if (!isfinite(longest)) return ENDLESS;
     int exponent = LOWEST;
     if (longest > 0.0) {
@@ -105,80 +142,129 @@ static int level_of(const cal_box* box) {
     return exponent < LOWEST ? 0 : exponent - LOWEST >= LEVELS ? ENDLESS : exponent - LOWEST;
 }
 
-static int32_t cell_of(double x, double inverse) {
-    const double cell = floor(x * inverse);
-    return (int32_t)(cell < -last_cell ? -last_cell : cell > last_cell ? last_cell : cell);
+// Where it goes: there, or one higher where more are.
+static int level_for(const cal_broad* broad, const cal_box* box) {
+    const int level = level_of(box);
+    if (level + 1 >= LEVELS) return level;
+    return broad->members[level + 1].count > broad->members[level].count ? level + 1 : level;
 }
 
-static uint32_t bucket_of(const cal_broad* broad, int level, const int32_t cell[3]) {
-    uint64_t h = (uint64_t)(uint32_t)level * UINT64_C(0x9e3779b97f4a7c15);
-    for (int i = 0; i < 3; i++) {
-        h ^= (uint64_t)(uint32_t)cell[i];
-        h *= UINT64_C(0xbf58476d1ce4e5b9);
-        h ^= h >> 29;
+// Cells are numbered from 0, so that halves are what they are on either side of the origin.
+static uint32_t cell_of(double x, double inverse) {
+    const double cell = x * inverse;
+    if (!(cell > -last_cell)) return 0;
+    if (cell >= last_cell) return UINT32_C(1) << 31;
+    const int32_t whole = (int32_t)cell;
+    return (uint32_t)(whole - (whole > cell) + (INT32_C(1) << 30));
+}
+
+static uint32_t home_of(const cal_broad* broad, int level, uint32_t x, uint32_t y, uint32_t z) {
+    uint64_t h = x * UINT64_C(0x9e3779b97f4a7c15) ^ y * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+                 z * UINT64_C(0x165667b19e3779f9) ^ (uint64_t)(uint32_t)level << 32;
+    h = (h ^ h >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (uint32_t)(h >> 32) & (broad->block_capacity - 1);
+}
+
+// The block, or the empty place where it would be.
+static block* find_block(const cal_broad* broad, int level, uint32_t x, uint32_t y, uint32_t z) {
+    uint32_t at = home_of(broad, level, x, y, z);
+    for (;; at = (at + 1) & (broad->block_capacity - 1)) {
+        block* b = &broad->blocks[at];
+        if (b->level < 0 || (b->level == level && b->at[0] == x && b->at[1] == y && b->at[2] == z)) return b;
     }
-    return (uint32_t)(h >> 20) & (broad->bucket_count - 1);
 }
 
-static void link_bucket(cal_broad* broad, int32_t id) {
+static block* block_of(const cal_broad* broad, int level, const uint32_t cell[3]) {
+    return find_block(broad, level, cell[0] >> 1, cell[1] >> 1, cell[2] >> 1);
+}
+
+static uint32_t index_of(const uint32_t cell[3]) { return (cell[0] & 1) | (cell[1] & 1) << 1 | (cell[2] & 1) << 2; }
+
+// Open addressing without tombstones: what follows in the run moves up.
+static void remove_block(cal_broad* broad, block* gone) {
+    const uint32_t mask = broad->block_capacity - 1;
+    uint32_t hole = (uint32_t)(gone - broad->blocks);
+    gone->level = -1;
+    broad->block_count--;
+    for (uint32_t i = (hole + 1) & mask; broad->blocks[i].level >= 0; i = (i + 1) & mask) {
+        const block* b = &broad->blocks[i];
+        const uint32_t home = home_of(broad, b->level, b->at[0], b->at[1], b->at[2]);
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        broad->blocks[hole] = *b;
+        broad->blocks[i].level = -1;
+        hole = i;
+    }
+}
+
+static void link_cell(cal_broad* broad, int32_t id, int level, const uint32_t cell[3]) {
+    block* b = block_of(broad, level, cell);
+    const uint32_t index = index_of(cell);
+    if (b->level < 0) {
+        *b = (block){.level = level, .at = {cell[0] >> 1, cell[1] >> 1, cell[2] >> 1}};
+        broad->block_count++;
+    }
     entry* e = &broad->entries[id];
-    const uint32_t bucket = bucket_of(broad, e->level, e->cell);
-    e->next = broad->buckets[bucket];
-    e->previous = -2 - (int32_t)bucket;
-    if (e->next >= 0) broad->entries[e->next].previous = id;
-    broad->buckets[bucket] = id;
+    e->next = b->used >> index & 1 ? b->heads[index] : -1;
+    memcpy(e->cell, cell, sizeof e->cell);
+    b->heads[index] = id;
+    b->used |= UINT32_C(1) << index;
 }
 
-static void unlink_bucket(cal_broad* broad, int32_t id) {
+static void unlink_cell(cal_broad* broad, int32_t id) {
     const entry* e = &broad->entries[id];
-    if (e->next >= 0) broad->entries[e->next].previous = e->previous;
-    if (e->previous >= 0)
-        broad->entries[e->previous].next = e->next;
-    else
-        broad->buckets[-2 - e->previous] = e->next;
+    block* b = block_of(broad, broad->places[id].level, e->cell);
+    const uint32_t index = index_of(e->cell);
+    int32_t* link = &b->heads[index];
+    while (*link != id) link = &broad->entries[*link].next;
+    *link = e->next;
+    if (b->heads[index] >= 0) return;
+    b->used &= ~(UINT32_C(1) << index);
+    if (b->used == 0) remove_block(broad, b);
 }
+
+// --- Levels -----------------------------------------------------------------------------------------------------------
 
 static void leave(cal_broad* broad, int32_t id) {
-    entry* e = &broad->entries[id];
-    if (e->level < 0) return;
-    if (e->level != ENDLESS) unlink_bucket(broad, id);
-    if (e->level_next >= 0) broad->entries[e->level_next].level_previous = e->level_previous;
-    if (e->level_previous >= 0)
-        broad->entries[e->level_previous].level_next = e->level_next;
-    else
-        broad->level_head[e->level] = e->level_next;
-    broad->level_count[e->level]--;
-    broad->count--;
-    e->level = -1;
+    place* p = &broad->places[id];
+    if (p->level < 0) return;
+    if (p->level != ENDLESS) unlink_cell(broad, id);
+    id_list* members = &broad->members[p->level];
+    const int32_t last = members->ids[--members->count];
+    members->ids[p->member] = last;
+    broad->places[last].member = p->member;
+    if (p->level == ENDLESS) broad->spaces[p->member] = broad->spaces[members->count];
+    for (int i = 0; members->count == 0 && i < broad->level_count; i++)
+        if (broad->levels[i] == p->level) broad->levels[i--] = broad->levels[--broad->level_count];
+    p->level = -1;
 }
 
-static void enter(cal_broad* broad, int32_t id, int level, const int32_t cell[3]) {
-    entry* e = &broad->entries[id];
-    e->level = level;
-    memcpy(e->cell, cell, sizeof e->cell);
-    e->level_next = broad->level_head[level];
-    e->level_previous = -1;
-    if (e->level_next >= 0) broad->entries[e->level_next].level_previous = id;
-    broad->level_head[level] = id;
-    broad->level_count[level]++;
-    broad->count++;
-    if (level != ENDLESS) link_bucket(broad, id);
+// Room is there.
+static void enter(cal_broad* broad, int32_t id, int level, const uint32_t cell[3]) {
+    place* p = &broad->places[id];
+    id_list* members = &broad->members[level];
+    if (members->count == 0) broad->levels[broad->level_count++] = level;
+    p->level = level;
+    p->member = members->count;
+    members->ids[members->count++] = id;
+    if (level != ENDLESS) link_cell(broad, id, level, cell);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-static bool grow_buckets(cal_broad* broad, int needed) {
-    if (broad->buckets != NULL && (uint32_t)needed <= broad->bucket_count / 2) return true;
-    uint32_t count = 64;
+static bool grow_blocks(cal_broad* broad, int needed) {
+    if (broad->blocks != NULL && (uint32_t)needed <= broad->block_capacity / 2) return true;
+    uint32_t count = 32;
     while (count < 2 * (uint32_t)needed) count *= 2;
-    int32_t* buckets = cal_allocate(count, sizeof *buckets);
-    if (buckets == NULL) return false;
-    memset(buckets, 0xff, count * sizeof *buckets);
-    cal_free(broad->buckets);
-    broad->buckets = buckets;
-    broad->bucket_count = count;
-    for (int32_t id = 0; id < broad->capacity; id++)
-        if (broad->entries[id].level >= 0 && broad->entries[id].level != ENDLESS) link_bucket(broad, id);
+    block* blocks = cal_allocate(count, sizeof *blocks);
+    if (blocks == NULL) return false;
+    for (uint32_t i = 0; i < count; i++) blocks[i].level = -1;
+    block* old = broad->blocks;
+    const uint32_t old_count = broad->block_capacity;
+    broad->blocks = blocks;
+    broad->block_capacity = count;
+    for (uint32_t i = 0; i < old_count; i++)
+        if (old[i].level >= 0) *find_block(broad, old[i].level, old[i].at[0], old[i].at[1], old[i].at[2]) = old[i];
+    cal_free(old);
     return true;
 }
 
@@ -186,12 +272,33 @@ static bool grow_entries(cal_broad* broad, int needed) {
     if (needed <= broad->capacity) return true;
     const int capacity = needed > INT32_MAX / 2 ? needed : needed < 16 ? 16 : needed + needed / 2;
     entry* entries = cal_allocate((size_t)capacity, sizeof *entries);
-    if (entries == NULL) return false;
-    if (broad->capacity > 0) memcpy(entries, broad->entries, (size_t)broad->capacity * sizeof *entries);
-    for (int id = broad->capacity; id < capacity; id++) entries[id].level = -1;
+    place* places = cal_allocate((size_t)capacity, sizeof *places);
+    if (entries == NULL || places == NULL) {
+        cal_free(entries);
+        cal_free(places);
+        return false;
+    }
+    if (broad->capacity > 0) {
+        memcpy(entries, broad->entries, (size_t)broad->capacity * sizeof *entries);
+        memcpy(places, broad->places, (size_t)broad->capacity * sizeof *places);
+    }
+    for (int id = broad->capacity; id < capacity; id++) places[id].level = -1;
     cal_free(broad->entries);
+    cal_free(broad->places);
     broad->entries = entries;
+    broad->places = places;
     broad->capacity = capacity;
+    return true;
+}
+
+static bool grow_spaces(cal_broad* broad, int needed) {
+    if (needed <= broad->space_capacity) return true;
+    half_space* spaces = cal_allocate((size_t)(2 * needed), sizeof *spaces);
+    if (spaces == NULL) return false;
+    if (broad->space_capacity > 0) memcpy(spaces, broad->spaces, (size_t)broad->space_capacity * sizeof *spaces);
+    cal_free(broad->spaces);
+    broad->spaces = spaces;
+    broad->space_capacity = 2 * needed;
     return true;
 }
 
@@ -200,8 +307,8 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
     if (capacity < 0 || capacity > INT32_MAX / 8) return CAL_BAD_ARGUMENT;
     cal_broad* broad = cal_allocate(1, sizeof *broad);
     if (broad == NULL) return CAL_NO_MEMORY;
-    for (int i = 0; i <= LEVELS; i++) broad->level_head[i] = -1;
-    if (!grow_entries(broad, capacity) || !grow_buckets(broad, capacity)) {
+    for (int i = 0; i < LEVELS; i++) broad->sizes[i] = ldexp(1.0, i + LOWEST);
+    if (!grow_entries(broad, capacity) || !grow_blocks(broad, 1)) {
         cal_broad_destroy(broad);
         return CAL_NO_MEMORY;
     }
@@ -211,9 +318,13 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
 
 void cal_broad_destroy(cal_broad* broad) {
     if (broad == NULL) return;
-    for (int id = 0; id < broad->capacity; id++) cal_free(broad->entries[id].partners.ids);
+    for (int id = 0; id < broad->capacity; id++) cal_free(broad->places[id].partners.ids);
+    for (int i = 0; i <= LEVELS; i++) cal_free(broad->members[i].ids);
     cal_free(broad->entries);
-    cal_free(broad->buckets);
+    cal_free(broad->places);
+    cal_free(broad->blocks);
+    cal_free(broad->spaces);
+    cal_free(broad->heads.ids);
     cal_free(broad->found.ids);
     cal_free(broad->began.ids);
     cal_free(broad->ceased.ids);
@@ -229,44 +340,93 @@ static bool note(cal_broad* broad, const cal_box* box, int32_t id, int32_t self)
     return true;
 }
 
+// Whether a box is on the outer side of a half space, by more than rounding.
+static bool is_clear(const half_space* space, const cal_box* box) {
+    if (!(space->height < (double)INFINITY)) return false;
+    double least = -space->height, size = fabs(space->height);
+    for (int i = 0; i < 3; i++) {
+        if (space->normal[i] == 0.0) continue;
+        const double x = space->normal[i] * (space->normal[i] > 0.0 ? box->low[i] : box->high[i]);
+        least += x;
+        size += fabs(x);
+    }
+    return least > 1e-13 * size;
+}
+
 static bool look_at_all(cal_broad* broad, int level, const cal_box* box, int32_t self) {
-    for (int32_t id = broad->level_head[level]; id >= 0; id = broad->entries[id].level_next)
-        if (!note(broad, box, id, self)) return false;
+    const id_list* members = &broad->members[level];
+    for (int i = 0; i < members->count; i++) {
+        if (level == ENDLESS && is_clear(&broad->spaces[i], box)) continue;
+        if (!note(broad, box, members->ids[i], self)) return false;
+    }
+    return true;
+}
+
+// Which of the two cells of a block along one axis are within a range: the bits of those, given the bits of the lower ones.
+static uint32_t cells_within(uint32_t at, uint32_t low, uint32_t high, uint32_t lower) {
+    return (low <= 2 * at ? lower : 0) | (2 * at + 1 <= high ? ~lower : 0);
+}
+
+// Notes the first boxes of all cells of a level within a range that are not empty; the boxes are on their way into the cache
+// while the next cells are looked for.
+static bool gather(cal_broad* broad, int level, const uint32_t low[3], const uint32_t high[3]) {
+    id_list* heads = &broad->heads;
+    heads->count = 0;
+    for (uint32_t z = low[2] >> 1; z <= high[2] >> 1; z++) {
+        const uint32_t z_mask = cells_within(z, low[2], high[2], 0x0f);
+        for (uint32_t y = low[1] >> 1; y <= high[1] >> 1; y++) {
+            const uint32_t y_mask = z_mask & cells_within(y, low[1], high[1], 0x33);
+            for (uint32_t x = low[0] >> 1; x <= high[0] >> 1; x++) {
+                const block* b = find_block(broad, level, x, y, z);
+                if (b->level < 0) continue;
+                const uint32_t mask = b->used & y_mask & cells_within(x, low[0], high[0], 0x55);
+                if (!reserve(heads, heads->count + 8)) return false;
+                for (int i = 0; i < 8; i++) {
+                    if (!(mask >> i & 1)) continue;
+                    heads->ids[heads->count++] = b->heads[i];
+                    __builtin_prefetch(&broad->entries[b->heads[i]]);
+                }
+            }
+        }
+    }
     return true;
 }
 
 static bool look_at_level(cal_broad* broad, int level, const cal_box* box, int32_t self) {
-    const double inverse = ldexp(1.0, -(level + LOWEST)), half = ldexp(0.5, level + LOWEST);
-    int32_t low[3], high[3], cell[3];
+    const double size = broad->sizes[level], inverse = 1.0 / size;
+    uint32_t low[3], high[3];
     double cells = 1.0;
     for (int i = 0; i < 3; i++) {
         // A rounding wider than half a cell: the centre was rounded too.
-        const double slack = half + 1e-15 * (fabs(box->low[i]) + fabs(box->high[i]));
+        const double slack = 0.5 * size + 1e-15 * (fabs(box->low[i]) + fabs(box->high[i]));
         low[i] = cell_of(box->low[i] - slack, inverse);
         high[i] = cell_of(box->high[i] + slack, inverse);
-        cells *= 1.0 + high[i] - low[i];
+        cells *= 1.0 + (high[i] - low[i]);
     }
-    if (!(cells <= broad->level_count[level])) return look_at_all(broad, level, box, self);
-    for (cell[2] = low[2]; cell[2] <= high[2]; cell[2]++)
-        for (cell[1] = low[1]; cell[1] <= high[1]; cell[1]++)
-            for (cell[0] = low[0]; cell[0] <= high[0]; cell[0]++)
-                for (int32_t id = broad->buckets[bucket_of(broad, level, cell)]; id >= 0;) {
-                    const entry* e = &broad->entries[id];
-                    if (e->level == level && memcmp(e->cell, cell, sizeof cell) == 0 && !note(broad, box, id, self))
-                        return false;
-                    id = e->next;
-                }
+    if (!(cells <= broad->members[level].count)) return look_at_all(broad, level, box, self);
+    if (!gather(broad, level, low, high)) return false;
+    for (int i = 0; i < broad->heads.count; i++)
+        for (int32_t id = broad->heads.ids[i]; id >= 0; id = broad->entries[id].next)
+            if (!note(broad, box, id, self)) return false;
     return true;
 }
 
-static bool look_everywhere(cal_broad* broad, const cal_box* box, int32_t self) {
+// space: the box is cut to it; may be NULL.
+static bool look_everywhere(cal_broad* broad, const cal_box* box, const half_space* space, int32_t self) {
     broad->found.count = 0;
-    const bool endless = level_of(box) == ENDLESS;
-    for (int level = 0; level <= LEVELS; level++) {
-        if (broad->level_count[level] == 0) continue;
+    const bool endless = !isfinite(longest_edge(box));
+    for (int i = 0; i < broad->level_count; i++) {
+        const int level = broad->levels[i];
         const bool ok =
             level == ENDLESS || endless ? look_at_all(broad, level, box, self) : look_at_level(broad, level, box, self);
         if (!ok) return false;
+    }
+    if (space != NULL) {
+        int kept = 0;
+        for (int i = 0; i < broad->found.count; i++)
+            if (!is_clear(space, &broad->entries[broad->found.ids[i]].box))
+                broad->found.ids[kept++] = broad->found.ids[i];
+        broad->found.count = kept;
     }
     sort_ids(broad->found.ids, broad->found.count);
     return true;
@@ -292,58 +452,81 @@ static void report(const cal_broad* broad, cal_broad_changes* changes) {
     *changes = (cal_broad_changes){broad->began.ids, broad->ceased.ids, broad->began.count, broad->ceased.count};
 }
 
-cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes) {
+// Makes room for what a move of a box does, so that nothing can fail half way.
+static bool reserve_move(cal_broad* broad, int id, int level) {
+    place* p = &broad->places[id];
+    if (!grow_blocks(broad, broad->block_count + 1)) return false;
+    if (!reserve(&broad->members[level], broad->members[level].count + 1)) return false;
+    if (level == ENDLESS && !grow_spaces(broad, broad->members[level].count + 1)) return false;
+    if (!reserve(&broad->began, broad->found.count) || !reserve(&broad->ceased, p->partners.count) ||
+        !reserve(&p->partners, broad->found.count))
+        return false;
+    difference(&broad->found, &p->partners, &broad->began);
+    difference(&p->partners, &broad->found, &broad->ceased);
+    for (int i = 0; i < broad->began.count; i++) {
+        id_list* others = &broad->places[broad->began.ids[i]].partners;
+        if (!reserve(others, others->count + 1)) return false;
+    }
+    return true;
+}
+
+static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
+                       cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
     if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
-    if (!grow_entries(broad, id + 1) || !grow_buckets(broad, broad->count + 1)) return CAL_NO_MEMORY;
-    if (!look_everywhere(broad, box, id)) return CAL_NO_MEMORY;
+    if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
+    const int level = level_for(broad, box);
+    if (!look_everywhere(broad, box, space, id) || !reserve_move(broad, id, level)) return CAL_NO_MEMORY;
+    for (int i = 0; i < broad->began.count; i++) insert_id(&broad->places[broad->began.ids[i]].partners, id);
+    for (int i = 0; i < broad->ceased.count; i++) remove_id(&broad->places[broad->ceased.ids[i]].partners, id);
+    place* p = &broad->places[id];
+    p->partners.count = broad->found.count;
+    if (p->partners.count > 0)
+        memcpy(p->partners.ids, broad->found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
+    uint32_t cell[3] = {0, 0, 0};
+    for (int i = 0; level != ENDLESS && i < 3; i++)
+        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
     entry* e = &broad->entries[id];
-    if (!reserve(&broad->began, broad->found.count) || !reserve(&broad->ceased, e->partners.count) ||
-        !reserve(&e->partners, broad->found.count))
-        return CAL_NO_MEMORY;
-    difference(&broad->found, &e->partners, &broad->began);
-    difference(&e->partners, &broad->found, &broad->ceased);
-    for (int i = 0; i < broad->began.count; i++) {
-        id_list* others = &broad->entries[broad->began.ids[i]].partners;
-        if (!reserve(others, others->count + 1)) return CAL_NO_MEMORY;
-    }
-    for (int i = 0; i < broad->began.count; i++) insert_id(&broad->entries[broad->began.ids[i]].partners, id);
-    for (int i = 0; i < broad->ceased.count; i++) remove_id(&broad->entries[broad->ceased.ids[i]].partners, id);
-    e->partners.count = broad->found.count;
-    if (e->partners.count > 0)
-        memcpy(e->partners.ids, broad->found.ids, (size_t)e->partners.count * sizeof *e->partners.ids);
-    const int level = level_of(box);
-    int32_t cell[3] = {0, 0, 0};
-    if (level != ENDLESS) {
-        const double inverse = ldexp(1.0, -(level + LOWEST));
-        for (int i = 0; i < 3; i++) cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], inverse);
-    }
     e->box = *box;
-    if (e->level != level || memcmp(e->cell, cell, sizeof cell) != 0) {
+    if (p->level != level || memcmp(e->cell, cell, sizeof cell) != 0) {
         leave(broad, id);
         enter(broad, id, level, cell);
     }
+    if (level == ENDLESS) broad->spaces[p->member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
     report(broad, changes);
     return CAL_OK;
+}
+
+cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes) {
+    return move(broad, id, box, NULL, changes);
+}
+
+cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3], double height,
+                                cal_broad_changes* changes) {
+    const double end = (double)INFINITY;
+    const cal_box everything = {{-end, -end, -end}, {end, end, end}};
+    const half_space space = {{normal[0], normal[1], normal[2]}, height};
+    if (!isfinite(cal_dot3(normal, normal) + height)) return CAL_BAD_ARGUMENT;
+    return move(broad, id, &everything, &space, changes);
 }
 
 void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
     if (!cal_broad_has(broad, id)) return;
-    entry* e = &broad->entries[id];
-    for (int i = 0; i < e->partners.count; i++) remove_id(&broad->entries[e->partners.ids[i]].partners, id);
+    place* p = &broad->places[id];
+    for (int i = 0; i < p->partners.count; i++) remove_id(&broad->places[p->partners.ids[i]].partners, id);
     leave(broad, id);
     // The list that goes is the report; the next one starts with the memory of the last.
     const id_list old = broad->ceased;
-    broad->ceased = e->partners;
-    e->partners = old;
-    e->partners.count = 0;
+    broad->ceased = p->partners;
+    p->partners = old;
+    p->partners.count = 0;
     broad->began.count = 0;
     report(broad, changes);
 }
 
 bool cal_broad_has(const cal_broad* broad, int id) {
-    return id >= 0 && id < broad->capacity && broad->entries[id].level >= 0;
+    return id >= 0 && id < broad->capacity && broad->places[id].level >= 0;
 }
 
 const cal_box* cal_broad_box(const cal_broad* broad, int id) {
@@ -353,14 +536,14 @@ const cal_box* cal_broad_box(const cal_broad* broad, int id) {
 int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out) {
     *out = NULL;
     if (!cal_broad_has(broad, id)) return 0;
-    *out = broad->entries[id].partners.ids;
-    return broad->entries[id].partners.count;
+    *out = broad->places[id].partners.ids;
+    return broad->places[id].partners.count;
 }
 
 int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out) {
     *out = NULL;
     if (!is_box(box)) return 0;
-    if (!look_everywhere(broad, box, -1)) return -1;
+    if (!look_everywhere(broad, box, NULL, -1)) return -1;
     *out = broad->found.ids;
     return broad->found.count;
 }

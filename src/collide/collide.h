@@ -175,7 +175,8 @@ int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geomet
 // --- Broad phase ------------------------------------------------------------------------------------------------------
 
 // Which boxes overlap, kept up to date box by box: a spatial hash with one grid for each size of box (a power of two not
-// under its longest edge), each box in the one cell that holds its centre. Results depend on the boxes only.
+// under its longest edge), each box in the one cell that holds its centre. A half space is among them like a box, and
+// overlaps those that are not clear of it. Results depend on the boxes only.
 typedef struct cal_broad cal_broad;
 
 // Who began or ceased to overlap the box that was moved, ascending; valid until the next call.
@@ -190,6 +191,9 @@ void cal_broad_destroy(cal_broad* broad);                   // NULL is allowed
 // Inserts box `id` (0 …, the caller's; keep them small) or moves it. changes may be NULL. CAL_BAD_ARGUMENT where the box
 // is empty or not a number, CAL_NO_MEMORY: nothing has changed.
 cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes);
+// The same for the half space n·x ≤ height; its box is everything.
+cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3], double height,
+                                cal_broad_changes* changes);
 void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes); // an absent id is allowed
 bool cal_broad_has(const cal_broad* broad, int id);
 const cal_box* cal_broad_box(const cal_broad* broad, int id);

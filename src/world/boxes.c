@@ -8,7 +8,7 @@
 
 #define LONGEST_BOX 0.25  // s
 #define SHORTEST_BOX 1e-4 // s
-#define TRAVEL 2.0        // of a reach: how far a body goes in its box
+#define TRAVEL 2.9        // of a reach: how far a body goes in its box; a ball's is then under five of its radii
 #define LOOK 0.00390625   // s: steps of an integrator that are nearer to each other are not all looked at
 
 // A box about the ends of an interval and what may bend away in between.
@@ -48,14 +48,15 @@ cal_status cal_part_box(cal_world* world, int body, double from, double to, cal_
 
 static double box_length(const cal_world* world, int body, double time, const cal_motion* at) {
     const cal_part* part = &world->parts[body];
-    if (part->def.motion == CAL_DRIVEN) return 0.0625;
+    if (part->component < 0) return 0.0625;
     const int component = cal_part_component(world, body, time);
     if (world->components[component].kind == CAL_GROUP) return cal_group_horizon(world, component) - time;
     const double speed = sqrt(cal_dot3(at->u, at->u)), room = TRAVEL * part->reach;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
     double length = part->multibody >= 0 ? cal_multibody_room(world, component, time) : LONGEST_BOX;
-    while (length > SHORTEST_BOX && length * (speed + g * length) > room) length *= 0.5;
-    return length;
+    // length (speed + g length) = room
+    const double most = 2.0 * room / (speed + sqrt(speed * speed + 4.0 * g * room));
+    return most < SHORTEST_BOX ? SHORTEST_BOX : most < length ? most : length;
 }
 
 // The broad phase's answers are valid until its next call, and predictions may lead to one.

@@ -14,15 +14,16 @@ cal_status cal_advance_conservative(cal_world* world, double time, cal_error* er
     cal_status status = CAL_OK;
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
-        if (event < 0 || world->events.heap[0].time > time) break;
+        if (event < 0 || cal_events_due(&world->events) > time) break;
         const cal_event_slot slot = world->events.slots[event];
-        const double when = world->events.heap[0].time;
+        const cal_event_kind kind = cal_event_kind_of(&slot);
+        const double when = cal_events_due(&world->events);
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
         world->report.events++;
-        if (slot.kind != CAL_EVENT_BOX && when > world->now) status = advance_all(world, when, error);
+        if (kind != CAL_EVENT_BOX && when > world->now) status = advance_all(world, when, error);
         world->now = world->gvt = when;
         if (status != CAL_OK) break;
-        switch ((cal_event_kind)slot.kind) {
+        switch (kind) {
         case CAL_EVENT_BOX: status = cal_box_renew(world, slot.owner, when, error); break;
         case CAL_EVENT_GROUP: status = cal_group_check(world, slot.owner, when, error); break;
         case CAL_EVENT_STEP: status = cal_group_step(world, slot.owner, error); break;

@@ -146,6 +146,16 @@ cal_status cal_group_motion(cal_world* world, int component, int body, double ti
                                  s.to != NULL ? s.to + g->at_v + unit->first_v : NULL, s.length, s.t, out);
 }
 
+void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
+    const cal_contact_group* g = group_of(world, component);
+    const cal_unit* unit = &g->units[unit_of(world, g, body)];
+    const span s = span_at(world, component, time);
+    const double *to_q = s.to != NULL ? s.to + unit->first_q : NULL,
+                 *to_v = s.to != NULL ? s.to + g->at_v + unit->first_v : NULL;
+    cal_multibody_numbers(world, body, s.from + unit->first_q, s.from + g->at_v + unit->first_v, to_q, to_v, s.length,
+                          s.t, q, v);
+}
+
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until, cal_limits* out) {
     (void)until;
     const span s = span_at(world, component, from);

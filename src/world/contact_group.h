@@ -33,6 +33,8 @@ struct cal_contact_group {
 enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
+// q and v of the multibody that a member belongs to.
+void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until, cal_limits* out);
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);

@@ -13,20 +13,26 @@ void cal_events_destroy(cal_event_queue* queue) {
     *queue = (cal_event_queue){0};
 }
 
-static bool before(const cal_heap_entry* a, const cal_heap_entry* b) {
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
+static bool before(const cal_event_queue* queue, const cal_heap_entry* a, const cal_heap_entry* b) {
+    if (a->time != b->time) return a->time < b->time;
+    return queue->slots[a->event].order < queue->slots[b->event].order;
 }
 
+// Entry i is at ROOT + i, and its children are 4 i + 1 … 4 i + 4.
+static int parent_of(int position) { return (position - 1) / 4; }
+
+static cal_heap_entry* at(const cal_event_queue* queue, int position) { return &queue->heap[CAL_HEAP_ROOT + position]; }
+
 static void put(cal_event_queue* queue, int position, cal_heap_entry entry) {
-    queue->heap[position] = entry;
+    *at(queue, position) = entry;
     queue->slots[entry.event].position = position;
 }
 
 static void sift_up(cal_event_queue* queue, int position, cal_heap_entry entry) {
     while (position > 0) {
-        const int parent = (position - 1) / 4;
-        if (!before(&entry, &queue->heap[parent])) break;
-        put(queue, position, queue->heap[parent]);
+        const int parent = parent_of(position);
+        if (!before(queue, &entry, at(queue, parent))) break;
+        put(queue, position, *at(queue, parent));
         position = parent;
     }
     put(queue, position, entry);
@@ -38,19 +44,19 @@ static void sift_down(cal_event_queue* queue, int position, cal_heap_entry entry
         if (first >= queue->count) break;
         int least = first;
         for (int child = first + 1; child < last; child++)
-            if (before(&queue->heap[child], &queue->heap[least])) least = child;
-        if (!before(&queue->heap[least], &entry)) break;
-        put(queue, position, queue->heap[least]);
+            if (before(queue, at(queue, child), at(queue, least))) least = child;
+        if (!before(queue, at(queue, least), &entry)) break;
+        put(queue, position, *at(queue, least));
         position = least;
     }
     put(queue, position, entry);
 }
 
 static void take_out(cal_event_queue* queue, int position) {
-    queue->slots[queue->heap[position].event].position = -1;
-    const cal_heap_entry last = queue->heap[--queue->count];
+    queue->slots[at(queue, position)->event].position = -1;
+    const cal_heap_entry last = *at(queue, --queue->count);
     if (position == queue->count) return;
-    if (position > 0 && before(&last, &queue->heap[(position - 1) / 4]))
+    if (position > 0 && before(queue, &last, at(queue, parent_of(position))))
         sift_up(queue, position, last);
     else
         sift_down(queue, position, last);
@@ -58,7 +64,7 @@ static void take_out(cal_event_queue* queue, int position) {
 
 static bool grow(cal_event_queue* queue) {
     const int capacity = queue->capacity == 0 ? FIRST_CAPACITY : 2 * queue->capacity;
-    cal_heap_entry* heap = cal_allocate((size_t)capacity, sizeof *heap);
+    cal_heap_entry* heap = cal_allocate((size_t)(CAL_HEAP_ROOT + capacity), sizeof *heap);
     cal_event_slot* slots = cal_allocate((size_t)capacity, sizeof *slots);
     int32_t* unused = cal_allocate((size_t)capacity, sizeof *unused);
     if (heap == NULL || slots == NULL || unused == NULL) {
@@ -68,7 +74,7 @@ static bool grow(cal_event_queue* queue) {
         return false;
     }
     if (queue->capacity > 0) {
-        memcpy(heap, queue->heap, (size_t)queue->count * sizeof *heap);
+        memcpy(heap, queue->heap, (size_t)(CAL_HEAP_ROOT + queue->count) * sizeof *heap);
         memcpy(slots, queue->slots, (size_t)queue->slot_count * sizeof *slots);
         memcpy(unused, queue->free, (size_t)queue->free_count * sizeof *unused);
     }
@@ -85,7 +91,7 @@ static bool grow(cal_event_queue* queue) {
 int cal_events_add(cal_event_queue* queue, cal_event_kind kind, int owner) {
     if (queue->free_count == 0 && queue->slot_count == queue->capacity && !grow(queue)) return -1;
     const int event = queue->free_count > 0 ? queue->free[--queue->free_count] : queue->slot_count++;
-    queue->slots[event] = (cal_event_slot){.position = -1, .owner = owner, .kind = (int32_t)kind};
+    queue->slots[event] = (cal_event_slot){.order = (uint64_t)kind << 60, .position = -1, .owner = owner};
     return event;
 }
 
@@ -100,10 +106,11 @@ void cal_events_schedule(cal_event_queue* queue, int event, double time, uint64_
         if (slot->position >= 0) take_out(queue, slot->position);
         return;
     }
-    const cal_heap_entry entry = {time, (uint64_t)slot->kind << 60 | who, event};
+    const cal_heap_entry entry = {time, event};
+    slot->order = (uint64_t)cal_event_kind_of(slot) << 60 | who;
     if (slot->position < 0)
         sift_up(queue, queue->count++, entry);
-    else if (before(&entry, &queue->heap[slot->position]))
+    else if (before(queue, &entry, at(queue, slot->position)))
         sift_up(queue, slot->position, entry);
     else
         sift_down(queue, slot->position, entry);
@@ -111,5 +118,5 @@ void cal_events_schedule(cal_event_queue* queue, int event, double time, uint64_
 
 double cal_events_time(const cal_event_queue* queue, int event) {
     const int position = queue->slots[event].position;
-    return position < 0 ? (double)INFINITY : queue->heap[position].time;
+    return position < 0 ? (double)INFINITY : at(queue, position)->time;
 }

@@ -5,7 +5,7 @@
 #include "world/multibody.h"
 #include <string.h>
 
-enum { FIRST_CAPACITY = 4 };
+enum { FIRST_CAPACITY = 2, LINE = 64 };
 
 bool cal_grow(void** list, int* capacity, int count, size_t size) {
     if (count < *capacity) return true;
@@ -22,36 +22,26 @@ bool cal_grow(void** list, int* capacity, int count, size_t size) {
 // --- Queues -----------------------------------------------------------------------------------------------------------------
 
 bool cal_queue_create(cal_queue* queue, int stride) {
-    *queue = (cal_queue){.capacity = FIRST_CAPACITY, .stride = stride};
-    queue->knots = cal_allocate(FIRST_CAPACITY, sizeof *queue->knots);
-    queue->data = cal_allocate((size_t)FIRST_CAPACITY * (size_t)stride, sizeof *queue->data);
-    if (queue->knots != NULL && queue->data != NULL) return true;
-    cal_queue_destroy(queue);
-    return false;
+    const size_t size = sizeof(cal_knot) + (size_t)stride * sizeof(double);
+    *queue = (cal_queue){
+        .capacity = FIRST_CAPACITY, .size = (int)((size + LINE - 1) / LINE * LINE), .stride = stride, .copied = stride};
+    queue->states = cal_allocate(FIRST_CAPACITY, (size_t)queue->size);
+    return queue->states != NULL;
 }
 
 void cal_queue_destroy(cal_queue* queue) {
-    cal_free(queue->knots);
-    cal_free(queue->data);
+    cal_free(queue->states);
     *queue = (cal_queue){0};
 }
 
 static bool grow_queue(cal_queue* queue) {
     cal_queue more = *queue;
     more.capacity = 2 * queue->capacity;
-    more.knots = cal_allocate((size_t)more.capacity, sizeof *more.knots);
-    more.data = cal_allocate((size_t)more.capacity * (size_t)more.stride, sizeof *more.data);
-    if (more.knots == NULL || more.data == NULL) {
-        cal_free(more.knots);
-        cal_free(more.data);
-        return false;
-    }
-    for (int64_t n = queue->head; n < queue->tail; n++) {
-        *cal_knot_at(&more, n) = *cal_knot_at(queue, n);
-        memcpy(cal_data_at(&more, n), cal_data_at(queue, n), (size_t)queue->stride * sizeof(double));
-    }
-    cal_free(queue->knots);
-    cal_free(queue->data);
+    more.states = cal_allocate((size_t)more.capacity, (size_t)more.size);
+    if (more.states == NULL) return false;
+    for (int64_t n = queue->head; n < queue->tail; n++)
+        memcpy(cal_knot_at(&more, n), cal_knot_at(queue, n), (size_t)queue->size);
+    cal_free(queue->states);
     *queue = more;
     return true;
 }
@@ -77,7 +67,7 @@ cal_knot* cal_queue_push(cal_world* world, int component, cal_knot_kind kind, do
     if (queue->tail - queue->head == queue->capacity && !grow_queue(queue)) return NULL;
     const int64_t n = queue->tail++;
     if (n > queue->head)
-        memcpy(cal_data_at(queue, n), cal_data_at(queue, n - 1), (size_t)queue->stride * sizeof(double));
+        memcpy(cal_data_at(queue, n), cal_data_at(queue, n - 1), (size_t)queue->copied * sizeof(double));
     else
         memset(cal_data_at(queue, n), 0, (size_t)queue->stride * sizeof(double));
     cal_knot* knot = cal_knot_at(queue, n);

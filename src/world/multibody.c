@@ -352,6 +352,22 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     return CAL_OK;
 }
 
+void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
+                           const double* to_v, double length, double t, double* at_q, double* at_rate) {
+    const cal_engine* e = of_body(world, body)->engine;
+    double *rate_a = e->work, *rate_b = e->work + e->q_count;
+    cal_multibody_rate(e->model, q, v, rate_a);
+    memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
+    if (to_q == NULL) {
+        for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rate_a[i];
+    } else {
+        cal_multibody_rate(e->model, to_q, to_v, rate_b);
+        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], length, t, &at_q[i]);
+        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
+    }
+    cal_multibody_normalize(e->model, at_q);
+}
+
 // Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
 static size_t row_of(const cal_engine* e, const double* q, const double* v, const double* to_q, const double* to_v,
                      double length, double t, double* out) {
@@ -380,17 +396,7 @@ cal_status cal_multibody_between(cal_world* world, int body, const double* q, co
     cal_links* known = cal_multibody_forgotten(m);
     memcpy(known->numbers, row, row_size);
     double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
-    double *rate_a = e->work, *rate_b = e->work + e->q_count;
-    cal_multibody_rate(e->model, q, v, rate_a);
-    memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
-    if (to_q == NULL) {
-        for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rate_a[i];
-    } else {
-        cal_multibody_rate(e->model, to_q, to_v, rate_b);
-        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], length, t, &at_q[i]);
-        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
-    }
-    cal_multibody_normalize(e->model, at_q);
+    cal_multibody_numbers(world, body, q, v, to_q, to_v, length, t, at_q, at_rate);
     const cal_status status = cal_multibody_links(world, m, at_q, at_rate, known->links, m->links_jacobian);
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
     *out = known->links[link];

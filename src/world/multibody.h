@@ -30,7 +30,9 @@ void cal_multibody_set_extras(cal_unit* unit, const double* extras);
 double cal_multibody_next_callback(const cal_world* world, int component);
 // How far ahead it is worth computing: not beyond the next callback.
 double cal_multibody_room(const cal_world* world, int component, double time);
-// A link between two states of a group; to_q and to_v are NULL after the last one.
+// q and v between two states of a group, and a link there; to_q and to_v are NULL after the last one.
+void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
+                           const double* to_v, double length, double t, double* at_q, double* at_v);
 cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
                                  const double* to_v, double length, double t, cal_motion* out);
 // Writes a state of its own.

@@ -176,20 +176,6 @@ static double search_start(const cal_world* world, const cal_pair* pair, double 
     return start;
 }
 
-// Whether the swept box of one of the two is clear of the other one's plane: planes have boxes without end, which say nothing.
-static bool clear_of_plane(const cal_world* world, const cal_pair* pair) {
-    for (int i = 0; i < 2; i++) {
-        const cal_part* plane = &world->parts[pair->body[i]];
-        if (plane->form != CAL_FORM_PLANE || plane->def.motion != CAL_FIXED) continue;
-        const cal_box* box = cal_broad_box(world->broad, pair->body[1 - i]);
-        const double* n = plane->balls[0];
-        double least = -n[3];
-        for (int k = 0; k < 3; k++) least += n[k] * (n[k] > 0.0 ? box->low[k] : box->high[k]);
-        return least > 0.0;
-    }
-    return false;
-}
-
 // When to look again after a search up to `until`. A box that ends now is about to be renewed, and the pair is looked at after
 // that; a group's bodies get theirs from its next step, which searches anew.
 static double look_again(const cal_world* world, const cal_pair* pair, double until, double time) {
@@ -206,7 +192,7 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     const double until = fmin(world->parts[a].box_end, world->parts[b].box_end);
     double bound = until;
     p->hit = false;
-    const cal_status status = clear_of_plane(world, p) ? CAL_OK : cal_bound_hit(world, p, time, until, &bound, &p->hit);
+    const cal_status status = cal_bound_hit(world, p, time, until, &bound, &p->hit);
     if (status != CAL_OK) return cal_fail(error, status, "bodies %d and %d cannot be followed", a, b);
     if (p->hit) bound = time;
     const double next = p->hit || bound < until ? bound : look_again(world, p, until, time);
@@ -217,7 +203,6 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error) {
     cal_pair* p = &world->table.pairs[pair];
     const int a = p->body[0], b = p->body[1];
-    p->safe = time;
     p->off = !world->placing && cal_group_holds(world, a, b, time);
     if (p->off || world->placing) {
         p->hit = false;
@@ -231,7 +216,7 @@ cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* 
     const bool exact = settled && cal_has_formula(world, p, time);
     const double until = fmin(world->parts[a].box_end, world->parts[b].box_end);
     cal_hit hit = {(double)INFINITY, 0.0};
-    for (double from = exact ? time : search_start(world, p, time); exact || !clear_of_plane(world, p);) {
+    for (double from = exact ? time : search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
         const cal_status status = cal_find_hit(world, p, from, exact ? change : fmin(until, change), &hit, error);
         if (status != CAL_OK) return status;
@@ -239,7 +224,6 @@ cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* 
         from = change;
     }
     p->hit = hit.time < (double)INFINITY;
-    p->speed = hit.speed;
     const double next = p->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
     cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));
     return CAL_OK;

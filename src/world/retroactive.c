@@ -57,13 +57,14 @@ static cal_status process_due(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
-        if (event < 0 || world->events.heap[0].time > world->now) break;
+        if (event < 0 || cal_events_due(&world->events) > world->now) break;
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
+        const cal_event_kind kind = cal_event_kind_of(&slot);
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
-        if (slot.kind == CAL_EVENT_GROUP) status = cal_group_check(world, slot.owner, world->now, error);
-        if (slot.kind == CAL_EVENT_STEP) status = cal_group_step(world, slot.owner, error);
-        if (slot.kind == CAL_EVENT_CALLBACK) status = cal_call_periodic(world, slot.owner, error);
+        if (kind == CAL_EVENT_GROUP) status = cal_group_check(world, slot.owner, world->now, error);
+        if (kind == CAL_EVENT_STEP) status = cal_group_step(world, slot.owner, error);
+        if (kind == CAL_EVENT_CALLBACK) status = cal_call_periodic(world, slot.owner, error);
     }
     return status;
 }
@@ -71,7 +72,7 @@ static cal_status process_due(cal_world* world, cal_error* error) {
 cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* error) {
     cal_status status = process_due(world, error);
     while (status == CAL_OK && world->now < time) {
-        const double from = world->now, due = world->events.count > 0 ? world->events.heap[0].time : (double)INFINITY;
+        const double from = world->now, due = cal_events_due(&world->events);
         const double to = fmin(fmin(from + world->def.step, time), due);
         int pair;
         double when;

@@ -14,14 +14,14 @@
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     INTEGER(n, 300, 1, 100000, "rocks")                                                                                \
     INTEGER(boulders, 12, 0, 1000, "fixed ones on the slope")                                                          \
+    NUMBER(length, 64, 40, 10000, "of the mountainside, m; the last 20 m run out")                                     \
     NUMBER(slope, 33, 0, 60, "of the upper part, degrees")                                                             \
     INTEGER(seed, 1, 0, 1000000000, "of shapes and places")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 enum { CELLS = 16, VERTICES = CELLS + 1, FEWEST_CORNERS = 12, MOST_CORNERS = 32 };
-#define LENGTH 64.0 // of the slope, m
-#define WIDTH 32.0  // m
-#define STEEP 44.0  // m: from here on it runs out
+#define WIDTH 32.0   // m
+#define RUN_OUT 20.0 // m: the last ones of the length
 
 static void prepare(const double* values, cal_world_def* def) {
     (void)values;
@@ -32,6 +32,7 @@ static void prepare(const double* values, cal_world_def* def) {
 
 typedef struct mountain {
     double grade; // tangent of the slope
+    double length;
     double heights[VERTICES * VERTICES];
 } mountain;
 
@@ -44,9 +45,10 @@ static double tangent(double degrees) {
 }
 
 static double smooth_height(const mountain* m, double x) {
-    if (x <= STEEP) return -m->grade * x;
-    const double beyond = (x - STEEP) / (LENGTH - STEEP);
-    return -m->grade * (STEEP + (LENGTH - STEEP) * (beyond - 0.5 * beyond * beyond));
+    const double steep = m->length - RUN_OUT;
+    if (x <= steep) return -m->grade * x;
+    const double beyond = (x - steep) / RUN_OUT;
+    return -m->grade * (steep + RUN_OUT * (beyond - 0.5 * beyond * beyond));
 }
 
 static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, cal_error* error) {
@@ -60,7 +62,7 @@ static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, c
     for (int row = 0; row < VERTICES; row++)
         for (int column = 0; column < VERTICES; column++) {
             double* vertex = vertices + 3 * (row * VERTICES + column);
-            vertex[0] = LENGTH * column / CELLS;
+            vertex[0] = m->length * column / CELLS;
             vertex[1] = WIDTH * ((double)row / CELLS - 0.5);
             // A gully in the middle and some roughness.
             const double side = 2.0 * vertex[1] / WIDTH;
@@ -95,7 +97,7 @@ static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, c
 
 // The highest corner of the cell under a point.
 static double height_at(const mountain* m, double x, double y) {
-    int column = (int)(x / LENGTH * CELLS), row = (int)((y / WIDTH + 0.5) * CELLS);
+    int column = (int)(x / m->length * CELLS), row = (int)((y / WIDTH + 0.5) * CELLS);
     column = column < 0 ? 0 : column >= CELLS ? CELLS - 1 : column;
     row = row < 0 ? 0 : row >= CELLS ? CELLS - 1 : row;
     const double* h = m->heights + row * VERTICES + column;
@@ -132,10 +134,12 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     if (m == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a slope");
     cal_random random = {(uint64_t)values[at_seed]};
     m->grade = tangent(values[at_slope]);
+    m->length = values[at_length];
     char name[32];
     cal_status status = add_slope(world, m, &random, error);
     for (int i = 0; status == CAL_OK && i < (int)values[at_boulders]; i++) {
-        const double x = cal_random_between(&random, 20.0, 50.0), y = cal_random_between(&random, -8.0, 8.0);
+        const double x = cal_random_between(&random, 20.0, m->length - 14.0),
+                     y = cal_random_between(&random, -8.0, 8.0);
         const double position[3] = {x, y, height_at(m, x, y) - 0.3};
         snprintf(name, sizeof name, "boulder %d", i);
         status = add_rock(world, name, position, cal_random_between(&random, 1.5, 3.0), true, &random, error);

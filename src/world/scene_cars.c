@@ -1,5 +1,6 @@
 // Cars: vehicles of seven links (a chassis, two knuckles that steer, four wheels) that drive over bumps and through an array
-// of spherical pendulums. A controller a car, 100 times a second, holds the wheels' speed and the steering angles.
+// of spherical pendulums, turn round behind them and come back. A controller a car, 100 times a second, holds the wheels'
+// speed and the steering angles.
 //
 //      posts  |   |   |   |   |   |   |   |
 //      cars   ▭>   ‿  ‿  ‿   ! ! ! ! ! ! !      ‿ bumps   ! pendulums
@@ -13,7 +14,7 @@
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     INTEGER(cars, 4, 1, 100, "vehicles")                                                                               \
     INTEGER(rows, 20, 0, 100, "of pendulums, as many across")                                                          \
-    NUMBER(speed, 4, 0, 30, "that the controllers hold, m/s")
+    NUMBER(speed, 5, 0, 30, "that the controllers hold, m/s")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 enum { BUMPS = 10, POSTS = 85, WHEELS = 4 };
@@ -21,6 +22,8 @@ enum { BUMPS = 10, POSTS = 85, WHEELS = 4 };
 #define ROD_LENGTH 1.5
 #define ROD_HEIGHT 2.3 // of the anchors: a rod's end is lower than a car's roof
 #define LANE 4.0       // m between cars
+#define NEAR_END -15.0 // m: where cars that come back turn round
+#define FAR_END 90.0   // m: where the others do, behind the pendulums
 
 static void prepare(const double* values, cal_world_def* def) {
     (void)values;
@@ -120,25 +123,29 @@ static cal_status make_pendulum(cal_model** out, cal_error* error) {
 
 static double clamp(double value, double most) { return value > most ? most : value < -most ? -most : value; }
 
-// Wheel speed by a proportional law; steering back to the car's own lane, which is where its heading is along x. The target
-// speed is in the car's slot 0, the lane in slot 1.
+// Wheel speed by a proportional law; steering back to the car's own lane, which is where q counts from, at most fifty degrees
+// across, and with full lock while it looks the wrong way: all turn to one side, so that they do not meet. The target speed is
+// in the car's slot 0, the way along the lane in slot 1.
 static void drive(cal_world_view* view, void* user) {
     (void)user;
     double *tau = cal_view_tau(view, 0), *slots = cal_view_slots(view, 0);
     const double *q = cal_view_q(view, 0), *v = cal_view_v(view, 0);
-    const double heading = 2.0 * (q[3] * q[6] + q[4] * q[5]); // sine of the yaw
-    const double aim = clamp(-0.15 * (q[1] - slots[1]) - 0.8 * heading, 0.4);
+    if (q[0] > FAR_END) slots[1] = -1.0;
+    if (q[0] < NEAR_END) slots[1] = 1.0;
+    const double way = slots[1],
+                 sine = way * 2.0 * (q[3] * q[6] + q[4] * q[5]); // of the yaw, away from where it should go
+    const double cosine = way * (1.0 - 2.0 * (q[5] * q[5] + q[6] * q[6]));
+    double aim = clamp(-clamp(0.15 * way * q[1], 0.6) - 0.8 * sine, 0.4);
+    if (cosine < 0.0) aim = -0.4 * way;
     memset(tau, 0, 12 * sizeof *tau);
     for (int i = 0; i < 2; i++) tau[6 + i] = 2000.0 * (aim - q[7 + i]) - 200.0 * v[6 + i];
     for (int i = 0; i < WHEELS; i++) tau[8 + i] = clamp(150.0 * (slots[0] / WHEEL_RADIUS - v[8 + i]), 400.0);
 }
 
 static void start_driving(cal_world_view* view, void* user) {
-    const double* plan = user;
-    double x[3];
-    cal_view_body(view, 0, x, NULL, NULL, NULL);
-    cal_view_slots(view, 0)[0] = *plan;
-    cal_view_slots(view, 0)[1] = LANE * floor(x[1] / LANE + 0.5);
+    const double* speed = user;
+    cal_view_slots(view, 0)[0] = *speed;
+    cal_view_slots(view, 0)[1] = 1.0;
 }
 
 static cal_status add_surroundings(cal_world* world, int cars, cal_error* error) {

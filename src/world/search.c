@@ -86,11 +86,11 @@ static bool relative_flight(const cal_world* world, const cal_pair* pair, double
     return true;
 }
 
-// False where the formula does not apply.
+// False where the formula does not apply. The reach of a ball is its radius.
 static bool hit_of_balls(const cal_world* world, const cal_pair* pair, double from, cal_hit* out) {
     double origin, r[3], v[3];
     if (!relative_flight(world, pair, from, &origin, r, v)) return false;
-    const double radius = world->parts[pair->body[0]].balls[0][3] + world->parts[pair->body[1]].balls[0][3];
+    const double radius = world->parts[pair->body[0]].reach + world->parts[pair->body[1]].reach;
     const double closing = -cal_dot3(r, v);
     *out = (cal_hit){(double)INFINITY, 0.0};
     if (closing <= 0.0) return true;
@@ -130,7 +130,7 @@ static bool reach_plane(const cal_world* world, const cal_pair* pair, int moving
 
 static bool hit_of_plane(const cal_world* world, const cal_pair* pair, double from, cal_hit* out) {
     const int ball = world->parts[pair->body[0]].form == CAL_FORM_BALLS ? 0 : 1;
-    return reach_plane(world, pair, ball, world->parts[pair->body[ball]].balls[0][3], from, out);
+    return reach_plane(world, pair, ball, world->parts[pair->body[ball]].reach, from, out);
 }
 
 // The same for the ball that holds a body; what has begun to touch must be looked at now.

@@ -211,7 +211,9 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
 
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_part* part = &world->parts[body];
+    part->series = (int)CAL_AT_SLOTS + part->def.slots;
     part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_stride(part));
+    if (part->component >= 0) world->components[part->component].queue.copied = part->series;
     if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, 0.0) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     world->components[part->component].body = body;
@@ -337,7 +339,9 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
             cal_box box;
             part->box_end = (double)INFINITY;
             cal_geometry_box(part->geometry, &part->at.pose, &box);
-            status = cal_broad_move(world->broad, i, &box, NULL);
+            status = part->form == CAL_FORM_PLANE
+                         ? cal_broad_move_plane(world->broad, i, part->balls[0], part->balls[0][3], NULL)
+                         : cal_broad_move(world->broad, i, &box, NULL);
             if (status != CAL_OK)
                 return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
         }

@@ -8,7 +8,7 @@
 #include "world/contact_group.h"
 
 static cal_status process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error) {
-    switch ((cal_event_kind)slot->kind) {
+    switch (cal_event_kind_of(slot)) {
     case CAL_EVENT_BOX: {
         const int component = cal_part_component(world, slot->owner, time);
         if (component >= 0) cal_touch(world, component, time);
@@ -44,8 +44,8 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
     cal_status status = CAL_OK;
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
-        if (event < 0 || world->events.heap[0].time > time) break;
-        world->now = world->events.heap[0].time;
+        if (event < 0 || cal_events_due(&world->events) > time) break;
+        world->now = cal_events_due(&world->events);
         world->gvt = fmax(world->gvt, world->now - world->lag);
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];

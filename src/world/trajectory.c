@@ -26,11 +26,9 @@ enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 #define LONGEST_SERIES 1.0
 #define SHORTEST_SERIES 1e-9
 
-int cal_free_stride(const cal_part* part) {
-    return (int)CAL_AT_SLOTS + part->def.slots + (part->round ? 0 : 1 + (int)SERIES_NUMBERS);
-}
+int cal_free_stride(const cal_part* part) { return part->series + (part->round ? 0 : 1 + (int)SERIES_NUMBERS); }
 
-static double* series_of(const cal_part* part, double* data) { return data + CAL_AT_SLOTS + part->def.slots; }
+static double* series_of(const cal_part* part, double* data) { return data + part->series; }
 
 // A row of the series: q (4), ω (3), and a zero.
 typedef double row4 __attribute__((vector_size(32)));
@@ -256,7 +254,8 @@ static cal_status free_limits(cal_world* world, int component, double from, doub
     const cal_part* part = &world->parts[c->body];
     const double* data = cal_data_at(&c->queue, n);
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
-    out->slack = 0.0;
+    out->slack = out->turn = 0.0;
+    if (!part->spinning) return CAL_OK;
     double square = 0.0, torque = 0.0, least = part->inertia[0];
     for (int i = 0; i < 3; i++) {
         const double momentum = part->inertia[i] * data[CAL_AT_ANGULAR + i];
@@ -265,7 +264,7 @@ static cal_status free_limits(cal_world* world, int component, double from, doub
         least = fmin(least, part->inertia[i]);
     }
     const double time = cal_knot_at(&c->queue, n)->time;
-    out->turn = part->spinning ? (sqrt(square) + sqrt(torque) * (until - time)) / least : 0.0;
+    out->turn = (sqrt(square) + sqrt(torque) * (until - time)) / least;
     return CAL_OK;
 }
 

@@ -423,20 +423,6 @@ bool cal_world_next_event(cal_world* world, cal_world_event* out) {
 
 void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep; }
 
-static void add_energy(cal_world* world, const cal_part* part, const cal_motion* at, cal_world_report* r) {
-    double w[3], spin[3], orbital[3];
-    cal_unrotate3(at->pose.rotation, at->w, w);
-    for (int i = 0; i < 3; i++) {
-        spin[i] = part->inertia[i] * w[i];
-        r->kinetic += 0.5 * (part->mass * at->u[i] * at->u[i] + spin[i] * w[i]);
-        r->potential -= part->mass * world->def.gravity[i] * at->pose.position[i];
-        r->momentum[i] += part->mass * at->u[i];
-    }
-    cal_rotate3(at->pose.rotation, spin, spin);
-    cal_cross3(at->pose.position, at->u, orbital);
-    for (int i = 0; i < 3; i++) r->momentum[3 + i] += spin[i] + part->mass * orbital[i];
-}
-
 void cal_world_get_report(cal_world* world, cal_world_report* out) {
     *out = world->report;
     out->time = world->time;
@@ -450,11 +436,17 @@ void cal_world_get_report(cal_world* world, cal_world_report* out) {
         const cal_part* part = &world->parts[i];
         cal_motion at;
         if (part->component < 0 || cal_part_motion(world, i, world->time, &at) != CAL_OK) continue;
-        add_energy(world, part, &at, out);
+        cal_add_energy(world, part, &at, out);
         out->asleep += cal_group_is_asleep(world, cal_part_component(world, i, world->time));
         out->hash = cal_hash_doubles(out->hash, at.pose.position, 3);
         out->hash = cal_hash_doubles(out->hash, at.quaternion, 4);
         out->hash = cal_hash_doubles(out->hash, at.u, 3);
         out->hash = cal_hash_doubles(out->hash, at.w, 3);
+    }
+    for (int i = 0; i < world->multibody_count; i++) cal_add_joint_energy(world, i, out);
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->kind != CAL_GROUP || c->queue.head == c->queue.tail) continue;
+        out->groups_now += cal_knot_at(&c->queue, c->queue.tail - 1)->kind != CAL_ENDED;
     }
 }

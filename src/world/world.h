@@ -37,19 +37,20 @@ typedef struct cal_knot {
     int64_t tick;
 } cal_knot;
 
-// A ring of states, numbered on and on: head … tail − 1 are there. Each has `stride` numbers.
+// A ring of states, numbered on and on: head … tail − 1 are there. Each is a knot and `stride` numbers, of which a new state
+// begins with the first `copied` ones of the one before (all, unless somebody says otherwise). They begin at cache lines.
 typedef struct cal_queue {
-    cal_knot* knots;
-    double* data;
+    unsigned char* states;
     int64_t head, tail;
-    int capacity, stride;
+    int capacity, size; // states, bytes of one
+    int stride, copied;
 } cal_queue;
 
 static inline cal_knot* cal_knot_at(const cal_queue* queue, int64_t number) {
-    return &queue->knots[(size_t)number & (size_t)(queue->capacity - 1)];
+    return (cal_knot*)(void*)(queue->states + ((size_t)number & (size_t)(queue->capacity - 1)) * (size_t)queue->size);
 }
 static inline double* cal_data_at(const cal_queue* queue, int64_t number) {
-    return &queue->data[((size_t)number & (size_t)(queue->capacity - 1)) * (size_t)queue->stride];
+    return (double*)(void*)(cal_knot_at(queue, number) + 1);
 }
 
 typedef struct cal_link {
@@ -93,11 +94,11 @@ typedef enum cal_form {
     CAL_FORM_GENERAL // anything else
 } cal_form;
 
-// What every event reads comes first: of ten thousand bodies little fits into a cache.
+// What every event reads comes first, in a cache line: of ten thousand bodies little fits into a cache.
 typedef struct cal_part {
-    int component; // −1: fixed or driven
-    int link;      // of the component: which of its bodies; of a multibody: the model's body
-    int multibody; // −1: none
+    _Alignas(64) int component; // −1: fixed or driven
+    int link;                   // of the component: which of its bodies; of a multibody: the model's body
+    int multibody;              // −1: none
     cal_form form;
     uint32_t category, mask; // of all its shapes together
     bool round;              // all moments are equal
@@ -111,6 +112,7 @@ typedef struct cal_part {
     int* pairs;
     double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
     double mass, inertia[3];
+    int series;             // of a free body: where the series is in a state's numbers
     cal_geometry* geometry; // in the frame of the principal axes; NULL: none
 
     double offset[3], turn[4]; // the centre of mass and the principal axes in the body's frame
@@ -134,11 +136,11 @@ typedef struct cal_multibody cal_multibody;
 typedef struct cal_contact_group cal_contact_group;
 
 typedef struct cal_component {
-    cal_component_kind kind;
-    cal_queue queue;
-    double local_time; // how far it was asked for
+    _Alignas(64) cal_component_kind kind;
     int body;          // of a free body
     int weight;        // moving bodies
+    double local_time; // how far it was asked for
+    cal_queue queue;
     cal_multibody* multibody;
     cal_contact_group* group;
 } cal_component;
@@ -156,11 +158,9 @@ typedef struct cal_pair {
     int body[2];  // ascending
     int place[2]; // in the bodies' lists
     int32_t kind;
-    int event;    // −1: the pair is not in use
-    double safe;  // nothing happened up to here
-    bool hit;     // the event is a collision, not the end of what was searched
-    bool off;     // they touch in a group, which is in charge of the two
-    double speed; // approach at the hit, m/s
+    int event; // −1: the pair is not in use
+    bool hit;  // the event is a collision, not the end of what was searched
+    bool off;  // they touch in a group, which is in charge of the two
 } cal_pair;
 
 typedef struct cal_pair_table {
@@ -268,7 +268,7 @@ struct cal_world {
 
 bool cal_queue_create(cal_queue* queue, int stride);
 void cal_queue_destroy(cal_queue* queue);
-// A new state at the end, with the numbers of the one before (zeros for the first); NULL: no memory.
+// A new state at the end, with the numbers of the one before that are copied (zeros for the first); NULL: no memory.
 cal_knot* cal_queue_push(cal_world* world, int component, cal_knot_kind kind, double time);
 // The newest state that is not after a time, −1: there is none.
 int64_t cal_queue_find(const cal_queue* queue, double time);
@@ -403,6 +403,12 @@ typedef struct cal_numbers {
     double* slots;
 } cal_numbers;
 cal_numbers cal_part_numbers(const cal_world* world, int body, double time);
+
+// --- Reports (energy.c) ---------------------------------------------------------------------------------------------------
+
+void cal_add_energy(const cal_world* world, const cal_part* part, const cal_motion* at, cal_world_report* r);
+// What the joints of a multibody add at the world's time.
+void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r);
 
 // --- Callbacks (callbacks.c) ----------------------------------------------------------------------------------------------
 
