@@ -56,6 +56,23 @@ static cal_status set_field(cal_state* state, cal_field field, const double* val
     return cal_state_size(state, field) > 0 ? cal_state_set(state, field, values) : CAL_OK;
 }
 
+// Accelerations with more rows of constraints than assembly closes in one evaluation.
+static cal_status compute_held(answer* a, cal_machine* machine, cal_error* error) {
+    cal_sim_def def = cal_default_sim_def();
+    def.stabilize = "none";
+    def.machine = machine;
+    cal_sim* sim = NULL;
+    cal_status status = cal_sim_create(a->model, &def, &sim, error);
+    if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
+    if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
+    if (status == CAL_OK) {
+        a->result = calloc((size_t)cal_model_v_count(a->model) + 1, sizeof *a->result);
+        status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
+    }
+    cal_sim_destroy(sim);
+    return status;
+}
+
 static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
@@ -65,10 +82,11 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     if (status == CAL_OK && cal_model_constraint_count(a->model) > 0 && strcmp(algorithm, "assembly") == 0)
         status = cal_state_hold(state, 0, 0);
-    if (status == CAL_NOT_AVAILABLE)
-        snprintf(error->text, sizeof error->text,
-                 "the constraints have more rows than one evaluation closes; --disable equality leaves them out, and "
-                 "'calder sim' holds them");
+    if (status == CAL_NOT_AVAILABLE) {
+        cal_state_destroy(state);
+        cal_plan_destroy(plan);
+        return compute_held(a, machine, error);
+    }
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
         status = set_field(state, CAL_Q, a->values.q);

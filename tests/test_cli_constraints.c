@@ -48,6 +48,8 @@ static void says_what_constraints_did(void** unused) {
     cal_test_expect_json("sim rail --rps 3 --time 0.1 --json", "residual polls poll_share constraint_rms state_hash");
     cal_test_expect_json("bench rps --time 0.05 --seeds 2 --processors 1,2 --json", "rows gain accuracy median");
     cal_test_expect_json("bench rps --figure 5 --time 0.02 --seeds 1 --processors 1,2 --json", "reached step seconds");
+    // More loops than assembly closes at once are closed, too.
+    cal_test_expect_json("eval fourbar:n=100 --what forward --json", "qdd");
     // A gain that the step cannot take is warned about, with the limit.
     o = cal_test_run_well("sim rail --solver rk4 --step 0.01 --stabilize baumgarte:300 --time 0.01");
     assert_non_null(strstr(o.err, "278.5"));

@@ -562,6 +562,8 @@ cal_status cal_sim_restart(cal_sim* sim);
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
 /// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
+/// Joint accelerations at cal_sim_time, with all that acts on the model and with what holds its constraints; v_count numbers.
+cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
 /// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);

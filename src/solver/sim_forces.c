@@ -37,6 +37,10 @@ static cal_status find_accelerations(cal_sim* sim, double* qdd) {
     return status ? status : cal_state_get(o->state, CAL_QDD, qdd);
 }
 
+cal_status cal_sim_accelerations(cal_sim* sim, double* qdd) {
+    return sim && qdd ? find_accelerations(sim, qdd) : CAL_BAD_ARGUMENT;
+}
+
 static cal_status push_rows(const cal_sim* sim, cal_state* state) {
     cal_status status = CAL_OK;
     for (int i = 0; cal_sim_holds(sim) && i < sim->constraints->row_count; i++) {
