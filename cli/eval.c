@@ -61,6 +61,30 @@ static cal_status set_field(cal_state* state, cal_field field, const double* val
     return cal_state_size(state, field) > 0 ? cal_state_set(state, field, values) : CAL_OK;
 }
 
+// Forward with constraints, by a simulation that does not move.
+static cal_status compute_constrained(answer* a, cal_machine* machine, cal_error* error) {
+    const size_t count = (size_t)cal_model_v_count(a->model);
+    cal_sim* sim = NULL;
+    cal_sim_def def = cal_default_sim_def();
+    def.machine = machine;
+    def.stabilize = "none";
+    if (a->form) def.constraint_form = a->form;
+    cal_status status = cal_sim_create(a->model, &def, &sim, error);
+    if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
+    if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
+    if (status == CAL_OK) {
+        a->result = calloc(count + 1, sizeof *a->result);
+        status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
+    }
+    if (status == CAL_OK && a->form && strcmp(a->form, "minimal") == 0) {
+        a->basis = calloc(count * count + 1, sizeof *a->basis);
+        a->mass = calloc(count * count + 1, sizeof *a->mass);
+        status = a->basis && a->mass ? cal_sim_minimal(sim, &a->freedom, a->basis, a->mass) : CAL_NO_MEMORY;
+    }
+    cal_sim_destroy(sim);
+    return status;
+}
+
 static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
@@ -70,10 +94,11 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     if (status == CAL_OK && cal_model_constraint_count(a->model) > 0 && strcmp(algorithm, "assembly") == 0)
         status = cal_state_hold(state, 0, 0);
-    if (status == CAL_NOT_AVAILABLE)
-        snprintf(error->text, sizeof error->text,
-                 "the constraints have more rows than one evaluation closes; --disable equality leaves them out, and "
-                 "'calder sim' holds them");
+    if (status == CAL_NOT_AVAILABLE) {
+        cal_state_destroy(state);
+        cal_plan_destroy(plan);
+        return compute_constrained(a, machine, error); // it has more rows than assembly closes
+    }
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
         status = set_field(state, CAL_Q, a->values.q);
@@ -90,30 +115,6 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     if (status == CAL_OK && asked->field == CAL_ENERGY) status = cal_state_get(state, CAL_MOMENTUM, a->momentum);
     cal_state_destroy(state);
     cal_plan_destroy(plan);
-    return status;
-}
-
-// Forward with constraints, by a simulation that does not move.
-static cal_status compute_constrained(answer* a, cal_machine* machine, cal_error* error) {
-    const size_t count = (size_t)cal_model_v_count(a->model);
-    cal_sim* sim = NULL;
-    cal_sim_def def = cal_default_sim_def();
-    def.machine = machine;
-    def.stabilize = "none";
-    def.constraint_form = a->form;
-    cal_status status = cal_sim_create(a->model, &def, &sim, error);
-    if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
-    if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
-    if (status == CAL_OK) {
-        a->result = calloc(count + 1, sizeof *a->result);
-        status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
-    }
-    if (status == CAL_OK && strcmp(a->form, "minimal") == 0) {
-        a->basis = calloc(count * count + 1, sizeof *a->basis);
-        a->mass = calloc(count * count + 1, sizeof *a->mass);
-        status = a->basis && a->mass ? cal_sim_minimal(sim, &a->freedom, a->basis, a->mass) : CAL_NO_MEMORY;
-    }
-    cal_sim_destroy(sim);
     return status;
 }
 

@@ -60,6 +60,8 @@ static void says_what_constraints_did(void** unused) {
                          "radius interval accuracy");
     cal_test_expect_json("bench rps --cost --model rail --time 0.02 --seeds 1 --processors 2 --json",
                          "alone_s step_s ratio poll_share wait_share");
+    // More loops than assembly closes at once are closed, too.
+    cal_test_expect_json("eval fourbar:n=100 --what forward --json", "qdd");
     // A gain that the step cannot take is warned about, with the limit; of several methods that of the weakest.
     o = cal_test_run_well("sim rail --rps 2 --method rk4,ab2 --stabilize literal:1200 --time 0.01");
     assert_non_null(strstr(o.err, ", 1000;"));

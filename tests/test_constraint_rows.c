@@ -168,7 +168,7 @@ static void test_motions(void** state) {
         double place[3], speed[3];
         cal_rotate3(node->rotation, mount->offset, place);
         cal_cross3(node->angular, place, speed);
-        for (int i = 0; i < 3; i++) place[i] += node->origin[i], speed[i] += node->linear[i];
+        for (int i = 0; i < 3; i++) place[i] += node->base[i] + node->origin[i], speed[i] += node->linear[i];
         cal_test_expect_below(cal_test_largest_difference(place, poses + 7 * body, 3), 1e-12, "position", "random");
         const double here[3] = {0.0, 0.0, 0.0};
         assert_int_equal(cal_state_jacobian(engine.state, body, here, jacobian), CAL_OK);

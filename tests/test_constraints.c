@@ -301,6 +301,7 @@ static const scene scenes[] = {
     {"bricard", 20, 5, 4},
     {"rolling-disk", 20, 3, 3},
     {"ring:n=6", 5, 2, 2},
+    {"ring:n=4", 10, 2, 2}, // folds thirty times
     {"ring:n=4,joint=ball,radius=0.02", 2, 3, 3},
 };
 
@@ -397,6 +398,62 @@ static void many_loops_run(void** state) {
 }
 
 // --- Stabilisation -----------------------------------------------------------------------------------------------------
+
+// Bars that stay parallel are one pendulum, upright at q = 0 with a rate of one: with k = g/l · ((n + 1)/2 + n) / ((n + 1)/3 + n)
+// its accelerations are k sin q, and q̇² = 1 + 2 k (1 − cos q). They lie flat at 0.72 s and at 1.24 s.
+static void many_loops_pass_their_flat_position(void** state) {
+    (void)state;
+    static const char name[] = "fourbar:n=300";
+    const int n = 300;
+    const double k = 9.81 * ((n + 1) / 2.0 + n) / ((n + 1) / 3.0 + n);
+    cal_model* model = cal_test_model(name);
+    cal_sim* sim = open_sim(model, "gear", 1e-8);
+    double* qdd = cal_test_numbers((size_t)cal_model_v_count(model));
+    for (int frame = 1; frame <= 13; frame++) {
+        advance(sim, 0.1 * frame, name);
+        const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
+        cal_test_expect_below(fabs(v[0] * v[0] - 1.0 - 2.0 * k * (1.0 - cos(q[0]))), 1e-6, "rate", name);
+        for (int i = 1; i <= n; i++) cal_test_expect_below(fabs(q[2 * i] - q[0]), 1e-7, "parallel", name);
+        assert_int_equal(cal_sim_accelerations(sim, qdd), CAL_OK);
+        for (int i = 0; i <= n; i++) cal_test_expect_below(fabs(qdd[2 * i] - k * sin(q[0])), 1e-4, "q̈", name);
+    }
+    cal_test_expect_below(look(sim).error_max, 1e-10, "error", name);
+    assert_int_equal(cal_sim_accelerations(sim, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_accelerations(NULL, qdd), CAL_BAD_ARGUMENT);
+    free(qdd);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// Over folds and flat positions, with the default solver and with assembly.
+static void energy_is_kept_over_singular_positions(void** state) {
+    (void)state;
+    static const struct {
+        const char *name, *solver, *algorithm;
+        double allowed;
+    } runs[] = {{"fourbar:n=3", "gear", "aba", 1e-6},  {"ring:n=4", "gear", "aba", 1e-6},
+                {"fivebar", "gear", "aba", 1e-6},      {"bricard", "gear", "aba", 1e-6},
+                {"ring:n=4", "rkf", "assembly", 1e-7}, {"fourbar:n=3", "rkf", "assembly", 1e-7}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i].name);
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        def.solver = runs[i].solver, def.algorithm = runs[i].algorithm, def.relative = 1e-8;
+        assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+        double largest = 0.0, kinetic, potential;
+        const double start = total_energy(sim);
+        for (int k = 1; k <= 50; k++) {
+            advance(sim, 0.1 * k, runs[i].name);
+            assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
+            largest = fmax(largest, kinetic);
+            cal_test_expect_below(fabs(kinetic + potential - start) / largest, runs[i].allowed, runs[i].solver,
+                                  runs[i].name);
+        }
+        cal_test_expect_below(look(sim).error_max, 1e-10, "error", runs[i].name);
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
 
 static void baumgarte_closes_what_is_open(void** state) {
     (void)state;
@@ -680,6 +737,8 @@ int main(void) {
         cmocka_unit_test(every_solver_keeps_them),
         cmocka_unit_test(machines_have_the_same_bits),
         cmocka_unit_test(many_loops_run),
+        cmocka_unit_test(many_loops_pass_their_flat_position),
+        cmocka_unit_test(energy_is_kept_over_singular_positions),
         cmocka_unit_test(baumgarte_closes_what_is_open),
         cmocka_unit_test(the_limit_of_a_gain_is_where_it_breaks),
         cmocka_unit_test(what_is_held_twice_moves_as_if_held_once),

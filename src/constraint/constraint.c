@@ -6,18 +6,19 @@
 #include "plan/layout.h"
 #include <string.h>
 
-// Pivots of a matrix with ones on its diagonal that count as dependent rows.
+// Squares of pivots of rows of length one that count as dependent.
 static const double THRESHOLD = 1e-8, IMMOVABLE = 1e-24;
-// The smallest and the largest shift of a projection.
-static const double LEAST_SHIFT = 1e-12, MOST_SHIFT = 1e-4;
+// The smallest and the largest shift of a projection, and how much it is above the square of what is open.
+static const double LEAST_SHIFT = 1e-12, MOST_SHIFT = 1e-4, WARY = 1e4;
 enum { MOST_REFINEMENTS = 8 };
 
 void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
     cal_tree_destroy(&set->tree);
-    void* arrays[] = {set->active, set->motions, set->rows,          set->y,     set->scale, set->lambda, set->right,
-                      set->work,   set->rest,    set->accelerations, set->change};
+    void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
+                      set->lambda,        set->right,   set->work, set->rest, set->effort,
+                      set->accelerations, set->change,  set->at_q, set->at_v};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
 }
@@ -33,10 +34,14 @@ static bool allocate(cal_constraints* set) {
     set->right = cal_allocate(rows, sizeof(double));
     set->work = cal_allocate(rows, sizeof(double));
     set->rest = cal_allocate(rows, sizeof(double));
+    set->effort = cal_allocate((size_t)model->v_count, sizeof(double));
     set->accelerations = cal_allocate(6 * nodes, sizeof(double));
     set->change = cal_allocate((size_t)model->v_count, sizeof(double));
+    set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
+    set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
     return set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work && set->rest &&
-           set->accelerations && set->change && cal_tree_create(model, &set->tree) == CAL_OK;
+           set->effort && set->accelerations && set->change && set->at_q && set->at_v &&
+           cal_tree_create(model, &set->tree) == CAL_OK;
 }
 
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
@@ -58,12 +63,20 @@ cal_status cal_constraints_create(const cal_model* model, cal_constraints** out)
 void cal_constraints_activate(cal_constraints* set, int constraint, bool active) {
     if (set->active[constraint] == active) return;
     set->active[constraint] = active;
+    set->evaluated = false;
     cal_order_rows(set);
 }
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
 
 void cal_constraints_evaluate(cal_constraints* set, const double* q, const double* v) {
+    const size_t q_size = (size_t)set->model->q_count * sizeof(double),
+                 v_size = (size_t)set->model->v_count * sizeof(double);
+    // Projections and forces ask for the same place in turn.
+    if (set->evaluated && memcmp(set->at_q, q, q_size) == 0 && memcmp(set->at_v, v, v_size) == 0) return;
+    memcpy(set->at_q, q, q_size);
+    memcpy(set->at_v, v, v_size);
+    set->evaluated = true;
     cal_node_motions(set->model, q, v, set->motions);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place];
@@ -103,34 +116,6 @@ static void find_y(cal_constraints* set, int place) {
     }
 }
 
-// The block of the matrix where the rows of two places meet: sums over the nodes that both have below them.
-static void fill_block(cal_constraints* set, int place, int other) {
-    const int a = set->order[place], b = set->order[other];
-    const int rows_a = row_total(set, place), rows_b = row_total(set, other);
-    double block[CAL_CONSTRAINT_ROWS][CAL_CONSTRAINT_ROWS] = {{0.0}};
-    const double *y_a = set->y + set->y_start[a], *y_b = set->y + set->y_start[b];
-    int at_a = 0, at_b = 0;
-    for (int i = set->support_start[a], j = set->support_start[b];
-         i < set->support_start[a + 1] && j < set->support_start[b + 1];) {
-        const int node_a = set->support[i], node_b = set->support[j];
-        const int degrees_a = cal_kind_v(set->model->nodes[node_a].kind),
-                  degrees_b = cal_kind_v(set->model->nodes[node_b].kind);
-        if (node_a == node_b)
-            for (int r = 0; r < rows_a; r++)
-                for (int s = 0; s < rows_b; s++)
-                    for (int k = 0; k < degrees_a; k++)
-                        block[r][s] += y_a[r * set->degrees[a] + at_a + k] * y_b[s * set->degrees[b] + at_b + k];
-        if (node_a <= node_b) i++, at_a += degrees_a;
-        if (node_b <= node_a) j++, at_b += degrees_b;
-    }
-    for (int r = 0; r < rows_a; r++) {
-        const int row = set->first_row[place] + r;
-        double* out = set->matrix.values + set->matrix.start[row];
-        for (int s = 0; s < rows_b && set->first_row[other] + s <= row; s++)
-            out[set->first_row[other] + s - set->matrix.first[row]] = block[r][s];
-    }
-}
-
 static double row_square(const cal_row* row) {
     double sum = 0.0;
     for (int i = 0; i < row->node_count; i++)
@@ -138,63 +123,152 @@ static double row_square(const cal_row* row) {
     return sum;
 }
 
-static void fill_matrix(cal_constraints* set) {
-    const cal_skyline* m = &set->matrix;
-    if (set->row_count == 0) return;
-    const int last = set->row_count - 1;
-    memset(m->values, 0, (m->start[last] + (size_t)(last - m->first[last] + 1)) * sizeof *m->values);
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place];
-        if (!set->active[constraint]) continue;
-        for (int k = 0; k < set->root_count[constraint]; k++) {
-            const int tree = set->root[CAL_ROW_NODES * constraint + k];
-            // Two constraints that share two trees are met twice, and written twice with the same numbers.
-            for (int i = set->met_start[tree]; i < set->met_start[tree + 1] && set->met[i] <= place; i++)
-                if (set->active[set->order[set->met[i]]]) fill_block(set, place, set->met[i]);
-        }
-    }
-    // A row that nothing in the mechanism can move (across the plane of a planar one) has only rounding on its diagonal.
+// The y of a row, and how many there are.
+static double* row_y(const cal_constraints* set, int place, int row, int* count) {
+    const int constraint = set->order[place];
+    *count = set->degrees[constraint];
+    return set->y + set->y_start[constraint] + (size_t)row * (size_t)*count;
+}
+
+// Divides the rows' y by their lengths. A row that nothing in the mechanism can move (across the plane of a planar one) has only
+// rounding there.
+static void scale_rows(cal_constraints* set) {
     double easiest = 0.0;
-    for (int i = 0; i < set->row_count; i++) {
-        const double diagonal = m->values[m->start[i] + (size_t)(i - m->first[i])];
-        set->work[i] = row_square(&set->rows[i]);
-        if (set->work[i] > 0.0) easiest = fmax(easiest, diagonal / set->work[i]);
-    }
-    for (int i = 0; i < set->row_count; i++) {
-        const double diagonal = m->values[m->start[i] + (size_t)(i - m->first[i])];
-        set->scale[i] = diagonal > IMMOVABLE * easiest * set->work[i] ? 1.0 / sqrt(diagonal) : 0.0;
-    }
-    for (int i = 0; i < set->row_count; i++) {
-        double* row = m->values + m->start[i];
-        for (int j = m->first[i]; j <= i; j++) row[j - m->first[i]] *= set->scale[i] * set->scale[j];
-    }
+    for (int place = 0; place < set->model->constraint_count; place++)
+        for (int r = 0; r < row_total(set, place); r++) {
+            const int i = set->first_row[place] + r;
+            int count;
+            const double *y = row_y(set, place, r, &count), square = row_square(&set->rows[i]);
+            double sum = 0.0;
+            for (int k = 0; k < count; k++) sum += y[k] * y[k];
+            set->scale[i] = sum;
+            if (square > 0.0) easiest = fmax(easiest, sum / square);
+        }
+    for (int place = 0; place < set->model->constraint_count; place++)
+        for (int r = 0; r < row_total(set, place); r++) {
+            const int i = set->first_row[place] + r;
+            int count;
+            double *y = row_y(set, place, r, &count), scale = set->scale[i];
+            scale = scale > IMMOVABLE * easiest * row_square(&set->rows[i]) ? 1.0 / sqrt(scale) : 0.0;
+            for (int k = 0; k < count; k++) y[k] *= scale;
+            set->scale[i] = scale;
+        }
 }
 
 static void make_matrix(cal_constraints* set) {
     cal_tree_factor(&set->tree, set->motions);
     for (int place = 0; place < set->model->constraint_count; place++)
         if (set->active[set->order[place]]) find_y(set, place);
-    fill_matrix(set);
+    scale_rows(set);
 }
 
+// What a node's joint feels of all rows, degree by degree, goes into the triangle.
+static void add_node(cal_constraints* set, int node, int first_user) {
+    cal_skyline* m = &set->matrix;
+    const int first = set->first_row[set->user[first_user]];
+    for (int d = 0; d < cal_kind_v(set->model->nodes[node].kind); d++) {
+        for (int u = first_user; u < set->user_start[node + 1]; u++) {
+            const int place = set->user[u];
+            int count;
+            for (int r = 0; r < row_total(set, place); r++)
+                m->row[set->first_row[place] + r] = row_y(set, place, r, &count)[set->user_at[u] + d];
+        }
+        cal_skyline_add(m, first);
+    }
+}
+
+// R of Y, with a row for the shift above each column: in the order of their first columns.
 static void factor(cal_constraints* set, double shift) {
-    set->rank = cal_skyline_factor(&set->matrix, shift, fmax(THRESHOLD, 100.0 * shift));
+    cal_skyline* m = &set->matrix;
+    const double root = sqrt(shift);
+    set->shift = shift;
+    cal_skyline_clear(m);
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place];
+        for (int i = set->support_start[constraint]; set->active[constraint] && i < set->support_start[constraint + 1];
+             i++) {
+            const int node = set->support[i];
+            int user = set->user_start[node];
+            while (!set->active[set->order[set->user[user]]]) user++;
+            if (set->user[user] == place) add_node(set, node, user);
+        }
+        for (int r = 0; r < row_total(set, place); r++) {
+            const int column = set->first_row[place] + r;
+            m->row[column] = root;
+            cal_skyline_add(m, column);
+        }
+    }
+    set->rank = cal_skyline_finish(m, root, fmax(THRESHOLD, 100.0 * shift));
+}
+
+// out = Yᵀ Y x
+static void multiply(cal_constraints* set, const double* x, double* out) {
+    const cal_model* model = set->model;
+    memset(set->effort, 0, (size_t)model->v_count * sizeof(double));
+    for (int turn = 0; turn < 2; turn++)
+        for (int place = 0; place < model->constraint_count; place++) {
+            const int constraint = set->order[place];
+            for (int r = 0; r < row_total(set, place); r++) {
+                const int row = set->first_row[place] + r;
+                int count, at = 0;
+                const double* y = row_y(set, place, r, &count);
+                double sum = 0.0;
+                for (int i = set->support_start[constraint]; at < count; i++) {
+                    const cal_node* node = &model->nodes[set->support[i]];
+                    double* effort = set->effort + node->first_v;
+                    for (int k = 0; k < cal_kind_v(node->kind); k++, at++)
+                        if (turn == 0)
+                            effort[k] += y[at] * x[row];
+                        else
+                            sum += y[at] * effort[k];
+                }
+                if (turn == 1) out[row] = sum;
+            }
+        }
 }
 
 double cal_constraints_margin(const cal_constraints* set) {
-    const cal_skyline* m = &set->matrix;
     double easiest = 0.0, least = 1.0;
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < set->row_count; i++) {
             const double square = row_square(&set->rows[i]), scale = set->scale[i];
             if (scale == 0.0) continue;
-            const double ease = 1.0 / (scale * scale * square), root = m->root[m->start[i] + (size_t)(i - m->first[i])];
+            const double ease = 1.0 / (scale * scale * square), root = set->matrix.root[set->matrix.start[i]];
             if (turn == 0)
                 easiest = fmax(easiest, ease);
             else
                 least = fmin(least, root * root * ease / easiest);
         }
     return least;
+}
+
+// Whether a row is one of turns only.
+static bool turns(const cal_row* row) {
+    double sum = 0.0;
+    for (int i = 0; i < row->node_count; i++) sum += cal_dot3(row->force[i], row->force[i]);
+    return sum == 0.0;
+}
+
+double cal_constraints_distance(const cal_constraints* set) {
+    // A row that others hold entirely has nothing but the shift, its own and theirs.
+    const double nothing = 1e3 * set->shift;
+    double least = 1.0, ease[CAL_CONSTRAINT_ROWS];
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int first = set->first_row[place], count = row_total(set, place);
+        double easiest[2] = {0.0, 0.0};
+        for (int r = 0; r < count; r++) {
+            const cal_row* row = &set->rows[first + r];
+            const double scale = set->scale[first + r];
+            ease[r] = scale > 0.0 ? 1.0 / (scale * scale * row_square(row)) : 0.0;
+            easiest[turns(row)] = fmax(easiest[turns(row)], ease[r]);
+        }
+        for (int r = 0; r < count; r++) {
+            const double root = set->matrix.root[set->matrix.start[first + r]];
+            if (ease[r] > 0.0 && root * root > nothing)
+                least = fmin(least, root * root * ease[r] / easiest[turns(&set->rows[first + r])]);
+        }
+    }
+    return sqrt(least);
 }
 
 static double largest(const double* values, int count) {
@@ -222,7 +296,7 @@ static void solve(cal_constraints* set) {
     for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
         cal_skyline_solve(&set->matrix, r);
         for (int i = 0; i < count; i++) x[i] += r[i];
-        cal_skyline_multiply(&set->matrix, x, product);
+        multiply(set, x, product);
         for (int i = 0; i < count; i++) r[i] = set->right[i] - product[i];
         const double now = largest(r, count);
         // What does not become smaller is rounding, or the part that no forces can make.
@@ -288,12 +362,14 @@ static void correct(cal_constraints* set) {
 }
 
 // Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and
-// Marquardt's method, with Yamashita and Fukushima's choice): rows that are independent only because the constraints are
-// open, by the square of that (Bricard's loop), are left alone; near a singular position what is open shrinks with the
-// distance to it, and nothing is held back.
+// Marquardt's method, with Yamashita and Fukushima's choice, the square): rows that are independent only because the constraints
+// are open (Bricard's loop), by as much, are left alone; near a singular position what is open shrinks with the distance to
+// it, and nothing is held back.
 static void scale_right(cal_constraints* set, bool factored) {
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
-    if (!factored) factor(set, fmin(fmax(largest(set->right, set->row_count), LEAST_SHIFT), MOST_SHIFT));
+    if (factored) return;
+    const double open = largest(set->right, set->row_count);
+    factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
 // q ← q ∘ exp(½ by)
@@ -319,31 +395,59 @@ void cal_displace(const cal_model* model, const double* change, double factor, d
     }
 }
 
-// What counts as closed: a few units in the last place of the coordinates that the rows are made from. Near a singular
-// position what is left open comes back divided by the square of the distance to it.
-static double rounding(const cal_constraints* set, bool of_speed) {
-    double scale = 1.0;
-    for (int i = 0; i < set->row_count; i++)
-        for (int k = 0; k < set->rows[i].node_count; k++) {
-            const cal_node_motion* m = &set->motions[set->rows[i].node[k]];
-            scale = fmax(scale, largest(of_speed ? m->linear : m->origin, 3));
-            if (of_speed) scale = fmax(scale, largest(m->angular, 3));
+// How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
+// it and its roots. Near a singular position what is left open comes back divided by the square of the distance to it.
+static double openness(const cal_constraints* set, bool of_speed) {
+    double out = 0.0;
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place], first = set->first_row[place], count = row_total(set, place);
+        double scale = 1.0, open = 0.0;
+        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1] && count > 0; i++) {
+            const cal_node_motion* m = &set->motions[set->support[i]];
+            for (int k = 0; k < 3; k++) {
+                const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
+                if (size > scale) scale = size;
+                if (of_speed && turn > scale) scale = turn;
+            }
         }
-    return 1e-15 * scale;
+        for (int r = 0; r < count; r++) {
+            const double size = fabs(of_speed ? set->rows[first + r].speed : set->rows[first + r].error);
+            // What is not a number counts as the largest.
+            if (!(size <= open)) open = size;
+        }
+        if (!(open / scale <= out)) out = open / scale;
+    }
+    return out;
 }
 
 static const double LONGEST = 0.3, NEAR = 1e-5;
 
+// Whether what is open had better stay so: it is little, and what would close it is rounding for the most part.
+static bool too_near(const cal_constraints* set, double blind) {
+    static const double little = 1e-10;
+    return blind > 0.0 && cal_constraints_violation(set, CAL_NONE).error <= little &&
+           cal_constraints_distance(set) < blind;
+}
+
+// Whether nothing is left to correct but a few units in the last place. What is little and does not become less is rounding, too.
+static bool is_closed(double now, double before) {
+    static const double rounding = 1e-15, little = 1e-10;
+    return !(now > rounding) || !isfinite(now) || (now < little && now > 0.5 * before);
+}
+
 // Returns whether the last factorisation still serves.
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
     bool factored = false;
+    double before = (double)INFINITY;
     for (int k = 0; k < patience; k++) {
         cal_constraints_evaluate(set, q, v);
-        const cal_violation now = cal_constraints_violation(set, CAL_NONE);
-        if (!(now.error > rounding(set, false)) || !isfinite(now.error)) return factored;
+        const double now = openness(set, false);
+        if (is_closed(now, before)) return factored;
+        before = now;
         if (!factored) make_matrix(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
         scale_right(set, factored);
+        if (too_near(set, set->blind * set->blind)) return true;
         correct(set);
         const double size = largest(set->change, set->model->v_count);
         if (!isfinite(size)) return false;
@@ -356,13 +460,16 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
 }
 
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
+    double before = (double)INFINITY;
     for (int k = 0; k < patience; k++) {
         cal_constraints_evaluate(set, q, v);
-        const cal_violation now = cal_constraints_violation(set, CAL_NONE);
-        if (!(now.speed > rounding(set, true)) || !isfinite(now.speed)) return;
+        const double now = openness(set, true);
+        if (is_closed(now, before)) return;
+        before = now;
         if (!factored) make_matrix(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
         scale_right(set, factored);
+        if (too_near(set, set->blind)) return;
         factored = true;
         correct(set);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];

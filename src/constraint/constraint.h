@@ -3,9 +3,10 @@
 // Bicchi's equations (1), (2) and (5): B q̈ + h = Q + Aᵀλ, A q̈ = −Ȧ q̇ + f. With q̈₀ the accelerations without constraints
 // (which articulated bodies give) they are one system in λ alone,
 //
-//     (A B⁻¹ Aᵀ) λ = f − Ȧ q̇ − A q̈₀              B⁻¹ by the tree (tree.h), the matrix with a skyline (skyline.h)
+//     (A B⁻¹ Aᵀ) λ = f − Ȧ q̇ − A q̈₀              A B⁻¹ Aᵀ = Yᵀ Y by the tree (tree.h)
 //
-// Rows are scaled so that the matrix has ones on its diagonal. It is then solved with a small shift and a few refinements,
+// Rows are scaled so that the matrix W = Yᵀ Y has ones on its diagonal. It is never made: Y is turned into a triangle (skyline.h),
+// which keeps the half of the digits that squares lose. It is solved with a small shift and a few refinements,
 // λ ← λ + (W + μ)⁻¹ (b − W λ): they converge to the solution of least norm where rows depend on each other (a hyperstatic
 // mechanism: its motion is unique, its forces are not), and stay bounded where rows are about to (a singular position).
 // The stabilisation f is nothing, the paper's law, or the critically damped one:
@@ -32,6 +33,8 @@ typedef struct cal_constraints {
     int32_t *support_start, *support; // of each constraint: the nodes between what it touches and the roots, rising
     int32_t* degrees;                 // of each constraint: degrees of freedom of these nodes
     size_t* y_start;                  // of each constraint: where its rows' y are
+    int32_t *user_start, *user;       // of each node: the places of constraints that it is between, rising
+    int32_t* user_at;                 // beside it: where in their rows' y it begins
     // What follows from who is active.
     int row_count;
     int32_t* first_row; // of each place; one past the end
@@ -45,9 +48,15 @@ typedef struct cal_constraints {
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row
+    double* effort;       // v_count
     double* accelerations;
-    double* change; // v_count
-    int rank;       // at the last factorisation
+    double* change;      // v_count
+    double *at_q, *at_v; // where rows were evaluated
+    bool evaluated;
+    int rank;     // at the last factorisation
+    double shift; // and its shift
+    // Velocities nearer than this to a singular position are not projected, nor positions nearer than its square; zero: all are.
+    double blind;
 } cal_constraints;
 
 typedef enum cal_stabilization { CAL_STABILIZE_NONE, CAL_STABILIZE_LITERAL, CAL_STABILIZE_CRITICAL } cal_stabilization;
@@ -69,6 +78,10 @@ cal_violation cal_constraints_violation(const cal_constraints* set, int only);
 // How far from a singular position the last factorisation was: the smallest part of a row that others do not hold already, in how
 // easily it is moved, relative to the row that is moved most easily; zero at such a position.
 double cal_constraints_margin(const cal_constraints* set);
+
+// How far it was as a length, the sine of an angle: rows that others hold entirely do not count, and a row is compared with others
+// of its constraint, so that parts that are light do not make those that are heavy seem singular.
+double cal_constraints_distance(const cal_constraints* set);
 
 // How many rows are independent where they were evaluated last.
 int cal_constraints_rank(cal_constraints* set);

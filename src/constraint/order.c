@@ -11,9 +11,10 @@
 #include <string.h>
 
 void cal_order_destroy(cal_constraints* set) {
-    void* arrays[] = {set->order,     set->reach,         set->root,         set->root_count,    set->met_start,
-                      set->met,       set->support_start, set->support,      set->degrees,       set->y_start,
-                      set->first_row, set->matrix.first,  set->matrix.start, set->matrix.values, set->matrix.root};
+    void* arrays[] = {set->order,        set->reach,         set->root,      set->root_count, set->met_start,
+                      set->met,          set->support_start, set->support,   set->degrees,    set->y_start,
+                      set->user_start,   set->user,          set->user_at,   set->first_row,  set->matrix.last,
+                      set->matrix.start, set->matrix.root,   set->matrix.row};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -151,19 +152,48 @@ static size_t draw(cal_constraints* set, bool all) {
         if (all || set->active[c]) rows += cal_constraint_rows(&set->model->constraints[c], NULL);
     }
     set->first_row[count] = rows;
-    size_t total = 0;
+    // A row of the triangle ends with the last one that reaches back to it.
+    int32_t* last = set->matrix.last;
+    for (int i = 0; i < rows; i++) last[i] = i;
     for (int place = 0; place < count; place++)
-        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
-            const int first = set->first_row[set->reach[place]];
-            set->matrix.first[i] = first;
-            set->matrix.start[i] = total;
-            total += (size_t)(i - first + 1);
-        }
+        if (set->first_row[place + 1] > set->first_row[place])
+            last[set->first_row[set->reach[place]]] = set->first_row[place + 1] - 1;
+    size_t total = 0;
+    for (int i = 0; i < rows; i++) {
+        if (i > 0 && last[i] < last[i - 1]) last[i] = last[i - 1];
+        set->matrix.start[i] = total;
+        total += (size_t)(last[i] - i + 1);
+    }
     set->row_count = set->matrix.count = rows;
     return total;
 }
 
 void cal_order_rows(cal_constraints* set) { (void)draw(set, false); }
+
+// Lists, for every node, the constraints whose forces pass it.
+static bool list_users(cal_constraints* set) {
+    const cal_model* model = set->model;
+    const int nodes = model->node_count, total = set->support_start[model->constraint_count];
+    set->user_start = cal_allocate((size_t)nodes + 1, sizeof *set->user_start);
+    set->user = cal_allocate((size_t)total, sizeof *set->user);
+    set->user_at = cal_allocate((size_t)total, sizeof *set->user_at);
+    if (!set->user_start || !set->user || !set->user_at) return false;
+    for (int i = 0; i < total; i++) set->user_start[set->support[i] + 1]++;
+    for (int n = 0; n < nodes; n++) set->user_start[n + 1] += set->user_start[n];
+    for (int place = 0; place < model->constraint_count; place++) {
+        const int c = set->order[place];
+        int32_t at = 0;
+        for (int i = set->support_start[c]; i < set->support_start[c + 1]; i++) {
+            const int32_t entry = set->user_start[set->support[i]]++;
+            set->user[entry] = place;
+            set->user_at[entry] = at;
+            at += cal_kind_v(model->nodes[set->support[i]].kind);
+        }
+    }
+    for (int n = nodes; n > 0; n--) set->user_start[n] = set->user_start[n - 1];
+    set->user_start[0] = 0;
+    return true;
+}
 
 static bool allocate(cal_constraints* set) {
     const size_t count = (size_t)set->model->constraint_count, nodes = (size_t)set->model->node_count;
@@ -182,7 +212,7 @@ static bool allocate(cal_constraints* set) {
 }
 
 cal_status cal_order_create(cal_constraints* set) {
-    if (!allocate(set) || !find_supports(set) || !find_order(set)) return CAL_NO_MEMORY;
+    if (!allocate(set) || !find_supports(set) || !find_order(set) || !list_users(set)) return CAL_NO_MEMORY;
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int c = set->order[place];
         set->reach[place] = place;
@@ -191,11 +221,10 @@ cal_status cal_order_create(cal_constraints* set) {
             if (first < set->reach[place]) set->reach[place] = first;
         }
     }
-    set->matrix.first = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.first);
+    set->matrix.last = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.last);
     set->matrix.start = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.start);
-    if (!set->matrix.first || !set->matrix.start) return CAL_NO_MEMORY;
-    const size_t total = draw(set, true);
-    set->matrix.values = cal_allocate(total, sizeof(double));
-    set->matrix.root = cal_allocate(total, sizeof(double));
-    return set->matrix.values && set->matrix.root ? CAL_OK : CAL_NO_MEMORY;
+    set->matrix.row = cal_allocate((size_t)set->most_rows, sizeof(double));
+    if (!set->matrix.last || !set->matrix.start || !set->matrix.row) return CAL_NO_MEMORY;
+    set->matrix.root = cal_allocate(draw(set, true), sizeof(double));
+    return set->matrix.root ? CAL_OK : CAL_NO_MEMORY;
 }

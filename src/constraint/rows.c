@@ -34,6 +34,12 @@ void cal_node_motions(const cal_model* model, const double* q, const double* v, 
         cal_node_motion* own = &out[n];
         double rotation[9], arm[3], swing[3];
         cal_place_node(node, q + node->first_q, rotation, arm);
+        memcpy(own->base, parent->base, sizeof own->base);
+        if (node->parent < 0 && node->kind != CAL_FREE) {
+            memcpy(own->base, node->offset, sizeof own->base);
+            const double along = node->kind == CAL_PRISMATIC ? q[node->first_q] : 0.0;
+            for (int i = 0; i < 3; i++) arm[i] = node->rotation[3 * i + 2] * along;
+        }
         cal_multiply33(parent->rotation, rotation, own->rotation);
         cal_rotate3(parent->rotation, arm, arm);
         cal_cross3(parent->angular, arm, swing);
@@ -53,8 +59,8 @@ void cal_node_motions(const cal_model* model, const double* q, const double* v, 
 typedef struct side {
     int node;
     const cal_node_motion* motion;
-    double axes[9];   // rows: the frame's axes to the world's
-    double origin[3]; // in the world
+    double axes[9];            // rows: the frame's axes to the world's
+    double base[3], origin[3]; // in the world, from its node's base
 } side;
 
 typedef struct pair {
@@ -77,7 +83,12 @@ static side find_side(const cal_model* model, const cal_constraint_def* def, int
     cal_rotate3(mount->rotation, def->position[which], out.origin);
     for (int i = 0; i < 3; i++) out.origin[i] += mount->offset[i];
     cal_rotate3(out.motion->rotation, out.origin, out.origin);
-    for (int i = 0; i < 3; i++) out.origin[i] += out.motion->origin[i];
+    for (int i = 0; i < 3; i++) {
+        out.base[i] = out.motion->base[i];
+        out.origin[i] += out.motion->origin[i];
+        // What sits on the ground is its own base.
+        if (mount->node < 0) out.base[i] = out.origin[i], out.origin[i] = 0.0;
+    }
     return out;
 }
 
@@ -86,10 +97,10 @@ static pair find_pair(const cal_model* model, const cal_constraint_def* def, con
     const cal_node_motion *a = p.a.motion, *b = p.b.motion;
     double swing_b[3], swing_a[3], in_b[3], in_a[3], coriolis[3], apart[3];
     for (int i = 0; i < 3; i++) {
-        p.rho[i] = p.b.origin[i] - b->origin[i];
-        p.r[i] = p.b.origin[i] - a->origin[i];
+        p.rho[i] = p.b.origin[i] - b->origin[i] + (p.b.base[i] - b->base[i]);
+        p.r[i] = p.b.origin[i] - a->origin[i] + (p.b.base[i] - a->base[i]);
         p.relative[i] = b->angular[i] - a->angular[i];
-        apart[i] = p.b.origin[i] - p.a.origin[i];
+        apart[i] = p.b.origin[i] - p.a.origin[i] + (p.b.base[i] - p.a.base[i]);
     }
     cal_cross3(b->angular, p.rho, swing_b);
     cal_cross3(a->angular, p.r, swing_a);

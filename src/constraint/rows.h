@@ -24,10 +24,11 @@ typedef struct cal_row {
     bool holonomic; // has an error
 } cal_row;
 
-// How a node moves, in the world's axes.
+// How a node moves, in the world's axes. Origins are told from a base, a place of the node's tree that never moves: a loop
+// far out in the world is then closed as exactly as one at its middle. Zeros will do as well.
 typedef struct cal_node_motion {
     double rotation[9]; // rows: node's axes to the world's
-    double origin[3];
+    double base[3], origin[3];
     double angular[3], linear[3]; // of the node, of its origin
 } cal_node_motion;
 

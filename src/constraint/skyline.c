@@ -1,6 +1,7 @@
-// Skyline matrices (skyline.h): Jennings' variant of Cholesky's method, row by row.
+// Triangles with a skyline (skyline.h): George and Heath's way to find R.
 #include "constraint/skyline.h"
 #include <math.h>
+#include <string.h>
 
 // ∑ a_k b_k in four interleaved sums, so that the compiler may use vectors and the bits stay the same.
 static double dot(const double* a, const double* b, int count) {
@@ -12,22 +13,41 @@ static double dot(const double* a, const double* b, int count) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-int cal_skyline_factor(cal_skyline* m, double shift, double threshold) {
+void cal_skyline_clear(cal_skyline* m) {
+    if (m->count == 0) return;
+    const int end = m->count - 1;
+    memset(m->root, 0, (m->start[end] + 1) * sizeof *m->root);
+}
+
+void cal_skyline_add(cal_skyline* m, int first) {
+    for (int k = first, end = m->last[first]; k <= end; k++) {
+        double* restrict row = m->row + k, * restrict root = m->root + m->start[k];
+        const double a = root[0], b = row[0];
+        if (b == 0.0) continue;
+        const int width = m->last[k] - k + 1;
+        if (a == 0.0) {
+            // Nothing has come this far yet: the row of R is this one.
+            memcpy(root, row, (size_t)width * sizeof *root);
+            memset(row, 0, (size_t)width * sizeof *row);
+            return;
+        }
+        const double r = sqrt(a * a + b * b), c = a / r, s = b / r;
+        root[0] = r, row[0] = 0.0;
+        for (int j = 1; j < width; j++) {
+            const double above = root[j], below = row[j];
+            root[j] = c * above + s * below;
+            row[j] = c * below - s * above;
+        }
+        end = m->last[k];
+    }
+}
+
+int cal_skyline_finish(cal_skyline* m, double least, double threshold) {
     int rank = 0;
     for (int i = 0; i < m->count; i++) {
-        const double* from = m->values + m->start[i];
-        double* row = m->root + m->start[i];
-        const int first = m->first[i];
-        for (int j = first; j < i; j++) {
-            const double* other = m->root + m->start[j];
-            const int begin = m->first[j] > first ? m->first[j] : first;
-            const double known = dot(row + (begin - first), other + (begin - m->first[j]), j - begin);
-            row[j - first] = (from[j - first] - known) / other[j - m->first[j]];
-        }
-        const double pivot = from[i - first] + shift - dot(row, row, i - first);
-        rank += pivot > threshold ? 1 : 0;
-        // Rounding may leave less than the shift.
-        row[i - first] = sqrt(pivot > shift ? pivot : shift);
+        double* diagonal = m->root + m->start[i];
+        if (!(fabs(*diagonal) > least)) *diagonal = least;
+        rank += *diagonal * *diagonal > threshold ? 1 : 0;
     }
     return rank;
 }
@@ -35,22 +55,11 @@ int cal_skyline_factor(cal_skyline* m, double shift, double threshold) {
 void cal_skyline_solve(const cal_skyline* m, double* x) {
     for (int i = 0; i < m->count; i++) {
         const double* row = m->root + m->start[i];
-        const int first = m->first[i];
-        x[i] = (x[i] - dot(row, x + first, i - first)) / row[i - first];
+        x[i] /= row[0];
+        for (int j = 1; j <= m->last[i] - i; j++) x[i + j] -= row[j] * x[i];
     }
     for (int i = m->count - 1; i >= 0; i--) {
         const double* row = m->root + m->start[i];
-        const int first = m->first[i];
-        x[i] /= row[i - first];
-        for (int j = first; j < i; j++) x[j] -= row[j - first] * x[i];
-    }
-}
-
-void cal_skyline_multiply(const cal_skyline* m, const double* x, double* out) {
-    for (int i = 0; i < m->count; i++) {
-        const double* row = m->values + m->start[i];
-        const int first = m->first[i];
-        out[i] = dot(row, x + first, i - first + 1);
-        for (int j = first; j < i; j++) out[j] += row[j - first] * x[i];
+        x[i] = (x[i] - dot(row + 1, x + i + 1, m->last[i] - i)) / row[0];
     }
 }

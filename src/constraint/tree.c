@@ -83,13 +83,21 @@ static void find_root(double* D, int degrees) {
 }
 
 // x ← C⁻¹ x, and x ← C⁻ᵀ x.
-static void divide(const double* C, int degrees, double* x) {
+static inline void divide(const double* C, int degrees, double* x) {
+    if (degrees == 1) {
+        x[0] /= C[0];
+        return;
+    }
     for (int i = 0; i < degrees; i++) {
         for (int k = 0; k < i; k++) x[i] -= C[i * degrees + k] * x[k];
         x[i] /= C[i * degrees + i];
     }
 }
-static void divide_transposed(const double* C, int degrees, double* x) {
+static inline void divide_transposed(const double* C, int degrees, double* x) {
+    if (degrees == 1) {
+        x[0] /= C[0];
+        return;
+    }
     for (int i = degrees - 1; i >= 0; i--) {
         for (int k = i + 1; k < degrees; k++) x[i] -= C[k * degrees + i] * x[k];
         x[i] /= C[i * degrees + i];

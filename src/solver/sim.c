@@ -164,6 +164,11 @@ static cal_status fill(cal_sim* sim, cal_error* error) {
                                           .horizon = HORIZON,
                                           .largest_order = def->largest_order,
                                           .component_count = components > 0 ? components : 1};
+    // These two test the error of a step, not that of a time; projections then keep what went wrong along the constraints.
+    if (sim->model->constraint_count > 0 && (!sim->ops || sim->ops == &cal_solver_gear)) {
+        sim->settings.relative = fmin(sim->settings.relative, fmax(0.1 * sim->settings.relative, 1e-12));
+        sim->settings.absolute = fmin(sim->settings.absolute, fmax(0.1 * sim->settings.absolute, 1e-12));
+    }
     if (!allocate_motion(sim)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_model_initial(sim->model, sim->q, sim->v, sim->control);
     status = cal_sim_create_constraints(sim, error);
@@ -213,9 +218,9 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);
-    void* arrays[] = {sim->q,      sim->seen_q,       sim->tau,   sim->changed_tau, sim->control, sim->changed_control,
-                      sim->pushes, sim->memory,       sim->block, sim->vectors,     sim->sample,  sim->raw,
-                      sim->qdd,    sim->accelerations};
+    void* arrays[] = {sim->q,      sim->seen_q, sim->tau,    sim->changed_tau,  sim->control, sim->changed_control,
+                      sim->pushes, sim->memory, sim->block,  sim->vectors,      sim->sample,  sim->raw,
+                      sim->qdd,    sim->forces, sim->nobody, sim->accelerations};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(sim);
 }

@@ -36,9 +36,11 @@ struct cal_sim {
     cal_constraints* constraints; // NULL: the model has none
     cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
     bool* connected;              // while a checkpoint is read: what it says; else NULL
+    bool* nobody;                 // false for each constraint
     cal_stabilization law;
     bool projects;
     double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
+    double* forces;              // v_count: of the constraints; then what sim_singular.c needs
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
     int opened;         // the constraint that came apart, or CAL_NONE
@@ -84,12 +86,27 @@ cal_status cal_sim_check_start(cal_sim* sim, cal_error* error);
 void cal_sim_enter(cal_sim* sim);
 // At the state's y, which seen_q and seen_v hold, with the forces applied: adds the constraints'.
 cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control);
-// Which form the constraints' equations have, and the forces that follow from it: added to changed_tau (sim_minimal.c).
+// Which form the constraints' equations have, and the joint forces that follow from it: added to tau (sim_minimal.c).
 cal_status cal_sim_create_form(cal_sim* sim, cal_error* error);
-cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd);
+cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd, double* tau);
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.
 cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts);
+// The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
+cal_status cal_sim_find_forces(cal_sim* sim, double time, const double* q, const double* v, double* forces,
+                               double* accelerations);
+enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
+
+// --- Singular positions (sim_singular.c) -------------------------------------------------------------------------------
+
+bool cal_sim_create_singular(cal_sim* sim); // sim->forces
+// Projects q and v, unless rounding would spoil them.
+void cal_sim_project_step(cal_sim* sim, double* q, double* v);
+// Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
+bool cal_sim_is_near(const cal_sim* sim);
+// At seen_q and seen_v, with changed_tau and changed_control what drives the model and sim->forces the constraints': replaces
+// these where rounding spoils them.
+cal_status cal_sim_look_across(cal_sim* sim, double time);
 // Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
 bool cal_sim_stuck(cal_sim* sim, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, and starts the solver there.

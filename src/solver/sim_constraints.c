@@ -6,7 +6,8 @@
 //
 // Solvers ask for derivatives beside the constraints, by as much as their predictions err. There λ would answer to the error
 // with 1 / distance to the next singular position, and no step could pass one; so y is projected before it is evaluated: the
-// equation is ẏ = f(P(y)), which has the same solutions and is as smooth as the mechanism.
+// equation is ẏ = f(P(y)), which has the same solutions and is as smooth as the mechanism. What happens next to a singular
+// position is in sim_singular.c.
 //
 // Where memory is not shared every processor has all of q, v and q̈₀, and finds the same λ with the same bits.
 #include "base/error.h"
@@ -16,12 +17,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { PATIENCE_STEP = 4, PATIENCE_START = 100, NAME = 80 };
+enum { PATIENCE_START = 100, NAME = 80 };
 // An error that a projection leaves although it should not: something has come apart.
 static const double OPEN = 1e-4;
-// A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
-static const double CRAWL = 1e-6, HOP = 1e-3;
-enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
 
 static const struct {
     const char* name;
@@ -75,7 +73,9 @@ cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error) {
     if (sim->model->constraint_count == 0) return CAL_OK;
     sim->raw = cal_allocate((size_t)sim->model->q_count + (size_t)sim->model->v_count, sizeof(double));
     sim->qdd = cal_allocate(3 * (size_t)sim->model->v_count, sizeof(double));
-    if (!sim->raw || !sim->qdd || cal_constraints_create(sim->model, &sim->constraints))
+    sim->nobody = cal_allocate((size_t)sim->model->constraint_count, sizeof *sim->nobody);
+    if (!sim->raw || !sim->qdd || !sim->nobody || !cal_sim_create_singular(sim) ||
+        cal_constraints_create(sim->model, &sim->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", sim->model->constraint_count);
     return cal_sim_create_form(sim, error);
 }
@@ -92,27 +92,32 @@ static bool all_finite(const double* values, int count) {
 
 void cal_sim_enter(cal_sim* sim) {
     if (!sim->projects || !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) return;
-    cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    cal_sim_project_step(sim, sim->seen_q, sim->seen_v);
     cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->state->context.y);
 }
 
 cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) {
     const double gain = sim->def.gain;
     const bool literal = sim->law == CAL_STABILIZE_LITERAL, none = sim->law == CAL_STABILIZE_NONE;
-    // Assembly closes loops itself, in the execution that follows.
-    if (!sim->minimal && cal_state_hold_active(sim->state, sim->constraints->active,
-                                               none      ? 0.0
-                                               : literal ? gain
-                                                         : gain * gain,
-                                               none ? 0.0 : 2.0 * gain, none ? 0.0 : gain))
-        return CAL_OK;
+    const double of_error = none ? 0.0 : literal ? gain : gain * gain;
+    // Assembly closes loops itself, in the execution that follows; but for places where it had better not.
+    if (!sim->minimal && cal_state_hold_active(sim->state, sim->constraints->active, of_error, none ? 0.0 : 2.0 * gain,
+                                               none ? 0.0 : gain)) {
+        if (!sim->projects || !cal_sim_is_near(sim)) return CAL_OK;
+        cal_state_hold_active(sim->state, sim->nobody, 0.0, 0.0, 0.0);
+    }
+    const size_t count = (size_t)sim->model->v_count;
     cal_status status = cal_plan_run(sim->plan, sim->state, NULL, NULL, true, NULL);
     if (!status) status = cal_plan_gather(sim->plan, sim->state->context.ydot, NULL, sim->qdd);
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !all_finite(sim->qdd, sim->model->v_count)) return status;
-    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
-    status = cal_sim_add_forces(sim, sim->seen_q, sim->seen_v, sim->qdd);
-    return status ? status : cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
+    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, count * sizeof(double));
+    memset(sim->forces, 0, count * sizeof(double));
+    status = cal_sim_add_forces(sim, sim->seen_q, sim->seen_v, sim->qdd, sim->forces);
+    if (!status && sim->projects && !sim->minimal) status = cal_sim_look_across(sim, sim->state->time);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++) sim->changed_tau[i] += sim->forces[i];
+    return cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
 }
 
 cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts) {
@@ -120,7 +125,7 @@ cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts) {
     const int count = sim->model->q_count;
     if (!all_finite(q, count) || !all_finite(v, sim->model->v_count)) return CAL_NOT_FINITE;
     if (sim->projects)
-        cal_constraints_project(set, q, v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+        cal_sim_project_step(sim, q, v);
     else
         cal_constraints_evaluate(set, q, v);
     const cal_violation left = cal_constraints_violation(set, CAL_NONE);
@@ -150,13 +155,13 @@ cal_status cal_sim_check_start(cal_sim* sim, cal_error* error) {
                         "constraint '%s' is broken by a speed of %g at t = %g s; begin with velocities that it allows, "
                         "or let cal_sim_project (--project) find some",
                         cal_model_constraint_name(sim->model, now.speed_of, name, sizeof name), now.speed, sim->time);
-    cal_constraints_project(set, sim->q, sim->v, CAL_PROJECT_BOTH, PATIENCE_STEP);
+    cal_constraints_project(set, sim->q, sim->v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     sim->observer.current = false;
     return CAL_OK;
 }
 
-// λ at q and v, and the accelerations with it (may be NULL), on one core.
-static cal_status find_forces(cal_sim* sim, double time, const double* q, const double* v, double* accelerations) {
+cal_status cal_sim_find_forces(cal_sim* sim, double time, const double* q, const double* v, double* forces,
+                               double* accelerations) {
     cal_observer* o = &sim->holder;
     const double *tau = sim->tau, *control = sim->control;
     cal_status status = CAL_OK;
@@ -175,77 +180,16 @@ static cal_status find_forces(cal_sim* sim, double time, const double* q, const 
     if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
     if (!status) status = cal_state_get(o->state, CAL_QDD, sim->qdd);
     if (status) return status;
-    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, (size_t)sim->model->v_count * sizeof(double));
+    const size_t count = (size_t)sim->model->v_count;
+    if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, count * sizeof(double));
+    memset(forces, 0, count * sizeof(double));
     cal_constraints_hold(sim->constraints, q, v, sim->qdd, sim->law, sim->def.gain,
-                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
+                         sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, forces);
     if (!accelerations) return CAL_OK;
+    for (size_t i = 0; i < count; i++) sim->changed_tau[i] += forces[i];
     status = cal_sim_apply_forces(sim, o->state, sim->changed_tau, control);
     if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
     return status ? status : cal_state_get(o->state, CAL_QDD, accelerations);
-}
-
-// --- Hops --------------------------------------------------------------------------------------------------------------
-
-bool cal_sim_stuck(cal_sim* sim, cal_status status) {
-    if (!sim->projects || sim->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
-    if (!(sim->verdict.time < sim->progress + CRAWL) || sim->verdict.time < sim->progress) {
-        sim->progress = sim->verdict.time;
-        sim->attempts = sim->hops = 0;
-    }
-    sim->attempts++;
-    const bool limited = sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit;
-    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited;
-}
-
-// One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
-static cal_status step_over(cal_sim* sim, double time, double step, const double* q, const double* v, const double* a) {
-    const cal_model* model = sim->model;
-    const size_t q_count = (size_t)model->q_count;
-    double *later = sim->qdd + model->v_count, *change = sim->qdd + 2 * model->v_count;
-    for (int turn = 0; turn < 2; turn++) {
-        const double* other = turn == 0 ? a : later;
-        for (int i = 0; i < model->v_count; i++) {
-            // q by the cubic through both velocities and accelerations.
-            sim->seen_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
-            change[i] = step * (0.5 * (v[i] + sim->seen_v[i]) + step * (a[i] - other[i]) / 12.0);
-        }
-        memcpy(sim->seen_q, q, q_count * sizeof(double));
-        cal_displace(model, change, 1.0, sim->seen_q);
-        cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, PATIENCE_STEP);
-        if (turn == 1) return CAL_OK;
-        const cal_status status = find_forces(sim, time + step, sim->seen_q, sim->seen_v, later);
-        if (status) return status;
-    }
-    return CAL_OK;
-}
-
-cal_status cal_sim_hop(cal_sim* sim, double time) {
-    const cal_model* model = sim->model;
-    const double from = sim->verdict.time;
-    double *q = sim->raw, *v = q + model->q_count, fastest = 1.0;
-    // After an attempt that failed vectors[0] is where it began, whatever the solver.
-    cal_status status = cal_plan_gather(sim->plan, sim->vectors[0], q, v);
-    if (status) return status;
-    cal_constraints_project(sim->constraints, q, v, CAL_PROJECT_BOTH, PATIENCE_STEP);
-    for (int i = 0; i < model->v_count; i++) fastest = fmax(fastest, fabs(v[i]));
-    double* a = cal_allocate((size_t)model->v_count, sizeof(double));
-    if (!a) return CAL_NO_MEMORY;
-    const double step = HOP / fastest;
-    status = find_forces(sim, from, q, v, a);
-    sim->hopped = !status && from + step >= time;
-    if (!status) status = step_over(sim, from, sim->hopped ? time - from : step, q, v, a);
-    cal_free(a);
-    if (!status && !(all_finite(sim->seen_q, model->q_count) && all_finite(sim->seen_v, model->v_count)))
-        status = CAL_NOT_FINITE;
-    if (status) return status;
-    sim->hops++;
-    sim->attempts = 0;
-    sim->running = !sim->hopped;
-    if (sim->hopped) return CAL_OK;
-    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->vectors[0]);
-    sim->ops->start(sim->memory, &sim->settings, from + step, sim->down, &sim->verdict);
-    sim->interpolates = false;
-    return CAL_OK;
 }
 
 // --- Connecting --------------------------------------------------------------------------------------------------------
@@ -342,7 +286,7 @@ cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
     out->error_max = sim->error_max;
     out->error_rms = sim->error_steps > 0 ? sqrt(sim->error_sum / (double)sim->error_steps) : 0.0;
     if (!cal_sim_holds(sim)) return CAL_OK;
-    const cal_status status = find_forces(sim, sim->time, sim->q, sim->v, NULL);
+    const cal_status status = cal_sim_find_forces(sim, sim->time, sim->q, sim->v, sim->forces, NULL);
     if (status) return status;
     const cal_violation now = cal_constraints_violation(sim->constraints, CAL_NONE);
     out->rows = sim->constraints->row_count;
@@ -362,7 +306,7 @@ cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows,
     if (rows) memset(rows, 0, (size_t)cal_constraint_rows(def, NULL) * sizeof *rows);
     if (wrench) memset(wrench, 0, 6 * sizeof *wrench);
     if (!sim->constraints->active[constraint]) return CAL_OK;
-    const cal_status status = find_forces(sim, sim->time, sim->q, sim->v, NULL);
+    const cal_status status = cal_sim_find_forces(sim, sim->time, sim->q, sim->v, sim->forces, NULL);
     if (status) return status;
     const cal_constraints* set = sim->constraints;
     // What acts on b is what acts on its node, or the opposite of what acts on a's where b is the ground.
@@ -390,10 +334,11 @@ cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows,
         cal_rotate3(mount->rotation, def->position[1], arm);
         for (int d = 0; d < 3; d++) arm[d] += mount->offset[d];
         if (node_b >= 0) cal_rotate3(set->motions[node_b].rotation, arm, arm);
-        for (int d = 0; d < 3 && node_b >= 0; d++) arm[d] += set->motions[node_b].origin[d];
+        for (int d = 0; d < 3 && node_b >= 0; d++)
+            arm[d] += set->motions[node_b].origin[d] + set->motions[node_b].base[d];
     }
     // From the node's origin to frame b's.
-    for (int d = 0; d < 3; d++) arm[d] -= set->motions[node].origin[d];
+    for (int d = 0; d < 3; d++) arm[d] -= set->motions[node].origin[d] + set->motions[node].base[d];
     cal_cross3(arm, force, lever);
     for (int d = 0; d < 3; d++) wrench[d] = force[d], wrench[3 + d] = moment[d] - lever[d];
     return CAL_OK;

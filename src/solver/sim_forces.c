@@ -35,7 +35,7 @@ static cal_status find_accelerations(cal_sim* sim, bool multipliers, double* qdd
         cal_constraints_hold(sim->constraints, sim->q, sim->v, qdd, sim->law, sim->def.gain,
                              sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, sim->changed_tau);
     else
-        status = cal_sim_add_forces(sim, sim->q, sim->v, qdd);
+        status = cal_sim_add_forces(sim, sim->q, sim->v, qdd, sim->changed_tau);
     if (!status) status = cal_sim_apply_forces(sim, o->state, sim->changed_tau, control);
     if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
     return status ? status : cal_state_get(o->state, CAL_QDD, qdd);

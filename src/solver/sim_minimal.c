@@ -17,12 +17,11 @@ cal_status cal_sim_create_form(cal_sim* sim, cal_error* error) {
                : CAL_OK;
 }
 
-cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd) {
+cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd, double* tau) {
     const double shift = sim->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
     if (sim->minimal)
-        return cal_minimal_hold(sim->minimal, sim->constraints, q, v, qdd, sim->law, sim->def.gain, shift,
-                                sim->changed_tau);
-    cal_constraints_hold(sim->constraints, q, v, qdd, sim->law, sim->def.gain, shift, sim->changed_tau);
+        return cal_minimal_hold(sim->minimal, sim->constraints, q, v, qdd, sim->law, sim->def.gain, shift, tau);
+    cal_constraints_hold(sim->constraints, q, v, qdd, sim->law, sim->def.gain, shift, tau);
     return CAL_OK;
 }
 

@@ -1,0 +1,302 @@
+// Next to a singular position of the constraints: four-bars that lie flat, a slider-crank's dead point.
+//
+// Motion goes through such a position smoothly, but rows are nearly dependent there, by a distance σ that falls to zero and rises
+// again. With x the way to that position and y the way off it, constraints are x y = 0 there. Rounding leaves x y = ε, the motion
+// along that is y = ε / x, and in accelerations there is noise of
+//
+//     ÿ = 2 ε ẋ² / x³                                        ε = 3e-15, x = σ
+//
+// Where that is above a solver's tolerance it must not be seen: an error test that meets noise makes steps smaller, and more of
+// them meet more noise. So in this zone forces are looked up on both sides, and taken from the polynomial between:
+//
+//     σ    \                               /
+//            \                           /
+//               \                     /
+//     ──o─o─o─o─o──∙──∙──∙──▲──∙──∙──o─o─o─o─o──▸ time       o   evaluated, up to 11/3 of the zone from where σ is zero
+//                          now                              ∙   noise
+//
+// Where motion will be, and was, follows from the accelerations there, by the same polynomial: a few iterations (Picard's).
+//
+// Velocities have noise of ε ẋ / x², positions of ε / x. Where that is above the tolerance they are not projected: what a step has
+// opened is little, and is closed after the next one.
+//
+// Where a solver does not get through in spite of that it is helped over by a hop.
+#include "base/memory.h"
+#include "solver/sim.h"
+#include <math.h>
+#include <string.h>
+
+// A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
+static const double CRAWL = 1e-6, HOP = 1e-3;
+enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
+enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 4 };
+// Rounding, the share of the tolerance that noise may have, the widest zone, and by how many tolerances polynomials may differ.
+static const double EPSILON = 3e-15, SHARE = 0.2, WIDEST = 0.05, MOST_DOUBT = 3.0;
+
+static bool all_finite(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+static double fastest(const double* v, int count) {
+    double out = 0.0;
+    for (int i = 0; i < count; i++) out = fmax(out, fabs(v[i]));
+    return out;
+}
+
+// --- Projection --------------------------------------------------------------------------------------------------------
+
+void cal_sim_project_step(cal_sim* sim, double* q, double* v) {
+    const double speed = fastest(v, sim->model->v_count);
+    const double allowed = SHARE * (sim->settings.relative * speed + sim->settings.absolute);
+    sim->constraints->blind = fmin(sqrt(EPSILON * speed / allowed), WIDEST);
+    cal_constraints_project(sim->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    sim->constraints->blind = 0.0;
+}
+
+// --- Looking across ----------------------------------------------------------------------------------------------------
+
+// Where the numbers of all places are: in sim->forces, one after the other, after the forces themselves.
+typedef struct across {
+    double *forces, *acceleration; // PLACES × v_count
+    double *center, *change;       // v_count
+    double *tau, *control, *q, *v;
+} across;
+
+bool cal_sim_create_singular(cal_sim* sim) {
+    const size_t v_count = (size_t)sim->model->v_count, q_count = (size_t)sim->model->q_count;
+    sim->forces =
+        cal_allocate((2 * PLACES + 5) * v_count + q_count + (size_t)sim->model->actuator_count, sizeof(double));
+    return sim->forces != NULL;
+}
+
+static across find_room(const cal_sim* sim) {
+    const size_t v_count = (size_t)sim->model->v_count;
+    across a;
+    a.forces = sim->forces + v_count;
+    a.acceleration = a.forces + PLACES * v_count;
+    a.center = a.acceleration + PLACES * v_count;
+    a.change = a.center + v_count;
+    a.tau = a.change + v_count;
+    a.v = a.tau + v_count;
+    a.q = a.v + v_count;
+    a.control = a.q + sim->model->q_count;
+    return a;
+}
+
+// Places in time, from now, and factors of the values there that give their polynomial now (center), its integral from now to each
+// place, and the integral of that.
+typedef struct weights {
+    double place[PLACES], center[PLACES], once[PLACES][PLACES], twice[PLACES][PLACES];
+    double inner[PLACES]; // center without the outermost places
+} weights;
+
+// unit: an eleventh of how far the outermost are from `middle`. Polynomials are in its powers.
+static void find_weights(double middle, double unit, weights* out) {
+    static const double pattern[PLACES] = {-11.0, -9.0, -7.0, -5.0, -3.0, 3.0, 5.0, 7.0, 9.0, 11.0};
+    double at[PLACES];
+    for (int j = 0; j < PLACES; j++) {
+        at[j] = pattern[j] + middle / unit;
+        out->place[j] = at[j] * unit;
+    }
+    for (int j = 0; j < PLACES; j++) {
+        // Lagrange's polynomial of place j.
+        double p[PLACES] = {1.0};
+        out->inner[j] = j > 0 && j < PLACES - 1 ? 1.0 : 0.0;
+        for (int m = 0, degree = 0; m < PLACES; m++) {
+            if (m == j) continue;
+            degree++;
+            for (int i = degree; i >= 0; i--)
+                p[i] = ((i > 0 ? p[i - 1] : 0.0) - (i < degree ? at[m] * p[i] : 0.0)) / (at[j] - at[m]);
+            if (m > 0 && m < PLACES - 1) out->inner[j] *= -at[m] / (at[j] - at[m]);
+        }
+        out->center[j] = p[0];
+        for (int k = 0; k < PLACES; k++) {
+            double power = at[k];
+            out->once[k][j] = out->twice[k][j] = 0.0;
+            for (int i = 0; i < PLACES; i++) {
+                out->once[k][j] += unit * p[i] * power / (i + 1);
+                power *= at[k];
+                out->twice[k][j] += unit * unit * p[i] * power / ((i + 1) * (i + 2));
+            }
+        }
+    }
+}
+
+static double combine(const double* factors, const double* values, int index, int count) {
+    double sum = 0.0;
+    for (int j = 0; j < PLACES; j++) sum += factors[j] * values[(size_t)j * (size_t)count + (size_t)index];
+    return sum;
+}
+
+// Evaluates at all places, with the accelerations that are known so far.
+static cal_status evaluate_places(cal_sim* sim, const weights* w, double time) {
+    const across a = find_room(sim);
+    const cal_model* model = sim->model;
+    const int count = model->v_count;
+    cal_status status = CAL_OK;
+    for (int k = 0; k < PLACES && !status; k++) {
+        const size_t first = (size_t)k * (size_t)count;
+        for (int i = 0; i < count; i++) {
+            a.v[i] = sim->seen_v[i] + combine(w->once[k], a.acceleration, i, count);
+            a.change[i] = w->place[k] * sim->seen_v[i] + combine(w->twice[k], a.acceleration, i, count);
+        }
+        memcpy(a.q, sim->seen_q, (size_t)model->q_count * sizeof(double));
+        cal_displace(model, a.change, 1.0, a.q);
+        cal_constraints_project(sim->constraints, a.q, a.v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+        status = cal_sim_find_forces(sim, time + w->place[k], a.q, a.v, a.forces + first, a.acceleration + first);
+        if (!status && !all_finite(a.acceleration + first, count)) status = CAL_NOT_FINITE;
+    }
+    return status;
+}
+
+// σ where the motion is `later`, going on as it does.
+static double distance_at(cal_sim* sim, double later) {
+    const across a = find_room(sim);
+    memcpy(a.q, sim->seen_q, (size_t)sim->model->q_count * sizeof(double));
+    cal_displace(sim->model, sim->seen_v, later, a.q);
+    cal_constraints_project(sim->constraints, a.q, sim->seen_v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
+    (void)cal_constraints_rank(sim->constraints);
+    return cal_constraints_distance(sim->constraints);
+}
+
+// When σ is zero, from now, and how fast it changes there. Not where it turns before it is.
+static bool find_crossing(cal_sim* sim, double distance, double zone, double speed, double* when, double* rate) {
+    double step = 2.0 * zone / speed;
+    for (int i = 0; i < MOST_REACHES; i++, step *= 2.0) {
+        const double before = distance_at(sim, -step), after = distance_at(sim, step);
+        if (before < 2.0 * distance || after < 2.0 * distance) continue;
+        *rate = 0.5 * (before + after) / step;
+        *when = 0.5 * (before - after) / *rate;
+        return fabs(fabs(*when) * *rate - distance) < 0.05 * zone;
+    }
+    return false;
+}
+
+// sim->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
+// a singular position by the side.
+static cal_status interpolate(cal_sim* sim, const weights* w, double time, bool* good) {
+    const across a = find_room(sim);
+    const int count = sim->model->v_count;
+    memset(a.center, 0, (size_t)count * sizeof(double));
+    memset(a.acceleration, 0, PLACES * (size_t)count * sizeof(double));
+    for (int turn = 0; turn < MOST_TURNS && !*good; turn++) {
+        const cal_status status = evaluate_places(sim, w, time);
+        if (status) return status == CAL_NOT_FINITE ? CAL_OK : status;
+        double change = 0.0, doubt = 0.0;
+        for (int i = 0; i < count; i++) {
+            const double now = combine(w->center, a.acceleration, i, count);
+            const double allowed = sim->settings.relative * fabs(sim->seen_v[i]) + sim->settings.absolute;
+            change = fmax(change, fabs(now - a.center[i]) / allowed);
+            doubt = fmax(doubt, fabs(now - combine(w->inner, a.acceleration, i, count)) / allowed);
+            a.center[i] = now;
+        }
+        if (change < 1.0 && doubt > MOST_DOUBT) return CAL_OK;
+        *good = change < 1.0;
+    }
+    for (int i = 0; i < count && *good; i++) sim->forces[i] = combine(w->center, a.forces, i, count);
+    return CAL_OK;
+}
+
+// ∛x for x between 0 and 1, with the same bits everywhere.
+static double cube_root(double x) {
+    double root = 1.0;
+    for (int i = 0; i < 60; i++) root = (2.0 * root + x / (root * root)) / 3.0;
+    return root;
+}
+
+// Noise in accelerations is above its share of the tolerance where σ³ is below this.
+static double zone_cubed(const cal_sim* sim, double speed) {
+    return 2.0 * EPSILON * speed * speed / (SHARE * (sim->settings.relative * speed + sim->settings.absolute));
+}
+
+bool cal_sim_is_near(const cal_sim* sim) {
+    const double distance = cal_constraints_distance(sim->constraints);
+    return distance < WIDEST &&
+           distance * distance * distance < zone_cubed(sim, fastest(sim->seen_v, sim->model->v_count));
+}
+
+cal_status cal_sim_look_across(cal_sim* sim, double time) {
+    const cal_model* model = sim->model;
+    if (!cal_sim_is_near(sim)) return CAL_OK;
+    const double speed = fastest(sim->seen_v, model->v_count), distance = cal_constraints_distance(sim->constraints);
+    const double zone = fmin(cube_root(fmin(zone_cubed(sim, speed), 1.0)), WIDEST);
+    double when, rate;
+    if (!find_crossing(sim, distance, zone, speed, &when, &rate)) return CAL_OK;
+    const across a = find_room(sim);
+    const size_t count = (size_t)model->v_count, controls = (size_t)model->actuator_count;
+    memcpy(a.tau, sim->changed_tau, count * sizeof(double));
+    memcpy(a.control, sim->changed_control, controls * sizeof(double));
+    weights w;
+    bool good = false;
+    cal_status status = CAL_OK;
+    // Where motion changes too fast for the polynomial a little noise is better.
+    for (double size = zone; !status && !good && size > distance && size > 0.2 * zone; size *= 0.5) {
+        find_weights(when, size / (3.0 * rate), &w);
+        status = interpolate(sim, &w, time, &good);
+    }
+    memcpy(sim->changed_tau, a.tau, count * sizeof(double));
+    memcpy(sim->changed_control, a.control, controls * sizeof(double));
+    return status;
+}
+
+// --- Hops --------------------------------------------------------------------------------------------------------------
+
+bool cal_sim_stuck(cal_sim* sim, cal_status status) {
+    if (!sim->projects || sim->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
+    if (!(sim->verdict.time < sim->progress + CRAWL) || sim->verdict.time < sim->progress) {
+        sim->progress = sim->verdict.time;
+        sim->attempts = sim->hops = 0;
+    }
+    sim->attempts++;
+    const bool limited = sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit;
+    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited;
+}
+
+// One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
+static cal_status step_over(cal_sim* sim, double time, double step, const double* q, const double* v, const double* a) {
+    const cal_model* model = sim->model;
+    const size_t q_count = (size_t)model->q_count;
+    double *later = sim->qdd + model->v_count, *change = sim->qdd + 2 * model->v_count;
+    for (int turn = 0; turn < 2; turn++) {
+        const double* other = turn == 0 ? a : later;
+        for (int i = 0; i < model->v_count; i++) {
+            // q by the cubic through both velocities and accelerations.
+            sim->seen_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
+            change[i] = step * (0.5 * (v[i] + sim->seen_v[i]) + step * (a[i] - other[i]) / 12.0);
+        }
+        memcpy(sim->seen_q, q, q_count * sizeof(double));
+        cal_displace(model, change, 1.0, sim->seen_q);
+        cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+        if (turn == 1) return CAL_OK;
+        const cal_status status = cal_sim_find_forces(sim, time + step, sim->seen_q, sim->seen_v, sim->forces, later);
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_sim_hop(cal_sim* sim, double time) {
+    const cal_model* model = sim->model;
+    const double from = sim->verdict.time;
+    double *q = sim->raw, *v = q + model->q_count, *a = find_room(sim).center;
+    // After an attempt that failed vectors[0] is where it began, whatever the solver.
+    cal_status status = cal_plan_gather(sim->plan, sim->vectors[0], q, v);
+    if (status) return status;
+    cal_constraints_project(sim->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
+    status = cal_sim_find_forces(sim, from, q, v, sim->forces, a);
+    sim->hopped = !status && from + step >= time;
+    if (!status) status = step_over(sim, from, sim->hopped ? time - from : step, q, v, a);
+    if (!status && !(all_finite(sim->seen_q, model->q_count) && all_finite(sim->seen_v, model->v_count)))
+        status = CAL_NOT_FINITE;
+    if (status) return status;
+    sim->hops++;
+    sim->attempts = 0;
+    sim->running = !sim->hopped;
+    if (sim->hopped) return CAL_OK;
+    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->vectors[0]);
+    sim->ops->start(sim->memory, &sim->settings, from + step, sim->down, &sim->verdict);
+    sim->interpolates = false;
+    return CAL_OK;
+}
