@@ -15,7 +15,7 @@ static cal_sim* open_sim(const cal_model* model, const char* form, cal_machine* 
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
     cal_error error;
-    def.solver = "rkf", def.relative = 1e-9, def.constraint_form = form, def.machine = machine;
+    def.solver = "gear", def.relative = 1e-9, def.constraint_form = form, def.machine = machine;
     if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
     return sim;
 }

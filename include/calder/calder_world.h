@@ -66,6 +66,8 @@ typedef enum cal_body_motion {
     CAL_DRIVEN  ///< as its path says, whatever it meets
 } cal_body_motion;
 
+const char* cal_body_motion_name(cal_body_motion motion); ///< "free", "fixed", "driven"
+
 /// Where a driven body is at a time, and how fast: of its frame, everything in the world's axes. Must depend on nothing but
 /// its arguments, and the velocities must be the derivatives.
 typedef void cal_path_function(double time, double position[3], double quaternion[4], double velocity[3],

@@ -358,8 +358,8 @@ static cal_status fail(cal_sim* sim, cal_status status, double time, cal_error* 
     }
     if (status == CAL_NOT_CONVERGED)
         return cal_fail(error, status,
-                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: try a smaller "
-                        "tolerance, or cal_sim_restart where forces jump",
+                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: try another "
+                        "tolerance or solver, or cal_sim_restart where forces jump",
                         sim->def.solver, sim->settings.relative, sim->state->time, sim->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", sim->def.solver, sim->state->time,
                     cal_status_text(status));

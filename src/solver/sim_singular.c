@@ -251,7 +251,9 @@ bool cal_sim_stuck(cal_sim* sim, cal_status status) {
     }
     sim->attempts++;
     const bool limited = sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit;
-    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited;
+    // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
+    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited && !sim->minimal &&
+           cal_constraints_distance(sim->constraints) < WIDEST;
 }
 
 // One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.

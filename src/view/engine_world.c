@@ -107,7 +107,6 @@ static void write_numbers(FILE* file, const char* name, const double* values, in
 }
 
 static void describe(cal_view_engine* engine, int body, FILE* file) {
-    static const char* const motions[] = {[CAL_MOVING] = "free", [CAL_FIXED] = "fixed", [CAL_DRIVEN] = "driven"};
     const cal_world* world = ((const world_engine*)engine)->world;
     const cal_body_id id = cal_world_body(world, body);
     char name[96];
@@ -115,7 +114,7 @@ static void describe(cal_view_engine* engine, int body, FILE* file) {
     cal_world_get_body(world, id, position, quaternion, velocity, angular);
     fprintf(file, "\"body\":%d,\"name\":", body);
     cal_write_json_text(file, cal_world_body_name(world, id, name, sizeof name));
-    fprintf(file, ",\"motion\":\"%s\",\"asleep\":%s", motions[cal_world_body_motion(world, id)],
+    fprintf(file, ",\"motion\":\"%s\",\"asleep\":%s", cal_body_motion_name(cal_world_body_motion(world, id)),
             cal_world_is_asleep(world, id) ? "true" : "false");
     write_numbers(file, "position", position, 3);
     write_numbers(file, "quaternion", quaternion, 4);

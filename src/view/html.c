@@ -101,7 +101,20 @@ static bool write_bodies(const cal_html* html, FILE* file) {
     return true;
 }
 
-static bool write_opening(cal_html* html, const char* title, const unsigned char* marker) {
+// The same of a world: a name and how it moves.
+static void write_listed(const cal_html* html, const cal_world* world, FILE* file) {
+    fputs(",\"listed\":[", file);
+    for (int i = 0; i < html->drawing->body_count; i++) {
+        char name[96];
+        const cal_body_id body = cal_world_body(world, i);
+        fputs(i ? ",[" : "[", file);
+        cal_write_json_text(file, cal_world_body_name(world, body, name, sizeof name));
+        fprintf(file, ",\"%s\"]", cal_body_motion_name(cal_world_body_motion(world, body)));
+    }
+    fputc(']', file);
+}
+
+static bool write_opening(cal_html* html, const cal_world* world, const char* title, const unsigned char* marker) {
     fwrite(cal_page, 1, (size_t)(marker - cal_page), html->file);
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
     cal_write_json_text(html->file, title);
@@ -109,7 +122,10 @@ static bool write_opening(cal_html* html, const char* title, const unsigned char
     cal_channels_write_json(html->channels, html->channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
-    if (!write_bodies(html, html->file)) return false;
+    if (world)
+        write_listed(html, world, html->file);
+    else if (!write_bodies(html, html->file))
+        return false;
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
     html->rest = marker + sizeof MARKER - 1;
     return true;
@@ -150,7 +166,7 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
     if (!status) {
         errno = 0;
         html->file = fopen(path, "w");
-        const bool written = html->file && write_opening(html, title, marker);
+        const bool written = html->file && write_opening(html, world, title, marker);
         if (!html->file || ferror(html->file))
             status = fail_with_errno(error, path);
         else if (!written)

@@ -386,6 +386,10 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     return CAL_OK;
 }
 
+const char* cal_body_motion_name(cal_body_motion motion) {
+    return motion == CAL_FIXED ? "fixed" : motion == CAL_DRIVEN ? "driven" : "free";
+}
+
 cal_status cal_world_poses(const cal_world* world, double* poses) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->part_count; i++, poses += 7)

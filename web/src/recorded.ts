@@ -46,6 +46,14 @@ export function describeRecorded(scene: Scene, masses: Float64Array, history: Hi
   }
   const list: NonNullable<BodyNumbers['joints']> = [];
   for (let i = 0; i + 1 < joints.length; i += 2) list.push({ kind: joints[i]!, name: joints[i + 1]!, q: [], v: [] });
+  const motion = {
+    position: now.at.toArray(),
+    quaternion: [now.turn.w, now.turn.x, now.turn.y, now.turn.z],
+    velocity: velocity.toArray(),
+    angular: angular.toArray(),
+  };
+  const listed = scene.listed?.[body];
+  if (listed) return { say: 'body', body, name: listed[0], motion: listed[1], ...motion };
   return {
     say: 'body',
     body,
@@ -54,10 +62,7 @@ export function describeRecorded(scene: Scene, masses: Float64Array, history: Hi
     mass,
     subtree: masses[body] ?? mass,
     joints: list,
-    position: now.at.toArray(),
-    quaternion: [now.turn.w, now.turn.x, now.turn.y, now.turn.z],
-    velocity: velocity.toArray(),
-    angular: angular.toArray(),
+    ...motion,
     ...(scene.gravity ? { weight: scene.gravity.map((value) => mass * value) } : {}),
   };
 }

@@ -38,6 +38,7 @@ export interface Scene {
   // Of recordings: each body's name, parent, mass, centre of mass × 3, then a kind and a name for every joint.
   described?: [string, number, number, number, number, number, ...string[]][];
   gravity?: number[];
+  listed?: [string, string][]; // of a world's recording: each body's name, and how it moves
 }
 
 export interface Status {
