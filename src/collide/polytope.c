@@ -170,7 +170,8 @@ static void find_around(const cal_convex* piece, cal_topology* topology, int32_t
     topology->around_first = first;
     topology->around = around;
     for (int seed = 0; seed < CAL_SEEDS; seed++) {
-        const double d[3] = {seed / 9 - 1, seed / 3 % 3 - 1, seed % 3 - 1};
+        const int at[3] = {seed / 9 - 1, seed / 3 % 3 - 1, seed % 3 - 1};
+        const double d[3] = {at[0], at[1], at[2]};
         seeds[seed] = cal_climb(piece, d, 0);
     }
     topology->seeds = seeds;

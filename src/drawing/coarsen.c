@@ -114,7 +114,8 @@ bool cal_mesh_coarsen(const cal_mesh_def* mesh, int wanted, cal_mesh_def* out) {
     }
     const bool made = c.kept_count > 0 && c.kept_count <= wanted;
     if (made) {
-        for (int i = 0; i < 3 * c.count; i++) c.sums[i] /= c.counts[i / 3];
+        for (int i = 0; i < c.count; i++)
+            for (int k = 0; k < 3; k++) c.sums[3 * i + k] /= c.counts[i];
         out->vertices = c.sums;
         out->triangles = c.kept;
         out->vertex_count = c.count;

@@ -11,7 +11,6 @@ static const double rough_decrement = 1e-6;
 static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
 static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
 static const double slip_change = 1e-5; // of the speeds: where De Saxcé's term stands
-static const double most_mixing = 20.0; // times the last change of the term
 
 static int largest_unit(const cal_group* group) {
     int most = 1;
@@ -400,24 +399,6 @@ static double slip_of(const cal_problem* p, const cal_touch* touch, const double
     return touch->friction * sqrt(a * a + b * b);
 }
 
-// New terms s + r from the present ones and their steps r. Where the steps shrink by a factor ρ each, of either sign, s + r / (1 − ρ)
-// is where they would end; θ = −ρ / (1 − ρ) comes from the last two: s + r − θ (s + r − s₀ − r₀).
-static void mix_slips(cal_problem* p, bool shrinking) {
-    double product = 0.0, square = 0.0;
-    for (int k = 0; k < p->touch_count; k++) {
-        const double *step = p->touches[k].step, difference = step[0] - step[1];
-        product += step[0] * difference;
-        square += difference * difference;
-    }
-    const double theta = shrinking && square > 0.0 ? fmax(-most_mixing, fmin(product / square, 1.0)) : 0.0;
-    for (int k = 0; k < p->touch_count; k++) {
-        cal_touch* touch = &p->touches[k];
-        const double plain = touch->slip + touch->step[0];
-        touch->slip = fmax(0.0, plain - theta * (plain - touch->plain));
-        touch->plain = plain;
-    }
-}
-
 int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     double energy = times_mass(p, target, NULL) + times_mass(p, v, NULL), speed = 0.0;
     for (int k = 0; k < p->touch_count; k++) {
@@ -439,10 +420,8 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
             const double slip = slip_of(p, touch, v);
             if (touch->impulse[0] > 0.0 || slip < touch->slip) change = fmax(change, fabs(slip - touch->slip));
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
-            touch->step[1] = touch->step[0];
-            touch->step[0] = (1.0 + touch->friction * touch->friction) * (slip - touch->slip);
+            touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
-        mix_slips(p, outer > 0 && change < before[0]);
         // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];

@@ -29,8 +29,6 @@ typedef struct cal_touch {
     double compliance;
     double offset[3]; // b
     double slip;      // De Saxcé's term, added to the first of them
-    double step[2];   // what it was to grow by, and what it was to grow by before that
-    double plain;     // what it would then have been
     double impulse[3];
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];

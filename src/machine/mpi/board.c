@@ -70,7 +70,7 @@ cal_board* cal_board_create(MPI_Comm comm) {
     // What one cannot do none does; and nobody looks before all places are there.
     able = board && board->places;
     MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
-    if (able) {
+    if (able && board) {
         able = find_places(board, comm);
         MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
     }
