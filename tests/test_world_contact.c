@@ -211,6 +211,33 @@ static void test_broken_rules_are_found(void** state) {
     cal_world_destroy(world);
 }
 
+static void throw_back(cal_world_view* view, const double impulse[3], void* user) {
+    (void)impulse, (void)user;
+    for (int i = 0; i < 2; i++) {
+        double position[3];
+        cal_view_body(view, i, position, NULL, NULL, NULL);
+        if (position[2] > 0.01) cal_view_set_velocity(view, i, (const double[3]){0, 0, -1}, (const double[3]){0});
+    }
+}
+
+// Time does not get past a ball that is thrown at the floor at each collision: that is said.
+static void test_endless_collisions_end(void** state) {
+    (void)state;
+    for (int loop = CAL_TIMEWARP; loop <= CAL_CONSERVATIVE; loop++) {
+        cal_world_def def = cal_default_world_def();
+        def.loop = (cal_world_loop)loop;
+        def.restitution = 1.0;
+        cal_world* world = cal_test_world(&def);
+        cal_world_keep_events(world, false);
+        cal_test_add_floor(world);
+        cal_error error = {CAL_OK, ""};
+        assert_int_equal(cal_world_on_collision(world, add_ball(world, 0, 1, 0, 0), throw_back, NULL, NULL), CAL_OK);
+        assert_int_equal(cal_world_advance(world, 1.0, &error), CAL_NOT_CONVERGED);
+        assert_non_null(strstr(error.text, "collides for ever at t = 0."));
+        cal_world_destroy(world);
+    }
+}
+
 // --- Multibodies ----------------------------------------------------------------------------------------------------------------
 
 // A ball hits a rod that hangs from a hinge: momentum about the hinge is what the ball brings, and energy is kept.
@@ -330,17 +357,12 @@ static void test_bad_input(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zeno_ends_in_fusion),
-        cmocka_unit_test(test_slope),
-        cmocka_unit_test(test_tower_stands_and_sleeps),
-        cmocka_unit_test(test_same_bits_with_contact),
-        cmocka_unit_test(test_same_bits_in_scenes),
-        cmocka_unit_test(test_dominoes_fall_in_order),
-        cmocka_unit_test(test_callbacks_and_slots),
-        cmocka_unit_test(test_broken_rules_are_found),
-        cmocka_unit_test(test_ball_hits_pendulum),
-        cmocka_unit_test(test_overlaps_are_named_or_parted),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_zeno_ends_in_fusion),          cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_tower_stands_and_sleeps),      cmocka_unit_test(test_same_bits_with_contact),
+        cmocka_unit_test(test_same_bits_in_scenes),          cmocka_unit_test(test_dominoes_fall_in_order),
+        cmocka_unit_test(test_callbacks_and_slots),          cmocka_unit_test(test_broken_rules_are_found),
+        cmocka_unit_test(test_endless_collisions_end),       cmocka_unit_test(test_ball_hits_pendulum),
+        cmocka_unit_test(test_overlaps_are_named_or_parted), cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 #include "world/multibody.h"
 #include <string.h>
 
-#define FACE_MARGIN 1e-3 // of the smaller reach: points this near are hit at once
+#define FACE_MARGIN 1e-3       // of the smaller reach: points this near are hit at once
+enum { MOST_STRIKES = 10000 }; // of one body at one time, those that were rolled back and done again included
 
 static bool grow_log(cal_event_log* log) {
     const int capacity = log->capacity == 0 ? 256 : 2 * log->capacity;
@@ -127,11 +128,30 @@ static cal_status meet(cal_world* world, const cal_pair* pair, const cal_motion 
     return CAL_OK;
 }
 
+// A body that time does not get past: what a collision gives it is taken away again, for instance by a callback.
+static cal_status count_strikes(cal_world* world, const int bodies[2], double time, cal_error* error) {
+    for (int i = 0; i < 2; i++) {
+        cal_part* part = &world->parts[bodies[i]];
+        if (part->component < 0) continue;
+        part->struck = part->struck_at == time ? part->struck + 1 : 1;
+        part->struck_at = time;
+        if (part->struck <= MOST_STRIKES) continue;
+        char name[96], other[96];
+        const cal_body_id ids[2] = {cal_world_body(world, bodies[i]), cal_world_body(world, bodies[1 - i])};
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "body '%s' collides for ever at t = %.9g s, just now with '%s': look at callbacks that set "
+                        "velocities, and at bodies that are wedged in",
+                        cal_world_body_name(world, ids[0], name, sizeof name), time,
+                        cal_world_body_name(world, ids[1], other, sizeof other));
+    }
+    return CAL_OK;
+}
+
 cal_status cal_collide(cal_world* world, int pair, double time, cal_error* error) {
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
     int components[2], junction = -1;
-    cal_status status = CAL_OK;
+    cal_status status = count_strikes(world, bodies, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) {
         components[i] = cal_part_component(world, bodies[i], time);
         if (i == 0 || components[1] != components[0]) status = cal_begin_segment(world, components[i], time, error);

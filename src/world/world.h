@@ -126,6 +126,8 @@ typedef struct cal_part {
     cal_mesh_def* meshes; // of the shapes, with arrays of their own
     int shape_count, shape_capacity;
     uint32_t generation;
+    double struck_at; // time of its last collision, and how many there were at that time
+    int struck;
 } cal_part;
 
 // --- Components ---------------------------------------------------------------------------------------------------------
