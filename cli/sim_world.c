@@ -229,7 +229,7 @@ static void mention_left_out(const char* scene, const cal_world* world) {
     cal_body_id pair[2];
     double depth;
     int count = 0;
-    for (; cal_world_left_out(world, count, pair, &depth); count++) {
+    for (; cal_world_ignored_overlap(world, count, pair, &depth); count++) {
         size_t used = strlen(text);
         if (count < 3)
             snprintf(text + used, sizeof text - used, "%s%.24s and %.24s by %.3g m", used > 0 ? ", " : "",

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "base/memory.h"
-#include "constraint/tree.h"
+#include "pass/mass_factor.h"
 #include "pass/assembly.h"
 #include "plan/plan.h"
 

@@ -2,7 +2,7 @@
 // constant joint velocities. Speed is the rate of the error; the rate of the speed is what the nodes' accelerations and the
 // bias make.
 #include "base/random.h"
-#include "constraint/rows.h"
+#include "pass/constraint_rows.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>

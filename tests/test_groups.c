@@ -4,8 +4,8 @@
 #include "base/random.h"
 #include "collide/collide.h"
 #include "support.h"
-#include "world/block_cholesky.h"
-#include "world/group.h"
+#include "simulation/contact/block_cholesky.h"
+#include "simulation/contact/group.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct thing {
 
 struct pile {
     cal_group group;
-    cal_unit units[MOST];
+    cal_group_member units[MOST];
     thing things[MOST];
     int unit_of_body[MOST + 1];
     cal_geometry* floor;
@@ -37,12 +37,12 @@ struct pile {
     int capacity;
 };
 
-static void unit_poses(const cal_unit* unit, const double* q, double* poses) {
+static void unit_poses(const cal_group_member* unit, const double* q, double* poses) {
     (void)unit;
     memcpy(poses, q, 7 * sizeof *q);
 }
 
-static void unit_dynamics(const cal_unit* unit, double time, const double* q, const double* v, double* mass,
+static void unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
                           double* force) {
     (void)time;
     (void)q;
@@ -57,7 +57,8 @@ static void unit_dynamics(const cal_unit* unit, double time, const double* q, co
     for (int i = 0; i < 3; i++) force[i] = t->mass * t->pile->group.gravity[i], force[3 + i] = -turning[i];
 }
 
-static void unit_jacobian(const cal_unit* unit, const double* q, int body, const double point[3], double* jacobian) {
+static void unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
+                          double* jacobian) {
     (void)unit;
     (void)body;
     double R[9], arm[3];
@@ -73,7 +74,7 @@ static void unit_jacobian(const cal_unit* unit, const double* q, int body, const
     }
 }
 
-static void unit_displace(const cal_unit* unit, const double* q, const double* v, double time, double* out) {
+static void unit_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
     (void)unit;
     const double speed = sqrt(cal_dot3(v + 3, v + 3)), half = 0.5 * time * speed;
     const double s = speed > 0.0 ? sin(half) / speed : 0.5 * time;
@@ -83,24 +84,24 @@ static void unit_displace(const cal_unit* unit, const double* q, const double* v
     cal_quaternion_normalize(out + 3);
 }
 
-static void unit_rate(const cal_unit* unit, const double* q, const double* v, double* rate) {
+static void unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
     (void)unit;
     const double w[4] = {0.0, 0.5 * v[3], 0.5 * v[4], 0.5 * v[5]};
     memcpy(rate, v, 3 * sizeof *v);
     cal_quaternion_multiply(q + 3, w, rate + 3);
 }
 
-static void unit_normalize(const cal_unit* unit, double* q) {
+static void unit_normalize(const cal_group_member* unit, double* q) {
     (void)unit;
     cal_quaternion_normalize(q + 3);
 }
 
-static const cal_unit_ops unit_ops = {.poses = unit_poses,
-                                      .dynamics = unit_dynamics,
-                                      .jacobian = unit_jacobian,
-                                      .displace = unit_displace,
-                                      .rate = unit_rate,
-                                      .normalize = unit_normalize};
+static const cal_group_member_ops unit_ops = {.poses = unit_poses,
+                                              .dynamics = unit_dynamics,
+                                              .jacobian = unit_jacobian,
+                                              .displace = unit_displace,
+                                              .rate = unit_rate,
+                                              .normalize = unit_normalize};
 
 static void driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
     (void)body;
@@ -162,7 +163,8 @@ static void add_shape(pile* p, cal_shape_kind kind, const double size[3], double
     cal_geometry_mass(t->geometry, 1000.0, &m);
     t->mass = m.mass, t->pile = p;
     memcpy(t->inertia, m.inertia, sizeof t->inertia);
-    p->units[i] = (cal_unit){.ops = &unit_ops, .self = t, .q_count = 7, .v_count = 6, .body_count = 1, .free = true};
+    p->units[i] =
+        (cal_group_member){.ops = &unit_ops, .self = t, .q_count = 7, .v_count = 6, .body_count = 1, .free = true};
     p->units[i].first_q = 7 * i, p->units[i].first_v = 6 * i, p->units[i].first_body = i;
     p->unit_of_body[i] = i;
     p->group.q_count += 7, p->group.v_count += 6, p->group.body_count++;

@@ -5,8 +5,8 @@
 #include "model/angle.h"
 #include "model/hull.h"
 #include "model/orientation.h"
-#include "read/mesh.h"
-#include "read/solids.h"
+#include "read/mesh/mesh.h"
+#include "read/mesh/solids.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "calder/calder_world.h"
 #include "math/vector.h"
 #include "support.h"
-#include "world/arm_control.h"
+#include "scenes/arm_control.h"
 #include <math.h>
 #include <string.h>
 

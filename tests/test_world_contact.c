@@ -150,20 +150,20 @@ static void test_dominoes_fall_in_order(void** state) {
 
 // --- Callbacks ------------------------------------------------------------------------------------------------------------------
 
-static void count_collision(cal_world_view* view, const double impulse[3], void* user) {
+static void count_collision(cal_callback_context* view, const double impulse[3], void* user) {
     (void)impulse;
     (void)user;
-    cal_view_slots(view, 0)[0] += 1.0;
+    cal_callback_slots(view, 0)[0] += 1.0;
 }
 
-static void push_up(cal_world_view* view, void* user) {
+static void push_up(cal_callback_context* view, void* user) {
     (void)user;
     double x[3], v[3];
-    cal_view_body(view, 0, x, NULL, v, NULL);
+    cal_callback_body(view, 0, x, NULL, v, NULL);
     // Holds the ball at a height of 2 m: m (g + k (2 − z) − d v).
     const double mass = 4.0 / 3.0 * acos(-1.0) * 0.001 * 1000.0;
     const double force[3] = {0, 0, mass * (9.81 + 25.0 * (2.0 - x[2]) - 10.0 * v[2])}, torque[3] = {0};
-    cal_view_set_force(view, 0, force, torque);
+    cal_callback_set_force(view, 0, force, torque);
 }
 
 static void test_callbacks_and_slots(void** state) {
@@ -191,9 +191,9 @@ static void test_callbacks_and_slots(void** state) {
     }
 }
 
-static void break_the_rules(cal_world_view* view, const double impulse[3], void* user) {
+static void break_the_rules(cal_callback_context* view, const double impulse[3], void* user) {
     (void)impulse;
-    cal_view_slots(view, 0)[0] = (double)++*(int*)user;
+    cal_callback_slots(view, 0)[0] = (double)++*(int*)user;
 }
 
 static void test_broken_rules_are_found(void** state) {
@@ -211,12 +211,12 @@ static void test_broken_rules_are_found(void** state) {
     cal_world_destroy(world);
 }
 
-static void throw_back(cal_world_view* view, const double impulse[3], void* user) {
+static void throw_back(cal_callback_context* view, const double impulse[3], void* user) {
     (void)impulse, (void)user;
     for (int i = 0; i < 2; i++) {
         double position[3];
-        cal_view_body(view, i, position, NULL, NULL, NULL);
-        if (position[2] > 0.01) cal_view_set_velocity(view, i, (const double[3]){0, 0, -1}, (const double[3]){0});
+        cal_callback_body(view, i, position, NULL, NULL, NULL);
+        if (position[2] > 0.01) cal_callback_set_velocity(view, i, (const double[3]){0, 0, -1}, (const double[3]){0});
     }
 }
 

@@ -372,11 +372,11 @@ static void links_that_overlap_are_left_out(void** unused) {
                    "go", NULL);
     cal_body_id pair[2];
     double depth, three[3];
-    assert_false(cal_world_left_out(world, 0, pair, &depth));
+    assert_false(cal_world_ignored_overlap(world, 0, pair, &depth));
     cal_test_advance(world, 1.0);
-    assert_true(cal_world_left_out(world, 0, pair, &depth));
+    assert_true(cal_world_ignored_overlap(world, 0, pair, &depth));
     cal_test_expect_below(fabs(depth - 0.05), 1e-12, "depth", "of one and three");
-    assert_false(cal_world_left_out(world, 1, pair, &depth));
+    assert_false(cal_world_ignored_overlap(world, 1, pair, &depth));
     cal_world_get_body(world, cal_test_body(world, "three"), three, NULL, NULL, NULL);
     assert_true(three[0] < -0.5);
     cal_world_destroy(world);
@@ -407,10 +407,10 @@ static void what_overlaps_is_moved_apart(void** unused) {
     cal_body_id pair[2];
     double depth;
     cal_test_advance(world, 0.0);
-    assert_true(cal_world_left_out(world, 0, pair, &depth));
+    assert_true(cal_world_ignored_overlap(world, 0, pair, &depth));
     assert_int_equal(pair[1].index, cal_test_body(world, "flap").index);
     cal_test_expect_below(fabs(depth - 0.2), 1e-12, "depth", "of the flap");
-    assert_false(cal_world_left_out(world, 1, pair, &depth));
+    assert_false(cal_world_ignored_overlap(world, 1, pair, &depth));
     cal_world_destroy(world);
 }
 

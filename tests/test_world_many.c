@@ -170,10 +170,10 @@ static void test_springs_are_in_the_energy(void** state) {
 }
 
 // Two boxes that come to rest far from each other are two groups, which end where the boxes are thrown up again.
-static void throw_up(cal_world_view* view, void* user) {
+static void throw_up(cal_callback_context* view, void* user) {
     (void)user;
     const double up[3] = {0.0, 0.0, 3.0}, none[3] = {0.0};
-    cal_view_set_velocity(view, 0, up, none);
+    cal_callback_set_velocity(view, 0, up, none);
 }
 
 static void test_groups_are_counted(void** state) {

@@ -49,16 +49,16 @@ static cal_status sort_boxes(cal_error* error) {
 
 static cal_model* model; // of a multibody, made before memory fails
 
-static void count_hits(cal_world_view* view, const double impulse[3], void* user) {
+static void count_hits(cal_callback_context* view, const double impulse[3], void* user) {
     (void)impulse;
     (void)user;
-    if (cal_view_slots(view, 0) != NULL) cal_view_slots(view, 0)[0] += 1.0;
+    if (cal_callback_slots(view, 0) != NULL) cal_callback_slots(view, 0)[0] += 1.0;
 }
 
-static void push(cal_world_view* view, void* user) {
+static void push(cal_callback_context* view, void* user) {
     (void)user;
     const double force[3] = {0.1, 0.0, 0.0}, torque[3] = {0.0, 0.0, 0.0};
-    cal_view_set_force(view, 0, force, torque);
+    cal_callback_set_force(view, 0, force, torque);
 }
 
 // A failed call leaves as many bodies as there were.

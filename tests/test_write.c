@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "calder/calder_read.h"
 #include "model/builder.h"
-#include "read/write_text.h"
+#include "read/mjcf/write_text.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>

@@ -119,40 +119,41 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
 /// and shapes whose categories and masks say otherwise.
 cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b);
 /// Lets the bodies of a multibody touch each other, but for two that a joint connects, or that are fixed to each other. Those
-/// that overlap at the start pass through each other (cal_world_left_out).
+/// that overlap at the start pass through each other (cal_world_ignored_overlap).
 cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibody, cal_error* error);
 /// After the first advance: two bodies that pass through each other because they overlap at the start, and how deep: links of
 /// one multibody, and with `separate` also what joints hold to the ground. False past the last one.
-bool cal_world_left_out(const cal_world* world, int index, cal_body_id pair[2], double* depth);
+bool cal_world_ignored_overlap(const cal_world* world, int index, cal_body_id pair[2], double* depth);
 
 // --- Callbacks ----------------------------------------------------------------------------------------------------------
 
 /// What a callback sees: the event's time and the states of its bodies at that time. It may use nothing else (no variable of
 /// its own, no clock, no other body): what it must remember goes into slots, which are saved and restored with the state.
 /// It may be called for things that are undone later.
-typedef struct cal_world_view cal_world_view;
+typedef struct cal_callback_context cal_callback_context;
 
 /// Called at a collision of a body, after the impulse; 0 and 1 are the two bodies.
-typedef void cal_collision_callback(cal_world_view* view, const double impulse[3], void* user);
+typedef void cal_collision_callback(cal_callback_context* view, const double impulse[3], void* user);
 /// Called at times of its own for the bodies it was registered with, 0 … count − 1.
-typedef void cal_periodic_callback(cal_world_view* view, void* user);
+typedef void cal_periodic_callback(cal_callback_context* view, void* user);
 
-double cal_view_time(const cal_world_view* view);
+double cal_callback_time(const cal_callback_context* view);
 /// Position and quaternion of the frame of a body of the view; velocities of its centre of mass, world's axes. Each may be
 /// NULL.
-void cal_view_body(const cal_world_view* view, int which, double position[3], double quaternion[4], double velocity[3],
-                   double angular_velocity[3]);
-double* cal_view_slots(cal_world_view* view, int which); ///< NULL when the body has none
+void cal_callback_body(const cal_callback_context* view, int which, double position[3], double quaternion[4],
+                       double velocity[3], double angular_velocity[3]);
+double* cal_callback_slots(cal_callback_context* view, int which); ///< NULL when the body has none
 /// Which body of the world this is.
-cal_body_id cal_view_id(const cal_world_view* view, int which);
+cal_body_id cal_callback_id(const cal_callback_context* view, int which);
 /// Changes the velocity of a moving body.
-void cal_view_set_velocity(cal_world_view* view, int which, const double velocity[3], const double angular_velocity[3]);
+void cal_callback_set_velocity(cal_callback_context* view, int which, const double velocity[3],
+                               const double angular_velocity[3]);
 /// A force (world's axes, at the centre of mass) and a torque (body's axes) from now on, in place of the ones before.
-void cal_view_set_force(cal_world_view* view, int which, const double force[3], const double torque[3]);
+void cal_callback_set_force(cal_callback_context* view, int which, const double force[3], const double torque[3]);
 /// Of the multibody that a body belongs to: its q, v, and its joint forces from now on. NULL for other bodies.
-const double* cal_view_q(const cal_world_view* view, int which);
-const double* cal_view_v(const cal_world_view* view, int which);
-double* cal_view_tau(cal_world_view* view, int which);
+const double* cal_callback_q(const cal_callback_context* view, int which);
+const double* cal_callback_v(const cal_callback_context* view, int which);
+double* cal_callback_tau(cal_callback_context* view, int which);
 
 /// Calls back at each collision of a body.
 cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
@@ -173,7 +174,7 @@ int cal_world_body_count(const cal_world* world);
 cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body);
-/// At cal_world_time, as cal_view_body.
+/// At cal_world_time, as cal_callback_body.
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
                               double velocity[3], double angular_velocity[3]);
 /// Positions and quaternions of the frames of all bodies, 7 numbers each, in the order of cal_world_body.

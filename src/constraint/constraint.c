@@ -1,9 +1,9 @@
 // Constraints at work (constraint.h): rows, their matrix, multipliers and projection. Who meets whom is in order.c.
 #include "constraint/constraint.h"
 #include "base/memory.h"
-#include "constraint/order.h"
+#include "constraint/elimination_order.h"
 #include "model/angle.h"
-#include "plan/layout.h"
+#include "layout/layout.h"
 #include <string.h>
 
 // Squares of pivots of rows of length one that count as dependent.
@@ -15,7 +15,7 @@ enum { MOST_REFINEMENTS = 8 };
 void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
-    cal_tree_destroy(&set->tree);
+    cal_mass_factor_destroy(&set->tree);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
                       set->lambda,        set->right,   set->work, set->rest, set->effort,
                       set->accelerations, set->change,  set->at_q, set->at_v};
@@ -41,7 +41,7 @@ static bool allocate(cal_constraints* set) {
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
     return set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work && set->rest &&
            set->effort && set->accelerations && set->change && set->at_q && set->at_v &&
-           cal_tree_create(model, &set->tree) == CAL_OK;
+           cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
@@ -110,9 +110,9 @@ static void find_y(cal_constraints* set, int place) {
     const int constraint = set->order[place], first = set->support_start[constraint];
     const int count = set->support_start[constraint + 1] - first, degrees = set->degrees[constraint];
     for (int i = 0; i < row_total(set, place); i++) {
-        cal_tree_add(&set->tree, &set->rows[set->first_row[place] + i], 1.0);
-        cal_tree_inbound(&set->tree, set->support + first, count,
-                         set->y + set->y_start[constraint] + (size_t)i * (size_t)degrees);
+        cal_mass_factor_add(&set->tree, &set->rows[set->first_row[place] + i], 1.0);
+        cal_mass_factor_inbound(&set->tree, set->support + first, count,
+                                set->y + set->y_start[constraint] + (size_t)i * (size_t)degrees);
     }
 }
 
@@ -156,7 +156,7 @@ static void scale_rows(cal_constraints* set) {
 }
 
 static void make_matrix(cal_constraints* set) {
-    cal_tree_factor(&set->tree, set->motions);
+    cal_mass_factor_compute(&set->tree, set->motions);
     for (int place = 0; place < set->model->constraint_count; place++)
         if (set->active[set->order[place]]) find_y(set, place);
     scale_rows(set);
@@ -334,21 +334,21 @@ static void find_multipliers(cal_constraints* set, const double* q, const double
     factor(set, shift);
     cal_constraints_demand(set, v, qdd, law, gain, forcing);
     solve(set);
-    for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->lambda[i]);
+    for (int i = 0; i < set->row_count; i++) cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
 }
 
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
-    cal_tree_joint_forces(&set->tree, tau);
+    cal_mass_factor_joint_forces(&set->tree, tau);
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
-    cal_tree_solve(&set->tree, set->change);
+    cal_mass_factor_solve(&set->tree, set->change);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
 }
 
@@ -357,8 +357,9 @@ void cal_constraints_accelerate(cal_constraints* set, const double* q, const dou
 // set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
 static void correct(cal_constraints* set) {
     cal_skyline_solve(&set->matrix, set->right);
-    for (int i = 0; i < set->row_count; i++) cal_tree_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
-    cal_tree_solve(&set->tree, set->change);
+    for (int i = 0; i < set->row_count; i++)
+        cal_mass_factor_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
+    cal_mass_factor_solve(&set->tree, set->change);
 }
 
 // Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and

@@ -19,7 +19,7 @@
 //     q ← q − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ       until φ is rounding            v ← v − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ̇
 #pragma once
 #include "constraint/skyline.h"
-#include "constraint/tree.h"
+#include "pass/mass_factor.h"
 
 typedef struct cal_constraints {
     const cal_model* model;
@@ -40,7 +40,7 @@ typedef struct cal_constraints {
     int32_t* first_row; // of each place; one past the end
     cal_skyline matrix;
     // Numbers.
-    cal_tree tree;
+    cal_mass_factor tree;
     cal_node_motion* motions;
     cal_row* rows;        // as they are eliminated
     double* y;            // the rows', one after the other

@@ -67,8 +67,8 @@ static void find_rows(cal_minimal* minimal, cal_constraints* set) {
     for (int i = 0; i < set->row_count; i++) {
         const cal_row* row = &set->rows[i];
         double* a = minimal->rows + (size_t)i * (size_t)n;
-        cal_tree_add(&set->tree, row, 1.0);
-        cal_tree_joint_forces(&set->tree, a);
+        cal_mass_factor_add(&set->tree, row, 1.0);
+        cal_mass_factor_joint_forces(&set->tree, a);
         double size = 0.0;
         for (int k = 0; k < row->node_count; k++)
             size += cal_dot3(row->moment[k], row->moment[k]) + cal_dot3(row->force[k], row->force[k]);
@@ -206,7 +206,7 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
     if (!status) status = cal_state_get(minimal->state, CAL_MASS, minimal->mass);
     if (status) return status;
     cal_constraints_evaluate(set, q, v);
-    cal_tree_factor(&set->tree, set->motions);
+    cal_mass_factor_compute(&set->tree, set->motions);
     cal_constraints_demand(set, v, qdd, law, gain, NULL);
     find_rows(minimal, set);
     factor_rows(minimal, set->row_count, sqrt(shift));

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
+#include "solver/solver.h"
 
 #include <string.h>
 
@@ -137,16 +138,16 @@ static cal_status step_group(cal_ensemble* ensemble, int group, const cal_solver
     static const double quiet[CAL_MAX_SUMS] = {0};
     double sums[CAL_MAX_SUMS];
     const size_t bytes = ensemble->plan->layout->y_size * sizeof(double);
-    cal_verdict verdict;
+    cal_step_decision decision;
     double* own = context->vectors[0]; // every solver has one at least
     if (!own) return CAL_BAD_ARGUMENT;
     memcpy(own, group_y(ensemble, group), bytes);
-    ops->start(control, settings, 0.0, down, &verdict);
+    ops->start(control, settings, 0.0, down, &decision);
     for (int64_t done = 0; done < steps;) {
         cal_status status = cal_plan_run(ensemble->plan, ensemble->state, ops, context, false, sums);
-        if (status == CAL_OK) status = ops->control(control, quiet, down, &verdict);
+        if (status == CAL_OK) status = ops->control(control, quiet, down, &decision);
         if (status != CAL_OK) return status;
-        if (verdict.accepted) done++;
+        if (decision.accepted) done++;
     }
     memcpy(group_y(ensemble, group), own, bytes);
     return CAL_OK;

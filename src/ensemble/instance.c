@@ -1,7 +1,7 @@
 // One instance of a randomized simulation (instance.h).
 #include "ensemble/instance.h"
 #include "base/memory.h"
-#include "plan/layout.h"
+#include "layout/layout.h"
 #include <math.h>
 #include <string.h>
 

@@ -58,7 +58,7 @@ struct cal_builder {
     list bodies, joints, actuators, constraints, shapes, meshes, text;
     cal_pool body_defs, joint_defs; // definitions that are alike, once
     list vertices, triangles;       // of all meshes, one after the other
-    cal_kept kept;
+    cal_model_extras kept;
     uint32_t disabled;
     int start;
     cal_error failure; // the first thing that could not wait
@@ -123,7 +123,7 @@ void cal_builder_destroy(cal_builder* builder) {
     cal_free(builder->vertices.items);
     cal_free(builder->triangles.items);
     cal_free(builder->text.items);
-    cal_kept_free(&builder->kept);
+    cal_model_extras_free(&builder->kept);
     cal_free(builder->name);
     cal_free(builder);
 }
@@ -320,23 +320,23 @@ static int note_kept(cal_builder* builder, int number, const char* noun) {
 }
 
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
-    return note_kept(builder, cal_kept_add_site(&builder->kept, def), "site");
+    return note_kept(builder, cal_model_extras_add_site(&builder->kept, def), "site");
 }
 
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
-    return note_kept(builder, cal_kept_add_keyframe(&builder->kept, def), "keyframe");
+    return note_kept(builder, cal_model_extras_add_keyframe(&builder->kept, def), "keyframe");
 }
 
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
-    return note_kept(builder, cal_kept_add_pair(&builder->kept, def), "pair");
+    return note_kept(builder, cal_model_extras_add_pair(&builder->kept, def), "pair");
 }
 
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b) {
-    return note_kept(builder, cal_kept_add_exclusion(&builder->kept, body_a, body_b), "exclusion");
+    return note_kept(builder, cal_model_extras_add_exclusion(&builder->kept, body_a, body_b), "exclusion");
 }
 
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count) {
-    return note_kept(builder, cal_kept_add_numbers(&builder->kept, name, values, count), "numbers");
+    return note_kept(builder, cal_model_extras_add_numbers(&builder->kept, name, values, count), "numbers");
 }
 
 void cal_builder_set_timestep(cal_builder* builder, double seconds) { builder->kept.timestep = seconds; }
@@ -442,7 +442,7 @@ static cal_status copy_definitions(const cal_builder* builder, cal_model* model)
     model->disabled = builder->disabled;
     model->start = builder->start;
     if (!copy_constraints_and_shapes(builder, model) || !copy_meshes(builder, model)) return CAL_NO_MEMORY;
-    return cal_kept_copy(&builder->kept, &model->kept) ? CAL_OK : CAL_NO_MEMORY;
+    return cal_model_extras_copy(&builder->kept, &model->kept) ? CAL_OK : CAL_NO_MEMORY;
 }
 
 // Adds the name of item `number` to a table; fails when another item has it.

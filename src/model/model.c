@@ -27,7 +27,7 @@ void cal_model_destroy(cal_model* model) {
     cal_names_destroy(model->body_names);
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->constraint_names);
-    cal_kept_free(&model->kept);
+    cal_model_extras_free(&model->kept);
     cal_free(model);
 }
 

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "calder/calder.h"
 #include "math/vector.h"
-#include "model/kept.h"
+#include "model/model_extras.h"
 
 // What the passes need of a node that never changes.
 typedef struct cal_node {
@@ -82,7 +82,7 @@ struct cal_model {
     struct cal_name_table* body_names;
     struct cal_name_table* joint_names;
     struct cal_name_table* constraint_names;
-    cal_kept kept;
+    cal_model_extras kept;
     uint32_t disabled; // CAL_PART_… that were left out
     int start;         // keyframe that the start values are from, or CAL_NONE
 };

@@ -41,7 +41,7 @@ void cal_model_leave_out(cal_model* model) {
 
 // Sites and exclusions name bodies, pairs name shapes.
 static cal_status check_numbers(const cal_model* model, cal_error* error) {
-    const cal_kept* kept = &model->kept;
+    const cal_model_extras* kept = &model->kept;
     for (int i = 0; i < kept->site_count; i++) {
         const cal_site_def* site = &kept->sites[i];
         if (site->body != CAL_GROUND && (site->body < 0 || site->body >= model->body_count))
@@ -127,7 +127,7 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
         fine = cal_builder_add_mesh(builder, &model->meshes[i]) != CAL_NONE;
     for (int i = 0; fine && i < model->shape_count; i++)
         fine = cal_builder_add_shape(builder, &model->shapes[i]) != CAL_NONE;
-    const cal_kept* kept = &model->kept;
+    const cal_model_extras* kept = &model->kept;
     for (int i = 0; fine && i < kept->site_count; i++)
         fine = cal_builder_add_site(builder, &kept->sites[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->keyframe_count; i++)

@@ -216,7 +216,7 @@ static void begin_element(const cal_context* context, int index) {
 // What disassembly has found out about a part, for its kernel.
 static void give_forces(const cal_context* context, const cal_element* e) {
     const cal_assembly* assembly = context->assembly;
-    const cal_part* part = &assembly->schedule->parts[e->index];
+    const cal_schedule_part* part = &assembly->schedule->parts[e->index];
     int stride;
     double* out = base_of(context, e->index, &stride);
     for (int i = 0; i < 6; i++) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];

@@ -1,7 +1,7 @@
 // Assembly and disassembly: what its kernels, its joins and the rest share. assembly.c has the mathematics.
 #pragma once
 #include "pass/variants.h"
-#include "plan/schedule.h"
+#include "schedule/schedule.h"
 
 // How constraints are held, where the model has some: chosen by who simulates.
 typedef struct cal_loops {

@@ -79,7 +79,7 @@ LANE_INLINE void leave_parts(const cal_context* context, const cal_column* colum
     for (int l = 0; l < CAL_LANES; l++) {
         const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)l];
         if (part < 0) continue;
-        const cal_part* own = &schedule->parts[part];
+        const cal_schedule_part* own = &schedule->parts[part];
         const int32_t* port = assembly->slots->table + assembly->slots->columns[index].table + l;
         double* out = cal_element_numbers(assembly, own->element);
 #if CAL_LANES == 1

@@ -14,7 +14,7 @@
 #include "pass/assembly.h"
 
 #include "base/memory.h"
-#include "constraint/rows.h"
+#include "pass/constraint_rows.h"
 
 #include <math.h>
 #include <string.h>

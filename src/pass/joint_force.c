@@ -29,21 +29,21 @@ static double motor_force(const cal_actuator_def* motor, double control, double 
     return motor->gear * clamp(motor->gain * clamp(control, motor->control_range) + bias, motor->force_range);
 }
 
-static void add_extra(const cal_context* context, const cal_extra* extra) {
+static void add_extra(const cal_context* context, const cal_nonlinear_force* extra) {
     const cal_model* model = context->model;
     const int width = context->layout->width;
     const double* y = context->y;
     double* force = context->force;
     switch (extra->kind) {
-    case CAL_EXTRA_LIMIT:
+    case CAL_NONLINEAR_LIMIT:
         force[extra->v] += stop_force(&model->joints[extra->index], y[extra->y], y[extra->v_in_y]);
         break;
-    case CAL_EXTRA_ACTUATOR: {
+    case CAL_NONLINEAR_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
         force[extra->v] += motor_force(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
         break;
     }
-    case CAL_EXTRA_FRICTION: {
+    case CAL_NONLINEAR_FRICTION: {
         const cal_joint_def* joint = model->joints[extra->index].def;
         for (int i = 0; i < cal_joint_v_count(joint->kind); i++) {
             const double v = y[extra->v_in_y + i * width];

@@ -15,7 +15,7 @@
 //   swept    each pass runs over all columns, parents first or children first. For programs that are not in a hurry:
 //            width 1, where block = node and a node's children are found with cal_first_child and cal_next_child.
 #pragma once
-#include "plan/layout.h"
+#include "layout/layout.h"
 
 typedef enum cal_direction { CAL_OUTBOUND, CAL_INBOUND } cal_direction;
 

@@ -4,8 +4,7 @@
 //
 // A column's sums live where its inertias lived in the walk before: the stack of layout.h.
 #include "pass/sums.h"
-
-#include "solver/solver.h"
+#include "pass/solver_ops.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "machine/machine.h"
+#include "plan/machine_ops.h"
 #include "pass/sums.h"
 #include "plan/distribution.h"
 
@@ -74,7 +74,7 @@ static void visit_private(script* s) {
     }
 }
 
-static void recite(script* s, const int32_t* first, const int32_t* next) {
+static void emit_steps(script* s, const int32_t* first, const int32_t* next) {
     const cal_layout* layout = s->plan->layout;
     for (int column = 0; column < layout->column_count; column++)
         if (layout->columns[column].shared) go_down(s, column);
@@ -96,7 +96,7 @@ static cal_status write_steps(cal_plan* plan) {
         int32_t *first = lists, *next = first + columns + 1;
         script s = {.plan = plan, .next = next + columns};
         cal_layout_link_children(plan->layout, first, next);
-        recite(&s, first, next);
+        emit_steps(&s, first, next);
         for (size_t p = 0; p < processors; p++) {
             plan->first_step[p + 1] = plan->first_step[p] + s.next[p];
             s.next[p] = plan->first_step[p];
@@ -104,7 +104,7 @@ static cal_status write_steps(cal_plan* plan) {
         plan->steps = cal_allocate((size_t)plan->first_step[processors], sizeof *plan->steps);
         s.writes = true;
         if (plan->steps)
-            recite(&s, first, next);
+            emit_steps(&s, first, next);
         else
             status = CAL_NO_MEMORY;
     }
@@ -150,7 +150,7 @@ static cal_status give_parts(const cal_plan_def* def, const cal_model* model, ca
     if (status != CAL_OK) return status;
     // Where nothing is joined trees are walked as aba's, and may be cut anywhere.
     const bool whole = def->machine->keep != CAL_KEEP_ALL && schedule->port_count > 0;
-    return whole ? cal_schedule_adopt_whole(schedule) : cal_schedule_adopt(schedule);
+    return whole ? cal_schedule_adopt_parts(schedule) : cal_schedule_adopt(schedule);
 }
 
 // Programs that join: the schedule, and its forest in the place of the model.

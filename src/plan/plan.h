@@ -1,8 +1,8 @@
 // The inside of plans and states.
 #pragma once
 #include "pass/pass.h"
-#include "plan/schedule.h"
-#include "solver/solver.h"
+#include "schedule/schedule.h"
+#include "pass/solver_ops.h"
 
 // A processor's part of a walk, in three stretches: its shared columns down; its private subtrees, each down and up; its
 // shared columns up, children before parents.

@@ -1,7 +1,7 @@
 // Schedules for people: what they predict, and how they look.
 #include "base/error.h"
 #include "plan/distribution.h"
-#include "plan/schedule.h"
+#include "schedule/schedule.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void write_element(page* p, int index, const char* before, bool last, int
     write(p, "%s%s", before, depth == 0 ? "" : last ? "└─ " : "├─ ");
     switch (e->kind) {
     case CAL_ELEMENT_PART: {
-        const cal_part* part = &s->parts[e->index];
+        const cal_schedule_part* part = &s->parts[e->index];
         const int end = part->root + part->nodes - 1;
         write(p, "%d joint%s, %s", part->nodes, part->nodes == 1 ? "" : "s",
               body_of(p, part->root, name[0], sizeof name[0]));

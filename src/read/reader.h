@@ -2,7 +2,7 @@
 #pragma once
 #include "calder/calder_read.h"
 #include "read/files.h"
-#include "read/report.h"
+#include "read/read_report.h"
 #include "read/xml.h"
 
 typedef struct cal_reader {

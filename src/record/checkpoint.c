@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "machine/machine.h"
-#include "record/words.h"
+#include "record/checkpoint_buffer.h"
 #include "solver/sim.h"
 #include "solver/vectors.h"
 #include <errno.h>
@@ -46,7 +46,7 @@ typedef struct moment {
     double error_max, error_sum; // of constraints
     int64_t error_steps;
     double progress;
-    int64_t attempts, hops;
+    int64_t attempts, singularities;
     double down[CAL_MAX_DOWN];
 } moment;
 _Static_assert(sizeof(identity) % CAL_WORD == 0 && sizeof(moment) % CAL_WORD == 0, "words are moved whole");
@@ -149,7 +149,7 @@ static bool find_rest(const cal_sim* sim, double* rest) {
         const cal_column column = {.block_count = 1, .node_count = 1, .kind = CAL_BALL, .parent = -1, .lanes = 1};
         const cal_layout layout = {.width = 1, .copies = 1, .block_count = 1, .block_y = block_y, .y_size = COMPONENTS};
         double y[COMPONENTS] = {0}, ydot[COMPONENTS] = {0}, down[CAL_MAX_DOWN] = {0}, sums[CAL_MAX_SUMS] = {0};
-        cal_verdict verdict = {0};
+        cal_step_decision decision = {0};
         for (size_t i = 0; i < count; i++) vectors[i] = block + i * COMPONENTS;
         vectors[0][0] = 1.0;
         const cal_solver_context context = {.layout = &layout,
@@ -159,12 +159,12 @@ static bool find_rest(const cal_sim* sim, double* rest) {
                                             .down = down,
                                             .relative = sim->settings.relative,
                                             .absolute = sim->settings.absolute};
-        ops->start(control, &sim->settings, 0.0, down, &verdict);
+        ops->start(control, &sim->settings, 0.0, down, &decision);
         cal_status status = CAL_OK;
         for (int i = 0; i < EVALUATIONS && !status; i++) {
             ops->prepare(&context, &column);
             ops->follow_up(&context, &column, 0, sums);
-            status = ops->control(control, sums, down, &verdict);
+            status = ops->control(control, sums, down, &decision);
         }
         for (size_t i = 0; i < count; i++) rest[i] = vectors[i][0];
     }
@@ -197,15 +197,15 @@ static bool fill_dead_lanes(const cal_sim* sim) {
 
 static moment moment_of(const cal_sim* sim) {
     moment m = {.time = sim->time,
-                .step = sim->verdict.step,
-                .previous = sim->verdict.previous,
-                .reached = sim->verdict.time,
+                .step = sim->decision.step,
+                .previous = sim->decision.previous,
+                .reached = sim->decision.time,
                 .last_step = sim->report.step,
-                .evaluation_time = sim->verdict.evaluation_time,
-                .order = sim->verdict.order,
+                .evaluation_time = sim->decision.evaluation_time,
+                .order = sim->decision.order,
                 .last_order = sim->report.order,
-                .accepted = sim->verdict.accepted,
-                .rejected = sim->verdict.rejected,
+                .accepted = sim->decision.accepted,
+                .rejected = sim->decision.rejected,
                 .running = sim->running,
                 .interpolates = sim->interpolates,
                 .steps = sim->report.steps,
@@ -218,20 +218,20 @@ static moment moment_of(const cal_sim* sim) {
                 .error_steps = sim->error_steps,
                 .progress = sim->progress,
                 .attempts = sim->attempts,
-                .hops = sim->hops};
+                .singularities = sim->singularities};
     memcpy(m.down, sim->down, sizeof m.down);
     return m;
 }
 
 static void set_moment(cal_sim* sim, const moment* m) {
     sim->time = m->time;
-    sim->verdict = (cal_verdict){.accepted = m->accepted != 0,
-                                 .rejected = m->rejected != 0,
-                                 .previous = m->previous,
-                                 .time = m->reached,
-                                 .step = m->step,
-                                 .order = (int)m->order,
-                                 .evaluation_time = m->evaluation_time};
+    sim->decision = (cal_step_decision){.accepted = m->accepted != 0,
+                                        .rejected = m->rejected != 0,
+                                        .previous = m->previous,
+                                        .time = m->reached,
+                                        .step = m->step,
+                                        .order = (int)m->order,
+                                        .evaluation_time = m->evaluation_time};
     sim->report = (cal_sim_report){.step = m->last_step,
                                    .order = (int)m->last_order,
                                    .steps = m->steps,
@@ -247,11 +247,11 @@ static void set_moment(cal_sim* sim, const moment* m) {
     sim->error_steps = m->error_steps;
     sim->progress = m->progress;
     sim->attempts = (int)m->attempts;
-    sim->hops = (int)m->hops;
+    sim->singularities = (int)m->singularities;
     memcpy(sim->down, m->down, sizeof m->down);
 }
 
-static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
+static void move_pushes(cal_checkpoint_buffer* s, cal_push* pushes, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         double words[10] = {0};
         cal_push* p = pushes ? &pushes[i] : NULL;
@@ -261,7 +261,7 @@ static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
             memcpy(words + 4, p->torque, sizeof p->torque);
             memcpy(words + 7, p->point, sizeof p->point);
         }
-        cal_words_move(s, words, sizeof words / WORD);
+        cal_checkpoint_buffer_move(s, words, sizeof words / WORD);
         if (s->writes || !p) continue;
         p->body = (int)words[0];
         memcpy(p->force, words + 1, sizeof p->force);
@@ -271,10 +271,10 @@ static void move_pushes(cal_words* s, cal_push* pushes, int64_t count) {
 }
 
 // A word a constraint, kept in sim->connected until the whole file was read.
-static void move_connections(cal_words* s, cal_sim* sim) {
+static void move_connections(cal_checkpoint_buffer* s, cal_sim* sim) {
     for (int i = 0; i < sim->model->constraint_count; i++) {
         double word = s->writes && sim->constraints->active[i] ? 1.0 : 0.0;
-        cal_words_move(s, &word, 1);
+        cal_checkpoint_buffer_move(s, &word, 1);
         if (!s->writes && sim->connected) sim->connected[i] = word != 0.0;
     }
 }
@@ -282,31 +282,31 @@ static void move_connections(cal_words* s, cal_sim* sim) {
 static size_t motion_count(const cal_sim* sim) { return (size_t)sim->model->q_count + (size_t)sim->model->v_count; }
 
 // All arrays of a simulation but control's memory and the vectors. Any of them may be NULL when reading.
-static void move_arrays(cal_words* s, cal_sim* sim) {
+static void move_arrays(cal_checkpoint_buffer* s, cal_sim* sim) {
     const cal_model* model = sim->model;
-    cal_words_move(s, sim->q, motion_count(sim));
-    cal_words_move(s, sim->tau, (size_t)model->v_count);
-    cal_words_move(s, sim->control, (size_t)model->actuator_count);
+    cal_checkpoint_buffer_move(s, sim->q, motion_count(sim));
+    cal_checkpoint_buffer_move(s, sim->tau, (size_t)model->v_count);
+    cal_checkpoint_buffer_move(s, sim->control, (size_t)model->actuator_count);
     move_pushes(s, sim->pushes, sim->push_count);
     move_connections(s, sim);
 }
 
 // --- Saving ---------------------------------------------------------------------------------------------------------
 
-static void put_solver(cal_words* s, cal_sim* sim) {
+static void put_solver(cal_checkpoint_buffer* s, cal_sim* sim) {
     // Control holds doubles, so its size is a whole number of words.
-    if (s->file && !s->problem) cal_words_move(s, sim->memory, words_of(sim->ops->control_size));
+    if (s->file && !s->problem) cal_checkpoint_buffer_move(s, sim->memory, words_of(sim->ops->control_size));
     for (int i = 0; i < sim->ops->vector_count && !s->status; i++) {
-        s->status = cal_plan_gather(sim->plan, sim->vectors[i], sim->seen_q, sim->seen_v);
-        if (!s->status) cal_words_move(s, sim->seen_q, motion_count(sim));
+        s->status = cal_plan_gather(sim->plan, sim->vectors[i], sim->evaluated_q, sim->evaluated_v);
+        if (!s->status) cal_checkpoint_buffer_move(s, sim->evaluated_q, motion_count(sim));
     }
 }
 
-static void put_all(cal_words* s, cal_sim* sim) {
+static void put_all(cal_checkpoint_buffer* s, cal_sim* sim) {
     identity own = identify(sim);
     moment now = moment_of(sim);
-    cal_words_move(s, &own, sizeof own / WORD);
-    cal_words_move(s, &now, sizeof now / WORD);
+    cal_checkpoint_buffer_move(s, &own, sizeof own / WORD);
+    cal_checkpoint_buffer_move(s, &now, sizeof now / WORD);
     move_arrays(s, sim);
     if (sim->ops) put_solver(s, sim);
 }
@@ -316,10 +316,10 @@ cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim->ops) cal_sim_restart(sim);
     sim->slow_band = false;
     sim->slow_band = false; // not in the file: this run and a resumed one compute it anew
-    cal_words words;
-    cal_words_create(&words, path, sim->def.machine);
+    cal_checkpoint_buffer words;
+    cal_checkpoint_buffer_create(&words, path, sim->def.machine);
     put_all(&words, sim);
-    return cal_words_close(&words, error);
+    return cal_checkpoint_buffer_close(&words, error);
 }
 
 // --- Loading --------------------------------------------------------------------------------------------------------
@@ -345,12 +345,12 @@ static bool allocate_arrays(cal_sim* copy) {
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
 
-static void get_solver(cal_words* s, cal_sim* copy) {
-    cal_words_move(s, copy->memory, words_of(copy->ops->control_size));
+static void get_solver(cal_checkpoint_buffer* s, cal_sim* copy) {
+    cal_checkpoint_buffer_move(s, copy->memory, words_of(copy->ops->control_size));
     for (int i = 0; i < copy->ops->vector_count; i++) {
-        cal_words_move(s, copy->seen_q, motion_count(copy));
+        cal_checkpoint_buffer_move(s, copy->evaluated_q, motion_count(copy));
         if (copy->block)
-            cal_layout_scatter(copy->plan->layout, 0, copy->seen_q, copy->seen_v,
+            cal_layout_scatter(copy->plan->layout, 0, copy->evaluated_q, copy->evaluated_v,
                                copy->block + (size_t)i * copy->stride);
     }
 }
@@ -364,18 +364,18 @@ static void become(cal_sim* sim, const cal_sim* other) {
 static cal_status agree(cal_sim* sim, cal_status own) {
     cal_machine* machine = sim->def.machine;
     if (machine->keep == CAL_KEEP_ALL) return own;
-    for (int i = 0; i < sim->model->v_count; i++) sim->seen_v[i] = own ? 1.0 : 0.0;
-    const cal_status status = machine->ops->collect(machine, sim->plan, NULL, sim->seen_v);
+    for (int i = 0; i < sim->model->v_count; i++) sim->evaluated_v[i] = own ? 1.0 : 0.0;
+    const cal_status status = machine->ops->collect(machine, sim->plan, NULL, sim->evaluated_v);
     for (int i = 0; i < sim->model->v_count && !own; i++)
-        if (sim->seen_v[i] != 0.0) own = CAL_NO_MEMORY;
+        if (sim->evaluated_v[i] != 0.0) own = CAL_NO_MEMORY;
     return own ? own : status;
 }
 
 // Reads what follows the identity into a copy of the simulation, and lets the simulation become it.
-static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_error* error) {
+static cal_status get_all(cal_checkpoint_buffer* s, cal_sim* sim, const char* path, cal_error* error) {
     cal_sim copy = *sim;
     moment then = {0};
-    cal_words_move(s, &then, sizeof then / WORD);
+    cal_checkpoint_buffer_move(s, &then, sizeof then / WORD);
     set_moment(&copy, &then);
     if (!sim->ops) {
         cal_bdf_report counts;
@@ -384,12 +384,12 @@ static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_erro
                                        .rejected = then.rejections - counts.rejected,
                                        .jacobian_evaluations = then.jacobian_evaluations - counts.jacobian_evaluations};
     }
-    copy.observer.current = false;
+    copy.energy_query.current = false;
     copy.slow_band = false;
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);
     if (sim->ops) get_solver(s, &copy);
-    const cal_status read = cal_words_check(s, error);
+    const cal_status read = cal_checkpoint_buffer_check(s, error);
     if (read) {
         free_arrays(&copy);
         return read;
@@ -413,15 +413,15 @@ static cal_status get_all(cal_words* s, cal_sim* sim, const char* path, cal_erro
 
 cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
-    cal_words words;
-    cal_status status = cal_words_open(&words, path, sim->def.machine, error);
+    cal_checkpoint_buffer words;
+    cal_status status = cal_checkpoint_buffer_open(&words, path, sim->def.machine, error);
     if (status) return status;
     const identity own = identify(sim);
     identity theirs;
-    cal_words_move(&words, &theirs, sizeof theirs / WORD);
-    status = cal_words_check(&words, error);
+    cal_checkpoint_buffer_move(&words, &theirs, sizeof theirs / WORD);
+    status = cal_checkpoint_buffer_check(&words, error);
     if (!status) status = compare(&theirs, &own, path, error);
     if (!status) status = get_all(&words, sim, path, error);
-    cal_words_close(&words, NULL);
+    cal_checkpoint_buffer_close(&words, NULL);
     return status;
 }

@@ -88,14 +88,14 @@ cal_status cal_preconditioner_create(const cal_plan* plan, cal_preconditioner** 
 }
 
 // A servo is a spring and a damper.
-static void add_motor(const cal_context* context, const cal_extra* extra) {
+static void add_motor(const cal_context* context, const cal_nonlinear_force* extra) {
     const cal_actuator_def* motor = &context->model->actuators[extra->index];
     context->force[extra->v] += fmax(0.0, -motor->gear * motor->gear * motor->bias[1]);
     context->tau[extra->v] += fmax(0.0, -motor->gear * motor->gear * motor->bias[2]);
 }
 
 // A stop is one where it is touched.
-static void add_stop(const cal_context* context, const cal_extra* extra) {
+static void add_stop(const cal_context* context, const cal_nonlinear_force* extra) {
     const cal_joint* joint = &context->model->joints[extra->index];
     const cal_joint_def* def = joint->def;
     const double q = context->y[extra->y], low = def->range[0] - q, high = q - def->range[1];
@@ -121,8 +121,8 @@ void cal_stiff_prepare(const cal_context* context, const cal_column* column) {
             }
         }
     for (int i = column->first_extra; i < column->first_extra + column->extra_count; i++) {
-        if (layout->extras[i].kind == CAL_EXTRA_ACTUATOR) add_motor(context, &layout->extras[i]);
-        if (layout->extras[i].kind == CAL_EXTRA_LIMIT) add_stop(context, &layout->extras[i]);
+        if (layout->extras[i].kind == CAL_NONLINEAR_ACTUATOR) add_motor(context, &layout->extras[i]);
+        if (layout->extras[i].kind == CAL_NONLINEAR_LIMIT) add_stop(context, &layout->extras[i]);
     }
 }
 

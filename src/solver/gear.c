@@ -289,16 +289,16 @@ CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal
 
 // --- Control ---------------------------------------------------------------------------------------------------------
 
-static void send_evaluation(gear_control* g, double step, double* down, cal_verdict* verdict) {
+static void send_evaluation(gear_control* g, double step, double* down, cal_step_decision* decision) {
     g->mode = MODE_EVALUATE;
     down[DOWN_MODE] = MODE_EVALUATE;
     down[DOWN_STEP] = step;
     down[DOWN_ORDER] = g->order;
-    verdict->evaluation_time = g->time;
+    decision->evaluation_time = g->time;
 }
 
 // Begins a step from g->time with the step size h · ratio and the present order.
-static cal_status send_prediction(gear_control* g, double ratio, double* down, cal_verdict* verdict) {
+static cal_status send_prediction(gear_control* g, double ratio, double* down, cal_step_decision* decision) {
     g->step *= ratio;
     if (!(g->time + g->step > g->time)) return g->not_finite ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
     g->mode = MODE_PREDICT;
@@ -311,7 +311,7 @@ static cal_status send_prediction(gear_control* g, double ratio, double* down, c
     down[DOWN_FIRST] = g->elco[g->order][0];
     down[DOWN_LAST] = g->elco[g->order][g->order];
     down[DOWN_SECOND] = g->wait == 1 ? 1.0 : 0.0;
-    verdict->evaluation_time = g->time + g->step;
+    decision->evaluation_time = g->time + g->step;
     return CAL_OK;
 }
 
@@ -348,16 +348,16 @@ static double choose_order(const gear_control* g, const double* sums, double err
     return failed ? fmin(down, 1.0) : down;
 }
 
-static cal_status accept(gear_control* g, const double* sums, double error, double* down, cal_verdict* verdict) {
+static cal_status accept(gear_control* g, const double* sums, double error, double* down, cal_step_decision* decision) {
     const int old_order = g->order;
     double ratio = 1.0;
-    verdict->accepted = true;
-    verdict->previous = g->time;
+    decision->accepted = true;
+    decision->previous = g->time;
     g->time += g->step;
     g->used_step = g->step, g->used_order = old_order;
-    verdict->time = g->time;
-    verdict->step = g->step;
-    verdict->order = old_order;
+    decision->time = g->time;
+    decision->step = g->step;
+    decision->order = old_order;
     g->failures = g->convergence_failures = 0;
     g->not_finite = false;
 
@@ -379,11 +379,12 @@ static cal_status accept(gear_control* g, const double* sums, double error, doub
             g->largest_change = LARGEST_CHANGE;
         }
     }
-    return send_prediction(g, ratio, down, verdict);
+    return send_prediction(g, ratio, down, decision);
 }
 
-static cal_status reject_error(gear_control* g, const double* sums, double error, double* down, cal_verdict* verdict) {
-    verdict->rejected = true;
+static cal_status reject_error(gear_control* g, const double* sums, double error, double* down,
+                               cal_step_decision* decision) {
+    decision->rejected = true;
     g->failures++;
     g->largest_change = LARGEST_AFTER_FAILURE;
     if (g->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
@@ -392,30 +393,30 @@ static cal_status reject_error(gear_control* g, const double* sums, double error
         g->step *= 0.1;
         g->order = 1;
         g->wait = 5;
-        send_evaluation(g, g->step, down, verdict);
+        send_evaluation(g, g->step, down, decision);
         return CAL_OK;
     }
     int order = g->order;
     double ratio = choose_order(g, sums, error, true, &order);
     if (g->failures >= 2) ratio = fmin(ratio, 0.2);
     g->order = order;
-    return send_prediction(g, limit_ratio(g, ratio), down, verdict);
+    return send_prediction(g, limit_ratio(g, ratio), down, decision);
 }
 
-static cal_status reject_convergence(gear_control* g, bool finite, double* down, cal_verdict* verdict) {
-    verdict->rejected = true;
+static cal_status reject_convergence(gear_control* g, bool finite, double* down, cal_step_decision* decision) {
+    decision->rejected = true;
     g->largest_change = LARGEST_AFTER_FAILURE;
     g->not_finite = !finite;
     if (++g->convergence_failures >= MOST_FAILURES) return finite ? CAL_NOT_CONVERGED : CAL_NOT_FINITE;
-    return send_prediction(g, limit_ratio(g, 0.25), down, verdict);
+    return send_prediction(g, limit_ratio(g, 0.25), down, decision);
 }
 
 static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down,
-                       cal_verdict* verdict) {
+                       cal_step_decision* decision) {
     gear_control* g = memory;
     memset(g, 0, sizeof *g);
     memset(down, 0, DOWN_COUNT * sizeof *down);
-    *verdict = (cal_verdict){.previous = time, .time = time, .order = 1};
+    *decision = (cal_step_decision){.previous = time, .time = time, .order = 1};
     g->settings = *settings;
     g->largest_order = settings->largest_order > 0 ? settings->largest_order : LARGEST_ORDER;
     find_coefficients(g);
@@ -424,12 +425,12 @@ static void gear_start(void* memory, const cal_solver_settings* settings, double
     g->step = 1.0;
     g->largest_change = LARGEST_FIRST_CHANGE;
     g->rate = 0.7;
-    send_evaluation(g, 1.0, down, verdict);
+    send_evaluation(g, 1.0, down, decision);
 }
 
-static cal_status gear_steer(void* memory, const double* sums, double* down, cal_verdict* verdict) {
+static cal_status gear_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
     gear_control* g = memory;
-    verdict->accepted = verdict->rejected = false;
+    decision->accepted = decision->rejected = false;
     const double correction = norm(g, sums[SUM_CORRECTION]);
     const bool finite = correction <= DBL_MAX;
     down[DOWN_COMMIT] = 0.0;
@@ -438,20 +439,20 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
         // The first derivative comes unscaled, that of a restart for the step already chosen.
         const double ratio = g->started ? 1.0 : cal_first_step(&g->settings, correction);
         g->started = true;
-        return send_prediction(g, ratio, down, verdict);
+        return send_prediction(g, ratio, down, decision);
     }
-    if (!finite) return reject_convergence(g, false, down, verdict);
+    if (!finite) return reject_convergence(g, false, down, decision);
 
     if (g->iteration > 0) g->rate = fmax(0.2 * g->rate, correction / g->last_correction);
     const double allowed = g->tesco[g->order][1] * 0.5 / (g->order + 2);
     if (correction * fmin(1.0, 1.5 * g->rate) <= allowed) {
         const double change = fmax(norm(g, sums[SUM_CHANGE]), sqrt(sums[MAX_CHANGE]) / LARGEST_SHARE);
         const double error = change / g->tesco[g->order][1];
-        return error <= 1.0 ? accept(g, sums, error, down, verdict) : reject_error(g, sums, error, down, verdict);
+        return error <= 1.0 ? accept(g, sums, error, down, decision) : reject_error(g, sums, error, down, decision);
     }
     g->iteration++;
     if (g->iteration == MOST_CORRECTIONS || (g->iteration >= 2 && correction > 2.0 * g->last_correction))
-        return reject_convergence(g, true, down, verdict);
+        return reject_convergence(g, true, down, decision);
     g->last_correction = correction;
     g->mode = MODE_CORRECT;
     down[DOWN_MODE] = MODE_CORRECT;

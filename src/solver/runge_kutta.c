@@ -167,7 +167,7 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
 }
 
 // Sends the present stage of the present pass down.
-static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
+static cal_status send_stage(control* c, double* down, cal_step_decision* decision) {
     const method* m = methods[c->method];
     const double h = c->pass == 0 ? c->step : 0.5 * c->step;
     const bool last = c->stage == m->stages - 1;
@@ -182,7 +182,7 @@ static cal_status send_stage(control* c, double* down, cal_verdict* verdict) {
         down[DOWN_ROW + j] = h * m->a[c->stage][j];
         down[DOWN_RESULT + j] = h * m->b[j];
     }
-    verdict->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
+    decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
     return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
 }
@@ -192,56 +192,56 @@ static double limit_step(const control* c, double step) {
 }
 
 static void rk_start(method_name name, void* memory, const cal_solver_settings* settings, double time, double* down,
-                     cal_verdict* verdict) {
+                     cal_step_decision* decision) {
     control* c = memory;
     const method* m = methods[name];
     *c = (control){.method = name, .settings = *settings, .time = time};
     memset(down, 0, DOWN_COUNT * sizeof *down);
-    *verdict = (cal_verdict){.previous = time, .time = time, .order = m->order};
+    *decision = (cal_step_decision){.previous = time, .time = time, .order = m->order};
     down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
     for (int j = 0; j < STAGES; j++) down[DOWN_ERROR + j] = m->e[j];
-    (void)send_stage(c, down, verdict);
+    (void)send_stage(c, down, decision);
 }
 
-static cal_status reject(control* c, double ratio, double* down, cal_verdict* verdict) {
-    verdict->rejected = true;
+static cal_status reject(control* c, double ratio, double* down, cal_step_decision* decision) {
+    decision->rejected = true;
     c->step *= ratio;
     c->pass = c->stage = 0;
-    return send_stage(c, down, verdict);
+    return send_stage(c, down, decision);
 }
 
-static cal_status rk_steer(void* memory, const double* sums, double* down, cal_verdict* verdict) {
+static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
     control* c = memory;
     const method* m = methods[c->method];
     const double size = sums[0];
     const bool first = c->pass == 0 && c->stage == 0;
-    verdict->accepted = verdict->rejected = false;
+    decision->accepted = decision->rejected = false;
     down[DOWN_COMMIT] = 0.0;
     if (!(size <= DBL_MAX)) {
         if (first || ++c->not_finite >= MOST_NOT_FINITE) return CAL_NOT_FINITE;
-        return reject(c, RATIO_NOT_FINITE, down, verdict);
+        return reject(c, RATIO_NOT_FINITE, down, decision);
     }
     if (first && c->pending) {
-        verdict->accepted = true;
-        verdict->previous = verdict->time;
-        verdict->time = c->time;
-        verdict->step = c->used;
+        decision->accepted = true;
+        decision->previous = decision->time;
+        decision->time = c->time;
+        decision->step = c->used;
         c->pending = false;
     }
     if (!c->chosen) {
         c->step = cal_first_step(&c->settings, size);
         c->chosen = true;
     }
-    if (++c->stage < m->stages) return send_stage(c, down, verdict);
+    if (++c->stage < m->stages) return send_stage(c, down, decision);
     c->stage = 0;
-    if (!m->embedded && ++c->pass < 3) return send_stage(c, down, verdict);
+    if (!m->embedded && ++c->pass < 3) return send_stage(c, down, decision);
     c->pass = 0;
 
     const double wish = SAFETY * pow(size, -1.0 / m->exponent);
     const double ratio = fmin(fmax(wish, SMALLEST_RATIO), c->failures > 0 ? 1.0 : LARGEST_RATIO);
     if (size > 1.0) {
         if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, fmin(ratio, SAFETY), down, verdict);
+        return reject(c, fmin(ratio, SAFETY), down, decision);
     }
     c->failures = c->not_finite = 0;
     c->used = c->step;
@@ -249,7 +249,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_v
     c->step = limit_step(c, c->step * ratio);
     c->pending = true;
     down[DOWN_COMMIT] = 1.0;
-    return send_stage(c, down, verdict);
+    return send_stage(c, down, decision);
 }
 
 static void rk_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
@@ -260,8 +260,8 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
 
 #define RUNGE_KUTTA(symbol, text)                                                                                      \
     static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
-                               cal_verdict* verdict) {                                                                 \
-        rk_start(METHOD_##symbol, memory, settings, time, down, verdict);                                              \
+                               cal_step_decision* decision) {                                                          \
+        rk_start(METHOD_##symbol, memory, settings, time, down, decision);                                             \
     }                                                                                                                  \
     const cal_solver_ops cal_solver_##symbol = {                                                                       \
         .name = #symbol,                                                                                               \

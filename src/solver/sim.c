@@ -99,18 +99,18 @@ static bool allocate_motion(cal_sim* sim) {
     const size_t q_count = (size_t)sim->model->q_count, v_count = (size_t)sim->model->v_count;
     const size_t actuators = (size_t)sim->model->actuator_count;
     sim->q = cal_allocate(q_count + v_count, sizeof(double));
-    sim->seen_q = cal_allocate(q_count + v_count, sizeof(double));
+    sim->evaluated_q = cal_allocate(q_count + v_count, sizeof(double));
     sim->tau = cal_allocate(v_count, sizeof(double));
     sim->changed_tau = cal_allocate(v_count, sizeof(double));
     sim->accelerations = cal_allocate(v_count, sizeof(double));
     sim->control = cal_allocate(actuators, sizeof(double));
     sim->changed_control = cal_allocate(actuators, sizeof(double));
     sim->sample = cal_allocate(sim->plan->layout->y_size, sizeof(double));
-    if (!sim->q || !sim->seen_q || !sim->tau || !sim->changed_tau || !sim->accelerations || !sim->control ||
+    if (!sim->q || !sim->evaluated_q || !sim->tau || !sim->changed_tau || !sim->accelerations || !sim->control ||
         !sim->changed_control || !sim->sample)
         return false;
     sim->v = sim->q + q_count;
-    sim->seen_v = sim->seen_q + q_count;
+    sim->evaluated_v = sim->evaluated_q + q_count;
     return true;
 }
 
@@ -200,27 +200,28 @@ cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_si
     return CAL_OK;
 }
 
-static void close_observer(cal_observer* observer) {
-    cal_state_destroy(observer->state);
-    cal_plan_destroy(observer->plan);
-    cal_machine_destroy(observer->machine);
+static void close_query(cal_sim_query* energy_query) {
+    cal_state_destroy(energy_query->state);
+    cal_plan_destroy(energy_query->plan);
+    cal_machine_destroy(energy_query->machine);
 }
 
 void cal_sim_destroy(cal_sim* sim) {
     if (!sim) return;
     cal_bdf_destroy(sim->bdf);
-    close_observer(&sim->observer);
-    close_observer(&sim->checker);
-    close_observer(&sim->holder);
-    close_observer(&sim->carrier);
+    close_query(&sim->energy_query);
+    close_query(&sim->residual_query);
+    close_query(&sim->constraint_query);
+    close_query(&sim->joint_force_query);
     cal_constraints_destroy(sim->constraints);
     cal_minimal_destroy(sim->minimal);
     cal_state_destroy(sim->state);
     cal_plan_destroy(sim->plan);
     cal_machine_destroy(sim->own_machine);
-    void* arrays[] = {sim->q,      sim->seen_q, sim->tau,    sim->changed_tau,  sim->control, sim->changed_control,
-                      sim->pushes, sim->memory, sim->block,  sim->vectors,      sim->sample,  sim->raw,
-                      sim->qdd,    sim->forces, sim->nobody, sim->accelerations};
+    void* arrays[] = {sim->q,       sim->evaluated_q,     sim->tau,         sim->changed_tau,
+                      sim->control, sim->changed_control, sim->pushes,      sim->memory,
+                      sim->block,   sim->vectors,         sim->sample,      sim->raw,
+                      sim->qdd,     sim->forces,          sim->none_active, sim->accelerations};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(sim);
 }
@@ -270,17 +271,17 @@ void cal_sim_call_back(cal_sim* sim, cal_state* state, double time, const double
 // Forces that depend on q and v as a whole, at the state's y: the user's callback's, then the constraints'.
 static cal_status apply_motion_forces(cal_sim* sim) {
     const double *tau = sim->tau, *control = sim->control;
-    cal_status status = cal_plan_gather(sim->plan, sim->state->context.y, sim->seen_q, sim->seen_v);
+    cal_status status = cal_plan_gather(sim->plan, sim->state->context.y, sim->evaluated_q, sim->evaluated_v);
     if (status) return status;
-    if (cal_sim_holds(sim)) cal_sim_enter(sim);
+    if (cal_sim_holds(sim)) cal_sim_project_before(sim);
     if (sim->def.force) {
         status = cal_sim_apply_pushes(sim, sim->state);
         if (status) return status;
-        cal_sim_call_back(sim, sim->state, sim->state->time, sim->seen_q, sim->seen_v);
+        cal_sim_call_back(sim, sim->state, sim->state->time, sim->evaluated_q, sim->evaluated_v);
         tau = sim->changed_tau, control = sim->changed_control;
     }
     status = cal_sim_apply_forces(sim, sim->state, tau, control);
-    return status || !cal_sim_holds(sim) ? status : cal_sim_hold(sim, tau, control);
+    return status || !cal_sim_holds(sim) ? status : cal_sim_add_constraint_forces(sim, tau, control);
 }
 
 static cal_status evaluate(cal_sim* sim, double time, const cal_solver_ops* ops, cal_solver_context* context,
@@ -317,7 +318,7 @@ static cal_status start(cal_sim* sim) {
     if (status) return status;
     if (sim->ops) {
         cal_layout_scatter(sim->plan->layout, 0, sim->q, sim->v, sim->vectors[0]);
-        sim->ops->start(sim->memory, &sim->settings, sim->time, sim->down, &sim->verdict);
+        sim->ops->start(sim->memory, &sim->settings, sim->time, sim->down, &sim->decision);
     } else {
         status = cal_bdf_start(sim->bdf, sim->time, sim->q, sim->v);
         if (status) return status;
@@ -380,13 +381,13 @@ static void sample_column(void* argument, const cal_column* column) {
     const int first = layout->block_y[column->first_block];
     if (!all_finite(sim->sample + first, layout->block_y[column->first_block + column->block_count] - first))
         atomic_store_explicit(&at->finite, false, memory_order_relaxed);
-    cal_layout_gather_column(layout, column, sim->sample, sim->seen_q, sim->seen_v);
+    cal_layout_gather_column(layout, column, sim->sample, sim->evaluated_q, sim->evaluated_v);
 }
 
 static cal_status take_sample(cal_sim* sim, double time) {
     sampling at = {sim, time, true};
     cal_status status = cal_plan_each(sim->plan, sample_column, &at);
-    if (!status) status = cal_plan_collect(sim->plan, sim->seen_q, sim->seen_v);
+    if (!status) status = cal_plan_collect(sim->plan, sim->evaluated_q, sim->evaluated_v);
     return status ? status : atomic_load(&at.finite) ? CAL_OK : CAL_NOT_FINITE;
 }
 
@@ -398,33 +399,34 @@ static cal_status close_step(cal_sim* sim) {
     const cal_model* model = sim->model;
     const size_t count = (size_t)model->q_count + (size_t)model->v_count;
     // A polynomial made of derivatives has the projected velocities already: what is to be corrected are the solver's own.
-    cal_status status = sim->ops->keeps_end ? cal_plan_gather(sim->plan, sim->vectors[0], sim->seen_q, sim->seen_v)
-                                            : take_sample(sim, sim->verdict.time);
+    cal_status status = sim->ops->keeps_end
+                            ? cal_plan_gather(sim->plan, sim->vectors[0], sim->evaluated_q, sim->evaluated_v)
+                            : take_sample(sim, sim->decision.time);
     if (status) return status;
-    memcpy(sim->raw, sim->seen_q, count * sizeof(double));
-    status = cal_sim_close(sim, sim->seen_q, sim->seen_v, true);
+    memcpy(sim->raw, sim->evaluated_q, count * sizeof(double));
+    status = cal_sim_project_after(sim, sim->evaluated_q, sim->evaluated_v, true);
     if (status || !sim->projects) return status;
     double* y = sim->vectors[0];
     const double *raw_q = sim->raw, *raw_v = sim->raw + model->q_count;
     for (int i = 0; i < model->q_count; i++)
-        if (layout->q_position[i] >= 0) y[layout->q_position[i]] += sim->seen_q[i] - raw_q[i];
+        if (layout->q_position[i] >= 0) y[layout->q_position[i]] += sim->evaluated_q[i] - raw_q[i];
     for (int i = 0; i < model->v_count; i++)
-        if (layout->v_position[i] >= 0) y[layout->v_position[i]] += sim->seen_v[i] - raw_v[i];
+        if (layout->v_position[i] >= 0) y[layout->v_position[i]] += sim->evaluated_v[i] - raw_v[i];
     return CAL_OK;
 }
 
 static cal_status step_to(cal_sim* sim, double time) {
-    while (sim->verdict.time < time || !sim->interpolates) {
-        cal_status status = evaluate(sim, sim->verdict.evaluation_time, sim->ops, &sim->context, sim->sums);
+    while (sim->decision.time < time || !sim->interpolates) {
+        cal_status status = evaluate(sim, sim->decision.evaluation_time, sim->ops, &sim->context, sim->sums);
         if (status) return status;
-        status = sim->ops->control(sim->memory, sim->sums, sim->down, &sim->verdict);
-        sim->report.steps += sim->verdict.accepted ? 1 : 0;
-        sim->report.rejected += sim->verdict.rejected ? 1 : 0;
-        sim->interpolates = sim->verdict.accepted;
-        if (!status && sim->verdict.accepted && cal_sim_holds(sim)) status = close_step(sim);
+        status = sim->ops->control(sim->memory, sim->sums, sim->down, &sim->decision);
+        sim->report.steps += sim->decision.accepted ? 1 : 0;
+        sim->report.rejected += sim->decision.rejected ? 1 : 0;
+        sim->interpolates = sim->decision.accepted;
+        if (!status && sim->decision.accepted && cal_sim_holds(sim)) status = close_step(sim);
         if (cal_sim_holds(sim) && cal_sim_stuck(sim, status)) {
-            status = cal_sim_hop(sim, time);
-            if (sim->hopped) return status;
+            status = cal_sim_step_over_singularity(sim, time);
+            if (sim->stepped_over) return status;
         }
         if (status) return status;
     }
@@ -433,23 +435,23 @@ static cal_status step_to(cal_sim* sim, double time) {
 
 static cal_status advance_ops(cal_sim* sim, double time) {
     // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
-    if (sim->running && (time < sim->verdict.previous || (time <= sim->verdict.time && !sim->interpolates)))
+    if (sim->running && (time < sim->decision.previous || (time <= sim->decision.time && !sim->interpolates)))
         sim->running = false;
     cal_status status = sim->running ? CAL_OK : start(sim);
-    sim->hopped = false;
+    sim->stepped_over = false;
     if (!status) status = step_to(sim, time);
-    if (!status && !sim->hopped) status = take_sample(sim, time);
+    if (!status && !sim->stepped_over) status = take_sample(sim, time);
     if (status) return status;
-    sim->report.step = sim->verdict.step;
-    sim->report.order = sim->verdict.order;
+    sim->report.step = sim->decision.step;
+    sim->report.order = sim->decision.order;
     return CAL_OK;
 }
 
 static cal_status advance_bdf(cal_sim* sim, double time) {
     cal_bdf_report report;
     cal_status status = sim->running ? CAL_OK : start(sim);
-    if (!status) status = cal_bdf_advance(sim->bdf, time, sim->seen_q, sim->seen_v);
-    if (!status && !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) status = CAL_NOT_FINITE;
+    if (!status) status = cal_bdf_advance(sim->bdf, time, sim->evaluated_q, sim->evaluated_v);
+    if (!status && !all_finite(sim->evaluated_q, sim->model->q_count + sim->model->v_count)) status = CAL_NOT_FINITE;
     cal_bdf_get_report(sim->bdf, &report);
     sim->report.steps = sim->before.steps + report.steps;
     sim->report.rejected = sim->before.rejected + report.rejected;
@@ -472,13 +474,14 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     cal_status status = sim->running ? CAL_OK : cal_sim_check_start(sim, error);
     if (status) return status;
     status = sim->ops ? advance_ops(sim, time) : advance_bdf(sim, time);
-    if (!status && cal_sim_holds(sim)) status = cal_sim_close(sim, sim->seen_q, sim->seen_v, !sim->ops);
+    if (!status && cal_sim_holds(sim))
+        status = cal_sim_project_after(sim, sim->evaluated_q, sim->evaluated_v, !sim->ops);
     if (status) return fail(sim, status, time, error);
     double* const old = sim->q;
-    sim->q = sim->seen_q, sim->seen_q = old;
-    sim->v = sim->q + sim->model->q_count, sim->seen_v = old + sim->model->q_count;
+    sim->q = sim->evaluated_q, sim->evaluated_q = old;
+    sim->v = sim->q + sim->model->q_count, sim->evaluated_v = old + sim->model->q_count;
     sim->time = time;
-    sim->observer.current = false;
+    sim->energy_query.current = false;
     return CAL_OK;
 }
 
@@ -532,7 +535,7 @@ cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double*
     if (q) copy_position(sim->model, q, sim->q);
     if (v) memcpy(sim->v, v, (size_t)sim->model->v_count * sizeof(double));
     sim->time = time;
-    sim->observer.current = false;
+    sim->energy_query.current = false;
     return cal_sim_restart(sim);
 }
 
@@ -577,7 +580,7 @@ cal_status cal_sim_release(cal_sim* sim) {
 
 // Executes an algorithm at the simulation's q and v: on the cores of its machine where they share memory and the algorithm
 // spreads over them, else on one.
-static cal_status look(cal_sim* sim, cal_observer* o, const char* algorithm) {
+static cal_status look(cal_sim* sim, cal_sim_query* o, const char* algorithm) {
     cal_status status = CAL_OK;
     cal_machine* machine = sim->def.machine;
     const bool spreads = machine->processors > 1 && machine->ops->each && cal_find_program(algorithm)->spreads;
@@ -591,23 +594,23 @@ static cal_status look(cal_sim* sim, cal_observer* o, const char* algorithm) {
 }
 
 static cal_status observe(cal_sim* sim) {
-    if (sim->observer.current) return CAL_OK;
-    const cal_status status = look(sim, &sim->observer, "energy");
-    sim->observer.current = status == CAL_OK;
+    if (sim->energy_query.current) return CAL_OK;
+    const cal_status status = look(sim, &sim->energy_query, "energy");
+    sim->energy_query.current = status == CAL_OK;
     return status;
 }
 
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
     if (!sim || !residual || !body) return CAL_BAD_ARGUMENT;
-    const cal_status status = look(sim, &sim->checker, sim->def.algorithm);
-    return status ? status : cal_armstrong_check(sim->checker.state, residual, body);
+    const cal_status status = look(sim, &sim->residual_query, sim->def.algorithm);
+    return status ? status : cal_armstrong_check(sim->residual_query.state, residual, body);
 }
 
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
     if (!sim || !kinetic || !potential) return CAL_BAD_ARGUMENT;
     double energy[2];
     cal_status status = observe(sim);
-    if (!status) status = cal_state_get(sim->observer.state, CAL_ENERGY, energy);
+    if (!status) status = cal_state_get(sim->energy_query.state, CAL_ENERGY, energy);
     if (status) return status;
     *kinetic = energy[0];
     *potential = energy[1];
@@ -617,7 +620,7 @@ cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
 cal_status cal_sim_poses(cal_sim* sim, double* poses) {
     if (!sim || !poses) return CAL_BAD_ARGUMENT;
     const cal_status status = observe(sim);
-    return status ? status : cal_state_get(sim->observer.state, CAL_POSE, poses);
+    return status ? status : cal_state_get(sim->energy_query.state, CAL_POSE, poses);
 }
 
 uint64_t cal_sim_hash(const cal_sim* sim) {

@@ -3,6 +3,7 @@
 #include "constraint/minimal.h"
 #include "plan/plan.h"
 #include "solver/bdf.h"
+#include "solver/solver.h"
 
 typedef struct cal_push {
     int body;
@@ -10,12 +11,12 @@ typedef struct cal_push {
 } cal_push;
 
 // A second plan that looks at the state: poses and energy, or its accelerations again.
-typedef struct cal_observer {
+typedef struct cal_sim_query {
     cal_machine* machine;
     cal_plan* plan;
     cal_state* state;
     bool current; // has been executed at the simulation's time
-} cal_observer;
+} cal_sim_query;
 
 struct cal_sim {
     const cal_model* model;
@@ -23,12 +24,12 @@ struct cal_sim {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_observer observer, checker, holder, carrier;
+    cal_sim_query energy_query, residual_query, constraint_query, joint_force_query;
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_sim_joint_forces
     double time;
     double *q, *v;                                         // at `time`, the user's order, v after q in one block
-    double *seen_q, *seen_v;                               // at an evaluation, for the force callback
+    double *evaluated_q, *evaluated_v;                     // at an evaluation, for the force callback
     double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
     cal_push* pushes;
     int push_count, push_capacity;
@@ -36,17 +37,17 @@ struct cal_sim {
     cal_constraints* constraints; // NULL: the model has none
     cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
     bool* connected;              // while a checkpoint is read: what it says; else NULL
-    bool* nobody;                 // false for each constraint
+    bool* none_active;            // false for each constraint
     cal_stabilization law;
     bool projects;
     double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
     double* forces;              // v_count: of the constraints; then what sim_singular.c needs
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
-    int opened;         // the constraint that came apart, or CAL_NONE
-    double progress;    // the last time from which the solver has moved on by more than a crawl
-    int attempts, hops; // since then: evaluations, singular positions hopped over
-    bool hopped;        // a hop went over the time that was asked for: seen_q and seen_v are there
+    int opened;                  // the constraint that came apart, or CAL_NONE
+    double progress;             // the last time from which the solver has moved on by more than a crawl
+    int attempts, singularities; // since then: evaluations, singular positions stepped_over over
+    bool stepped_over;           // a hop went over the time that was asked for: evaluated_q and evaluated_v are there
 
     cal_solver_settings settings;
     const cal_solver_ops* ops; // NULL: BDF
@@ -58,7 +59,7 @@ struct cal_sim {
     double** vectors;
     double* sample; // y-shaped, where the polynomial is evaluated
     double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
-    cal_verdict verdict;
+    cal_step_decision decision;
     bool running;      // the solver has begun
     bool slow_band;    // the state's records hold one
     bool interpolates; // nothing was executed since the last accepted step
@@ -82,16 +83,16 @@ cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error);
 void cal_sim_project_bdf(cal_sim* sim); // tells BDF, once it is there
 // Before the solver begins: whether the constraints hold at q and v, which are then projected.
 cal_status cal_sim_check_start(cal_sim* sim, cal_error* error);
-// Projects the state's y, which seen_q and seen_v hold, before an evaluation.
-void cal_sim_enter(cal_sim* sim);
-// At the state's y, which seen_q and seen_v hold, with the forces applied: adds the constraints'.
-cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control);
+// Projects the state's y, which evaluated_q and evaluated_v hold, before an evaluation.
+void cal_sim_project_before(cal_sim* sim);
+// At the state's y, which evaluated_q and evaluated_v hold, with the forces applied: adds the constraints'.
+cal_status cal_sim_add_constraint_forces(cal_sim* sim, const double* tau, const double* control);
 // Which form the constraints' equations have, and the joint forces that follow from it: added to tau (sim_minimal.c).
 cal_status cal_sim_create_form(cal_sim* sim, cal_error* error);
 cal_status cal_sim_add_forces(cal_sim* sim, const double* q, const double* v, const double* qdd, double* tau);
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.
-cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts);
+cal_status cal_sim_project_after(cal_sim* sim, double* q, double* v, bool counts);
 // The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
 cal_status cal_sim_find_forces(cal_sim* sim, double time, const double* q, const double* v, double* forces,
                                double* accelerations);
@@ -104,10 +105,10 @@ bool cal_sim_create_singular(cal_sim* sim); // sim->forces
 void cal_sim_project_step(cal_sim* sim, double* q, double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
 bool cal_sim_is_near(const cal_sim* sim);
-// At seen_q and seen_v, with changed_tau and changed_control what drives the model and sim->forces the constraints': replaces
+// At evaluated_q and evaluated_v, with changed_tau and changed_control what drives the model and sim->forces the constraints': replaces
 // these where rounding spoils them.
-cal_status cal_sim_look_across(cal_sim* sim, double time);
+cal_status cal_sim_interpolate_singular(cal_sim* sim, double time);
 // Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
 bool cal_sim_stuck(cal_sim* sim, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, and starts the solver there.
-cal_status cal_sim_hop(cal_sim* sim, double time);
+cal_status cal_sim_step_over_singularity(cal_sim* sim, double time);

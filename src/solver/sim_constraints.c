@@ -47,7 +47,7 @@ static cal_status project_bdf(void* user, double* y) {
     double *q = sim->raw, *v = q + sim->model->q_count;
     if (!cal_sim_holds(sim)) return CAL_OK;
     cal_status status = cal_plan_gather(sim->plan, y, q, v);
-    if (!status) status = cal_sim_close(sim, q, v, true);
+    if (!status) status = cal_sim_project_after(sim, q, v, true);
     if (!status) cal_layout_scatter(sim->plan->layout, 0, q, v, y);
     return status;
 }
@@ -73,8 +73,8 @@ cal_status cal_sim_create_constraints(cal_sim* sim, cal_error* error) {
     if (sim->model->constraint_count == 0) return CAL_OK;
     sim->raw = cal_allocate((size_t)sim->model->q_count + (size_t)sim->model->v_count, sizeof(double));
     sim->qdd = cal_allocate(3 * (size_t)sim->model->v_count, sizeof(double));
-    sim->nobody = cal_allocate((size_t)sim->model->constraint_count, sizeof *sim->nobody);
-    if (!sim->raw || !sim->qdd || !sim->nobody || !cal_sim_create_singular(sim) ||
+    sim->none_active = cal_allocate((size_t)sim->model->constraint_count, sizeof *sim->none_active);
+    if (!sim->raw || !sim->qdd || !sim->none_active || !cal_sim_create_singular(sim) ||
         cal_constraints_create(sim->model, &sim->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", sim->model->constraint_count);
     return cal_sim_create_form(sim, error);
@@ -90,13 +90,13 @@ static bool all_finite(const double* values, int count) {
     return true;
 }
 
-void cal_sim_enter(cal_sim* sim) {
-    if (!sim->projects || !all_finite(sim->seen_q, sim->model->q_count + sim->model->v_count)) return;
-    cal_sim_project_step(sim, sim->seen_q, sim->seen_v);
-    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->state->context.y);
+void cal_sim_project_before(cal_sim* sim) {
+    if (!sim->projects || !all_finite(sim->evaluated_q, sim->model->q_count + sim->model->v_count)) return;
+    cal_sim_project_step(sim, sim->evaluated_q, sim->evaluated_v);
+    cal_layout_scatter(sim->plan->layout, 0, sim->evaluated_q, sim->evaluated_v, sim->state->context.y);
 }
 
-cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) {
+cal_status cal_sim_add_constraint_forces(cal_sim* sim, const double* tau, const double* control) {
     const double gain = sim->def.gain;
     const bool literal = sim->law == CAL_STABILIZE_LITERAL, none = sim->law == CAL_STABILIZE_NONE;
     const double of_error = none ? 0.0 : literal ? gain : gain * gain;
@@ -104,7 +104,7 @@ cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) 
     if (!sim->minimal && cal_state_hold_active(sim->state, sim->constraints->active, of_error, none ? 0.0 : 2.0 * gain,
                                                none ? 0.0 : gain)) {
         if (!sim->projects || !cal_sim_is_near(sim)) return CAL_OK;
-        cal_state_hold_active(sim->state, sim->nobody, 0.0, 0.0, 0.0);
+        cal_state_hold_active(sim->state, sim->none_active, 0.0, 0.0, 0.0);
     }
     const size_t count = (size_t)sim->model->v_count;
     cal_status status = cal_plan_run(sim->plan, sim->state, NULL, NULL, true, NULL);
@@ -113,14 +113,14 @@ cal_status cal_sim_hold(cal_sim* sim, const double* tau, const double* control) 
     if (status || !all_finite(sim->qdd, sim->model->v_count)) return status;
     if (tau != sim->changed_tau) memcpy(sim->changed_tau, tau, count * sizeof(double));
     memset(sim->forces, 0, count * sizeof(double));
-    status = cal_sim_add_forces(sim, sim->seen_q, sim->seen_v, sim->qdd, sim->forces);
-    if (!status && sim->projects && !sim->minimal) status = cal_sim_look_across(sim, sim->state->time);
+    status = cal_sim_add_forces(sim, sim->evaluated_q, sim->evaluated_v, sim->qdd, sim->forces);
+    if (!status && sim->projects && !sim->minimal) status = cal_sim_interpolate_singular(sim, sim->state->time);
     if (status) return status;
     for (size_t i = 0; i < count; i++) sim->changed_tau[i] += sim->forces[i];
     return cal_sim_apply_forces(sim, sim->state, sim->changed_tau, control);
 }
 
-cal_status cal_sim_close(cal_sim* sim, double* q, double* v, bool counts) {
+cal_status cal_sim_project_after(cal_sim* sim, double* q, double* v, bool counts) {
     cal_constraints* set = sim->constraints;
     const int count = sim->model->q_count;
     if (!all_finite(q, count) || !all_finite(v, sim->model->v_count)) return CAL_NOT_FINITE;
@@ -156,13 +156,13 @@ cal_status cal_sim_check_start(cal_sim* sim, cal_error* error) {
                         "or let cal_sim_project (--project) find some",
                         cal_model_constraint_name(sim->model, now.speed_of, name, sizeof name), now.speed, sim->time);
     cal_constraints_project(set, sim->q, sim->v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
-    sim->observer.current = false;
+    sim->energy_query.current = false;
     return CAL_OK;
 }
 
 cal_status cal_sim_find_forces(cal_sim* sim, double time, const double* q, const double* v, double* forces,
                                double* accelerations) {
-    cal_observer* o = &sim->holder;
+    cal_sim_query* o = &sim->constraint_query;
     const double *tau = sim->tau, *control = sim->control;
     cal_status status = CAL_OK;
     if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
@@ -203,7 +203,7 @@ static cal_status check_constraint(const cal_sim* sim, int constraint, const cha
 }
 
 static void moved(cal_sim* sim) {
-    sim->observer.current = false;
+    sim->energy_query.current = false;
     (void)cal_sim_restart(sim);
 }
 

@@ -6,7 +6,7 @@
 #include "solver/sim.h"
 #include <string.h>
 
-static cal_status open_observer(const cal_sim* sim, cal_observer* o, const char* algorithm) {
+static cal_status open_observer(const cal_sim* sim, cal_sim_query* o, const char* algorithm) {
     cal_status status = CAL_OK;
     if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
     if (!status && !o->plan) status = cal_plan_create(sim->model, algorithm, o->machine, &o->plan, NULL);
@@ -18,7 +18,7 @@ static cal_status open_observer(const cal_sim* sim, cal_observer* o, const char*
 
 // Accelerations of the whole, with the constraints' forces. With multipliers: these and the rows stay in sim->constraints.
 static cal_status find_accelerations(cal_sim* sim, bool multipliers, double* qdd) {
-    cal_observer* o = &sim->holder;
+    cal_sim_query* o = &sim->constraint_query;
     const double *tau = sim->tau, *control = sim->control;
     cal_status status = open_observer(sim, o, sim->def.algorithm);
     if (status) return status;
@@ -63,7 +63,7 @@ static cal_status push_rows(const cal_sim* sim, cal_state* state) {
 
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces) {
     if (!sim || !forces) return CAL_BAD_ARGUMENT;
-    cal_observer* o = &sim->carrier;
+    cal_sim_query* o = &sim->joint_force_query;
     cal_status status = open_observer(sim, o, "rnea");
     if (!status) status = find_accelerations(sim, true, sim->accelerations);
     if (status) return status;

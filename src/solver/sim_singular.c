@@ -139,10 +139,10 @@ static cal_status evaluate_places(cal_sim* sim, const weights* w, double time) {
     for (int k = 0; k < PLACES && !status; k++) {
         const size_t first = (size_t)k * (size_t)count;
         for (int i = 0; i < count; i++) {
-            a.v[i] = sim->seen_v[i] + combine(w->once[k], a.acceleration, i, count);
-            a.change[i] = w->place[k] * sim->seen_v[i] + combine(w->twice[k], a.acceleration, i, count);
+            a.v[i] = sim->evaluated_v[i] + combine(w->once[k], a.acceleration, i, count);
+            a.change[i] = w->place[k] * sim->evaluated_v[i] + combine(w->twice[k], a.acceleration, i, count);
         }
-        memcpy(a.q, sim->seen_q, (size_t)model->q_count * sizeof(double));
+        memcpy(a.q, sim->evaluated_q, (size_t)model->q_count * sizeof(double));
         cal_displace(model, a.change, 1.0, a.q);
         cal_constraints_project(sim->constraints, a.q, a.v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
         status = cal_sim_find_forces(sim, time + w->place[k], a.q, a.v, a.forces + first, a.acceleration + first);
@@ -154,9 +154,9 @@ static cal_status evaluate_places(cal_sim* sim, const weights* w, double time) {
 // σ where the motion is `later`, going on as it does.
 static double distance_at(cal_sim* sim, double later) {
     const across a = find_room(sim);
-    memcpy(a.q, sim->seen_q, (size_t)sim->model->q_count * sizeof(double));
-    cal_displace(sim->model, sim->seen_v, later, a.q);
-    cal_constraints_project(sim->constraints, a.q, sim->seen_v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
+    memcpy(a.q, sim->evaluated_q, (size_t)sim->model->q_count * sizeof(double));
+    cal_displace(sim->model, sim->evaluated_v, later, a.q);
+    cal_constraints_project(sim->constraints, a.q, sim->evaluated_v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
     (void)cal_constraints_rank(sim->constraints);
     return cal_constraints_distance(sim->constraints);
 }
@@ -187,7 +187,7 @@ static cal_status interpolate(cal_sim* sim, const weights* w, double time, bool*
         double change = 0.0, doubt = 0.0;
         for (int i = 0; i < count; i++) {
             const double now = combine(w->center, a.acceleration, i, count);
-            const double allowed = sim->settings.relative * fabs(sim->seen_v[i]) + sim->settings.absolute;
+            const double allowed = sim->settings.relative * fabs(sim->evaluated_v[i]) + sim->settings.absolute;
             change = fmax(change, fabs(now - a.center[i]) / allowed);
             doubt = fmax(doubt, fabs(now - combine(w->inner, a.acceleration, i, count)) / allowed);
             a.center[i] = now;
@@ -214,13 +214,14 @@ static double zone_cubed(const cal_sim* sim, double speed) {
 bool cal_sim_is_near(const cal_sim* sim) {
     const double distance = cal_constraints_distance(sim->constraints);
     return distance < WIDEST &&
-           distance * distance * distance < zone_cubed(sim, fastest(sim->seen_v, sim->model->v_count));
+           distance * distance * distance < zone_cubed(sim, fastest(sim->evaluated_v, sim->model->v_count));
 }
 
-cal_status cal_sim_look_across(cal_sim* sim, double time) {
+cal_status cal_sim_interpolate_singular(cal_sim* sim, double time) {
     const cal_model* model = sim->model;
     if (!cal_sim_is_near(sim)) return CAL_OK;
-    const double speed = fastest(sim->seen_v, model->v_count), distance = cal_constraints_distance(sim->constraints);
+    const double speed = fastest(sim->evaluated_v, model->v_count),
+                 distance = cal_constraints_distance(sim->constraints);
     const double zone = fmin(cube_root(fmin(zone_cubed(sim, speed), 1.0)), WIDEST);
     double when, rate;
     if (!find_crossing(sim, distance, zone, speed, &when, &rate)) return CAL_OK;
@@ -245,14 +246,14 @@ cal_status cal_sim_look_across(cal_sim* sim, double time) {
 
 bool cal_sim_stuck(cal_sim* sim, cal_status status) {
     if (!sim->projects || sim->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
-    if (!(sim->verdict.time < sim->progress + CRAWL) || sim->verdict.time < sim->progress) {
-        sim->progress = sim->verdict.time;
-        sim->attempts = sim->hops = 0;
+    if (!(sim->decision.time < sim->progress + CRAWL) || sim->decision.time < sim->progress) {
+        sim->progress = sim->decision.time;
+        sim->attempts = sim->singularities = 0;
     }
     sim->attempts++;
     const bool limited = sim->def.evaluation_limit > 0 && sim->spent >= sim->def.evaluation_limit;
     // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
-    return (status || sim->attempts > MOST_ATTEMPTS) && sim->hops < MOST_HOPS && !limited && !sim->minimal &&
+    return (status || sim->attempts > MOST_ATTEMPTS) && sim->singularities < MOST_HOPS && !limited && !sim->minimal &&
            cal_constraints_distance(sim->constraints) < WIDEST;
 }
 
@@ -265,22 +266,24 @@ static cal_status step_over(cal_sim* sim, double time, double step, const double
         const double* other = turn == 0 ? a : later;
         for (int i = 0; i < model->v_count; i++) {
             // q by the cubic through both velocities and accelerations.
-            sim->seen_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
-            change[i] = step * (0.5 * (v[i] + sim->seen_v[i]) + step * (a[i] - other[i]) / 12.0);
+            sim->evaluated_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
+            change[i] = step * (0.5 * (v[i] + sim->evaluated_v[i]) + step * (a[i] - other[i]) / 12.0);
         }
-        memcpy(sim->seen_q, q, q_count * sizeof(double));
-        cal_displace(model, change, 1.0, sim->seen_q);
-        cal_constraints_project(sim->constraints, sim->seen_q, sim->seen_v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+        memcpy(sim->evaluated_q, q, q_count * sizeof(double));
+        cal_displace(model, change, 1.0, sim->evaluated_q);
+        cal_constraints_project(sim->constraints, sim->evaluated_q, sim->evaluated_v, CAL_PROJECT_BOTH,
+                                CAL_PATIENCE_STEP);
         if (turn == 1) return CAL_OK;
-        const cal_status status = cal_sim_find_forces(sim, time + step, sim->seen_q, sim->seen_v, sim->forces, later);
+        const cal_status status =
+            cal_sim_find_forces(sim, time + step, sim->evaluated_q, sim->evaluated_v, sim->forces, later);
         if (status) return status;
     }
     return CAL_OK;
 }
 
-cal_status cal_sim_hop(cal_sim* sim, double time) {
+cal_status cal_sim_step_over_singularity(cal_sim* sim, double time) {
     const cal_model* model = sim->model;
-    const double from = sim->verdict.time;
+    const double from = sim->decision.time;
     double *q = sim->raw, *v = q + model->q_count, *a = find_room(sim).center;
     // After an attempt that failed vectors[0] is where it began, whatever the solver.
     cal_status status = cal_plan_gather(sim->plan, sim->vectors[0], q, v);
@@ -288,17 +291,17 @@ cal_status cal_sim_hop(cal_sim* sim, double time) {
     cal_constraints_project(sim->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
     status = cal_sim_find_forces(sim, from, q, v, sim->forces, a);
-    sim->hopped = !status && from + step >= time;
-    if (!status) status = step_over(sim, from, sim->hopped ? time - from : step, q, v, a);
-    if (!status && !(all_finite(sim->seen_q, model->q_count) && all_finite(sim->seen_v, model->v_count)))
+    sim->stepped_over = !status && from + step >= time;
+    if (!status) status = step_over(sim, from, sim->stepped_over ? time - from : step, q, v, a);
+    if (!status && !(all_finite(sim->evaluated_q, model->q_count) && all_finite(sim->evaluated_v, model->v_count)))
         status = CAL_NOT_FINITE;
     if (status) return status;
-    sim->hops++;
+    sim->singularities++;
     sim->attempts = 0;
-    sim->running = !sim->hopped;
-    if (sim->hopped) return CAL_OK;
-    cal_layout_scatter(sim->plan->layout, 0, sim->seen_q, sim->seen_v, sim->vectors[0]);
-    sim->ops->start(sim->memory, &sim->settings, from + step, sim->down, &sim->verdict);
+    sim->running = !sim->stepped_over;
+    if (sim->stepped_over) return CAL_OK;
+    cal_layout_scatter(sim->plan->layout, 0, sim->evaluated_q, sim->evaluated_v, sim->vectors[0]);
+    sim->ops->start(sim->memory, &sim->settings, from + step, sim->down, &sim->decision);
     sim->interpolates = false;
     return CAL_OK;
 }

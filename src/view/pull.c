@@ -24,7 +24,7 @@ static const double LIFT = 4;     // times the weight of what hangs there
 static const double REACH = 60;   // m/s², of the mass that the hand feels
 
 // Acceleration of the point along each axis for a unit force along it: the trace of Λ⁻¹.
-static cal_status feel(const cal_model* model, int body, const double point[3], const double* q, double* trace) {
+static cal_status pull_force(const cal_model* model, int body, const double point[3], const double* q, double* trace) {
     const int v_count = cal_model_v_count(model);
     cal_machine* machine = NULL;
     cal_plan *forward = NULL, *kinematics = NULL;
@@ -71,7 +71,7 @@ cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, cons
     cal_pull_end(pull);
     if (body < 0 || body >= cal_model_body_count(model))
         return cal_fail(error, CAL_BAD_ARGUMENT, "there is no body %d to pull", body);
-    const cal_status status = feel(model, body, point, q, &trace);
+    const cal_status status = pull_force(model, body, point, q, &trace);
     if (status) return cal_fail(error, status, "the body cannot be pulled: %s", cal_status_text(status));
     if (!(trace > DBL_MIN && isfinite(trace)))
         return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot move: nothing to pull");
@@ -99,14 +99,14 @@ cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, cons
 }
 
 // Where the gliding target is at a time.
-static void glide(const cal_pull* pull, double time, double at[3]) {
+static void smooth_target(const cal_pull* pull, double time, double at[3]) {
     const double share = fmin(fmax((time - pull->moved) / GLIDE, 0), 1);
     for (int i = 0; i < 3; i++) at[i] = pull->previous[i] + share * (pull->target[i] - pull->previous[i]);
 }
 
 void cal_pull_move(cal_pull* pull, const double target[3], double time) {
     double at[3];
-    glide(pull, time, at);
+    smooth_target(pull, time, at);
     memcpy(pull->previous, at, sizeof at);
     memcpy(pull->target, target, sizeof pull->target);
     pull->moved = time;
@@ -123,7 +123,7 @@ void cal_pull_force(const cal_pull* pull, double time, const double* q, const do
     double at[3], x[3], velocity[3], square = 0;
     cal_path_follow(pull->path, q, v, &motion);
     cal_body_course_at(&motion, pull->point, x, velocity);
-    glide(pull, time, at);
+    smooth_target(pull, time, at);
     for (int i = 0; i < 3; i++) {
         force[i] = pull->stiffness * (at[i] - x[i]);
         square += force[i] * force[i];

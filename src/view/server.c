@@ -183,7 +183,7 @@ static void tell(session* s, const char* text) {
     lws_callback_on_writable(s->wsi);
 }
 
-static void obey(cal_server* server, session* s, cal_view_command* command) {
+static void run_command(cal_server* server, session* s, cal_view_command* command) {
     command->client = s->client;
     if (command->verb == CAL_VIEW_GRAB && server->holder >= 0 && server->holder != s->client) {
         tell(s, "Somebody else holds the mouse.");
@@ -215,7 +215,7 @@ static int hang_up(struct lws* wsi, enum lws_close_status code, const char* why)
     return -1;
 }
 
-static int hear(cal_server* server, struct lws* wsi, session* s, const void* bytes, size_t length) {
+static int receive(cal_server* server, struct lws* wsi, session* s, const void* bytes, size_t length) {
     if (s->message_length + length > sizeof s->message)
         return hang_up(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "message too large");
     if (length > 0) memcpy(s->message + s->message_length, bytes, length);
@@ -235,7 +235,7 @@ static int hear(cal_server* server, struct lws* wsi, session* s, const void* byt
     cal_view_command command;
     cal_error error = {CAL_OK, ""};
     if (cal_view_command_parse((const char*)s->message, size, server->def.body_count, &command, &error))
-        obey(server, s, &command);
+        run_command(server, s, &command);
     else
         tell(s, error.text);
     return 0;
@@ -273,7 +273,7 @@ static int send_frame(cal_server* server, struct lws* wsi, session* s) {
     return lws_write(wsi, frame + CAL_VIEW_ROOM, size, LWS_WRITE_BINARY) < 0 ? -1 : 0;
 }
 
-static int speak(cal_server* server, struct lws* wsi, session* s) {
+static int send_pending(cal_server* server, struct lws* wsi, session* s) {
     unsigned char buffer[LWS_PRE + TEXT_CAPACITY], *text = buffer + LWS_PRE;
     size_t length;
     if (lws_send_pipe_choked(wsi)) {
@@ -326,8 +326,8 @@ static int call_back(struct lws* wsi, enum lws_callback_reasons reason, void* us
     case LWS_CALLBACK_HTTP_WRITEABLE: return send_body(wsi, s);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return may_connect(server, wsi) ? 0 : -1;
     case LWS_CALLBACK_ESTABLISHED: return welcome(server, wsi, s);
-    case LWS_CALLBACK_RECEIVE: return hear(server, wsi, s, in, length);
-    case LWS_CALLBACK_SERVER_WRITEABLE: return s->client >= 0 ? speak(server, wsi, s) : 0;
+    case LWS_CALLBACK_RECEIVE: return receive(server, wsi, s, in, length);
+    case LWS_CALLBACK_SERVER_WRITEABLE: return s->client >= 0 ? send_pending(server, wsi, s) : 0;
     case LWS_CALLBACK_CLOSED:
         if (s) leave(server, s);
         return 0;

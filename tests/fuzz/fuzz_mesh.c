@@ -1,6 +1,6 @@
 // Meshes from anywhere: the same bytes as STL and as OBJ, weighed in every way.
 #include "fuzz.h"
-#include "read/mesh.h"
+#include "read/mesh/mesh.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     static const char* const names[] = {"fuzz.stl", "fuzz.obj"};

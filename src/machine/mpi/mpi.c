@@ -32,7 +32,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "machine/machine.h"
-#include "machine/mpi/board.h"
+#include "machine/mpi/shared_window.h"
 #include "machine/mpi/messages.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@
 typedef struct mpi_machine {
     cal_machine base;
     MPI_Comm comm;
-    cal_board* board; // NULL: the ranks are on several hosts
+    cal_shared_window* board; // NULL: the ranks are on several hosts
 } mpi_machine;
 
 // --- Where it is ----------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ static cal_status gather(cal_machine* base, int processor, const double* own, in
     (void)processor; // its own rank
     mpi_machine* machine = (mpi_machine*)base;
     if (machine->board && count <= CAL_BOARD_NUMBERS) {
-        cal_board_gather(machine->board, own, count, all);
+        cal_shared_window_gather(machine->board, own, count, all);
         return CAL_OK;
     }
     for (int p = 0; p < base->processors; p++) all[p] = room + (size_t)p * (size_t)count;
@@ -274,7 +274,7 @@ static void detach(cal_plan* plan) {
 
 static void destroy(cal_machine* base) {
     mpi_machine* machine = (mpi_machine*)base;
-    cal_board_destroy(machine->board);
+    cal_shared_window_destroy(machine->board);
     MPI_Comm_free(&machine->comm);
     cal_free(machine);
 }
@@ -315,7 +315,7 @@ cal_status cal_machine_mpi(MPI_Comm communicator, int lanes, cal_machine** out, 
         cal_free(machine);
         return status;
     }
-    machine->board = cal_board_create(machine->comm);
+    machine->board = cal_shared_window_create(machine->comm);
     machine->base.keep = rank;
     machine->base.costs = (cal_costs){.compute = 20e-9, .message = 6e-6};
     *out = &machine->base;

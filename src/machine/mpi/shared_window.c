@@ -1,0 +1,94 @@
+// Memory that the ranks of one host share (board.h).
+#define _DEFAULT_SOURCE
+#include "machine/mpi/shared_window.h"
+#include "base/memory.h"
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CACHE_LINE = 64, SPINS_BEFORE_YIELD = 20000, SPINS_WHEN_CROWDED = 8 };
+
+typedef struct place {
+    _Alignas(CACHE_LINE) atomic_uint filled;
+    _Alignas(CACHE_LINE) double slots[2][CAL_BOARD_NUMBERS];
+} place;
+
+struct cal_shared_window {
+    MPI_Win window;
+    place** places; // of all ranks, as this one sees them
+    int rank, ranks, patience;
+};
+
+void cal_shared_window_destroy(cal_shared_window* board) {
+    if (!board) return;
+    if (board->window != MPI_WIN_NULL) MPI_Win_free(&board->window);
+    cal_free(board->places);
+    cal_free(board);
+}
+
+static bool same_host(MPI_Comm comm) {
+    MPI_Comm host = MPI_COMM_NULL;
+    int all = 0, near = 0;
+    MPI_Comm_size(comm, &all);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS) return false;
+    MPI_Comm_size(host, &near);
+    MPI_Comm_free(&host);
+    return near == all;
+}
+
+static bool find_places(cal_shared_window* board, MPI_Comm comm) {
+    MPI_Info info;
+    void* base = NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true"); // every rank's own pages
+    const int status =
+        MPI_Win_allocate_shared((MPI_Aint)sizeof(place), CACHE_LINE, info, comm, (void*)&base, &board->window);
+    MPI_Info_free(&info);
+    if (status != MPI_SUCCESS) return false;
+    for (int r = 0; r < board->ranks; r++) {
+        MPI_Aint size = 0;
+        int unit = 0;
+        if (MPI_Win_shared_query(board->window, r, &size, &unit, (void*)&board->places[r]) != MPI_SUCCESS) return false;
+        if ((size_t)size < sizeof(place) || (size_t)board->places[r] % CACHE_LINE != 0) return false;
+    }
+    atomic_store(&board->places[board->rank]->filled, 0);
+    return true;
+}
+
+cal_shared_window* cal_shared_window_create(MPI_Comm comm) {
+    int able = same_host(comm);
+    cal_shared_window* board = able ? cal_allocate(1, sizeof *board) : NULL;
+    if (board) {
+        board->window = MPI_WIN_NULL;
+        MPI_Comm_rank(comm, &board->rank);
+        MPI_Comm_size(comm, &board->ranks);
+        const bool crowded = board->ranks > sysconf(_SC_NPROCESSORS_ONLN);
+        board->patience = crowded ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
+        board->places = cal_allocate((size_t)board->ranks, sizeof *board->places);
+    }
+    // What one cannot do none does; and nobody looks before all places are there.
+    able = board && board->places;
+    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+    if (able && board) {
+        able = find_places(board, comm);
+        MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+    }
+    if (able) return board;
+    cal_shared_window_destroy(board);
+    return NULL;
+}
+
+void cal_shared_window_gather(cal_shared_window* board, const double* own, int count, const double** all) {
+    place* mine = board->places[board->rank];
+    const unsigned number = atomic_load_explicit(&mine->filled, memory_order_relaxed) + 1;
+    memcpy(mine->slots[number % 2], own, (size_t)count * sizeof *own);
+    atomic_store_explicit(&mine->filled, number, memory_order_release);
+    for (int r = 0; r < board->ranks; r++) {
+        const place* other = board->places[r];
+        for (int spins = 0; (int)(atomic_load_explicit(&other->filled, memory_order_acquire) - number) < 0; spins++)
+            if (spins >= board->patience) sched_yield();
+        all[r] = other->slots[number % 2];
+        for (int i = 0; i < count; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(all[r] + i);
+    }
+}

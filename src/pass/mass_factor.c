@@ -1,0 +1,293 @@
+// The factored mass matrix of a tree (tree.h).
+#include "pass/mass_factor.h"
+#include "base/memory.h"
+#include "layout/layout.h"
+#include <string.h>
+
+enum { SIX = 6, SQUARE = 36 };
+
+cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) {
+    const size_t degrees = (size_t)model->v_count, nodes = (size_t)model->node_count;
+    *out = (cal_mass_factor){.model = model,
+                             .axes = cal_allocate(SIX * degrees, sizeof(double)),
+                             .response = cal_allocate(SIX * degrees, sizeof(double)),
+                             .root = cal_allocate(SIX * degrees, sizeof(double)),
+                             .inertia = cal_allocate(SQUARE * nodes, sizeof(double)),
+                             .arm = cal_allocate(3 * nodes, sizeof(double)),
+                             .wrench = cal_allocate(SIX * nodes, sizeof(double)),
+                             .motion = cal_allocate(SIX * nodes, sizeof(double)),
+                             .share = cal_allocate(degrees, sizeof(double))};
+    if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion && out->share)
+        return CAL_OK;
+    cal_mass_factor_destroy(out);
+    return CAL_NO_MEMORY;
+}
+
+void cal_mass_factor_destroy(cal_mass_factor* tree) {
+    double* arrays[] = {tree->axes, tree->response, tree->root,   tree->inertia,
+                        tree->arm,  tree->wrench,   tree->motion, tree->share};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    *tree = (cal_mass_factor){0};
+}
+
+// --- Factoring ---------------------------------------------------------------------------------------------------------
+
+// S in the world's axes, 6 numbers a degree of freedom.
+static void find_axes(const cal_node* node, const double rotation[9], double* out) {
+    const int degrees = cal_kind_v(node->kind);
+    memset(out, 0, (size_t)(SIX * degrees) * sizeof *out);
+    switch (node->kind) {
+    case CAL_REVOLUTE:
+        for (int i = 0; i < 3; i++) out[i] = rotation[3 * i + 2];
+        break;
+    case CAL_PRISMATIC:
+        for (int i = 0; i < 3; i++) out[3 + i] = rotation[3 * i + 2];
+        break;
+    default: {
+        const int first = node->kind == CAL_FREE ? 3 : 0;
+        for (int k = 0; k < first; k++) out[SIX * k + 3 + k] = 1.0;
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < 3; i++) out[SIX * (first + k) + i] = rotation[3 * i + k];
+    }
+    }
+}
+
+// ((tr Σ − Σ, h×), (−h×, m)) in the world's axes.
+static void own_inertia(const cal_node* node, const double R[9], double* out) {
+    const double* s = node->second_moment;
+    const double sigma[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
+    double turned[9], world[9], h[3];
+    cal_multiply33(R, sigma, turned);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) world[3 * i + j] = cal_dot3(&turned[3 * i], &R[3 * j]);
+    const double trace = world[0] + world[4] + world[8];
+    cal_rotate3(R, node->moment, h);
+    const double cross[9] = {0.0, -h[2], h[1], h[2], 0.0, -h[0], -h[1], h[0], 0.0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            out[SIX * i + j] = (i == j ? trace : 0.0) - world[3 * i + j];
+            out[SIX * i + 3 + j] = cross[3 * i + j];
+            out[SIX * (3 + i) + j] = -cross[3 * i + j];
+            out[SIX * (3 + i) + 3 + j] = i == j ? node->mass : 0.0;
+        }
+}
+
+// D = C Cᵀ, in place, lower half. The model was weighed: D is positive.
+static void find_root(double* D, int degrees) {
+    for (int i = 0; i < degrees; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = D[i * degrees + j];
+            for (int k = 0; k < j; k++) sum -= D[i * degrees + k] * D[j * degrees + k];
+            D[i * degrees + j] = i == j ? sqrt(sum) : sum / D[j * degrees + j];
+        }
+}
+
+// x ← C⁻¹ x, and x ← C⁻ᵀ x.
+static inline void divide(const double* C, int degrees, double* x) {
+    if (degrees == 1) {
+        x[0] /= C[0];
+        return;
+    }
+    for (int i = 0; i < degrees; i++) {
+        for (int k = 0; k < i; k++) x[i] -= C[i * degrees + k] * x[k];
+        x[i] /= C[i * degrees + i];
+    }
+}
+static inline void divide_transposed(const double* C, int degrees, double* x) {
+    if (degrees == 1) {
+        x[0] /= C[0];
+        return;
+    }
+    for (int i = degrees - 1; i >= 0; i--) {
+        for (int k = i + 1; k < degrees; k++) x[i] -= C[k * degrees + i] * x[k];
+        x[i] /= C[i * degrees + i];
+    }
+}
+
+static double dot6(const double* a, const double* b) {
+    return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
+}
+
+static void eliminate(cal_mass_factor* tree, int n) {
+    const cal_node* node = &tree->model->nodes[n];
+    const int degrees = cal_kind_v(node->kind);
+    const size_t first = (size_t)(SIX * node->first_v);
+    const double* S = tree->axes + first;
+    double *U = tree->response + first, *C = tree->root + first, *I = tree->inertia + (size_t)n * SQUARE;
+    for (int k = 0; k < degrees; k++)
+        for (int i = 0; i < SIX; i++) U[SIX * k + i] = dot6(I + SIX * i, S + SIX * k);
+    for (int i = 0; i < degrees; i++)
+        for (int j = 0; j <= i; j++)
+            C[i * degrees + j] = dot6(S + SIX * i, U + SIX * j) + (i == j ? node->armature : 0.0);
+    find_root(C, degrees);
+    if (node->parent < 0) return;
+    for (int i = 0; i < SIX; i++) {
+        double row[SIX];
+        for (int k = 0; k < degrees; k++) row[k] = U[SIX * k + i];
+        divide(C, degrees, row);
+        divide_transposed(C, degrees, row);
+        for (int j = 0; j < SIX; j++)
+            for (int k = 0; k < degrees; k++) I[SIX * i + j] -= row[k] * U[SIX * k + j];
+    }
+}
+
+// I_parent += Xᵀ I X with X = ((1, 0), (−s×, 1)).
+static void hand_up(const double* I, const double s[3], double* parent) {
+    double B[SQUARE];
+    memcpy(B, I, sizeof B);
+    // Column j of −s× is e_j × s.
+    for (int i = 0; i < SIX; i++) {
+        const double* f = I + SIX * i + 3; // row · (−s×) = (s × fᵀ)ᵀ
+        double moment[3];
+        cal_cross3(s, f, moment);
+        for (int j = 0; j < 3; j++) B[SIX * i + j] += moment[j];
+    }
+    for (int j = 0; j < SIX; j++) {
+        const double f[3] = {B[SIX * 3 + j], B[SIX * 4 + j], B[SIX * 5 + j]};
+        double moment[3];
+        cal_cross3(s, f, moment);
+        for (int i = 0; i < 3; i++) B[SIX * i + j] += moment[i];
+    }
+    for (int i = 0; i < SQUARE; i++) parent[i] += B[i];
+}
+
+void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motions) {
+    const cal_model* model = tree->model;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        find_axes(node, motions[n].rotation, tree->axes + (size_t)(SIX * node->first_v));
+        own_inertia(node, motions[n].rotation, tree->inertia + (size_t)n * SQUARE);
+        double* arm = tree->arm + 3 * (size_t)n;
+        for (int i = 0; i < 3; i++)
+            arm[i] = motions[n].origin[i] - (node->parent < 0 ? 0.0 : motions[node->parent].origin[i]);
+    }
+    for (int n = model->node_count - 1; n >= 0; n--) {
+        const int parent = model->nodes[n].parent;
+        eliminate(tree, n);
+        if (parent >= 0)
+            hand_up(tree->inertia + (size_t)n * SQUARE, tree->arm + 3 * (size_t)n,
+                    tree->inertia + (size_t)parent * SQUARE);
+    }
+}
+
+// --- Solving -----------------------------------------------------------------------------------------------------------
+
+void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
+    for (int i = 0; i < row->node_count; i++) {
+        double* wrench = tree->wrench + SIX * (size_t)row->node[i];
+        for (int k = 0; k < 3; k++) {
+            wrench[k] += factor * row->moment[i][k];
+            wrench[3 + k] += factor * row->force[i][k];
+        }
+    }
+}
+
+// Moves a node's wrench to its parent and clears it.
+static void pass_on(cal_mass_factor* tree, int n) {
+    const int parent = tree->model->nodes[n].parent;
+    double* wrench = tree->wrench + SIX * (size_t)n;
+    if (parent >= 0) {
+        double* above = tree->wrench + SIX * (size_t)parent;
+        double moment[3];
+        cal_cross3(tree->arm + 3 * (size_t)n, wrench + 3, moment);
+        for (int i = 0; i < 3; i++) {
+            above[i] += wrench[i] + moment[i];
+            above[3 + i] += wrench[3 + i];
+        }
+    }
+    memset(wrench, 0, SIX * sizeof *wrench);
+}
+
+// y of one node; its wrench then holds what goes on.
+static void take_share(cal_mass_factor* tree, int n, double* y, double* share) {
+    const cal_node* node = &tree->model->nodes[n];
+    const int degrees = cal_kind_v(node->kind);
+    const size_t first = (size_t)(SIX * node->first_v);
+    double* wrench = tree->wrench + SIX * (size_t)n;
+    for (int k = 0; k < degrees; k++) y[k] = dot6(tree->axes + first + SIX * k, wrench);
+    divide(tree->root + first, degrees, y);
+    memcpy(share, y, (size_t)degrees * sizeof *y);
+    divide_transposed(tree->root + first, degrees, share);
+    for (int k = 0; k < degrees; k++)
+        for (int i = 0; i < SIX; i++) wrench[i] -= tree->response[first + (size_t)(SIX * k + i)] * share[k];
+}
+
+void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
+    int at = 0;
+    for (int i = 0; i < count; i++) at += cal_kind_v(tree->model->nodes[nodes[i]].kind);
+    for (int i = count - 1; i >= 0; i--) {
+        double share[SIX];
+        at -= cal_kind_v(tree->model->nodes[nodes[i]].kind);
+        take_share(tree, nodes[i], y + at, share);
+        pass_on(tree, nodes[i]);
+    }
+}
+
+void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
+    const cal_model* model = tree->model;
+    for (int n = model->node_count - 1; n >= 0; n--) {
+        double y[SIX];
+        take_share(tree, n, y, tree->share + model->nodes[n].first_v);
+        pass_on(tree, n);
+    }
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        const int degrees = cal_kind_v(node->kind);
+        const size_t first = (size_t)(SIX * node->first_v);
+        double *motion = tree->motion + SIX * (size_t)n, *rate = out + node->first_v, give[SIX];
+        memset(motion, 0, SIX * sizeof *motion);
+        if (node->parent >= 0) {
+            const double* above = tree->motion + SIX * (size_t)node->parent;
+            cal_cross3(above, tree->arm + 3 * (size_t)n, motion + 3);
+            for (int i = 0; i < 3; i++) motion[i] = above[i], motion[3 + i] += above[3 + i];
+        }
+        for (int k = 0; k < degrees; k++) give[k] = dot6(tree->response + first + SIX * k, motion);
+        divide(tree->root + first, degrees, give);
+        divide_transposed(tree->root + first, degrees, give);
+        for (int k = 0; k < degrees; k++) {
+            rate[k] = tree->share[node->first_v + k] - give[k];
+            for (int i = 0; i < SIX; i++) motion[i] += tree->axes[first + (size_t)(SIX * k + i)] * rate[k];
+        }
+    }
+}
+
+void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
+    const cal_model* model = tree->model;
+    for (int n = model->node_count - 1; n >= 0; n--) {
+        const cal_node* node = &model->nodes[n];
+        const double* S = tree->axes + (size_t)(SIX * node->first_v);
+        for (int k = 0; k < cal_kind_v(node->kind); k++)
+            tau[node->first_v + k] += dot6(S + SIX * k, tree->wrench + SIX * (size_t)n);
+        pass_on(tree, n);
+    }
+}
+
+void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
+                            double* out) {
+    static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
+    static const double rest[SIX] = {0.0};
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        const cal_node_motion *own = &motions[n], *parent = node->parent < 0 ? &ground : &motions[node->parent];
+        const double* above = node->parent < 0 ? rest : out + SIX * (size_t)node->parent;
+        double axes[SQUARE], joint[SIX] = {0.0}, extra[SIX] = {0.0};
+        find_axes(node, own->rotation, axes);
+        for (int k = 0; k < cal_kind_v(node->kind); k++)
+            for (int i = 0; i < SIX; i++) {
+                joint[i] += axes[SIX * k + i] * v[node->first_v + k];
+                extra[i] += axes[SIX * k + i] * qdd[node->first_v + k];
+            }
+        double arm[3], gyration[3], swing[3], inward[3], coriolis[3], lever[3];
+        for (int i = 0; i < 3; i++) arm[i] = own->origin[i] - parent->origin[i];
+        cal_cross3(parent->angular, joint, gyration);
+        cal_cross3(parent->angular, arm, swing);
+        cal_cross3(parent->angular, swing, inward);
+        cal_cross3(parent->angular, joint + 3, coriolis);
+        cal_cross3(above, arm, lever);
+        double* acceleration = out + SIX * (size_t)n;
+        for (int i = 0; i < 3; i++) {
+            acceleration[i] = above[i] + gyration[i] + extra[i];
+            acceleration[3 + i] = above[3 + i] + lever[i] + inward[i] + 2.0 * coriolis[i] + extra[3 + i];
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// The mass matrix of a tree, factored once, so that the answer to any forces costs linear time (articulated bodies).
+//
+// In the world's axes, about each node's own origin, with S a joint's axes and I the inertia of a node and all that hangs
+// below it while its joints give way,
+//
+//     U = I S    D = Sᵀ U + armature = C Cᵀ    I_parent += Xᵀ (I − U D⁻¹ Uᵀ) X       leaves to root
+//
+// A wrench on a node goes inbound, and leaves at each joint y = C⁻¹ Sᵀ f; what goes on is f − U D⁻¹ Sᵀ f. These y are
+// C⁻¹ L⁻ᵀ Jᵀ of the factorisation M = Lᵀ C Cᵀ L, so that
+//
+//     J M⁻¹ Jᵀ = Yᵀ Y
+//
+// needs the way inbound alone, and of that only the nodes between the wrench and its root.
+#pragma once
+#include "pass/constraint_rows.h"
+
+typedef struct cal_mass_factor {
+    const cal_model* model;
+    double *axes, *response, *root; // S, U (6 a degree of freedom, one after the other), C (rows)
+    double* inertia;                // 36 a node
+    double* arm;                    // 3 a node: from the parent's origin
+    double* wrench;                 // 6 a node: moment, force; what a solve consumes
+    double* motion;                 // 6 a node: scratch
+    double* share;                  // v_count: scratch
+} cal_mass_factor;
+
+cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);
+void cal_mass_factor_destroy(cal_mass_factor* tree); // its arrays; zeros are allowed
+
+void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motions);
+
+// Adds factor times a row's wrenches to tree->wrench.
+void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);
+// The y of what tree->wrench holds, for nodes that contain with each node its parent, in rising order; one double a degree of
+// freedom of these nodes, one after the other. Leaves tree->wrench zero.
+void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y);
+// M⁻¹ Jᵀ of what tree->wrench holds, in the user's order. Leaves tree->wrench zero.
+void cal_mass_factor_solve(cal_mass_factor* tree, double* out);
+// Adds Jᵀ of what tree->wrench holds to joint forces in the user's order. Leaves tree->wrench zero.
+void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
+
+// Accelerations (angular, then of the origin, as rows.h has them) of all nodes for joint accelerations; 6 a node.
+void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
+                            double* out);

@@ -1,0 +1,72 @@
+// What a solver adds to the passes: prepare / follow-up / control (Jung, III.C).
+//
+// One evaluation of the right-hand side is one execution of a plan. A solver rides in it:
+//
+//   prepare     in the first outbound pass, column by column: writes y, where to evaluate, from each component's own
+//               history and from a few numbers that control sent down (`down`)
+//   follow_up   in the last inbound pass, block by block: reads ydot, updates each component's history, and gives its
+//               share of the sums; the sums are added up the tree, node by node in the order of the tree
+//   control     at the root: sees only the sums, never a vector; decides step size, order, accept or repeat, and writes
+//               the numbers that go down with the next execution
+//
+// So a solver does not know where its vectors live, and one solver serves every machine with the same bits. Everything
+// is component-wise over y-shaped vectors (layout.h): component c of lane l of block b is at block_y[b] + c · W + l,
+// and the components of a block are its q (1, 1, 4 or 7) and then its v (1, 1, 3 or 6). Dead lanes hold zeros (and
+// unit quaternions), and stay so.
+//
+// Unit quaternions. dq/dt = ½ q ∘ ω is linear in q, so scaling a quaternion's whole history by 1/|q| gives exactly the
+// history of the scaled solution: solvers do that after each accepted step, which keeps unit length and the method's
+// order.
+#pragma once
+#include "layout/layout.h"
+
+typedef struct cal_solver_context {
+    const cal_layout* layout;
+    double* y;          // prepare writes it
+    const double* ydot; // follow_up reads it
+    double** vectors;   // the solver's own y-shaped vectors; vectors[0] holds y at the start (set by the simulation)
+    const double* down; // what control sent
+    double relative, absolute;
+} cal_solver_context;
+
+typedef void cal_prepare(const cal_solver_context* context, const cal_column* column);
+// shares: sum_count × W, to be written (not added to): the block's lanes' own shares of the sums.
+typedef void cal_follow_up(const cal_solver_context* context, const cal_column* column, int block, double* shares);
+
+// What control decided.
+typedef struct cal_step_decision {
+    bool accepted;         // a step is complete: [previous, time] can be interpolated until the next execution
+    bool rejected;         // an attempt was thrown away
+    double previous, time; // the last accepted step
+    double step;           // its size
+    int order;
+    double evaluation_time; // where the next execution evaluates
+} cal_step_decision;
+
+typedef struct cal_solver_settings {
+    double relative, absolute, step, largest_step, horizon; // horizon: about how far the user wants to go, > 0
+    int largest_order;
+    int component_count; // live components of y, for root mean squares
+} cal_solver_settings;
+
+enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
+
+typedef struct cal_solver_ops {
+    const char* name;
+    const char* help; // one line
+    int vector_count, sum_count, down_count;
+    int max_count;       // the first max_count of the sums are combined by maximum instead of by addition
+    bool keeps_end;      // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
+    size_t control_size; // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
+    // Begins at `time` with y in vectors[0]: fills control's memory and the first numbers to send down.
+    void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
+                  cal_step_decision* decision);
+    cal_prepare* prepare;
+    cal_follow_up* follow_up;
+    cal_status (*control)(void* control, const double* sums, double* down, cal_step_decision* decision);
+    // Writes y at a time inside the last accepted step into `out` (y-shaped), one column. Costs no evaluation.
+    // Between an accepted decision and the next execution. A solver whose polynomial needs the derivative at the end of
+    // its step accepts the step only when that derivative is known: it is the first evaluation of the next step.
+    void (*interpolate)(const void* control, const cal_solver_context* context, const cal_column* column, double time,
+                        double* out);
+} cal_solver_ops;

@@ -1,0 +1,211 @@
+// Actuators: MuJoCo's general one, force = (gain) · control + bias, and its short forms, on joints of one degree.
+//
+//   length = gear · q    force = clamp(g₀ clamp(control) + b₀ + b₁ length + b₂ velocity)    joint force = gear · force
+//
+// What is more than that (tendons, muscles, filters, gains that change) is left out, and reported. A servo's damping may be
+// given as a ratio: b₂ > 0 stands for the damping 2 b₂ √(g₀ m) with m the inertia that the joint moves in the start
+// position, divided by gear².
+#include "base/memory.h"
+#include "model/angle.h"
+#include "model/builder.h"
+#include "read/mjcf/mjcf.h"
+#include <math.h>
+#include <string.h>
+
+static cal_status link_actuator(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
+                                const int* found, void* user, cal_error* error) {
+    mjcf_motor* motor = mjcf_add(&model->actuators, sizeof *motor);
+    if (motor == NULL) return mjcf_no_memory(node, error);
+    *motor = (mjcf_motor){
+        .actuator = *(const mjcf_actuator*)user, .joint = found[0], .number = CAL_NONE, .source = source, .node = node};
+    motor->actuator.name = mjcf_link_name(source, node, copy);
+    return CAL_OK;
+}
+
+static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor* motor) {
+    const mjcf_actuator* a = &motor->actuator;
+    if (motor->joint == CAL_NONE) return "it does not act on a joint; it is left out";
+    const cal_joint_kind kind = ((mjcf_joint*)model->joints.items)[motor->joint].kind;
+    if (cal_joint_v_count(kind) != 1) return "it acts on a ball or free joint; it is left out";
+    if (a->dynamics != MJCF_LAW_NONE) return "it has an activation of its own; it is left out";
+    if (a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
+        return "it is no motor or servo; it is left out";
+    if (a->gain_law == MJCF_LAW_AFFINE && (a->gain[1] != 0.0 || a->gain[2] != 0.0))
+        return "its gain changes with length or velocity; it is left out";
+    return NULL;
+}
+
+static cal_status read_actuator(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_error* error) {
+    mjcf_model* model = source->model;
+    if (!mjcf_is_actuator(node)) {
+        node->linked = true;
+        return CAL_OK;
+    }
+    const mjcf_class* class;
+    MJCF_TRY(mjcf_class_of(source, node, "class", mjcf_main_class(source), &class, error));
+    mjcf_actuator actuator = class->actuator;
+    MJCF_TRY(mjcf_read_actuator(node, &actuator, error));
+    const char* target = cal_xml_text(node, "joint") != NULL ? "joint" : "jointinparent";
+    if (cal_xml_text(node, target) != NULL) {
+        const mjcf_reference joint = {target, MJCF_JOINT, true};
+        return mjcf_link_in(model, source, node, copy, &joint, 1, link_actuator, &actuator, error);
+    }
+    // Something else: it has a place among the controls, and no effect.
+    const int none = CAL_NONE;
+    if (node->linked) return CAL_OK;
+    node->linked = true;
+    return link_actuator(model, source, node, copy, &none, &actuator, error);
+}
+
+// Whether a range counts: what the file says, or whether there is one.
+cal_status mjcf_limited(const mjcf_source* source, mjcf_choice choice, const double range[2], const char* what,
+                        const cal_xml_node* node, bool* out, cal_error* error) {
+    const bool given = range[0] != 0.0 || range[1] != 0.0;
+    *out = choice == MJCF_YES || (choice == MJCF_AUTO && given);
+    if (choice == MJCF_AUTO && given && !source->compiler.autolimits)
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "it has a %srange but no %slimited, and autolimits is off",
+                            what, what);
+    if (*out && !(range[0] < range[1]))
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "its %srange is %g to %g; the smaller number comes first", what,
+                            range[0], range[1]);
+    return CAL_OK;
+}
+
+cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
+    MJCF_TRY(mjcf_each(model, "actuator", read_actuator, error));
+    for (int i = 0; i < model->actuators.count; i++) {
+        mjcf_motor* motor = &((mjcf_motor*)model->actuators.items)[i];
+        const char* reason = reason_to_leave_out(model, motor);
+        if (reason != NULL) {
+            char what[64] = "actuator ";
+            strncat(what, motor->node->name, 40);
+            cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, what, "%s", reason);
+            continue;
+        }
+        motor->number = 0; // the true one comes when it is added
+        // A motor's own damping and rotor act through the gear.
+        mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
+        const double square = motor->actuator.gear[0] * motor->actuator.gear[0];
+        joint->armature += square * motor->actuator.armature;
+        joint->damping[0] += square * motor->actuator.damping[0];
+        joint->motors++;
+    }
+    return CAL_OK;
+}
+
+// Clamping to a first, then to a second range is clamping to the first one's ends clamped to the second.
+static void clamp_again(double range[2], bool* limited, const double by[2]) {
+    if (!*limited) {
+        memcpy(range, by, 2 * sizeof *range);
+    } else {
+        for (int i = 0; i < 2; i++) range[i] = fmin(by[1], fmax(by[0], range[i]));
+    }
+    *limited = true;
+}
+
+// A joint's limit on the force of all its actuators, when it has only one.
+static cal_status apply_joint_range(mjcf_model* model, const mjcf_joint* joint, const mjcf_motor* motor, double gear,
+                                    double range[2], bool* limited, cal_error* error) {
+    bool holds;
+    MJCF_TRY(mjcf_limited(joint->source, joint->force_limited, joint->force_range, "actuatorfrc", joint->node, &holds,
+                          error));
+    if (!holds || gear == 0.0) return CAL_OK;
+    if (joint->motors > 1) {
+        cal_report_add(model->reader->report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint actuatorfrcrange",
+                       "several actuators drive the joint; their sum is not limited");
+        return CAL_OK;
+    }
+    const double a = joint->force_range[0] / gear, b = joint->force_range[1] / gear;
+    const double by[2] = {fmin(a, b), fmax(a, b)};
+    clamp_again(range, limited, by);
+    if (range[0] == range[1])
+        return cal_xml_fail(motor->node, error, CAL_BAD_MODEL,
+                            "its forcerange is outside its joint's actuatorfrcrange");
+    return CAL_OK;
+}
+
+static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* error) {
+    mjcf_actuator* a = &motor->actuator;
+    const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
+    const double gear = a->gear[0];
+    cal_actuator_def def = cal_default_actuator_def();
+    def.name = a->name;
+    def.joint = joint->number;
+    def.gear = gear;
+    def.gain = a->gain[0];
+    if (a->bias_law == MJCF_LAW_AFFINE) memcpy(def.bias, a->bias, sizeof def.bias);
+    if (def.bias[2] > 0.0 && def.gain == -def.bias[1] && gear * gear > 1e-15)
+        def.bias[2] *= -2.0 * sqrt(fmax(0.0, def.gain * mjcf_joint_inertia(model, motor->joint) / (gear * gear)));
+    double control_range[2];
+    memcpy(control_range, a->control_range, sizeof control_range);
+    if (a->inherit_range > 0.0 && def.gain == -def.bias[1]) {
+        const double turn = joint->kind == CAL_REVOLUTE && joint->source->compiler.degrees ? CAL_PI / 180.0 : 1.0;
+        const double middle = 0.5 * turn * (joint->range[0] + joint->range[1]);
+        const double radius = 0.5 * turn * (joint->range[1] - joint->range[0]) * a->inherit_range;
+        control_range[0] = middle - radius;
+        control_range[1] = middle + radius;
+    }
+    bool limited;
+    MJCF_TRY(mjcf_limited(motor->source, a->control_limited, control_range, "ctrl", motor->node, &limited, error));
+    if (limited && !model->unclamped) memcpy(def.control_range, control_range, sizeof control_range);
+    MJCF_TRY(mjcf_limited(motor->source, a->force_limited, a->force_range, "force", motor->node, &limited, error));
+    MJCF_TRY(apply_joint_range(model, joint, motor, gear, a->force_range, &limited, error));
+    if (limited) memcpy(def.force_range, a->force_range, sizeof def.force_range);
+    if (a->group >= 0 && a->group <= 30 && (model->disabled_groups >> a->group & 1) != 0) {
+        def.gain = 0.0;
+        memset(def.bias, 0, sizeof def.bias);
+    }
+    if (model->start_control != NULL)
+        def.initial_control = model->start_control[motor - (const mjcf_motor*)model->actuators.items];
+    motor->number = cal_builder_add_actuator(model->reader->builder, &def);
+    return motor->number != CAL_NONE ? CAL_OK : mjcf_no_memory(motor->node, error);
+}
+
+cal_status mjcf_add_actuators(mjcf_model* model, cal_error* error) {
+    for (int i = 0; i < model->actuators.count; i++) {
+        mjcf_motor* motor = &((mjcf_motor*)model->actuators.items)[i];
+        if (motor->number != CAL_NONE) MJCF_TRY(add_motor(model, motor, error));
+    }
+    return CAL_OK;
+}
+
+// --- What a joint moves -------------------------------------------------------------------------------------------------
+
+cal_status mjcf_weigh_subtrees(mjcf_model* model, cal_error* error) {
+    const size_t count = (size_t)model->bodies.count;
+    const mjcf_body* bodies = model->bodies.items;
+    model->composites = cal_allocate(count, sizeof *model->composites);
+    model->poses = cal_allocate(7 * count, sizeof *model->poses);
+    if (model->composites == NULL || model->poses == NULL) return mjcf_no_memory(model->main->root, error);
+    for (size_t i = 0; i < count; i++) {
+        double* pose = model->poses + 7 * i;
+        memcpy(pose, (double[7]){0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0}, 7 * sizeof *pose);
+        if (bodies[i].parent >= 0) memcpy(pose, model->poses + 7 * (size_t)bodies[i].parent, 7 * sizeof *pose);
+        mjcf_compose(pose, pose + 3, bodies[i].position, bodies[i].quaternion);
+        model->composites[i] = cal_solid_placed(&bodies[i].solid, pose, pose + 3);
+    }
+    for (size_t i = count; i-- > 0;)
+        if (bodies[i].parent >= 0 && model->composites[i].mass > 0.0)
+            cal_solid_add(&model->composites[bodies[i].parent], &model->composites[i]);
+    return CAL_OK;
+}
+
+double mjcf_joint_inertia(const mjcf_model* model, int number) {
+    const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[number];
+    const cal_solid* moved = &model->composites[joint->body];
+    const double* pose = model->poses + 7 * (size_t)joint->body;
+    if (joint->kind == CAL_PRISMATIC) return moved->mass + joint->armature;
+    double rotation[9], axis[3], arm[3], cross[3];
+    const double length = cal_length(joint->axis, 3);
+    cal_quaternion_matrix(pose + 3, rotation);
+    for (int i = 0; i < 3; i++) axis[i] = joint->axis[i] / length;
+    cal_rotate3(rotation, axis, axis);
+    cal_rotate3(rotation, joint->position, arm);
+    for (int i = 0; i < 3; i++) arm[i] = moved->center[i] - pose[i] - arm[i];
+    cal_cross3(axis, arm, cross);
+    const double* I = moved->inertia;
+    const double along[3] = {I[0] * axis[0] + I[3] * axis[1] + I[4] * axis[2],
+                             I[3] * axis[0] + I[1] * axis[1] + I[5] * axis[2],
+                             I[4] * axis[0] + I[5] * axis[1] + I[2] * axis[2]};
+    return cal_dot3(axis, along) + moved->mass * cal_dot3(cross, cross) + joint->armature;
+}

@@ -1,0 +1,212 @@
+// One table of everything in MJCF that means something here. What a file has beyond it is reported as not understood; what
+// is in it with a consequence is reported with that.
+//
+// A row is an element (or PARENT/ELEMENT where the same name means two things), attributes, and what follows from having them
+// without effect: nothing for those that are read. Rows of one element stand together. A row without attributes speaks of the element as a whole, and
+// what is in such an element is not looked at.
+#include "read/mjcf/mjcf.h"
+#include <stdio.h>
+#include <string.h>
+
+#define SOFT "contacts and stops here have laws of their own"
+#define SERVO "joint's friction and stops have laws of their own here"
+#define DRAWING "only drawings differ"
+
+#define ORIENTATION " quat axisangle xyaxes zaxis euler "
+#define ACTUATOR                                                                                                       \
+    "name class group ctrlrange forcerange ctrllimited forcelimited gear damping armature joint jointinparent tendon " \
+    "site body refsite cranksite slidersite cranklength actlimited actrange actdim actearly lengthrange "
+
+typedef struct row {
+    const char* element;
+    const char* attributes; // NULL: the element as a whole
+    cal_issue_kind kind;
+    const char* consequence; // NULL: it is read
+} row;
+
+#define READ(element, attributes)                                                                                      \
+    { element, attributes, CAL_ISSUE_NOTE, NULL }
+#define NOTE(element, attributes, text)                                                                                \
+    { element, attributes, CAL_ISSUE_NOTE, text }
+#define LOST(element, attributes, text)                                                                                \
+    { element, attributes, CAL_ISSUE_NOT_SIMULATED, text }
+
+static const row rows[] = {
+    READ("mujoco", "model"),
+    READ("compiler", "angle autolimits balanceinertia boundinertia boundmass coordinate discardvisual eulerseq fitaabb "
+                     "inertiafromgeom inertiagrouprange meshdir assetdir texturedir settotalmass strippath "
+                     "exactmeshinertia usethread saveinertial conflict convexhull"),
+    NOTE("compiler", "fusestatic", "bodies without joints stay bodies here; the motion is the same"),
+    LOST("compiler", "alignfree", "frames of free bodies stay where the file puts them, and so does the meaning of q"),
+    NOTE("lengthrange", NULL, "lengths of tendons are not needed here"),
+    READ("option", "gravity timestep actuatorgroupdisable"),
+    NOTE("option",
+         "integrator cone jacobian solver iterations ls_iterations tolerance ls_tolerance noslip_iterations "
+         "noslip_tolerance ccd_iterations ccd_tolerance mpr_iterations mpr_tolerance sdf_iterations "
+         "sdf_initpoints sleep_tolerance apirate",
+         "MuJoCo's integrator and solver; this one has its own"),
+    LOST("option", "impratio o_margin o_solref o_solimp o_friction", SOFT),
+    LOST("option", "wind density viscosity", "there is no air and no water here"),
+    NOTE("option", "magnetic collision", "without effect on the motion"),
+    READ("flag", "constraint equality frictionloss limit contact passive spring damper gravity actuation clampctrl"),
+    NOTE("flag",
+         "warmstart filterparent refsafe sensor midphase nativeccd eulerdamp autoreset island multiccd override "
+         "energy fwdinv invdiscrete sensornoise sleep diagexact",
+         "about MuJoCo's own solver"),
+    NOTE("size", NULL, "about MuJoCo's memory"),
+    NOTE("statistic", NULL, DRAWING),
+    NOTE("visual", NULL, DRAWING),
+    READ("default", "class"),
+    READ("worldbody", "childclass"),
+    READ("body", "name childclass pos mocap gravcomp" ORIENTATION),
+    NOTE("body", "user sleep simple", "without effect on the motion"),
+    READ("inertial", "pos mass diaginertia fullinertia" ORIENTATION),
+    READ("joint", "name class type pos axis springdamper limited actuatorfrclimited range actuatorfrcrange stiffness "
+                  "damping ref springref armature frictionloss"),
+    NOTE("joint", "group user", "without effect on the motion"),
+    LOST("joint", "solreflimit solimplimit solreffriction solimpfriction margin", SERVO),
+    LOST("joint", "actuatorgravcomp", "there is no gravity compensation"),
+    READ("freejoint", "name"),
+    NOTE("freejoint", "group", "without effect on the motion"),
+    LOST("freejoint", "align", "the body's frame stays where the file puts it, and so does the meaning of q"),
+    READ("geom",
+         "name class type contype conaffinity group size material friction mass density shellinertia fromto pos "
+         "hfield mesh fitscale rgba" ORIENTATION),
+    NOTE("geom", "user", "without effect on the motion"),
+    LOST("geom", "condim priority solmix solref solimp margin gap surfacevel adhesion", SOFT),
+    LOST("geom", "fluidshape fluidcoef", "there is no air and no water here"),
+    READ("site", "name class pos fromto" ORIENTATION),
+    NOTE("site", "type group size material rgba user", "sites are points with axes; they are not drawn"),
+    READ("frame", "name childclass pos" ORIENTATION),
+    READ("replicate", "count offset euler sep childclass"),
+    READ("attach", "model body frame prefix"),
+    NOTE("camera", NULL, DRAWING),
+    NOTE("light", NULL, DRAWING),
+    LOST("composite", NULL, "its bodies are left out"),
+    LOST("flexcomp", NULL, "flexible bodies are left out"),
+    LOST("deformable", NULL, "flexible bodies and skins are left out"),
+    LOST("plugin", NULL, "plugins are not there"),
+    LOST("extension", NULL, "plugins are not there"),
+    READ("asset", ""),
+    READ("mesh", "name class file vertex face refpos refquat scale inertia builtin params"),
+    NOTE("mesh", "normal texcoord smoothnormal maxhullvert material content_type", DRAWING),
+    READ("hfield", "name nrow ncol size elevation file"),
+    NOTE("hfield", "content_type", "the file's ending says what it is"),
+    NOTE("skin", NULL, DRAWING),
+    NOTE("texture", NULL, DRAWING),
+    READ("material", "name class rgba"),
+    NOTE("material", "texture texrepeat texuniform emission specular shininess reflectance metallic roughness",
+         DRAWING),
+    NOTE("layer", NULL, DRAWING),
+    READ("model", "name file"),
+    NOTE("model", "content_type", "the file's ending says what it is"),
+    READ("contact", ""),
+    READ("pair", "name class geom1 geom2 friction"),
+    LOST("pair", "condim solref solreffriction solimp gap margin adhesion", SOFT),
+    READ("exclude", "name body1 body2"),
+    READ("equality", "active class"), // the section, and the element of a class
+    LOST("equality", "solref solimp", "constraints here are held exactly"),
+    READ("connect", "name class active body1 body2 anchor site1 site2"),
+    LOST("connect", "solref solimp", "constraints here are held exactly"),
+    READ("weld", "name class active body1 body2 relpose anchor site1 site2"),
+    LOST("weld", "solref solimp torquescale", "constraints here are held exactly"),
+    READ("equality/joint", "name class active joint1 joint2 polycoef"),
+    LOST("equality/joint", "solref solimp", "constraints here are held exactly"),
+    LOST("equality/tendon", NULL, "tendons are not simulated; the constraint is left out"),
+    LOST("flex", NULL, "flexible bodies are left out"),
+    LOST("flexvert", NULL, "flexible bodies are left out"),
+    LOST("flexstrain", NULL, "flexible bodies are left out"),
+    LOST("tendon", NULL, "tendons are not simulated: their springs, dampers and limits are left out"),
+    READ("actuator", ""),
+    READ("general", ACTUATOR "dyntype gaintype biastype dynprm gainprm biasprm input velrange ffrange"),
+    NOTE("general", "user", "without effect on the motion"),
+    LOST("general", "delay nsample interp", "controls act at once"),
+    READ("motor", ACTUATOR),
+    NOTE("motor", "user", "without effect on the motion"),
+    LOST("motor", "delay nsample interp", "controls act at once"),
+    READ("position", ACTUATOR "kp kv dampratio timeconst inheritrange"),
+    NOTE("position", "user", "without effect on the motion"),
+    LOST("position", "delay nsample interp", "controls act at once"),
+    READ("velocity", ACTUATOR "kv"),
+    NOTE("velocity", "user", "without effect on the motion"),
+    LOST("velocity", "delay nsample interp", "controls act at once"),
+    READ("intvelocity", ACTUATOR "kp kv dampratio timeconst inheritrange"),
+    READ("damper", ACTUATOR "kv"),
+    READ("cylinder", ACTUATOR "timeconst area diameter bias"),
+    READ("muscle", ACTUATOR "timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax"),
+    READ("adhesion", ACTUATOR "gain"),
+    READ("dcmotor", NULL),
+    READ("orientation", NULL),
+    READ("pid", NULL),
+    READ("actuator/plugin", NULL),
+    NOTE("sensor", NULL, "there are no sensors; without effect on the motion"),
+    READ("custom", ""),
+    READ("numeric", "name size data"),
+    NOTE("text", NULL, "without effect on the motion"),
+    NOTE("tuple", NULL, "without effect on the motion"),
+    READ("keyframe", ""),
+    READ("key", "name time qpos qvel ctrl"),
+    LOST("key", "act mpos mquat", "there are no activations and no mocap bodies"),
+};
+
+enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
+
+// Whether a list of words separated by blanks has this one.
+static bool has_word(const char* list, const char* word) {
+    const size_t length = strlen(word);
+    for (const char* p = strstr(list, word); p != NULL; p = strstr(p + 1, word))
+        if ((p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0')) return true;
+    return false;
+}
+
+static void report_attribute(const mjcf_source* source, const cal_xml_node* node, const char* attribute, int first) {
+    int i = first;
+    while (i < ROWS && strcmp(rows[i].element, rows[first].element) == 0 && !has_word(rows[i].attributes, attribute))
+        i++;
+    const bool known = i < ROWS && strcmp(rows[i].element, rows[first].element) == 0;
+    if (known && rows[i].consequence == NULL) return;
+    char what[80];
+    snprintf(what, sizeof what, "%.30s %.40s", node->name, attribute);
+    if (known)
+        cal_report_add(source->reader->report, node, rows[i].kind, what, "%s", rows[i].consequence);
+    else
+        cal_report_add(source->reader->report, node, CAL_ISSUE_NOT_UNDERSTOOD, what, "the attribute has no effect");
+}
+
+// Returns whether to look at what is in the element.
+static bool report_element(const mjcf_source* source, const cal_xml_node* node, cal_name_table* firsts) {
+    char key[80];
+    snprintf(key, sizeof key, "%.30s/%.40s", node->parent != NULL ? node->parent->name : "", node->name);
+    int first = cal_names_find(firsts, key);
+    if (first == CAL_NONE) first = cal_names_find(firsts, node->name);
+    char what[80];
+    snprintf(what, sizeof what, "<%.60s>", node->name);
+    if (first == CAL_NONE) {
+        cal_report_add(source->reader->report, node, CAL_ISSUE_NOT_UNDERSTOOD, what,
+                       "it and what is in it have no effect");
+        return false;
+    }
+    if (rows[first].attributes == NULL) {
+        if (rows[first].consequence != NULL)
+            cal_report_add(source->reader->report, node, rows[first].kind, what, "%s", rows[first].consequence);
+        return false;
+    }
+    for (int i = 0; i < node->attribute_count; i++) report_attribute(source, node, node->attributes[i].name, first);
+    return true;
+}
+
+void mjcf_report_unknown(const mjcf_source* source) {
+    cal_name_table* firsts = cal_names_create(ROWS);
+    if (firsts == NULL) return; // reading will find no memory either
+    for (int i = 0; i < ROWS; i++) cal_names_add(firsts, rows[i].element, i);
+    const cal_xml_node* node = source->root;
+    while (node != NULL) {
+        if (report_element(source, node, firsts) && node->first != NULL) {
+            node = node->first;
+            continue;
+        }
+        while (node != source->root && node->next == NULL) node = node->parent;
+        node = node == source->root ? NULL : node->next;
+    }
+    cal_names_destroy(firsts);
+}

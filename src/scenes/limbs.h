@@ -1,0 +1,25 @@
+// Human figures as tables of segments. x points forward, y left, z up. A paired segment is given for the left side, and
+// made for both: "left_foot", "right_foot".
+#pragma once
+#include "scenes/generate.h"
+
+typedef struct cal_segment {
+    const char* name;
+    const char* parent; // NULL: the root, on a free joint
+    bool paired;
+    bool detail; // left out of coarse figures: what hangs on it then hangs on its parent
+    cal_joint_kind kind;
+    char axis;          // 'x', 'y' or 'z' of a revolute joint
+    double position[3]; // of the joint in the parent's frame
+    double tip[3];      // the segment is a capsule from its joint to its tip
+    double radius, mass;
+} cal_segment;
+
+// Adds the segments, parents first, each joint turned by `start` about its axis (a ball: about y).
+void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, bool detailed, double start,
+                      double gravity);
+
+// What all figures let the user choose.
+#define CAL_FIGURE_PARAMETERS(NUMBER)                                                                                  \
+    NUMBER(start, 0.1, -3, 3, "start angle of every joint, rad")                                                       \
+    NUMBER(gravity, 9.81, 0, 1000, "m/s^2")

@@ -1,0 +1,247 @@
+// See block_cholesky.h. Right-looking: when a unit is eliminated, its column is finished and subtracted from all later ones.
+//
+//     ┌ L                ┐     L_kk L_kkᵀ = A_kk
+//     │ .  L             │     L_ik = A_ik L_kk⁻ᵀ              for the rows i of column k
+//     │ L_ik .  L        │     A_ij ← A_ij − L_ik L_jkᵀ        for pairs of those rows: where fill comes from
+//     └ .    .  .  L     ┘
+#include "simulation/contact/block_cholesky.h"
+#include <math.h>
+#include <string.h>
+
+double* cal_arena_numbers(cal_arena* arena, size_t count) {
+    if (count > arena->left) return NULL;
+    double* memory = arena->next;
+    arena->next += count;
+    arena->left -= count;
+    return memory;
+}
+
+int32_t* cal_arena_integers(cal_arena* arena, size_t count) {
+    return (int32_t*)(void*)cal_arena_numbers(arena, (count + 1) / 2);
+}
+
+// --- Who is eliminated when -------------------------------------------------------------------------------------------
+
+static int count_bits(const uint64_t* bits, size_t words) {
+    int count = 0;
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t left = bits[i]; left != 0; left &= left - 1) count++;
+    return count;
+}
+
+static bool has_bit(const uint64_t* bits, int i) { return bits[i / 64] >> ((unsigned)i % 64) & 1; }
+static void set_bit(uint64_t* bits, int i) { bits[i / 64] |= UINT64_C(1) << ((unsigned)i % 64); }
+static void clear_bit(uint64_t* bits, int i) { bits[i / 64] &= ~(UINT64_C(1) << ((unsigned)i % 64)); }
+
+// Orders the units and leaves in `neighbors` of each those that are eliminated after it, fill included.
+static void order_units(cal_blocks* m, uint64_t* neighbors, size_t words, int32_t* degree) {
+    for (int i = 0; i < m->units; i++) m->place[i] = -1;
+    for (int step = 0; step < m->units; step++) {
+        int best = -1;
+        for (int i = 0; i < m->units; i++)
+            if (m->place[i] < 0 && (best < 0 || degree[i] < degree[best])) best = i;
+        m->order[step] = best;
+        m->place[best] = step;
+        const uint64_t* mine = neighbors + (size_t)best * words;
+        for (int i = 0; i < m->units; i++) {
+            if (!has_bit(mine, i)) continue;
+            uint64_t* theirs = neighbors + (size_t)i * words;
+            for (size_t k = 0; k < words; k++) theirs[k] |= mine[k];
+            clear_bit(theirs, i);
+            clear_bit(theirs, best);
+            degree[i] = count_bits(theirs, words);
+        }
+    }
+}
+
+static void sort_places(int32_t* places, int count) {
+    for (int i = 1; i < count; i++) {
+        const int32_t item = places[i];
+        int k = i;
+        for (; k > 0 && places[k - 1] > item; k--) places[k] = places[k - 1];
+        places[k] = item;
+    }
+}
+
+bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_t* first, const int32_t (*pairs)[2],
+                     int pair_count, cal_arena* arena) {
+    const size_t n = (size_t)units, words = (n + 63) / 64;
+    *m = (cal_blocks){.units = units, .size = size, .first = first};
+    m->order = cal_arena_integers(arena, n);
+    m->place = cal_arena_integers(arena, n);
+    m->column = cal_arena_integers(arena, n + 1);
+    m->where = cal_arena_integers(arena, n);
+    m->diagonal = (int64_t*)(void*)cal_arena_numbers(arena, n);
+    if (m->order == NULL || m->place == NULL || m->column == NULL || m->where == NULL || m->diagonal == NULL)
+        return false;
+    // The graph goes at the far end of the memory, and is forgotten.
+    if (arena->left < n * words + n) return false;
+    uint64_t* neighbors = (uint64_t*)(void*)(arena->next + arena->left - n * words);
+    int32_t* degree = (int32_t*)(void*)(arena->next + arena->left - n * words - n);
+    cal_arena front = {arena->next, arena->left - n * words - n};
+    memset(neighbors, 0, n * words * sizeof *neighbors);
+    for (int k = 0; k < pair_count; k++) {
+        const int i = pairs[k][0], j = pairs[k][1];
+        if (i == j) continue;
+        set_bit(neighbors + (size_t)i * words, j);
+        set_bit(neighbors + (size_t)j * words, i);
+    }
+    int64_t entries = 0;
+    for (int i = 0; i < units; i++) degree[i] = count_bits(neighbors + (size_t)i * words, words);
+    order_units(m, neighbors, words, degree);
+    for (int i = 0; i < units; i++) entries += count_bits(neighbors + (size_t)i * words, words);
+    m->row = cal_arena_integers(&front, (size_t)entries);
+    m->at = (int64_t*)(void*)cal_arena_numbers(&front, (size_t)entries);
+    if (m->row == NULL || m->at == NULL) return false;
+    int32_t entry = 0;
+    for (int p = 0; p < units; p++) {
+        const int unit = m->order[p];
+        m->column[p] = entry;
+        for (int i = 0; i < units; i++)
+            if (has_bit(neighbors + (size_t)unit * words, i)) m->row[entry++] = m->place[i];
+        sort_places(m->row + m->column[p], entry - m->column[p]);
+        m->diagonal[p] = m->number_count;
+        m->number_count += size[unit] * size[unit];
+        for (int32_t e = m->column[p]; e < entry; e++) {
+            m->at[e] = m->number_count;
+            m->number_count += size[m->order[m->row[e]]] * size[unit];
+        }
+    }
+    m->column[units] = entry;
+    // From here on the graph's memory is free.
+    const size_t taken = (size_t)(front.next - arena->next);
+    arena->next += taken;
+    arena->left -= taken;
+    m->numbers = cal_arena_numbers(arena, (size_t)m->number_count);
+    return m->numbers != NULL;
+}
+
+void cal_blocks_zero(cal_blocks* m) { memset(m->numbers, 0, (size_t)m->number_count * sizeof *m->numbers); }
+
+static int32_t find_entry(const cal_blocks* m, int column, int row) {
+    int32_t low = m->column[column], high = m->column[column + 1] - 1;
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (m->row[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void cal_blocks_add(cal_blocks* m, int i, int j, const double* block) {
+    const int p = m->place[i], q = m->place[j], rows = m->size[i], columns = m->size[j];
+    if (p == q) {
+        double* out = m->numbers + m->diagonal[p];
+        for (int k = 0; k < rows * rows; k++) out[k] += block[k];
+    } else if (p > q) {
+        double* out = m->numbers + m->at[find_entry(m, q, p)];
+        for (int k = 0; k < rows * columns; k++) out[k] += block[k];
+    } else {
+        double* out = m->numbers + m->at[find_entry(m, p, q)];
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) out[c * rows + r] += block[r * columns + c];
+    }
+}
+
+// --- Numbers ----------------------------------------------------------------------------------------------------------
+
+// Column after column is taken off what is left of the matrix: sums that do not wait for each other, and a compiler can make
+// lanes of them. For that each column is copied to the row above the diagonal.
+bool cal_dense_factor(double* A, int n) {
+    for (int k = 0; k < n; k++) {
+        double* row = A + k * n;
+        if (!(row[k] > 0.0)) return false;
+        row[k] = sqrt(row[k]);
+        for (int i = k + 1; i < n; i++) row[i] = A[i * n + k] /= row[k];
+        for (int i = k + 1; i < n; i++) {
+            double* left = A + i * n;
+            const double factor = left[k];
+            for (int j = k + 1; j <= i; j++) left[j] -= factor * row[j];
+        }
+    }
+    return true;
+}
+
+static void solve_lower(const double* L, int n, double* x) {
+    for (int i = 0; i < n; i++) {
+        double sum = x[i];
+        for (int k = 0; k < i; k++) sum -= L[i * n + k] * x[k];
+        x[i] = sum / L[i * n + i];
+    }
+}
+
+static void solve_upper(const double* L, int n, double* x) {
+    for (int i = n - 1; i >= 0; i--) {
+        double sum = x[i];
+        for (int k = i + 1; k < n; k++) sum -= L[k * n + i] * x[k];
+        x[i] = sum / L[i * n + i];
+    }
+}
+
+void cal_dense_solve(const double* L, int n, double* x) {
+    solve_lower(L, n, x);
+    solve_upper(L, n, x);
+}
+
+// C ← C − A Bᵀ; A: rows × n, B: columns × n.
+static void subtract_product(const double* A, const double* B, int rows, int columns, int n, double* C) {
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < n; k++) sum += A[i * n + k] * B[j * n + k];
+            C[i * columns + j] -= sum;
+        }
+}
+
+bool cal_blocks_factor(cal_blocks* m) {
+    for (int p = 0; p < m->units; p++) {
+        const int n = m->size[m->order[p]];
+        double* D = m->numbers + m->diagonal[p];
+        if (!cal_dense_factor(D, n)) return false;
+        const int32_t begin = m->column[p], end = m->column[p + 1];
+        for (int32_t e = begin; e < end; e++) { // a row of L_ik at a time
+            double* block = m->numbers + m->at[e];
+            for (int r = 0; r < m->size[m->order[m->row[e]]]; r++) solve_lower(D, n, block + r * n);
+        }
+        for (int32_t e = begin; e < end; e++) {
+            const int column = m->row[e], columns = m->size[m->order[column]];
+            const double* right = m->numbers + m->at[e];
+            subtract_product(right, right, columns, columns, n, m->numbers + m->diagonal[column]);
+            for (int32_t k = m->column[column]; k < m->column[column + 1]; k++) m->where[m->row[k]] = k;
+            for (int32_t f = e + 1; f < end; f++) {
+                const int row = m->row[f];
+                subtract_product(m->numbers + m->at[f], right, m->size[m->order[row]], columns, n,
+                                 m->numbers + m->at[m->where[row]]);
+            }
+        }
+    }
+    return true;
+}
+
+void cal_blocks_solve(const cal_blocks* m, double* x) {
+    for (int p = 0; p < m->units; p++) {
+        const int unit = m->order[p], n = m->size[unit];
+        double* mine = x + m->first[unit];
+        solve_lower(m->numbers + m->diagonal[p], n, mine);
+        for (int32_t e = m->column[p]; e < m->column[p + 1]; e++) {
+            const int other = m->order[m->row[e]];
+            const double* block = m->numbers + m->at[e];
+            double* theirs = x + m->first[other];
+            for (int r = 0; r < m->size[other]; r++)
+                for (int c = 0; c < n; c++) theirs[r] -= block[r * n + c] * mine[c];
+        }
+    }
+    for (int p = m->units - 1; p >= 0; p--) {
+        const int unit = m->order[p], n = m->size[unit];
+        double* mine = x + m->first[unit];
+        for (int32_t e = m->column[p]; e < m->column[p + 1]; e++) {
+            const int other = m->order[m->row[e]];
+            const double *block = m->numbers + m->at[e], *theirs = x + m->first[other];
+            for (int r = 0; r < m->size[other]; r++)
+                for (int c = 0; c < n; c++) mine[c] -= block[r * n + c] * theirs[r];
+        }
+        solve_upper(m->numbers + m->diagonal[p], n, mine);
+    }
+}

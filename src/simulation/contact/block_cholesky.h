@@ -1,0 +1,45 @@
+// Sparse symmetric positive definite matrices of dense blocks, one row of blocks a unit, and their Cholesky factor.
+//
+// Units are eliminated in the order of least degree, the lower number first among equals, so the order and with it every
+// bit depends on nothing but who rows whom. All memory is the caller's.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Memory that is taken from the front and never given back.
+typedef struct cal_arena {
+    double* next;
+    size_t left; // doubles
+} cal_arena;
+
+// NULL when there is too little left; numbers are not zeroed.
+double* cal_arena_numbers(cal_arena* arena, size_t count);
+int32_t* cal_arena_integers(cal_arena* arena, size_t count);
+
+typedef struct cal_blocks {
+    int units;
+    const int32_t *size, *first; // of each unit: degrees of freedom, and where they begin in a vector
+    int32_t *order, *place;      // unit eliminated at a place, and the inverse
+    int32_t* column;             // of a place: where its entries begin; units + 1
+    int32_t* row;                // of an entry: a later place, ascending in a column
+    int64_t *at, *diagonal;      // of an entry and of a place: where the block's numbers are
+    double* numbers;
+    int64_t number_count;
+    int32_t* where; // scratch: entry of a place in the present column
+} cal_blocks;
+
+// Lays out the matrix for these pairs of units, with room for the factor. False: not enough memory.
+bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_t* first, const int32_t (*pairs)[2],
+                     int pair_count, cal_arena* arena);
+void cal_blocks_zero(cal_blocks* m);
+// Adds `block` (size of i × size of j, rows) to block (i, j); of (j, i) its transpose is meant, and need not be added.
+void cal_blocks_add(cal_blocks* m, int i, int j, const double* block);
+// Factors in place; false: not positive definite.
+bool cal_blocks_factor(cal_blocks* m);
+// x ← A⁻¹ x, in the units' order.
+void cal_blocks_solve(const cal_blocks* m, double* x);
+
+// Small dense ones: A = L Lᵀ in place (lower triangle, rows of n; what is above it is used for work); and x ← A⁻¹ x.
+bool cal_dense_factor(double* A, int n);
+void cal_dense_solve(const double* L, int n, double* x);

@@ -1,0 +1,181 @@
+// A collision: both bodies' motions begin anew at its time, linked by a junction, with an impulse between them. When they
+// part so slowly that gravity brings them back before the next group check, they stay in contact: a fusion.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <string.h>
+
+#define FACE_MARGIN 1e-3       // of the smaller reach: points this near are hit at once
+enum { MOST_STRIKES = 10000 }; // of one body at one time, those that were rolled back and done again included
+
+static bool grow_log(cal_event_log* log) {
+    const int capacity = log->capacity == 0 ? 256 : 2 * log->capacity;
+    cal_world_event* events = cal_allocate((size_t)capacity, sizeof *events);
+    int32_t* junctions = cal_allocate((size_t)capacity, sizeof *junctions);
+    if (events == NULL || junctions == NULL) {
+        cal_free(events);
+        cal_free(junctions);
+        return false;
+    }
+    for (int64_t i = log->head; log->capacity > 0 && i < log->tail; i++) {
+        events[(size_t)i % (size_t)capacity] = log->events[(size_t)i % (size_t)log->capacity];
+        junctions[(size_t)i % (size_t)capacity] = log->junctions[(size_t)i % (size_t)log->capacity];
+    }
+    cal_free(log->events);
+    cal_free(log->junctions);
+    log->events = events;
+    log->junctions = junctions;
+    log->capacity = capacity;
+    return true;
+}
+
+static bool logged_before(const cal_world_event* a, const cal_world_event* b) {
+    if (a->time != b->time) return a->time < b->time;
+    return cal_pair_key(a->body[0].index, a->body[1].index) < cal_pair_key(b->body[0].index, b->body[1].index);
+}
+
+// After a rollback, events come in another order than that of time: each goes where it belongs.
+static cal_status write_log(cal_world* world, const cal_world_event* event, int junction, cal_error* error) {
+    cal_event_log* log = &world->log;
+    if (!log->keep) return CAL_OK;
+    if (log->tail - log->head == log->capacity && !grow_log(log))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for events; take them with cal_world_next_event");
+    int64_t at = log->tail++;
+    while (at > log->head && logged_before(event, &log->events[(size_t)(at - 1) % (size_t)log->capacity])) {
+        log->events[(size_t)at % (size_t)log->capacity] = log->events[(size_t)(at - 1) % (size_t)log->capacity];
+        log->junctions[(size_t)at % (size_t)log->capacity] = log->junctions[(size_t)(at - 1) % (size_t)log->capacity];
+        at--;
+    }
+    log->events[(size_t)at % (size_t)log->capacity] = *event;
+    log->junctions[(size_t)at % (size_t)log->capacity] = junction;
+    return CAL_OK;
+}
+
+static cal_status link_states(cal_world* world, const int components[2], int* junction, cal_error* error) {
+    *junction = cal_junction_create(world);
+    bool linked = *junction >= 0;
+    for (int i = 0; linked && i < 2; i++)
+        if (components[i] >= 0 && (i == 0 || components[1] != components[0]))
+            linked = cal_junction_add(world, *junction, components[i], world->components[components[i]].queue.tail - 1);
+    return linked ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
+}
+
+static void relative_velocity(const cal_motion at[2], const double point[3], double out[3]) {
+    double other[3];
+    cal_point_velocity(&at[0], point, out);
+    cal_point_velocity(&at[1], point, other);
+    for (int i = 0; i < 3; i++) out[i] -= other[i];
+}
+
+// What a collision does: velocities are changed, and this is what the log and the fusion need to know.
+typedef struct outcome {
+    double impulse[3], normal[3], point[3];
+    double parting, restitution;
+} outcome;
+
+static cal_status set_velocity(cal_world* world, int body, double time, const cal_motion* at, const double u[3],
+                               const double w[3]) {
+    if (world->bodies[body].component < 0) return CAL_OK;
+    const cal_numbers n = cal_body_numbers(world, body, time);
+    memcpy(n.velocity, u, 3 * sizeof *u);
+    cal_unrotate3(at->pose.rotation, w, n.angular);
+    return CAL_OK;
+}
+
+static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal_motion at[2], double friction,
+                                double time, outcome* out, cal_error* error) {
+    double relative[3], K[9] = {0}, opposite[3], change[3];
+    relative_velocity(at, out->point, relative);
+    const int multibody = world->bodies[bodies[0]].multibody;
+    const bool itself = multibody >= 0 && multibody == world->bodies[bodies[1]].multibody;
+    cal_status status = CAL_OK;
+    if (itself)
+        status = cal_multibody_response(world, bodies[0], bodies[1], time, out->point, K, error);
+    else
+        for (int i = 0; status == CAL_OK && i < 2; i++)
+            status = cal_world_response(world, bodies[i], time, &at[i], out->point, K, error);
+    if (status != CAL_OK) return status;
+    const double approach = -cal_dot3(out->normal, relative);
+    if (approach > 0.0) cal_impulse(K, out->normal, relative, out->restitution, friction, out->impulse);
+    for (int i = 0; i < 3; i++) opposite[i] = -out->impulse[i];
+    if (itself)
+        status = cal_multibody_apply(world, bodies[0], bodies[1], time, out->point, out->impulse, error);
+    else
+        for (int i = 0; status == CAL_OK && i < 2; i++)
+            status = cal_world_apply_impulse(world, bodies[i], time, &at[i], out->point,
+                                             i == 0 ? out->impulse : opposite, error);
+    cal_rotate3(K, out->impulse, change);
+    out->parting = cal_dot3(out->normal, change) - approach;
+    return status;
+}
+
+static cal_status meet(cal_world* world, const cal_pair* pair, const cal_motion at[2], double time, outcome* out,
+                       cal_error* error) {
+    cal_separation gap;
+    double friction;
+    *out = (outcome){0};
+    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, &gap);
+    memcpy(out->normal, gap.normal, sizeof out->normal);
+    for (int i = 0; i < 3; i++) out->point[i] = 0.5 * (gap.point_a[i] + gap.point_b[i]);
+    cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &out->restitution);
+    cal_face_result faces;
+    const double margin = FACE_MARGIN * fmin(world->bodies[pair->body[0]].reach, world->bodies[pair->body[1]].reach);
+    if (pair->kind != CAL_PAIR_GENERAL || !cal_face_impulse(world, pair->body, at, margin, &faces))
+        return meet_at_point(world, pair->body, at, friction, time, out, error);
+    memcpy(out->impulse, faces.impulse, sizeof out->impulse);
+    out->parting = faces.parting;
+    for (int i = 0; i < 2; i++) set_velocity(world, pair->body[i], time, &at[i], faces.u[i], faces.w[i]);
+    return CAL_OK;
+}
+
+// A body that time does not get past: what a collision gives it is taken away again, for instance by a callback.
+static cal_status count_strikes(cal_world* world, const int bodies[2], double time, cal_error* error) {
+    for (int i = 0; i < 2; i++) {
+        cal_sim_body* part = &world->bodies[bodies[i]];
+        if (part->component < 0) continue;
+        part->hits_at_time = part->hit_at == time ? part->hits_at_time + 1 : 1;
+        part->hit_at = time;
+        if (part->hits_at_time <= MOST_STRIKES) continue;
+        char name[96], other[96];
+        const cal_body_id ids[2] = {cal_world_body(world, bodies[i]), cal_world_body(world, bodies[1 - i])};
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "body '%s' collides for ever at t = %.9g s, just now with '%s': look at callbacks that set "
+                        "velocities, and at bodies that are wedged in",
+                        cal_world_body_name(world, ids[0], name, sizeof name), time,
+                        cal_world_body_name(world, ids[1], other, sizeof other));
+    }
+    return CAL_OK;
+}
+
+cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error* error) {
+    const cal_pair p = world->table.pairs[pair];
+    const int* bodies = p.body;
+    int components[2], junction = -1;
+    cal_status status = count_strikes(world, bodies, time, error);
+    for (int i = 0; status == CAL_OK && i < 2; i++) {
+        components[i] = cal_body_component(world, bodies[i], time);
+        if (i == 0 || components[1] != components[0]) status = cal_begin_segment(world, components[i], time, error);
+    }
+    cal_motion at[2];
+    outcome o;
+    for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_body_at(world, bodies[i], time, &at[i]);
+    if (status == CAL_OK) status = meet(world, &p, at, time, &o, error);
+    if (status == CAL_OK) status = link_states(world, components, &junction, error);
+    if (status != CAL_OK) return status;
+    cal_world_event event = {
+        .time = time,
+        .body = {{bodies[0], world->bodies[bodies[0]].generation}, {bodies[1], world->bodies[bodies[1]].generation}},
+        .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
+        .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
+    memcpy(event.normal, o.normal, sizeof event.normal);
+    memcpy(event.point, o.point, sizeof event.point);
+    world->report.discontinuities++;
+    world->report.collisions++;
+    status = cal_call_collision(world, bodies[0], bodies[1], o.impulse, time, error);
+    for (int i = 0; i < 2; i++)
+        if (components[i] >= 0) cal_world_refresh(world, components[i]);
+    if (status == CAL_OK) status = write_log(world, &event, junction, error);
+    if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);
+    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+}

@@ -1,0 +1,474 @@
+// Contact groups as data: what they are made of, where a body's numbers are, and how bodies move between two states.
+#include "simulation/contact/contact_group.h"
+#include "base/memory.h"
+#include "simulation/motion/multibody.h"
+#include <stdlib.h>
+#include <string.h>
+
+// --- Where things are ---------------------------------------------------------------------------------------------------------
+
+static const cal_contact_group* group_of(const cal_world* world, int component) {
+    return world->components[component].group;
+}
+
+// The unit of a body: members are in the order of their first bodies.
+static int unit_of(const cal_world* world, const cal_contact_group* g, int body) {
+    const int member = world->bodies[body].component;
+    int unit = 0;
+    while (unit < g->group.unit_count && g->members[unit] != member) unit++;
+    return unit;
+}
+
+double* cal_group_position(const cal_world* world, int component, int body, double* data) {
+    const cal_contact_group* g = group_of(world, component);
+    return data + g->units[unit_of(world, g, body)].first_q;
+}
+
+double* cal_group_velocity(const cal_world* world, int component, int body, double* data) {
+    const cal_contact_group* g = group_of(world, component);
+    return data + g->at_v + g->units[unit_of(world, g, body)].first_v;
+}
+
+double* cal_group_extras(const cal_world* world, int component, int body, double* data) {
+    const cal_contact_group* g = group_of(world, component);
+    return data + g->extras[unit_of(world, g, body)];
+}
+
+bool cal_group_holds(const cal_world* world, int a, int b, double time) {
+    const int first = cal_body_component(world, a, time), second = cal_body_component(world, b, time);
+    const int component = first >= 0 ? first : second;
+    if (component < 0 || world->components[component].kind != CAL_GROUP) return false;
+    if (second >= 0 && second != component) return false;
+    const cal_contact_group* g = group_of(world, component);
+    const uint64_t key = cal_pair_key(a, b);
+    int low = 0, high = g->pair_count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (cal_pair_key(g->pairs[middle][0], g->pairs[middle][1]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->pair_count && cal_pair_key(g->pairs[low][0], g->pairs[low][1]) == key;
+}
+
+static const double* newest(const cal_world* world, int component) {
+    const cal_queue* queue = &world->components[component].queue;
+    return cal_data_at(queue, queue->tail - 1);
+}
+
+bool cal_group_is_asleep(const cal_world* world, int component) {
+    if (component < 0 || world->components[component].kind != CAL_GROUP) return false;
+    return newest(world, component)[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0;
+}
+
+double cal_group_horizon(const cal_world* world, int component) {
+    const cal_queue* queue = &world->components[component].queue;
+    if (cal_group_is_asleep(world, component)) return 1e12;
+    return cal_saved_state_at(queue, queue->tail - 1)->time;
+}
+
+// --- Motion -------------------------------------------------------------------------------------------------------------------
+
+// Two neighbouring states of a group about a time, and where between them it is.
+typedef struct span {
+    const double *from, *to; // to is NULL after the last state
+    double length, t;
+} span;
+
+static span span_at(const cal_world* world, int component, double time) {
+    const cal_queue* queue = &world->components[component].queue;
+    int64_t n = cal_queue_find(queue, time);
+    if (n < queue->head) n = queue->head;
+    span s = {.from = cal_data_at(queue, n), .t = time - cal_saved_state_at(queue, n)->time};
+    if (n + 1 < queue->tail && cal_saved_state_at(queue, n + 1)->time > cal_saved_state_at(queue, n)->time) {
+        s.to = cal_data_at(queue, n + 1);
+        s.length = cal_saved_state_at(queue, n + 1)->time - cal_saved_state_at(queue, n)->time;
+    }
+    if (group_of(world, component) != NULL && s.from[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0)
+        s.t = 0.0, s.to = NULL;
+    return s;
+}
+
+// A cubic through two values with given slopes, and its slope.
+static void cubic(double a, double slope_a, double b, double slope_b, double h, double t, double* value,
+                  double* slope) {
+    const double s = t / h, c = 3.0 * (b - a) - h * (2.0 * slope_a + slope_b),
+                 d = 2.0 * (a - b) + h * (slope_a + slope_b);
+    *value = a + s * (h * slope_a + s * (c + s * d));
+    *slope = slope_a + s * (2.0 * c + 3.0 * s * d) / h;
+}
+
+static void quaternion_rate(const double q[4], const double w[3], double out[4]) {
+    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
+    cal_quaternion_multiply(q, half, out);
+}
+
+static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
+    const double *q = s->from + at_q, *v = s->from + at_v;
+    double w[3];
+    if (s->to == NULL) {
+        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span always has a beginning
+        memcpy(out->pose.position, q, 3 * sizeof *q);
+        memcpy(out->quaternion, q + 3, 4 * sizeof *q);
+        memcpy(out->u, v, 3 * sizeof *v);
+        memcpy(w, v + 3, 3 * sizeof *v);
+        for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
+    } else {
+        const double *r = s->to + at_q, *u = s->to + at_v;
+        double rate[2][4], unused;
+        for (int i = 0; i < 3; i++) cubic(q[i], v[i], r[i], u[i], s->length, s->t, &out->pose.position[i], &out->u[i]);
+        quaternion_rate(q + 3, v + 3, rate[0]);
+        quaternion_rate(r + 3, u + 3, rate[1]);
+        double sign = 0.0;
+        for (int i = 0; i < 4; i++) sign += q[3 + i] * r[3 + i];
+        sign = sign < 0.0 ? -1.0 : 1.0;
+        for (int i = 0; i < 4; i++)
+            cubic(q[3 + i], rate[0][i], sign * r[3 + i], sign * rate[1][i], s->length, s->t, &out->quaternion[i],
+                  &unused);
+        cal_quaternion_normalize(out->quaternion);
+        for (int i = 0; i < 3; i++) w[i] = v[3 + i] + s->t / s->length * (u[3 + i] - v[3 + i]);
+    }
+    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+    cal_rotate3(out->pose.rotation, w, out->w);
+}
+
+cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
+    const cal_contact_group* g = group_of(world, component);
+    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
+    const span s = span_at(world, component, time);
+    if (unit->free) {
+        free_between(&s, unit->first_q, g->at_v + unit->first_v, out);
+        return CAL_OK;
+    }
+    const double* to_q = s.to != NULL ? s.to + unit->first_q : NULL;
+    return cal_multibody_between(world, body, s.from + unit->first_q, s.from + g->at_v + unit->first_v, to_q,
+                                 s.to != NULL ? s.to + g->at_v + unit->first_v : NULL, s.length, s.t, out);
+}
+
+void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
+    const cal_contact_group* g = group_of(world, component);
+    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
+    const span s = span_at(world, component, time);
+    const double *to_q = s.to != NULL ? s.to + unit->first_q : NULL,
+                 *to_v = s.to != NULL ? s.to + g->at_v + unit->first_v : NULL;
+    cal_multibody_numbers(world, body, s.from + unit->first_q, s.from + g->at_v + unit->first_v, to_q, to_v, s.length,
+                          s.t, q, v);
+}
+
+cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
+                            cal_motion_bounds* out) {
+    (void)until;
+    const span s = span_at(world, component, from);
+    const cal_contact_group* g = group_of(world, component);
+    if (s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return CAL_OK; // nothing moves
+    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
+    if (!unit->free) {
+        // A link is looked at where it is: its accelerations are what gravity and joints of its size give.
+        cal_motion at = {0};
+        const cal_status status = cal_group_motion(world, component, body, from, &at);
+        out->turn = 2.0 * sqrt(cal_dot3(at.w, at.w)) + 1.0;
+        out->slack = 50.0;
+        return status;
+    }
+    const double* v = s.from + g->at_v + unit->first_v;
+    out->turn = sqrt(cal_dot3(v + 3, v + 3));
+    if (s.to == NULL) return CAL_OK;
+    const double *u = s.to + g->at_v + unit->first_v, *q = s.from + unit->first_q, *r = s.to + unit->first_q;
+    out->turn = 1.2 * fmax(out->turn, sqrt(cal_dot3(u + 3, u + 3))) + 1e-3;
+    // The second derivative of a cubic is largest at one of its ends.
+    double first[3], last[3];
+    for (int i = 0; i < 3; i++) {
+        const double mean = 6.0 * (r[i] - q[i]) / s.length;
+        first[i] = (mean - 4.0 * v[i] - 2.0 * u[i]) / s.length;
+        last[i] = (2.0 * v[i] + 4.0 * u[i] - mean) / s.length;
+    }
+    out->slack = sqrt(fmax(cal_dot3(first, first), cal_dot3(last, last)));
+    return CAL_OK;
+}
+
+// --- For the integrator -------------------------------------------------------------------------------------------------------
+
+static void driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
+    const cal_contact_group* g = (const cal_contact_group*)group;
+    cal_motion at;
+    if (cal_body_at(group->world, g->bodies[body], time, &at) != CAL_OK) return;
+    memcpy(pose, at.pose.position, 3 * sizeof *pose);
+    memcpy(pose + 3, at.quaternion, 4 * sizeof *pose);
+    memcpy(velocity, at.u, 3 * sizeof *velocity);
+    memcpy(velocity + 3, at.w, 3 * sizeof *velocity);
+}
+
+enum { PAIR_CONTACTS = 64 };
+
+static int body_in(const cal_contact_group* g, int body) {
+    int i = 0;
+    while (i < g->group.body_count && g->bodies[i] != body) i++;
+    return i;
+}
+
+static void convert(const cal_world* world, const cal_contact_group* g, int pair, const int place[2],
+                    const cal_contact* from, cal_group_contact* out) {
+    const int *bodies = g->pairs[pair], sides[2] = {1, 0}; // the normal is from b to a
+    for (int i = 0; i < 2; i++) out->body[i] = place[sides[i]];
+    for (int i = 0; i < 3; i++) {
+        out->normal[i] = from->normal[i];
+        out->point[0][i] = from->point[i] - 0.5 * from->separation * from->normal[i];
+        out->point[1][i] = from->point[i] + 0.5 * from->separation * from->normal[i];
+    }
+    out->gap = from->separation;
+    cal_material(world, bodies[0], from->piece_a, bodies[1], from->piece_b, &out->friction, &out->restitution);
+    uint64_t key = cal_pair_key(bodies[0], bodies[1]) * UINT64_C(0x9e3779b97f4a7c15);
+    key ^= ((uint64_t)(uint32_t)from->piece_a << 40) ^ ((uint64_t)(uint32_t)from->piece_b << 20) ^ from->feature;
+    out->key = key * UINT64_C(0xbf58476d1ce4e5b9) | 1;
+}
+
+int cal_group_contacts(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
+                       int capacity) {
+    (void)time;
+    const cal_contact_group* g = (const cal_contact_group*)group;
+    const cal_world* world = group->world;
+    int count = 0;
+    for (int i = 0; i < g->pair_count; i++) {
+        const int *bodies = g->pairs[i], place[2] = {body_in(g, bodies[0]), body_in(g, bodies[1])};
+        cal_pose at[2];
+        for (int k = 0; k < 2; k++) at[k] = cal_pose_make(poses + 7 * place[k], poses + 7 * place[k] + 3);
+        cal_contact found[PAIR_CONTACTS];
+        int n = cal_contacts(world->bodies[bodies[0]].geometry, &at[0], world->bodies[bodies[1]].geometry, &at[1],
+                             margin, found, PAIR_CONTACTS);
+        if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
+        for (int k = 0; k < n; k++, count++)
+            if (count < capacity) convert(world, g, i, place, &found[k], &out[count]);
+    }
+    return count;
+}
+
+// --- Making and destroying ----------------------------------------------------------------------------------------------------
+
+static void free_group(cal_contact_group* g) {
+    for (int i = 0; i < g->group.unit_count; i++)
+        if (g->units[i].free) cal_free(g->units[i].self);
+    void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
+void cal_group_destroy(cal_world* world, int component) {
+    cal_component* c = &world->components[component];
+    cal_contact_group* g = c->group;
+    if (g != NULL) {
+        if (g->check_event >= 0) cal_events_remove(&world->events, g->check_event);
+        if (g->step_event >= 0) cal_events_remove(&world->events, g->step_event);
+        free_group(g);
+        c->group = NULL;
+    }
+    world->states -= c->queue.tail - c->queue.head;
+    cal_queue_destroy(&c->queue);
+    c->kind = CAL_UNUSED;
+}
+
+static int order_of_pair(const void* a, const void* b) {
+    const int *p = a, *q = b;
+    const uint64_t x = cal_pair_key(p[0], p[1]), y = cal_pair_key(q[0], q[1]);
+    return x < y ? -1 : x > y;
+}
+
+// The units' shape of things: where each begins.
+static cal_status lay_out(cal_world* world, cal_contact_group* g, const int* members, int count, cal_error* error) {
+    int q = 0, v = 0, bodies = 0;
+    for (int i = 0; i < count; i++) {
+        const cal_component* c = &world->components[members[i]];
+        cal_group_member* unit = &g->units[i];
+        if (c->kind == CAL_MULTIBODY) {
+            *unit = cal_multibody_member(world, members[i]);
+        } else {
+            cal_free_member* self = cal_allocate(1, sizeof *self);
+            if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+            self->part = &world->bodies[c->body];
+            *unit = (cal_group_member){
+                .ops = &cal_free_member_ops, .self = self, .q_count = 7, .v_count = 6, .body_count = 1, .free = true};
+        }
+        g->members[i] = members[i];
+        unit->first_q = q, unit->first_v = v, unit->first_body = bodies;
+        for (int k = 0; k < unit->body_count; k++) {
+            g->bodies[bodies + k] = c->kind == CAL_MULTIBODY ? cal_multibody_body(world, members[i], k) : c->body;
+            g->unit_of_body[bodies + k] = i;
+        }
+        q += unit->q_count, v += unit->v_count, bodies += unit->body_count;
+        g->group.unit_count = i + 1;
+    }
+    g->group.q_count = q, g->group.v_count = v, g->group.body_count = bodies;
+    g->at_v = q;
+    return CAL_OK;
+}
+
+// Fixed and driven bodies that members touch, at the end of the list of bodies.
+static void add_others(const cal_world* world, cal_contact_group* g) {
+    for (int i = 0; i < g->pair_count; i++)
+        for (int k = 0; k < 2; k++) {
+            const int body = g->pairs[i][k];
+            if (world->bodies[body].component >= 0 || body_in(g, body) < g->group.body_count) continue;
+            g->unit_of_body[g->group.body_count] = CAL_NONE;
+            g->bodies[g->group.body_count++] = body;
+            g->restless |= world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
+        }
+}
+
+static int extras_count(const cal_world* world, int member) {
+    const cal_component* c = &world->components[member];
+    if (c->kind == CAL_MULTIBODY) return cal_multibody_extras(world, member);
+    return 6 + world->bodies[c->body].def.slots;
+}
+
+static cal_contact_group* allocate_group(cal_world* world, const int* members, int count, int pair_count) {
+    cal_contact_group* g = cal_allocate(1, sizeof *g);
+    if (g == NULL) return NULL;
+    int bodies = 2 * pair_count;
+    for (int i = 0; i < count; i++) bodies += world->components[members[i]].weight;
+    g->check_event = g->step_event = -1;
+    g->units = cal_allocate((size_t)count, sizeof *g->units);
+    g->members = cal_allocate((size_t)count, sizeof *g->members);
+    g->extras = cal_allocate((size_t)count, sizeof *g->extras);
+    g->bodies = cal_allocate((size_t)bodies, sizeof *g->bodies);
+    g->unit_of_body = cal_allocate((size_t)bodies, sizeof *g->unit_of_body);
+    g->pairs = cal_allocate((size_t)pair_count, sizeof *g->pairs);
+    if (g->units && g->members && g->extras && g->bodies && g->unit_of_body && g->pairs) return g;
+    free_group(g);
+    return NULL;
+}
+
+static void describe(cal_world* world, cal_contact_group* g) {
+    g->group.units = g->units;
+    g->group.unit_of_body = g->unit_of_body;
+    g->group.driven = driven;
+    g->group.contacts = cal_group_contacts;
+    g->group.world = world;
+    memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
+    g->group.tolerance = world->def.group_tolerance;
+    g->group.creep = 1e-3;
+    g->size = (double)INFINITY;
+    for (int i = 0; i < g->group.body_count; i++) {
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        if (part->component >= 0 && part->reach > 0.0) g->size = fmin(g->size, part->reach);
+    }
+    g->group.length = g->size;
+}
+
+// The numbers of a member's newest state into the group's first one.
+static void copy_member(const cal_world* world, const cal_contact_group* g, int unit, double time, double* data) {
+    const cal_component* c = &world->components[g->members[unit]];
+    double *q = data + g->units[unit].first_q, *v = data + g->at_v + g->units[unit].first_v,
+           *extras = data + g->extras[unit];
+    const int body = c->kind == CAL_MULTIBODY ? cal_multibody_body(world, g->members[unit], 0) : c->body;
+    const int charge = cal_body_component(world, body, time);
+    const cal_queue* queue = &world->components[charge].queue;
+    double* from = cal_data_at(queue, queue->tail - 1);
+    const size_t extra_size = (size_t)extras_count(world, g->members[unit]) * sizeof *extras;
+    if (world->components[charge].kind == CAL_GROUP) {
+        memcpy(q, cal_group_position(world, charge, body, from), (size_t)g->units[unit].q_count * sizeof *q);
+        memcpy(v, cal_group_velocity(world, charge, body, from), (size_t)g->units[unit].v_count * sizeof *v);
+        memcpy(extras, cal_group_extras(world, charge, body, from), extra_size);
+    } else if (c->kind == CAL_MULTIBODY) {
+        memcpy(q, cal_multibody_q(world, body, from), (size_t)g->units[unit].q_count * sizeof *q);
+        memcpy(v, cal_multibody_v(world, body, from), (size_t)g->units[unit].v_count * sizeof *v);
+        memcpy(extras, cal_multibody_tau(world, body, from), extra_size);
+    } else {
+        memcpy(q, from + CAL_AT_POSITION, 3 * sizeof *q);
+        memcpy(q + 3, from + CAL_AT_QUATERNION, 4 * sizeof *q);
+        memcpy(v, from + CAL_AT_VELOCITY, 3 * sizeof *v);
+        memcpy(v + 3, from + CAL_AT_ANGULAR, 3 * sizeof *v);
+        memcpy(extras, from + CAL_AT_ACCELERATION, extra_size);
+    }
+}
+
+// Old groups end, members' own queues say who is in charge from now on.
+static cal_status hand_over(cal_world* world, int component, double time, int junction, cal_error* error) {
+    const cal_contact_group* g = group_of(world, component);
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const int member = g->members[i];
+        const cal_queue* queue = &world->components[member].queue;
+        const cal_saved_state* last = cal_saved_state_at(queue, queue->tail - 1);
+        const int old = last->kind == CAL_FUSED ? last->group : -1;
+        if (old >= 0) {
+            const cal_queue* ended = &world->components[old].queue;
+            if (cal_saved_state_at(ended, ended->tail - 1)->kind != CAL_ENDED) {
+                if (cal_queue_push(world, old, CAL_ENDED, time) == NULL ||
+                    !cal_junction_add(world, junction, old, ended->tail - 1) ||
+                    !cal_grow((void**)&world->ended, &world->ended_capacity, world->ended_count, sizeof *world->ended))
+                    return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+                world->ended[world->ended_count++] = old;
+                cal_events_schedule(&world->events, group_of(world, old)->check_event, (double)INFINITY, 0);
+                cal_events_schedule(&world->events, group_of(world, old)->step_event, (double)INFINITY, 0);
+            }
+        }
+        cal_saved_state* knot = cal_queue_push(world, member, CAL_FUSED, time);
+        if (knot == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+        knot->group = component;
+        if (!cal_junction_add(world, junction, member, world->components[member].queue.tail - 1))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
+    }
+    return CAL_OK;
+}
+
+cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
+                            double time, int junction, int* out, cal_error* error) {
+    cal_contact_group* g = allocate_group(world, members, member_count, pair_count);
+    if (g == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    memcpy(g->pairs, pairs, (size_t)pair_count * sizeof *pairs);
+    g->pair_count = pair_count;
+    qsort(g->pairs, (size_t)pair_count, sizeof *g->pairs, order_of_pair);
+    cal_status status = lay_out(world, g, members, member_count, error);
+    if (status != CAL_OK) {
+        free_group(g);
+        return status;
+    }
+    add_others(world, g);
+    describe(world, g);
+    g->memory_count = world->group_ops->memory_count(&g->group);
+    g->at_memory = g->at_v + g->group.v_count;
+    g->at_rest = g->at_memory + (int)g->memory_count;
+    int stride = g->at_rest + CAL_REST_NUMBERS, weight = 0;
+    for (int i = 0; i < member_count; i++) {
+        g->extras[i] = stride;
+        stride += extras_count(world, members[i]);
+        weight += world->components[members[i]].weight;
+    }
+    const int component = cal_component_add(world, CAL_GROUP, stride);
+    if (component < 0) {
+        free_group(g);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    }
+    cal_component* c = &world->components[component];
+    c->group = g;
+    c->weight = weight;
+    c->local_time = time;
+    *out = component;
+    g->check_event = cal_events_add(&world->events, CAL_EVENT_GROUP, component);
+    g->step_event = cal_events_add(&world->events, CAL_EVENT_STEP, component);
+    if (g->check_event < 0 || g->step_event < 0 || cal_queue_push(world, component, CAL_SEGMENT, time) == NULL ||
+        !cal_junction_add(world, junction, component, 0))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    double* data = cal_data_at(&world->components[component].queue, 0);
+    for (int i = 0; i < member_count; i++) copy_member(world, g, i, time, data);
+    status = hand_over(world, component, time, junction, error);
+    world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
+    return status;
+}
+
+void cal_groups_clear(cal_world* world) {
+    int kept = 0;
+    for (int i = 0; i < world->ended_count; i++) {
+        const int component = world->ended[i];
+        cal_component* c = &world->components[component];
+        const bool gone = c->kind != CAL_GROUP;
+        const bool over = !gone && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
+        if (!gone && !over) continue; // a rollback revived it
+        if (over && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time >= fmin(world->gvt, world->now)) {
+            world->ended[kept++] = component;
+            continue;
+        }
+        if (gone) continue;
+        cal_group_destroy(world, component);
+        world->unused_components[world->unused_count++] = component;
+    }
+    world->ended_count = kept;
+}

@@ -1,0 +1,79 @@
+// Contact groups: bodies that are advanced together while they touch.
+//
+// A group has fixed members and a fixed list of pairs that touch in it; when either changes, a new group takes over. So all
+// that a rollback needs is in the state graph: a group's states, and the junctions at which it began and ended.
+//
+//     fusion    two components touch softly: their members and pairs make a new group, old groups end
+//     check     at a fixed rate: pairs that parted are dropped; what is no longer connected (over moving bodies) becomes
+//               groups and isolated bodies of its own (fission); what has been still for long enough falls asleep
+//     step      the integrator advances the group to its next check; between two states bodies follow cubics
+//
+// A state's numbers: q, v, what the integrator remembers, three numbers about rest, and for each member what the user set.
+#pragma once
+#include "simulation/world.h"
+
+struct cal_contact_group {
+    cal_group group; // what the integrator sees
+    cal_group_member* units;
+    int* members;      // components, in the order of their first bodies; one a unit
+    int* extras;       // where each member's own numbers are in a state
+    int* bodies;       // the world's bodies: of the units, in their order, then those that do not move by themselves
+    int* unit_of_body; // for the integrator
+    int (*pairs)[2];   // of the world's bodies, ascending
+    int pair_count;
+    size_t memory_count;
+    int at_v, at_memory, at_rest; // in a state
+    int check_event, step_event;
+    int last_contacts;
+    bool restless; // rows something that is driven
+    double size;
+};
+
+// Numbers of a state from at_rest on.
+enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
+
+cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
+// q and v of the multibody that a member belongs to.
+void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
+cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
+                            cal_motion_bounds* out);
+// A new motion from a time on, with the numbers that hold there.
+cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
+cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error);
+// The two bodies of a pair stay in contact from a time on, at which both have a new motion already.
+cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error);
+// A group check, and the step after it.
+cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error);
+cal_status cal_group_step(cal_world* world, int component, cal_error* error);
+// Advances numbers of a group's state, given apart from its queue, over an interval.
+cal_status cal_group_integrate(cal_world* world, int component, double from, double to, double* numbers,
+                               cal_error* error);
+
+// A group of some components that touch in some pairs, from a time on, made of their newest states; pairs are sorted here.
+// Its first state, the members' FUSED states and the ENDED ones of old groups join the junction.
+cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
+                            double time, int junction, int* out, cal_error* error);
+void cal_group_destroy(cal_world* world, int component);
+// Destroys groups that ended before GVT.
+void cal_groups_clear(cal_world* world);
+
+// Whether two bodies touch in a group that is in charge of them at a time.
+bool cal_group_holds(const cal_world* world, int a, int b, double time);
+bool cal_group_is_asleep(const cal_world* world, int component);
+double cal_group_horizon(const cal_world* world, int component); // until when its motion is computed
+// Where the numbers of a body are in a state of its group: its position and velocity (a free body's: centre in the world's
+// axes, angular in its own), and what the user set: acceleration and torque, or joint forces; slots follow.
+double* cal_group_position(const cal_world* world, int component, int body, double* data);
+double* cal_group_velocity(const cal_world* world, int component, int body, double* data);
+double* cal_group_extras(const cal_world* world, int component, int body, double* data);
+// Contacts of all pairs of a group at given poses, or their number.
+int cal_group_contacts(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
+                       int capacity);
+
+// Units (units.c).
+extern const cal_group_member_ops cal_free_member_ops;
+// What a unit of a free body reads: its part, and what the user set.
+typedef struct cal_free_member {
+    const cal_sim_body* part;
+    const double* extras;
+} cal_free_member;

@@ -1,0 +1,91 @@
+// What contacts do to velocities in one step: a convex problem.
+//
+// With v* = v + h M⁻¹ f the velocities without contacts, y = J v⁺ + b for each contact (y_n along the normal, y_t across) and
+// K the friction cone |λ_t| ≤ μ λ_n,
+//
+//     v⁺ = v* + M⁻¹ Jᵀ λ,    K ∋ λ ⟂ y ∈ K*        the optimality of    min ½ (v − v*)ᵀ M (v − v*) + Σ ½ |λ(y)|²_R
+//                                                                        v
+// where λ(y) is the projection of −R⁻¹ y onto K in the norm of R. R is a compliance so small that what is
+// held creeps by some ten nanometres a second; without it λ would not be unique. The minimum is found by Newton's method with an exact line search (as
+// in Castro, Permenter and Han, "An unconstrained convex formulation of compliant contact", 2022) to rounding.
+//
+// The dual cone alone would part bodies that slide, by y_n = μ |y_t| (Anitescu's relaxation). De Saxcé's term removes that:
+// b_n has μ |y_t| added, from the solution before, and the problem is solved again until it stands (with Anderson's mixing of
+// the last two: how much of a term is taken over hangs on the masses). What is left is Coulomb's
+// law: λ_n ≥ 0, gap not closing faster than it may, friction at most μ λ_n, against the sliding.
+#pragma once
+#include "simulation/contact/block_cholesky.h"
+#include "simulation/contact/group.h"
+
+enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
+
+typedef struct cal_contact_row {
+    int body[2]; // of the group
+    int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
+    double*
+        jacobian[2]; // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
+    double drive[3]; // relative velocity that driven bodies add
+    double friction, gap;
+    double compliance;
+    double offset[3]; // b
+    double slip;      // De Saxcé's term, added to the first of them
+    double impulse[3];
+    // Of Newton: y, its change along the search direction, and −∂λ/∂y.
+    double y[3], dy[3], stiffness[9];
+} cal_contact_row;
+
+typedef struct cal_problem {
+    const cal_group* group;
+    cal_contact_row* rows;
+    int row_count;
+    int32_t *size, *first; // of units
+    double* mass;          // blocks, one after the other
+    double* mass_factor;
+    int64_t* mass_at;
+    bool* stiff;                            // a unit: some force falls with velocity or position
+    double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
+    cal_blocks matrix;
+    double *gradient, *direction, *work; // v_count each
+    double *left, *block;                // 3 rows, and a block, of the largest unit
+} cal_problem;
+
+// What a look at a configuration fills: the contacts, and the poses of all bodies.
+typedef struct cal_contact_cache {
+    cal_group_contact* contacts;
+    double* poses;
+    int capacity, count;
+    cal_group_report* report;
+} cal_contact_cache;
+
+// Doubles that a cache needs, and their place in memory; false: not enough.
+size_t cal_contact_cache_count(const cal_group* group, int contacts);
+bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, int capacity, cal_group_report* report,
+                             cal_arena* arena);
+// The contacts that there are at q up to a margin. CAL_NO_MEMORY: report->contacts says for how many there should be room.
+cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
+                                  double margin);
+// Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.
+size_t cal_problem_count(const cal_group* group, int contacts);
+// Takes memory for masses; false: not enough.
+bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena);
+// Masses at q, and force f at (time, q, v); then contacts as rows with their jacobians. False: not enough memory, or a mass
+// matrix that is not positive definite, which *definite says.
+bool cal_problem_fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
+                      int count, double* force, cal_arena* arena, bool* definite);
+// The same with the contacts that there are at q up to a margin, and the same answer where there is not enough memory.
+cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
+                            double margin, double* force, cal_arena* arena, cal_error* error);
+// Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K.
+void cal_problem_stiffen(cal_problem* p, double h);
+// v⁺ from v* with the rows' offsets, starting the search (and De Saxcé's term) at v. Returns the number of Newton steps; impulses are in the
+// rows.
+int cal_problem_solve(cal_problem* p, const double* target, double* v);
+// The same to a part in a thousand, without De Saxcé's term: where only the direction matters, or there is no friction.
+int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v);
+
+// Parts of it, for those who have forces of their own. The relative velocity at a touch:
+void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, const double* v, double out[3]);
+// out += sign · Jᵀ λ over all rows with a normal impulse.
+void cal_problem_push(const cal_problem* p, double sign, double* out);
+// The matrix share · M + Σ Jᵀ G J with the rows' stiffnesses G, where they have a normal impulse.
+void cal_problem_assemble(cal_problem* p, double share);

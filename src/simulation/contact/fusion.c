@@ -1,0 +1,385 @@
+// The life of contact groups: fusion, checks, fission, sleep, and their steps.
+#include "simulation/contact/contact_group.h"
+#include "base/memory.h"
+#include "simulation/motion/multibody.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
+#define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
+#define STILL 0.02   // m/s at the surface: slower is still
+enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64 };
+
+// --- Steps --------------------------------------------------------------------------------------------------------------------
+
+static bool reserve_scratch(cal_world* world, size_t count) {
+    if (count <= world->scratch_count) return true;
+    cal_free(world->scratch);
+    world->scratch = cal_allocate(count, sizeof *world->scratch);
+    world->scratch_count = world->scratch != NULL ? count : 0;
+    return world->scratch != NULL;
+}
+
+cal_status cal_group_integrate(cal_world* world, int component, double from, double to, double* numbers,
+                               cal_error* error) {
+    cal_contact_group* g = world->components[component].group;
+    const size_t state_size = (size_t)world->components[component].queue.stride;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        if (g->units[i].free)
+            ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
+        else
+            cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
+    }
+    double* trial = cal_allocate(state_size, sizeof *trial);
+    if (trial == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
+    cal_status status;
+    for (;;) {
+        cal_group_report report = {0};
+        memcpy(trial, numbers, state_size * sizeof *trial);
+        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity))) {
+            status =
+                cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies", g->group.body_count);
+            break;
+        }
+        status = world->group_ops->advance(&g->group, from, to, trial, trial + g->at_v, trial + g->at_memory,
+                                           world->scratch, capacity, &report, error);
+        if (status == CAL_NO_MEMORY && report.contacts > capacity) {
+            capacity = report.contacts + report.contacts / 2;
+            continue;
+        }
+        if (status != CAL_OK) break;
+        g->last_contacts = report.contacts;
+        world->report.group_steps += report.steps;
+        if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
+        memcpy(numbers, trial, state_size * sizeof *trial);
+        break;
+    }
+    cal_free(trial);
+    return status;
+}
+
+// All members get new boxes and predictions from a time on.
+static cal_status settle_members(cal_world* world, int component, double time, cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < g->group.body_count; i++)
+        if (world->bodies[g->bodies[i]].component >= 0) status = cal_body_changed(world, g->bodies[i], time, error);
+    return status;
+}
+
+// When a group's step ends: at its next check, or where a callback gives one of its multibodies new forces.
+static double end_of_step(const cal_world* world, const cal_contact_group* g, double from) {
+    double to = from + 1.0 / world->def.group_rate;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        if (g->units[i].free) continue;
+        const double next = cal_multibody_next_callback(world, g->members[i]);
+        if (next > from) to = fmin(to, next);
+    }
+    return to;
+}
+
+cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
+    cal_queue* queue = &world->components[component].queue;
+    const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
+    if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
+    const double to = end_of_step(world, world->components[component].group, from);
+    if (cal_queue_push(world, component, CAL_STEP, to) == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    queue = &world->components[component].queue;
+    const cal_status status =
+        cal_group_integrate(world, component, from, to, cal_data_at(queue, queue->tail - 1), error);
+    if (status != CAL_OK) return status;
+    cal_data_at(queue, queue->tail - 1)[world->components[component].group->at_rest + CAL_REST_CHECKED] = 0.0;
+    cal_component_mark_used(world, component, to);
+    cal_events_schedule(&world->events, world->components[component].group->check_event, to, (uint64_t)component);
+    return settle_members(world, component, from, error);
+}
+
+cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = cal_rollback_to(world, component, time, error);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
+    if (cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    double* data = cal_data_at(&world->components[component].queue, world->components[component].queue.tail - 1);
+    if (data[g->at_rest + CAL_REST_ASLEEP] == 0.0 && time > from)
+        status = cal_group_integrate(world, component, from, time, data, error);
+    data[g->at_rest + CAL_REST_ASLEEP] = 0.0;
+    data[g->at_rest + CAL_REST_QUIET] = 0.0;
+    data[g->at_rest + CAL_REST_CHECKED] = 1.0;
+    return status;
+}
+
+cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error) {
+    cal_component* c = &world->components[component];
+    if (c->queue.tail == c->queue.head) { // its beginning was undone
+        cal_group_destroy(world, component);
+        world->unused_components[world->unused_count++] = component;
+        return CAL_OK;
+    }
+    const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    const bool ended = last->kind == CAL_ENDED;
+    // One that sleeps again goes on from where it was woken: what others did since it fell asleep may be forgotten.
+    const double now = cal_group_is_asleep(world, component) ? fmax(last->time, time) : last->time;
+    const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : now;
+    const bool checked = last->kind != CAL_STEP || data[c->group->at_rest + CAL_REST_CHECKED] != 0.0;
+    cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next, (uint64_t)component);
+    cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY, (uint64_t)component);
+    // Until then nobody knows where its bodies go; only what they touch now can be hit now.
+    cal_status status = CAL_OK;
+    const cal_contact_group* g = c->group;
+    for (int i = 0; !ended && i < g->group.body_count; i++)
+        if (world->bodies[g->bodies[i]].component >= 0) world->bodies[g->bodies[i]].box_end = now;
+    for (int i = 0; !ended && i < g->group.body_count; i++) {
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        for (int k = 0; status == CAL_OK && part->component >= 0 && k < part->pair_count; k++)
+            status = cal_pair_predict(world, part->pairs[k], now, error);
+    }
+    return status;
+}
+
+// --- Fusion -------------------------------------------------------------------------------------------------------------------
+
+typedef struct merge {
+    int* members;
+    int (*pairs)[2];
+    int member_count, pair_count;
+} merge;
+
+static int first_body(const cal_world* world, int member) {
+    const cal_component* c = &world->components[member];
+    return c->kind == CAL_MULTIBODY ? cal_multibody_body(world, member, 0) : c->body;
+}
+
+static bool allocate_merge(merge* m, int members, int pairs) {
+    m->members = cal_allocate((size_t)members, sizeof *m->members);
+    m->pairs = cal_allocate((size_t)pairs + 1, sizeof *m->pairs);
+    return m->members != NULL && m->pairs != NULL;
+}
+
+static void free_merge(merge* m) {
+    cal_free(m->members);
+    cal_free(m->pairs);
+}
+
+// Members stay in the order of their first bodies.
+static void add_member(const cal_world* world, merge* m, int member) {
+    int at = m->member_count++;
+    while (at > 0 && first_body(world, m->members[at - 1]) > first_body(world, member)) {
+        m->members[at] = m->members[at - 1];
+        at--;
+    }
+    m->members[at] = member;
+}
+
+static void add_component(const cal_world* world, merge* m, int component) {
+    if (component < 0) return;
+    const cal_component* c = &world->components[component];
+    if (c->kind != CAL_GROUP) {
+        add_member(world, m, component);
+        return;
+    }
+    for (int i = 0; i < c->group->group.unit_count; i++) add_member(world, m, c->group->members[i]);
+    memcpy(m->pairs + m->pair_count, c->group->pairs, (size_t)c->group->pair_count * sizeof *m->pairs);
+    m->pair_count += c->group->pair_count;
+}
+
+static int count_members(const cal_world* world, int component, int* pairs) {
+    if (component < 0) return 0;
+    const cal_component* c = &world->components[component];
+    if (c->kind != CAL_GROUP) return 1;
+    *pairs += c->group->pair_count;
+    return c->group->group.unit_count;
+}
+
+cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error) {
+    cal_groups_clear(world);
+    const int bodies[2] = {world->table.pairs[pair].body[0], world->table.pairs[pair].body[1]};
+    int components[2], pairs = 1, members = 0;
+    for (int i = 0; i < 2; i++) components[i] = cal_body_component(world, bodies[i], time);
+    const bool same = components[0] == components[1]; // a group's pair, or two links of a multibody
+    const bool grows = same && world->components[components[0]].kind == CAL_GROUP;
+    for (int i = 0; i < (same ? 1 : 2); i++) members += count_members(world, components[i], &pairs);
+    merge m = {0};
+    cal_status status = CAL_OK;
+    if (!allocate_merge(&m, members, pairs))
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    int component = -1;
+    if (status == CAL_OK) {
+        for (int i = 0; i < (same ? 1 : 2); i++) add_component(world, &m, components[i]);
+        m.pairs[m.pair_count][0] = bodies[0];
+        m.pairs[m.pair_count++][1] = bodies[1];
+        status = cal_group_create(world, m.members, m.member_count, m.pairs, m.pair_count, time, junction, &component,
+                                  error);
+    }
+    free_merge(&m);
+    if (status != CAL_OK) return status;
+    world->report.fusions++;
+    world->report.groups += !grows;
+    return cal_note_change(world, component, time, error);
+}
+
+// --- Checks -------------------------------------------------------------------------------------------------------------------
+
+// How fast the fastest point of a group is.
+static double largest_speed(const cal_world* world, const cal_contact_group* g, const double* data) {
+    double most = 0.0;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const cal_group_member* unit = &g->units[i];
+        const double* v = data + g->at_v + unit->first_v;
+        if (unit->free) {
+            const cal_sim_body* part = &world->bodies[g->bodies[unit->first_body]];
+            most = fmax(most, sqrt(cal_dot3(v, v)) + part->reach * sqrt(cal_dot3(v + 3, v + 3)));
+        } else {
+            for (int k = 0; k < unit->v_count; k++) most = fmax(most, fabs(v[k]));
+        }
+    }
+    return most;
+}
+
+// Which pairs still touch, in place; returns how many.
+static int touching_pairs(cal_world* world, const cal_contact_group* g, double time, int (*out)[2],
+                          cal_status* status) {
+    int count = 0;
+    for (int i = 0; *status == CAL_OK && i < g->pair_count; i++) {
+        cal_motion at[2];
+        double size = (double)INFINITY;
+        for (int k = 0; *status == CAL_OK && k < 2; k++) {
+            *status = cal_body_at(world, g->pairs[i][k], time, &at[k]);
+            if (world->bodies[g->pairs[i][k]].component >= 0) size = fmin(size, world->bodies[g->pairs[i][k]].reach);
+        }
+        if (*status != CAL_OK) break;
+        cal_separation gap;
+        cal_world_distance(world, g->pairs[i][0], &at[0], g->pairs[i][1], &at[1], MARGIN * size, NULL, &gap);
+        if (gap.distance > RELEASE * size) continue;
+        memcpy(out[count++], g->pairs[i], sizeof g->pairs[i]);
+    }
+    return count;
+}
+
+static int root_of(int* parents, int i) {
+    while (parents[i] != i) i = parents[i] = parents[parents[i]];
+    return i;
+}
+
+static int unit_of(const cal_world* world, const cal_contact_group* g, int body) {
+    const int member = world->bodies[body].component;
+    for (int i = 0; i < g->group.unit_count; i++)
+        if (g->members[i] == member) return i;
+    return -1;
+}
+
+// A member that is alone goes on by itself.
+static cal_status release(cal_world* world, int component, int unit, double time, int junction, cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    const int member = g->members[unit];
+    if (cal_queue_push(world, member, CAL_SEGMENT, time) == NULL ||
+        !cal_junction_add(world, junction, member, world->components[member].queue.tail - 1))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    cal_component* c = &world->components[member];
+    const cal_queue* queue = &world->components[component].queue;
+    const double* from = cal_data_at(queue, queue->tail - 1);
+    const double *q = from + g->units[unit].first_q, *v = from + g->at_v + g->units[unit].first_v;
+    const double* extras = from + g->extras[unit];
+    double* data = cal_data_at(&c->queue, c->queue.tail - 1);
+    c->local_time = time;
+    if (c->kind == CAL_MULTIBODY) {
+        cal_multibody_restore(world, member, q, v, extras, data);
+    } else {
+        memcpy(data + CAL_AT_POSITION, q, 3 * sizeof *q);
+        memcpy(data + CAL_AT_QUATERNION, q + 3, 4 * sizeof *q);
+        memcpy(data + CAL_AT_VELOCITY, v, 3 * sizeof *v);
+        memcpy(data + CAL_AT_ANGULAR, v + 3, 3 * sizeof *v);
+        memcpy(data + CAL_AT_ACCELERATION, extras, (size_t)(6 + world->bodies[c->body].def.slots) * sizeof *data);
+        cal_free_body_begin(&world->bodies[c->body], data);
+    }
+    return cal_note_change(world, member, time, error);
+}
+
+static cal_status end_group(cal_world* world, int component, double time, int junction, cal_error* error) {
+    const cal_queue* queue = &world->components[component].queue;
+    if (cal_saved_state_at(queue, queue->tail - 1)->kind == CAL_ENDED) return CAL_OK;
+    if (cal_queue_push(world, component, CAL_ENDED, time) == NULL ||
+        !cal_junction_add(world, junction, component, world->components[component].queue.tail - 1) ||
+        !cal_grow((void**)&world->ended, &world->ended_capacity, world->ended_count, sizeof *world->ended))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    world->ended[world->ended_count++] = component;
+    return CAL_OK;
+}
+
+// Splits a group into what its remaining pairs connect.
+static cal_status split(cal_world* world, int component, double time, int (*pairs)[2], int pair_count,
+                        cal_error* error) {
+    cal_contact_group* g = world->components[component].group;
+    const int units = g->group.unit_count;
+    int* parents = cal_allocate(3 * (size_t)units + 1, sizeof *parents);
+    int(*own)[2] = cal_allocate((size_t)pair_count + 1, sizeof *own);
+    const int junction = cal_junction_create(world);
+    if (parents == NULL || own == NULL || junction < 0) {
+        cal_free(parents);
+        cal_free(own);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    }
+    int *members = parents + units, pieces = 0;
+    for (int i = 0; i < units; i++) parents[i] = i;
+    for (int i = 0; i < pair_count; i++) {
+        const int a = unit_of(world, g, pairs[i][0]), b = unit_of(world, g, pairs[i][1]);
+        if (a >= 0 && b >= 0) parents[root_of(parents, a)] = root_of(parents, b);
+    }
+    cal_status status = end_group(world, component, time, junction, error);
+    for (int root = 0; status == CAL_OK && root < units; root++) {
+        if (root_of(parents, root) != root) continue;
+        int count = 0, own_count = 0;
+        for (int i = 0; i < units; i++)
+            if (root_of(parents, i) == root) members[count++] = g->members[i];
+        for (int i = 0; i < pair_count; i++) {
+            const int a = unit_of(world, g, pairs[i][0]), b = unit_of(world, g, pairs[i][1]);
+            if (root_of(parents, a >= 0 ? a : b) == root) memcpy(own[own_count++], pairs[i], sizeof pairs[i]);
+        }
+        pieces++;
+        if (own_count == 0) {
+            for (int i = 0; status == CAL_OK && i < units; i++)
+                if (root_of(parents, i) == root) status = release(world, component, i, time, junction, error);
+            continue;
+        }
+        int made = -1;
+        status = cal_group_create(world, members, count, own, own_count, time, junction, &made, error);
+        if (status == CAL_OK) status = cal_note_change(world, made, time, error);
+        world->report.groups += count != units;
+    }
+    cal_free(parents);
+    cal_free(own);
+    world->report.fissions++;
+    world->report.discontinuities += pieces > 1 || pair_count == 0;
+    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+}
+
+cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error) {
+    cal_groups_clear(world);
+    cal_contact_group* g = world->components[component].group;
+    int(*pairs)[2] = cal_allocate((size_t)g->pair_count + 1, sizeof *pairs);
+    if (pairs == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    cal_status status = CAL_OK;
+    const int count = touching_pairs(world, g, time, pairs, &status);
+    if (status == CAL_OK && count < g->pair_count) {
+        status = split(world, component, time, pairs, count, error);
+        cal_free(pairs);
+        return status;
+    }
+    cal_free(pairs);
+    if (status != CAL_OK) return cal_fail(error, status, "a contact group cannot be followed at %g s", time);
+    cal_queue* queue = &world->components[component].queue;
+    double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
+    const bool still = !g->restless && largest_speed(world, g, data) < STILL;
+    rest[CAL_REST_CHECKED] = 1.0;
+    rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
+    if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {
+        rest[CAL_REST_ASLEEP] = 1.0;
+        memset(data + g->at_v, 0, (size_t)g->group.v_count * sizeof *data);
+    }
+    cal_events_schedule(&world->events, g->step_event, time, (uint64_t)component);
+    return CAL_OK;
+}

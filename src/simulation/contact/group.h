@@ -1,0 +1,104 @@
+// Contact groups: bodies that touch and push each other for a while, and so must be advanced together.
+//
+// A group is a list of *units* (free bodies and multibodies, things that move) and of *bodies*, each of which belongs to a
+// unit or is fixed or driven (`unit` is CAL_NONE; the group reads its motion and never changes it). A unit says how it
+// moves in its own coordinates, M(q) v̇ = f(t, q, v); the group's integrator adds what the contacts do:
+//
+//     M v̇ = f + Jᵀ λ          J: rows of the contacts' normals and tangents, λ: forces, 0 ≤ λₙ ⟂ gap, |λₜ| ≤ μ λₙ
+//
+//     q:  | unit 0: 7 | unit 1: 7 | unit 2: a multibody's q | …      first_q, first_v, first_body say where a unit begins
+//
+// What an integrator wants to remember from one advance to the next (a step size, last impulses) it keeps in `memory`,
+// numbers that are saved and restored with q and v: the same start gives the same bits, however often it is repeated.
+#pragma once
+#include "base/error.h"
+
+typedef struct cal_group_member cal_group_member;
+
+// How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
+// are in the world's axes but for what is inside q and v.
+typedef struct cal_group_member_ops {
+    void (*poses)(const cal_group_member* unit, const double* q, double* poses);
+    // The mass matrix (v_count × v_count, rows, symmetric) and f: gravity, gyroscopic terms, motors, what the user set.
+    void (*dynamics)(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
+                     double* force);
+    // Velocity of the point of body `body` (0 … body_count − 1 of this unit) that is at `point`: 3 × v_count, rows.
+    void (*jacobian)(const cal_group_member* unit, const double* q, int body, const double point[3], double* jacobian);
+    // Moves q along the constant velocity v for a time: exactly, quaternions stay of unit length. In place is allowed.
+    void (*displace)(const cal_group_member* unit, const double* q, const double* v, double time, double* out);
+    // dq/dt for a velocity: q_count numbers, for methods that treat q as a vector.
+    void (*rate)(const cal_group_member* unit, const double* q, const double* v, double* rate);
+    // Makes quaternions of unit length again.
+    void (*normalize)(const cal_group_member* unit, double* q);
+    // By how much each component of f falls with the same one of v, and of a displacement along v: v_count each, not less than
+    // zero. False: by nothing. NULL where that is always so.
+    bool (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping, double* stiffness);
+} cal_group_member_ops;
+
+struct cal_group_member {
+    const cal_group_member_ops* ops;
+    void* self; // the unit's own data
+    int q_count, v_count, body_count;
+    int first_q, first_v, first_body; // in the group's arrays
+    bool
+        free; // one rigid body: v is the centre's velocity (world) and the angular velocity (body's axes), and the mass
+              // matrix is diag(m, m, m, I) with I (body's axes) constant
+};
+
+// One point where two bodies touch or are about to.
+typedef struct cal_group_contact {
+    int body[2];        // of the group's bodies; the normal points from the first to the second
+    double point[2][3]; // witness points in the world, one on each
+    double normal[3];
+    double gap; // signed distance; negative: they overlap
+    double friction, restitution;
+    uint64_t key; // the same number for the same features of the same pair, to find what memory holds about it; or 0
+} cal_group_contact;
+
+typedef struct cal_group cal_group;
+
+struct cal_group {
+    int unit_count, body_count, q_count, v_count;
+    const cal_group_member* units;
+    const int* unit_of_body; // CAL_NONE: fixed or driven
+    // Pose (7) and velocity (linear of the frame's origin, angular; both in the world) of a fixed or driven body at a time.
+    void (*driven)(const cal_group* group, int body, double time, double pose[7], double velocity[6]);
+    // Contacts at a time with these poses of all bodies (7 each), gaps up to `margin`; returns how many there are, writes at
+    // most capacity of them, in an order that depends on nothing but the poses. Pairs are those that touch in this group.
+    int (*contacts)(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
+                    int capacity);
+    void* world; // for the two functions above
+    double gravity[3];
+    double length;             // a typical size of a body, m
+    double tolerance;          // of an advance, relative to length and to typical speeds
+    double stiffness, damping; // of penalty contacts; 0: chosen by the integrator from masses and gravity
+    double creep;              // ε of f_t / f_n = μ tanh(v_t / ε), m/s
+};
+
+typedef struct cal_group_report {
+    int64_t steps, rejected, evaluations;
+    int contacts;       // at the end
+    double penetration; // the deepest, m
+    double speed;       // the largest speed of any point of the group at the end, as far as the integrator knows it
+    double* impulses;   // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
+} cal_group_report;
+
+// An integrator of groups.
+typedef struct cal_group_ops {
+    const char* name;
+    const char* help;
+    // Numbers of memory for a group; all zeros at the start of a group.
+    size_t (*memory_count)(const cal_group* group);
+    // Doubles of scratch that an advance needs for so many contacts; the world keeps it and grows it between advances.
+    size_t (*scratch_count)(const cal_group* group, int contacts);
+    // Advances q, v and memory in place over [from, to]. On an error the caller throws q, v and memory away.
+    // contacts_capacity: how many contacts scratch has room for; when there are more, returns CAL_NO_MEMORY with
+    // report->contacts saying how many, and the world calls again with more.
+    cal_status (*advance)(const cal_group* group, double from, double to, double* q, double* v, double* memory,
+                          double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
+} cal_group_ops;
+
+extern const cal_group_ops cal_group_implicit; // the default: stacks rest
+extern const cal_group_ops cal_group_penalty;  // the paper's: penalty, smooth friction, Rosenbrock
+// By name; NULL when there is none.
+const cal_group_ops* cal_group_find(const char* name);

@@ -1,0 +1,289 @@
+// The default integrator of contact groups: implicit steps on a convex contact problem (contact_problem.h), so that stacks
+// rest and what should not slide does not.
+//
+// One step of size h from (q, v), with contacts and masses at q:
+//
+//     v⁺ = v + h M⁻¹ f + M⁻¹ Jᵀ λ,    q⁺ = q moved along v⁺ for h
+//
+// with rows y_n = v_n + gap/h for bodies that are apart (they may close the gap and no more) and y_n = v_n for those that
+// overlap by a hair. Forces of contact and friction are implicit: no stiffness, no creep, no step size at which it blows up.
+// So are forces in joints, as far as they fall with velocity and position (by D and K, joint_slopes.c):
+//
+//     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
+//
+// Every step is taken once whole (v_f) and once in two halves (v₁, v₂).
+//
+//     smooth    h |v₂ − v_f| is within the tolerance: both are extrapolated, q⁺ along v₁ + v₂ − v_f, v⁺ = 2 v₂ − v_f, which
+//               is of second order, and exact under constant forces: a box slides down a slope as it should
+//     not       something hit or let go: the halves are taken as they are if they end where the whole step does, to a
+//               coarser tolerance; otherwise h is halved
+//
+// Overlaps, which rounding and curved paths leave behind, are removed by moving positions alone: the same convex problem with
+// no velocity, no friction and the overlaps to be parted, and its solution is a displacement. No kinetic energy comes in.
+//
+// Between advances an integrator remembers one number, the step size.
+#include "math/vector.h"
+#include "simulation/contact/contact_problem.h"
+#include <string.h>
+
+enum { SMALLEST_PART = 64, MEMORY = 1, MOST_STEPS = 4096 };
+static const double growth = 2.0;
+static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
+static const double allowed_overlap = 1e-6; // of the length; deeper is parted
+static const double parted_share = 0.3;     // of a deep overlap, in one advance
+static const double touching = 1e-7; // of the length: a gap that counts as none, so that rounding decides nothing
+static const double slack = 1e-3;    // of the length: contacts are looked for at least this far
+
+typedef struct work {
+    const cal_group* group;
+    cal_problem problem;
+    cal_arena rest; // behind the problem's masses: taken anew for each configuration
+    cal_contact_cache cache;
+    double *force, *free_change;                        // M⁻¹ f
+    double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
+    double* next_q;
+    double* impulses; // of the two halves, each body
+    cal_group_report* report;
+} work;
+
+static size_t memory_count(const cal_group* group) {
+    (void)group;
+    return MEMORY;
+}
+
+static size_t scratch_count(const cal_group* group, int contacts) {
+    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
+    return cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) + bodies + 6 * v + 2 * q + 64;
+}
+
+static bool begin(work* w, const cal_group* group, double* scratch, int capacity, cal_group_report* report) {
+    cal_arena arena = {scratch, scratch_count(group, capacity)};
+    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
+    *w = (work){.group = group, .report = report};
+    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
+    w->force = cal_arena_numbers(&arena, v);
+    w->free_change = cal_arena_numbers(&arena, v);
+    w->target = cal_arena_numbers(&arena, v);
+    w->whole = cal_arena_numbers(&arena, v);
+    w->first = cal_arena_numbers(&arena, v);
+    w->second = cal_arena_numbers(&arena, v);
+    w->middle_q = cal_arena_numbers(&arena, q);
+    w->next_q = cal_arena_numbers(&arena, q);
+    w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
+    ok = ok && w->impulses != NULL && cal_problem_begin(&w->problem, group, &arena);
+    w->rest = arena;
+    return ok;
+}
+
+// Largest speed of any point, as a bound: a free body's own, and the sum of all rates of a multibody's.
+static double unit_speed(const cal_group* group, const cal_group_member* unit, const double* v) {
+    const double* mine = v + unit->first_v;
+    if (unit->free) return sqrt(cal_dot3(mine, mine)) + group->length * sqrt(cal_dot3(mine + 3, mine + 3));
+    double sum = 0.0;
+    for (int i = 0; i < unit->v_count; i++) sum += fabs(mine[i]);
+    return sum * fmax(1.0, group->length);
+}
+
+static double largest_speed(const cal_group* group, const double* v) {
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_speed(group, &group->units[i], v));
+    return most;
+}
+
+static void displace(const cal_group* group, const double* q, const double* v, double h, double* out) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
+    }
+}
+
+// Contacts, masses and forces at a configuration, for steps up to h.
+static cal_status look(work* w, double time, const double* q, const double* v, double h, cal_error* error) {
+    const cal_group* group = w->group;
+    double pull = 0.0;
+    for (int i = 0; i < 3; i++) pull += group->gravity[i] * group->gravity[i];
+    const double reach = 2.0 * h * (largest_speed(group, v) + h * sqrt(pull));
+    const double margin = fmin(reach + slack * group->length, group->length);
+    cal_arena arena = w->rest;
+    const cal_status status = cal_problem_look(&w->problem, &w->cache, time, q, v, margin, w->force, &arena, error);
+    if (status != CAL_OK) return status;
+    memcpy(w->free_change, w->force, (size_t)group->v_count * sizeof *w->force);
+    for (int i = 0; i < group->unit_count; i++)
+        cal_dense_solve(w->problem.mass_factor + w->problem.mass_at[i], w->problem.size[i],
+                        w->free_change + w->problem.first[i]);
+    return CAL_OK;
+}
+
+// Masses and changes of velocity of units with forces that fall.
+static void take_forces_at_end(work* w, const double* v, double h) {
+    cal_problem* p = &w->problem;
+    cal_problem_stiffen(p, h);
+    for (int i = 0; i < w->group->unit_count; i++) {
+        if (!p->stiff[i]) continue;
+        for (int k = p->first[i]; k < p->first[i] + p->size[i]; k++)
+            w->free_change[k] = w->force[k] - h * p->stiffness[k] * v[k];
+        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], w->free_change + p->first[i]);
+    }
+}
+
+// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
+static void solve(work* w, const double* v, double h, double* out) {
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i];
+        touch->offset[0] += fmax(touch->gap - touching * w->group->length, 0.0) / h;
+    }
+    take_forces_at_end(w, v, h);
+    for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
+    w->report->evaluations += cal_problem_solve(&w->problem, w->target, out);
+}
+
+// Adds what the last solve gave to each body.
+static void add_impulses(const work* w, double* out) {
+    for (int k = 0; k < w->problem.row_count; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        for (int side = 0; side < 2; side++) out[touch->body[side]] += touch->impulse[0];
+    }
+}
+
+// Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the
+// contacts at q as they were found.
+static cal_status part(work* w, double time, double* q, const double* v, cal_error* error) {
+    const cal_group* group = w->group;
+    const double allowed = allowed_overlap * group->length;
+    cal_status status = look(w, time, q, v, 0.0, error);
+    if (status != CAL_OK) return status;
+    double deepest = 0.0;
+    for (int k = 0; k < w->problem.row_count; k++) deepest = fmax(deepest, -w->problem.rows[k].gap);
+    if (deepest <= allowed) return CAL_OK;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        touch->friction = 0.0;
+        touch->offset[1] = touch->offset[2] = 0.0;
+        // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
+        touch->offset[0] = touch->gap + 0.5 * allowed;
+        if (touch->offset[0] < 0.0) touch->offset[0] *= touch->gap < -10.0 * allowed ? parted_share : 1.0;
+    }
+    memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
+    memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
+    w->report->evaluations += cal_problem_solve_roughly(&w->problem, w->target, w->first);
+    displace(group, q, w->first, 1.0, q);
+    return CAL_OK;
+}
+
+// The largest of |Δ| over the units, with turns counted by the group's length.
+static double measure(const cal_group* group, const double* a, const double* b, double scale_a, double scale_b) {
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int k = 0; k < unit->v_count; k++) {
+            const double weight = unit->free && k < 3 ? 1.0 / group->length : 1.0;
+            const int n = unit->first_v + k;
+            most = fmax(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
+        }
+    }
+    return most;
+}
+
+// Moves q along a velocity, takes over another one, and reports the impulses.
+static void accept(work* w, double* q, double* v, const double* along, const double* velocity, double h) {
+    displace(w->group, q, along, h, w->next_q);
+    memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
+    memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
+    for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
+        w->report->impulses[i] += w->impulses[i];
+}
+
+// One step of size h or less: the size that was taken is in *h, what to try next in *next.
+static cal_status step(work* w, double time, double* q, double* v, double smallest, double* h, double* next,
+                       cal_error* error) {
+    const cal_group* group = w->group;
+    const int count = group->v_count;
+    const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance;
+    for (;;) {
+        cal_status status = look(w, time, q, v, *h, error);
+        if (status != CAL_OK) return status;
+        memcpy(w->whole, v, (size_t)count * sizeof *v);
+        solve(w, v, *h, w->whole);
+        if (*h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance) {
+            // Nothing moves to speak of: there is no error to find.
+            memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
+            add_impulses(w, w->impulses);
+            accept(w, q, v, w->whole, w->whole, *h);
+            *next = growth * *h;
+            return CAL_OK;
+        }
+        for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
+        solve(w, v, 0.5 * *h, w->first);
+        memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
+        add_impulses(w, w->impulses);
+        displace(group, q, w->first, 0.5 * *h, w->middle_q);
+        status = look(w, time + 0.5 * *h, w->middle_q, w->first, 0.5 * *h, error);
+        if (status != CAL_OK) return status;
+        memcpy(w->second, w->whole, (size_t)count * sizeof *v);
+        solve(w, w->first, 0.5 * *h, w->second);
+        add_impulses(w, w->impulses);
+        const double bend = *h * measure(group, w->second, w->whole, 1.0, 1.0);
+        for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
+        const double miss = *h * measure(group, w->target, w->whole, 1.0, 1.0);
+        const bool smooth = bend <= tolerance;
+        if (!isfinite(bend) || !isfinite(miss))
+            return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
+        if (smooth || miss <= coarse || *h <= smallest) {
+            const double wish = smooth ? 0.9 * sqrt(tolerance / fmax(bend, 1e-3 * tolerance)) : 1.0;
+            *next = *h * fmin(growth, fmax(0.5, wish));
+            for (int i = 0; i < count; i++) {
+                w->target[i] = smooth ? w->first[i] + w->second[i] - w->whole[i] : w->target[i];
+                w->second[i] = smooth ? 2.0 * w->second[i] - w->whole[i] : w->second[i];
+            }
+            accept(w, q, v, w->target, w->second, *h);
+            return CAL_OK;
+        }
+        w->report->rejected++;
+        *h = fmax(0.5 * *h, smallest);
+    }
+}
+
+static cal_status advance(const cal_group* group, double from, double to, double* q, double* v, double* memory,
+                          double* scratch, int capacity, cal_group_report* report, cal_error* error) {
+    work w;
+    if (!begin(&w, group, scratch, capacity, report)) {
+        report->contacts = 2 * capacity + 16;
+        return CAL_NO_MEMORY;
+    }
+    const double interval = to - from, smallest = interval / SMALLEST_PART;
+    double time = from, wish = memory[0] > 0.0 ? memory[0] : interval;
+    if (!(interval > 0.0)) return CAL_OK;
+    for (int steps = 0; time < to; steps++) {
+        if (steps == MOST_STEPS)
+            return cal_fail(error, CAL_NOT_CONVERGED, "a contact group took %d steps from time %g", steps, from);
+        double h = fmin(fmax(wish, smallest), to - time);
+        // No crumb is left for a last step.
+        const bool last = to - time - h < 1e-9 * interval;
+        const bool halves = !last && to - time < 2.0 * h;
+        if (halves) h = 0.5 * (to - time);
+        const double tried = h;
+        const cal_status status = step(&w, time, q, v, fmin(smallest, h), &h, &wish, error);
+        if (status != CAL_OK) return status;
+        report->steps++;
+        time = last && h == tried ? to : time + h;
+    }
+    const cal_status status = part(&w, to, q, v, error);
+    if (status != CAL_OK) return status;
+    memory[0] = wish;
+    report->speed = largest_speed(group, v);
+    report->contacts = 0;
+    for (int i = 0; i < w.cache.count; i++) {
+        report->contacts += w.cache.contacts[i].gap <= slack * group->length;
+        report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
+    }
+    return CAL_OK;
+}
+
+const cal_group_ops cal_group_implicit = {
+    .name = "implicit",
+    .help = "implicit steps on a convex contact problem, Coulomb friction: stacks rest",
+    .memory_count = memory_count,
+    .scratch_count = scratch_count,
+    .advance = advance,
+};

@@ -1,0 +1,155 @@
+// Impulses where faces meet: all points of contact at once. Point by point, a box that lands flat would be thrown from corner to
+// corner; together they ask for
+//
+//     n·u⁺ ≥ −e n·u⁻,    0 ≤ P_n ⟂ n·u⁺ + e n·u⁻,    |P_t| ≤ μ P_n, P_t against what slip is left,
+//
+// which sweeps over the points solve (projected Gauss-Seidel on the two bodies' velocities). Newton's restitution at several
+// points with friction may gain energy: then all impulses are scaled down to where it is kept.
+#include "simulation/world.h"
+#include <string.h>
+
+enum { POINTS = 16, SWEEPS = 60 };
+
+typedef struct touch {
+    double point[3], normal[3], frame[3][3]; // frame: normal and two tangents, from b to a
+    double answer[3];                        // velocity change along each for a unit impulse along it
+    double target, friction, impulse[3];
+} touch;
+
+typedef struct side {
+    const cal_sim_body* part;
+    const cal_motion* at;
+    double u[3], w[3]; // changing
+    bool moves;
+} side;
+
+static void push(side* s, const double point[3], const double direction[3], double amount) {
+    if (!s->moves) return;
+    double arm[3], torque[3];
+    for (int i = 0; i < 3; i++) arm[i] = point[i] - s->at->pose.position[i];
+    cal_cross3(arm, direction, torque);
+    cal_unrotate3(s->at->pose.rotation, torque, torque);
+    for (int i = 0; i < 3; i++) torque[i] /= s->part->inertia[i];
+    cal_rotate3(s->at->pose.rotation, torque, torque);
+    for (int i = 0; i < 3; i++) {
+        s->u[i] += amount * direction[i] / s->part->mass;
+        s->w[i] += amount * torque[i];
+    }
+}
+
+static double speed_along(const side sides[2], const double point[3], const double direction[3]) {
+    double total = 0.0;
+    for (int s = 0; s < 2; s++) {
+        double arm[3], velocity[3];
+        for (int i = 0; i < 3; i++) arm[i] = point[i] - sides[s].at->pose.position[i];
+        cal_cross3(sides[s].w, arm, velocity);
+        for (int i = 0; i < 3; i++) velocity[i] += sides[s].u[i];
+        total += (s == 0 ? 1.0 : -1.0) * cal_dot3(direction, velocity);
+    }
+    return total;
+}
+
+static double energy(const side* s) {
+    if (!s->moves) return 0.0;
+    double w[3], sum = 0.0;
+    cal_unrotate3(s->at->pose.rotation, s->w, w);
+    for (int i = 0; i < 3; i++) sum += 0.5 * (s->part->mass * s->u[i] * s->u[i] + s->part->inertia[i] * w[i] * w[i]);
+    return sum;
+}
+
+static void prepare(touch* t, side sides[2], double restitution) {
+    double R[9];
+    cal_rotation_to_axis(t->normal, R);
+    for (int i = 0; i < 3; i++) t->frame[0][i] = t->normal[i], t->frame[1][i] = R[3 * i], t->frame[2][i] = R[3 * i + 1];
+    for (int d = 0; d < 3; d++) {
+        side moved[2] = {sides[0], sides[1]};
+        push(&moved[0], t->point, t->frame[d], 1.0);
+        push(&moved[1], t->point, t->frame[d], -1.0);
+        t->answer[d] = speed_along(moved, t->point, t->frame[d]) - speed_along(sides, t->point, t->frame[d]);
+    }
+    const double approach = -speed_along(sides, t->point, t->normal);
+    t->target = approach > 0.0 ? restitution * approach : 0.0;
+}
+
+static void add_impulse(touch* t, side sides[2], int d, double change) {
+    t->impulse[d] += change;
+    push(&sides[0], t->point, t->frame[d], change);
+    push(&sides[1], t->point, t->frame[d], -change);
+}
+
+static void sweep(touch* rows, int count, side sides[2]) {
+    for (int k = 0; k < count; k++) {
+        touch* t = &rows[k];
+        const double wanted = t->impulse[0] + (t->target - speed_along(sides, t->point, t->frame[0])) / t->answer[0];
+        add_impulse(t, sides, 0, fmax(wanted, 0.0) - t->impulse[0]);
+        if (t->friction <= 0.0) continue;
+        double tangent[2], length = 0.0;
+        for (int d = 0; d < 2; d++) {
+            tangent[d] = t->impulse[d + 1] - speed_along(sides, t->point, t->frame[d + 1]) / t->answer[d + 1];
+            length += tangent[d] * tangent[d];
+        }
+        length = sqrt(length);
+        const double limit = t->friction * t->impulse[0], scale = length > limit ? limit / length : 1.0;
+        for (int d = 0; d < 2; d++) add_impulse(t, sides, d + 1, scale * tangent[d] - t->impulse[d + 1]);
+    }
+}
+
+// How much of the change of velocity keeps the energy from growing: E(s) is a parabola with E(0) = before.
+static double allowed_share(const side before[2], const side after[2]) {
+    const double start = energy(&before[0]) + energy(&before[1]), end = energy(&after[0]) + energy(&after[1]);
+    if (end <= start) return 1.0;
+    side half[2] = {before[0], before[1]};
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < 3; i++) {
+            half[s].u[i] = 0.5 * (before[s].u[i] + after[s].u[i]);
+            half[s].w[i] = 0.5 * (before[s].w[i] + after[s].w[i]);
+        }
+    const double middle = energy(&half[0]) + energy(&half[1]);
+    // E = start + b s + c s²
+    const double c = 2.0 * (end + start - 2.0 * middle), b = end - start - c;
+    return c > 0.0 && b < 0.0 ? -b / c : 0.0;
+}
+
+bool cal_face_impulse(const cal_world* world, const int bodies[2], const cal_motion at[2], double margin,
+                      cal_face_result* out) {
+    const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
+    if (a->multibody >= 0 || b->multibody >= 0) return false;
+    cal_contact found[POINTS];
+    int count = cal_contacts(a->geometry, &at[0].pose, b->geometry, &at[1].pose, margin, found, POINTS);
+    if (count > POINTS) count = POINTS;
+    if (count < 2) return false;
+    side sides[2], before[2];
+    for (int s = 0; s < 2; s++) {
+        sides[s] = (side){.part = s == 0 ? a : b, .at = &at[s]};
+        sides[s].moves = sides[s].part->component >= 0;
+        memcpy(sides[s].u, at[s].u, sizeof sides[s].u);
+        memcpy(sides[s].w, at[s].w, sizeof sides[s].w);
+    }
+    memcpy(before, sides, sizeof before);
+    touch rows[POINTS] = {0};
+    for (int k = 0; k < count; k++) {
+        double restitution;
+        memcpy(rows[k].point, found[k].point, sizeof rows[k].point);
+        memcpy(rows[k].normal, found[k].normal, sizeof rows[k].normal);
+        cal_material(world, bodies[0], found[k].piece_a, bodies[1], found[k].piece_b, &rows[k].friction, &restitution);
+        prepare(&rows[k], sides, restitution);
+    }
+    for (int i = 0; i < SWEEPS; i++) sweep(rows, count, sides);
+    const double share = allowed_share(before, sides);
+    *out = (cal_face_result){0};
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < 3; i++) {
+            out->u[s][i] = before[s].u[i] + share * (sides[s].u[i] - before[s].u[i]);
+            out->w[s][i] = before[s].w[i] + share * (sides[s].w[i] - before[s].w[i]);
+        }
+    for (int k = 0; k < count; k++)
+        for (int d = 0; d < 3; d++)
+            for (int i = 0; i < 3; i++) out->impulse[i] += share * rows[k].impulse[d] * rows[k].frame[d][i];
+    for (int s = 0; s < 2; s++) {
+        memcpy(sides[s].u, out->u[s], sizeof sides[s].u);
+        memcpy(sides[s].w, out->w[s], sizeof sides[s].w);
+    }
+    for (int k = 0; k < count; k++)
+        out->parting = fmax(out->parting, speed_along(sides, rows[k].point, rows[k].normal));
+    return true;
+}

@@ -1,0 +1,55 @@
+// Energy and momentum of what moves, for reports. Of a body: ½ m u² + ½ ω·Iω and −m g·x. Joints add what no body has: armature,
+// ½ a q̇², and springs, ½ k (q − q₀)², of a ball ½ k θ² with θ its angle.
+#include "base/memory.h"
+#include "math/rotation_vector.h"
+#include "model/model.h"
+#include "layout/layout.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody_data.h"
+
+void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_world_report* r) {
+    double w[3], spin[3], orbital[3];
+    cal_unrotate3(at->pose.rotation, at->w, w);
+    for (int i = 0; i < 3; i++) {
+        spin[i] = part->inertia[i] * w[i];
+        r->kinetic += 0.5 * (part->mass * at->u[i] * at->u[i] + spin[i] * w[i]);
+        r->potential -= part->mass * world->def.gravity[i] * at->pose.position[i];
+        r->momentum[i] += part->mass * at->u[i];
+    }
+    cal_rotate3(at->pose.rotation, spin, spin);
+    cal_cross3(at->pose.position, at->u, orbital);
+    for (int i = 0; i < 3; i++) r->momentum[3 + i] += spin[i] + part->mass * orbital[i];
+}
+
+static double spring_energy(const cal_node* node, const double* q) {
+    double stretch[3] = {0.0, 0.0, 0.0};
+    if (node->kind == CAL_BALL)
+        cal_rotation_vector(q, stretch);
+    else if (node->kind != CAL_FREE)
+        stretch[0] = q[0] - node->spring_reference;
+    return 0.5 * node->stiffness * cal_dot3(stretch, stretch);
+}
+
+void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) {
+    const cal_multibody* m = &world->multibodies[multibody];
+    const cal_multibody_model* e = m->engine;
+    double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
+    if (numbers == NULL) return;
+    double *q = numbers, *v = numbers + e->q_count;
+    int link = 0;
+    while (link + 1 < e->body_count && world->bodies[m->bodies[link]].component < 0) link++;
+    const int component = cal_body_component(world, m->bodies[link], world->time);
+    int64_t number;
+    cal_status status = CAL_OK;
+    if (component >= 0 && world->components[component].kind == CAL_GROUP)
+        cal_group_numbers(world, component, m->bodies[link], world->time, q, v);
+    else
+        status = cal_multibody_state(world, m->component, world->time, q, v, &number);
+    for (int n = 0; status == CAL_OK && n < e->model->node_count; n++) {
+        const cal_node* node = &e->model->nodes[n];
+        r->potential += spring_energy(node, q + node->first_q);
+        for (int i = 0; i < cal_kind_v(node->kind); i++)
+            r->kinetic += 0.5 * node->armature * v[node->first_v + i] * v[node->first_v + i];
+    }
+    cal_free(numbers);
+}

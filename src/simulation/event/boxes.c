@@ -1,0 +1,161 @@
+// Swept boxes: each body is inside its box until box_end; then an event makes a new one. Boxes that begin to overlap make a
+// pair, and boxes that cease to overlap end it. Where rollbacks are forced, a box also covers what may come back.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <string.h>
+
+#define LONGEST_BOX 0.25  // s
+#define SHORTEST_BOX 1e-4 // s
+#define TRAVEL 2.9        // of a reach: how far a body goes in its box; a ball's is then under five of its radii
+#define LOOK 0.00390625   // s: steps of an integrator that are nearer to each other are not all looked at
+
+// A box about the ends of an interval and what may bend away in between.
+static void join_point(cal_box* box, const double point[3], double pad) {
+    for (int i = 0; i < 3; i++) {
+        box->low[i] = fmin(box->low[i], point[i] - pad);
+        box->high[i] = fmax(box->high[i], point[i] + pad);
+    }
+}
+
+cal_status cal_body_box(cal_world* world, int body, double from, double to, cal_box* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0 && part->def.motion != CAL_DRIVEN) {
+        cal_geometry_box(part->geometry, &part->at.pose, out);
+        return CAL_OK;
+    }
+    for (int i = 0; i < 3; i++) out->low[i] = (double)INFINITY, out->high[i] = -(double)INFINITY;
+    const double middle = 0.5 * (from + to);
+    cal_motion at;
+    if (part->component < 0) {
+        const cal_status status = cal_body_at(world, body, middle, &at);
+        if (status != CAL_OK) return status;
+        cal_geometry_box(part->geometry, &at.pose, out);
+        *out = cal_box_pad(out, part->def.path_speed * 0.5 * (to - from));
+        return CAL_OK;
+    }
+    cal_motion_bounds limits;
+    cal_status status = cal_body_bounds(world, body, from, to, &limits);
+    const double a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
+    const double pad = part->reach + a * (to - from) * (to - from) / 8.0;
+    for (int i = 0; status == CAL_OK && i < 2; i++) {
+        status = cal_body_place_at(world, body, i == 0 ? from : to, &at);
+        if (status == CAL_OK) join_point(out, at.pose.position, pad);
+    }
+    return status;
+}
+
+static double box_length(const cal_world* world, int body, double time, const cal_motion* at) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0) return 0.0625;
+    const int component = cal_body_component(world, body, time);
+    if (world->components[component].kind == CAL_GROUP) return cal_group_horizon(world, component) - time;
+    const double speed = sqrt(cal_dot3(at->u, at->u)), room = TRAVEL * part->reach;
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    double length = part->multibody >= 0 ? cal_multibody_room(world, component, time) : LONGEST_BOX;
+    // length (speed + g length) = room
+    const double most = 2.0 * room / (speed + sqrt(speed * speed + 4.0 * g * room));
+    return most < SHORTEST_BOX ? SHORTEST_BOX : most < length ? most : length;
+}
+
+// The broad phase's answers are valid until its next call, and predictions may lead to one.
+static bool keep(cal_world* world, const int32_t* ids, int count) {
+    if (count > world->partner_capacity) {
+        cal_free(world->partners);
+        world->partner_capacity = 2 * count;
+        world->partners = cal_allocate((size_t)world->partner_capacity, sizeof *world->partners);
+        if (world->partners == NULL) world->partner_capacity = 0;
+    }
+    if (count > 0 && world->partners != NULL) memcpy(world->partners, ids, (size_t)count * sizeof *ids);
+    return count == 0 || world->partners != NULL;
+}
+
+// Motion over an interval may pass several states where something was rolled back.
+static cal_status box_over(cal_world* world, int body, double from, double to, cal_box* out) {
+    const int component = world->bodies[body].component;
+    cal_status status = cal_body_box(world, body, from, to, out);
+    if (component < 0 || status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    double seen = from;
+    for (int64_t n = queue->head; status == CAL_OK && n < queue->tail; n++) {
+        const double time = cal_saved_state_at(queue, n)->time;
+        if (time <= from || time >= to || (cal_saved_state_at(queue, n)->kind == CAL_STEP && time < seen + LOOK))
+            continue;
+        seen = time;
+        cal_box part;
+        status = cal_body_box(world, body, time, to, &part);
+        *out = cal_box_join(out, &part);
+        if (status == CAL_OK) status = cal_body_box(world, body, from, time, &part);
+        *out = cal_box_join(out, &part);
+    }
+    return status;
+}
+
+static cal_status move_box(cal_world* world, int body, double from, double to, int* began, cal_error* error) {
+    cal_box box;
+    cal_broad_changes changes;
+    cal_status status = box_over(world, body, from, to, &box);
+    if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
+    if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
+    if (status != CAL_OK) {
+        char name[64];
+        return cal_fail(error, status == CAL_BAD_ARGUMENT ? CAL_NOT_FINITE : status, "%s is nowhere at %g s: %s",
+                        cal_body_name_at(world, body, name, sizeof name), from, cal_status_text(status));
+    }
+    for (int i = 0; i < changes.ceased_count; i++) {
+        const int pair = cal_pair_find(world, body, changes.ceased[i]);
+        if (pair >= 0) cal_pair_remove(world, pair);
+    }
+    *began = changes.began_count;
+    return CAL_OK;
+}
+
+static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < began; i++) {
+        const int other = world->partners[i];
+        if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
+        int pair;
+        status = cal_pair_add(world, body, other, &pair, error);
+        if (status == CAL_OK) status = cal_pair_predict(world, pair, time, error);
+    }
+    return status;
+}
+
+static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    cal_motion at;
+    const cal_status status = cal_body_place_at(world, body, time, &at);
+    if (status != CAL_OK) return cal_fail(error, status, "out of memory");
+    part->box_end = time + box_length(world, body, time, &at);
+    // A group's bodies get their boxes from its steps.
+    const int component = cal_body_component(world, body, time);
+    const bool grouped = component >= 0 && world->components[component].kind == CAL_GROUP;
+    cal_events_schedule(&world->events, part->box_event, grouped ? (double)INFINITY : part->box_end, (uint64_t)body);
+    return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time,
+                    part->box_end, began, error);
+}
+
+cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {
+    int began = 0;
+    world->bodies[body].box_end = to;
+    const cal_status status = move_box(world, body, from, to, &began, error);
+    return status == CAL_OK ? begin_pairs(world, body, began, from, error) : status;
+}
+
+cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error) {
+    int began = 0;
+    const cal_status status = renew(world, body, time, &began, error);
+    return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
+}
+
+cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    if (part->form == CAL_FORM_NONE || (world->def.loop == CAL_RETROACTIVE && world->time > 0.0)) return CAL_OK;
+    int began = 0;
+    cal_status status = renew(world, body, time, &began, error);
+    for (int i = 0; status == CAL_OK && i < part->pair_count; i++)
+        status = cal_pair_predict(world, part->pairs[i], time, error);
+    return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
+}

@@ -1,0 +1,241 @@
+// Callbacks. A callback changes the newest states of its bodies' components in place, right after a new motion began there;
+// what it wrote is part of the state and goes when the state goes. In the mode that checks the rules each call is made twice
+// from the same states: whoever counts in a variable of its own, or asks a clock, gives two results.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <string.h>
+
+struct cal_callback_context {
+    cal_world* world;
+    double time;
+    int bodies[CAL_VIEW_BODIES];
+    int count;
+};
+
+cal_numbers cal_body_numbers(const cal_world* world, int body, double time) {
+    cal_numbers n = {0};
+    const cal_sim_body* part = &world->bodies[body];
+    const int component = cal_body_component(world, body, time);
+    if (component < 0) return n;
+    const cal_component* c = &world->components[component];
+    const int64_t at = cal_queue_find(&c->queue, time);
+    double* data = cal_data_at(&c->queue, at >= 0 ? at : c->queue.head);
+    if (part->multibody >= 0 && c->kind == CAL_MULTIBODY) {
+        n.q = cal_multibody_q(world, body, data), n.v = cal_multibody_v(world, body, data);
+        n.tau = cal_multibody_tau(world, body, data), n.slots = cal_multibody_slots(world, body, data);
+        return n;
+    }
+    if (c->kind == CAL_GROUP) {
+        double *velocity = cal_group_velocity(world, component, body, data),
+               *extras = cal_group_extras(world, component, body, data);
+        if (part->multibody >= 0) {
+            n.q = cal_group_position(world, component, body, data), n.v = velocity, n.tau = extras;
+            n.slots = extras + cal_multibody_degrees(world, body);
+        } else {
+            n.velocity = velocity, n.angular = velocity + 3;
+            n.acceleration = extras, n.torque = extras + 3, n.slots = extras + 6;
+        }
+        return n;
+    }
+    n.velocity = data + CAL_AT_VELOCITY, n.angular = data + CAL_AT_ANGULAR;
+    n.acceleration = data + CAL_AT_ACCELERATION, n.torque = data + CAL_AT_TORQUE, n.slots = data + CAL_AT_SLOTS;
+    return n;
+}
+
+double cal_callback_time(const cal_callback_context* view) { return view->time; }
+
+static bool in_view(const cal_callback_context* view, int which) { return which >= 0 && which < view->count; }
+
+void cal_callback_body(const cal_callback_context* view, int which, double position[3], double quaternion[4],
+                       double velocity[3], double angular_velocity[3]) {
+    if (!in_view(view, which)) return;
+    cal_world* world = view->world;
+    cal_motion at;
+    if (cal_body_at(world, view->bodies[which], view->time, &at) != CAL_OK) return;
+    const cal_sim_body* part = &world->bodies[view->bodies[which]];
+    // What was just changed is in the numbers, not yet in the motion.
+    const cal_numbers n = cal_body_numbers(world, view->bodies[which], view->time);
+    if (n.velocity != NULL) {
+        memcpy(at.u, n.velocity, sizeof at.u);
+        cal_rotate3(at.pose.rotation, n.angular, at.w);
+    }
+    cal_motion_to_frame(part, &at, position, quaternion);
+    if (velocity != NULL) memcpy(velocity, at.u, sizeof at.u);
+    if (angular_velocity != NULL) memcpy(angular_velocity, at.w, sizeof at.w);
+}
+
+double* cal_callback_slots(cal_callback_context* view, int which) {
+    if (!in_view(view, which)) return NULL;
+    const cal_sim_body* part = &view->world->bodies[view->bodies[which]];
+    if (part->def.slots == 0) return NULL;
+    return cal_body_numbers(view->world, view->bodies[which], view->time).slots;
+}
+
+cal_body_id cal_callback_id(const cal_callback_context* view, int which) {
+    if (!in_view(view, which)) return (cal_body_id){-1, 0};
+    return (cal_body_id){view->bodies[which], view->world->bodies[view->bodies[which]].generation};
+}
+
+void cal_callback_set_velocity(cal_callback_context* view, int which, const double velocity[3],
+                               const double angular_velocity[3]) {
+    if (!in_view(view, which)) return;
+    const cal_numbers n = cal_body_numbers(view->world, view->bodies[which], view->time);
+    cal_motion at;
+    if (n.velocity == NULL || cal_body_at(view->world, view->bodies[which], view->time, &at) != CAL_OK) return;
+    if (velocity != NULL) memcpy(n.velocity, velocity, 3 * sizeof *velocity);
+    if (angular_velocity != NULL) cal_unrotate3(at.pose.rotation, angular_velocity, n.angular);
+}
+
+void cal_callback_set_force(cal_callback_context* view, int which, const double force[3], const double torque[3]) {
+    if (!in_view(view, which)) return;
+    const cal_sim_body* part = &view->world->bodies[view->bodies[which]];
+    const cal_numbers n = cal_body_numbers(view->world, view->bodies[which], view->time);
+    if (n.acceleration == NULL) return;
+    for (int i = 0; i < 3; i++)
+        n.acceleration[i] = view->world->def.gravity[i] + (force != NULL ? force[i] / part->mass : 0.0);
+    double R[9];
+    cal_quaternion_matrix(part->turn, R);
+    if (torque != NULL)
+        cal_unrotate3(R, torque, n.torque);
+    else
+        memset(n.torque, 0, 3 * sizeof *n.torque);
+}
+
+const double* cal_callback_q(const cal_callback_context* view, int which) {
+    return in_view(view, which) ? cal_body_numbers(view->world, view->bodies[which], view->time).q : NULL;
+}
+const double* cal_callback_v(const cal_callback_context* view, int which) {
+    return in_view(view, which) ? cal_body_numbers(view->world, view->bodies[which], view->time).v : NULL;
+}
+double* cal_callback_tau(cal_callback_context* view, int which) {
+    return in_view(view, which) ? cal_body_numbers(view->world, view->bodies[which], view->time).tau : NULL;
+}
+
+// --- Calls --------------------------------------------------------------------------------------------------------------------
+
+typedef void call_function(cal_callback_context* view, const void* what);
+
+// The components of a view, each once.
+static int components_of(const cal_callback_context* view, int out[CAL_VIEW_BODIES]) {
+    int count = 0;
+    for (int i = 0; i < view->count; i++) {
+        const int component = cal_body_component(view->world, view->bodies[i], view->time);
+        bool seen = component < 0;
+        for (int j = 0; j < count; j++) seen |= out[j] == component;
+        if (!seen) out[count++] = component;
+    }
+    return count;
+}
+
+static double* newest(const cal_world* world, int component, size_t* size) {
+    const cal_queue* queue = &world->components[component].queue;
+    *size = (size_t)queue->stride;
+    return cal_data_at(queue, queue->tail - 1);
+}
+
+// Copies the newest states of some components out of their queues, or back.
+static void copy_states(const cal_world* world, const int* components, int count, double* memory, bool back) {
+    for (int i = 0; i < count; i++) {
+        size_t size;
+        double* data = newest(world, components[i], &size);
+        memcpy(back ? data : memory, back ? memory : data, size * sizeof *data);
+        memory += size;
+    }
+}
+
+static cal_status call_twice(cal_callback_context* view, call_function* call, const void* what, const char* kind,
+                             cal_error* error) {
+    const cal_world* world = view->world;
+    int components[CAL_VIEW_BODIES];
+    const int count = components_of(view, components);
+    size_t total = 0;
+    for (int i = 0; i < count; i++) total += (size_t)world->components[components[i]].queue.stride;
+    double* memory = cal_allocate(2 * total + 1, sizeof *memory);
+    if (memory == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory");
+    copy_states(world, components, count, memory, false);
+    call(view, what);
+    copy_states(world, components, count, memory + total, false);
+    copy_states(world, components, count, memory, true);
+    call(view, what);
+    copy_states(world, components, count, memory, false);
+    const bool same = memcmp(memory, memory + total, total * sizeof *memory) == 0;
+    cal_free(memory);
+    if (same) return CAL_OK;
+    char name[64];
+    return cal_fail(error, CAL_BAD_ARGUMENT,
+                    "the %s callback of %s at %g s gave two results for the same states: it may use nothing but its "
+                    "view; what it must remember belongs into slots",
+                    kind, cal_body_name_at(world, view->bodies[0], name, sizeof name), view->time);
+}
+
+static cal_status call(cal_callback_context* view, call_function* function, const void* what, const char* kind,
+                       cal_error* error) {
+    view->world->report.callbacks++;
+    if (view->world->def.check_rules) return call_twice(view, function, what, kind, error);
+    function(view, what);
+    return CAL_OK;
+}
+
+typedef struct collision_call {
+    const cal_collision_hook* hook;
+    const double* impulse;
+} collision_call;
+
+static void call_collision(cal_callback_context* view, const void* what) {
+    const collision_call* c = what;
+    c->hook->callback(view, c->impulse, c->hook->user);
+}
+
+cal_status cal_call_collision(cal_world* world, int a, int b, const double impulse[3], double time, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int side = 0; status == CAL_OK && side < 2; side++) {
+        const int self = side == 0 ? a : b, other = side == 0 ? b : a;
+        // Each body sees itself as the first one, and the impulse that it got.
+        const double sign = side == 0 ? 1.0 : -1.0, mine[3] = {sign * impulse[0], sign * impulse[1], sign * impulse[2]};
+        for (int h = world->bodies[self].first_collision_callback; status == CAL_OK && h >= 0;
+             h = world->collision_hooks[h].next) {
+            cal_callback_context view = {.world = world, .time = time, .bodies = {self, other}, .count = 2};
+            const collision_call what = {&world->collision_hooks[h], mine};
+            status = call(&view, call_collision, &what, "collision", error);
+        }
+    }
+    return status;
+}
+
+static void call_periodic(cal_callback_context* view, const void* what) {
+    const cal_periodic_hook* hook = what;
+    hook->callback(view, hook->user);
+}
+
+void cal_schedule_periodic(cal_world* world, int hook) {
+    const cal_periodic_hook* h = &world->periodic_hooks[hook];
+    cal_events_schedule(&world->events, h->event, h->first + (double)h->tick * h->period, (uint64_t)hook);
+}
+
+cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
+    cal_periodic_hook* h = &world->periodic_hooks[hook];
+    const double time = world->now;
+    cal_callback_context view = {.world = world, .time = time, .count = h->count};
+    memcpy(view.bodies, h->bodies, sizeof view.bodies);
+    int components[CAL_VIEW_BODIES];
+    const int count = components_of(&view, components);
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < count; i++) status = cal_begin_segment(world, components[i], time, error);
+    if (status == CAL_OK) status = call(&view, call_periodic, h, "periodic", error);
+    const int junction = status == CAL_OK && count > 1 ? cal_junction_create(world) : -1;
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const cal_queue* queue = &world->components[components[i]].queue;
+        cal_saved_state* knot = cal_saved_state_at(queue, queue->tail - 1);
+        knot->callback = hook;
+        knot->tick = h->tick;
+        cal_world_refresh(world, components[i]);
+        if (count > 1 && (junction < 0 || !cal_junction_add(world, junction, components[i], queue->tail - 1)))
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
+    }
+    if (status != CAL_OK) return status;
+    h->tick++;
+    cal_schedule_periodic(world, hook);
+    return cal_world_update_changed(world, error);
+}

@@ -1,0 +1,230 @@
+// Pairs of bodies whose swept boxes overlap: a table from two bodies to their pair, each body's list of pairs, and the event
+// of each pair, which is its next collision or the end of what was searched.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <string.h>
+
+void cal_pair_table_destroy(cal_pair_table* table) {
+    cal_free(table->pairs);
+    cal_free(table->cells);
+    cal_free(table->free);
+    *table = (cal_pair_table){0};
+}
+
+static size_t cell_of(const cal_pair_table* table, int a, int b) {
+    uint64_t z = cal_pair_key(a, b) * UINT64_C(0x9e3779b97f4a7c15);
+    z ^= z >> 32;
+    return (size_t)z & (size_t)(table->cell_count - 1);
+}
+
+static size_t find_cell(const cal_pair_table* table, int a, int b) {
+    size_t cell = cell_of(table, a, b);
+    while (table->cells[cell] != 0) {
+        const cal_pair* pair = &table->pairs[table->cells[cell] - 1];
+        if (pair->body[0] == a && pair->body[1] == b) break;
+        cell = (cell + 1) & (size_t)(table->cell_count - 1);
+    }
+    return cell;
+}
+
+int cal_pair_find(const cal_world* world, int a, int b) {
+    const cal_pair_table* table = &world->table;
+    if (table->cell_count == 0) return -1;
+    return table->cells[find_cell(table, a < b ? a : b, a < b ? b : a)] - 1;
+}
+
+static bool grow_table(cal_pair_table* table) {
+    const int capacity = table->capacity == 0 ? 64 : 2 * table->capacity;
+    cal_pair* pairs = cal_allocate((size_t)capacity, sizeof *pairs);
+    int32_t* cells = cal_allocate(4 * (size_t)capacity, sizeof *cells);
+    int32_t* unused = cal_allocate((size_t)capacity, sizeof *unused);
+    if (pairs == NULL || cells == NULL || unused == NULL) {
+        cal_free(pairs);
+        cal_free(cells);
+        cal_free(unused);
+        return false;
+    }
+    if (table->capacity > 0) {
+        memcpy(pairs, table->pairs, (size_t)table->pair_count * sizeof *pairs);
+        memcpy(unused, table->free, (size_t)table->free_count * sizeof *unused);
+    }
+    cal_free(table->pairs);
+    cal_free(table->cells);
+    cal_free(table->free);
+    *table = (cal_pair_table){pairs, cells, unused, table->pair_count, table->free_count, capacity, 4 * capacity};
+    for (int i = 0; i < table->pair_count; i++)
+        if (pairs[i].event >= 0) cells[find_cell(table, pairs[i].body[0], pairs[i].body[1])] = i + 1;
+    return true;
+}
+
+bool cal_may_collide(const cal_world* world, int a, int b) {
+    const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
+    if (p->component < 0 && q->component < 0) return false;
+    if ((p->category & q->mask) == 0 && (q->category & p->mask) == 0) return false;
+    if (p->multibody >= 0 && p->multibody == q->multibody && !cal_multibody_touches_itself(world, a)) return false;
+    int low = 0, high = world->ignored_count;
+    const uint64_t key = cal_pair_key(a, b);
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (world->ignored[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == world->ignored_count || world->ignored[low] != key;
+}
+
+bool cal_world_ignore(cal_world* world, int a, int b) {
+    if (!cal_grow((void**)&world->ignored, &world->ignored_capacity, world->ignored_count, sizeof *world->ignored))
+        return false;
+    const uint64_t key = cal_pair_key(a, b);
+    int at = world->ignored_count++;
+    for (; at > 0 && world->ignored[at - 1] > key; at--) world->ignored[at] = world->ignored[at - 1];
+    world->ignored[at] = key;
+    return true;
+}
+
+static bool list_pair(cal_world* world, int pair, int which) {
+    cal_pair* p = &world->table.pairs[pair];
+    cal_sim_body* part = &world->bodies[p->body[which]];
+    if (!cal_grow((void**)&part->pairs, &part->pair_capacity, part->pair_count, sizeof *part->pairs)) return false;
+    p->place[which] = part->pair_count;
+    part->pairs[part->pair_count++] = pair;
+    return true;
+}
+
+static void unlist_pair(cal_world* world, int pair, int which) {
+    const cal_pair* p = &world->table.pairs[pair];
+    cal_sim_body* part = &world->bodies[p->body[which]];
+    const int moved = part->pairs[--part->pair_count];
+    part->pairs[p->place[which]] = moved;
+    cal_pair* other = &world->table.pairs[moved];
+    other->place[other->body[0] == p->body[which] ? 0 : 1] = p->place[which];
+}
+
+cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error) {
+    cal_pair_table* table = &world->table;
+    if (table->free_count == 0 && table->pair_count == table->capacity && !grow_table(table))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d pairs of bodies", table->pair_count + 1);
+    const int event = cal_events_add(&world->events, CAL_EVENT_PAIR, 0);
+    if (event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+    const int pair = table->free_count > 0 ? table->free[--table->free_count] : table->pair_count++;
+    const int first = a < b ? a : b, second = a < b ? b : a;
+    world->events.slots[event].owner = pair;
+    table->pairs[pair] =
+        (cal_pair){.body = {first, second}, .event = event, .kind = (int32_t)cal_classify(world, a, b)};
+    table->cells[find_cell(table, first, second)] = pair + 1;
+    *out = pair;
+    if (list_pair(world, pair, 0) && list_pair(world, pair, 1)) return CAL_OK;
+    return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+}
+
+// Open addressing without tombstones: what follows in the run moves up.
+static void clear_cell(cal_pair_table* table, size_t cell) {
+    const size_t mask = (size_t)(table->cell_count - 1);
+    size_t hole = cell;
+    table->cells[hole] = 0;
+    for (size_t i = (cell + 1) & mask; table->cells[i] != 0; i = (i + 1) & mask) {
+        const cal_pair* pair = &table->pairs[table->cells[i] - 1];
+        const size_t home = cell_of(table, pair->body[0], pair->body[1]);
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        table->cells[hole] = table->cells[i];
+        table->cells[i] = 0;
+        hole = i;
+    }
+}
+
+void cal_pair_remove(cal_world* world, int pair) {
+    cal_pair_table* table = &world->table;
+    cal_pair* p = &table->pairs[pair];
+    clear_cell(table, find_cell(table, p->body[0], p->body[1]));
+    unlist_pair(world, pair, 0);
+    unlist_pair(world, pair, 1);
+    cal_events_remove(&world->events, p->event);
+    p->event = -1;
+    table->free[table->free_count++] = pair;
+}
+
+// When the motion of a body next changes after a time, as far as it is known; infinite when it does not.
+static double next_change(const cal_world* world, int body, double time) {
+    if (world->bodies[body].component < 0) return (double)INFINITY;
+    double next = (double)INFINITY;
+    for (int component = world->bodies[body].component, depth = 0; depth < 2; depth++) {
+        const cal_queue* queue = &world->components[component].queue;
+        int64_t n = queue->tail - 1;
+        for (; n >= queue->head && cal_saved_state_at(queue, n)->time > time; n--)
+            if (cal_saved_state_at(queue, n)->kind != CAL_STEP) next = fmin(next, cal_saved_state_at(queue, n)->time);
+        if (n < queue->head || cal_saved_state_at(queue, n)->kind != CAL_FUSED) break;
+        component = cal_saved_state_at(queue, n)->group;
+    }
+    return next;
+}
+
+// Where a search begins: at the states that hold at a time, or at the last of a row of fixed times, so that what it finds does
+// not depend on when it was asked for.
+static double search_start(const cal_world* world, const cal_pair* pair, double time) {
+    double start = CAL_WINDOW * floor(time / CAL_WINDOW);
+    for (int i = 0; i < 2; i++) {
+        const int component = cal_body_component(world, pair->body[i], time);
+        if (component < 0) continue;
+        const cal_queue* queue = &world->components[component].queue;
+        const int64_t n = cal_queue_find(queue, time);
+        if (n >= queue->head) start = fmax(start, cal_saved_state_at(queue, n)->time);
+    }
+    return start;
+}
+
+// When to look again after a search up to `until`. A box that ends now is about to be renewed, and the pair is looked at after
+// that; a group's bodies get theirs from its next step, which searches anew.
+static double look_again(const cal_world* world, const cal_pair* pair, double until, double time) {
+    for (int i = 0; until <= time && i < 2; i++) {
+        const int component = cal_body_component(world, pair->body[i], time);
+        if (component >= 0 && world->components[component].kind == CAL_GROUP) return (double)INFINITY;
+    }
+    return fmax(until, time);
+}
+
+// Conservative advancement: the next look is where something might happen.
+static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal_error* error) {
+    const int a = p->body[0], b = p->body[1];
+    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    double bound = until;
+    p->hit = false;
+    const cal_status status = cal_bound_hit(world, p, time, until, &bound, &p->hit);
+    if (status != CAL_OK) return cal_fail(error, status, "bodies %d and %d cannot be followed", a, b);
+    if (p->hit) bound = time;
+    const double next = p->hit || bound < until ? bound : look_again(world, p, until, time);
+    cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));
+    return CAL_OK;
+}
+
+cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error) {
+    cal_pair* p = &world->table.pairs[pair];
+    const int a = p->body[0], b = p->body[1];
+    p->off = !world->placing && cal_group_holds(world, a, b, time);
+    if (p->off || world->placing) {
+        p->hit = false;
+        cal_events_schedule(&world->events, p->event, (double)INFINITY, 0);
+        return CAL_OK;
+    }
+    if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
+    if (world->def.loop == CAL_CONSERVATIVE) return schedule_bound(world, p, time, error);
+    // A closed formula looks as far as the motions go; a search as far as the boxes do.
+    const bool settled = !(fmin(next_change(world, a, time), next_change(world, b, time)) < (double)INFINITY);
+    const bool exact = settled && cal_has_formula(world, p, time);
+    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    cal_hit hit = {(double)INFINITY, 0.0};
+    for (double from = exact ? time : search_start(world, p, time);;) {
+        const double change = fmin(next_change(world, a, from), next_change(world, b, from));
+        const cal_status status = cal_find_hit(world, p, from, exact ? change : fmin(until, change), &hit, error);
+        if (status != CAL_OK) return status;
+        if (hit.time < (double)INFINITY || !(change < (exact ? (double)INFINITY : until))) break;
+        from = change;
+    }
+    p->hit = hit.time < (double)INFINITY;
+    const double next = p->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
+    cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));
+    return CAL_OK;
+}

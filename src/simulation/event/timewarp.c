@@ -1,0 +1,60 @@
+// The timewarp loop: takes the earliest event, brings its receivers to its time, processes it, and puts what follows from it
+// into the queue. Nobody else is stopped.
+//
+// Because motions are polynomials, a collision is found before its time, and what a body has computed beyond it is thrown
+// away: that is the common rollback, of one component by a part of a step. A rollback that goes further, over junctions into
+// other queues, follows when a state is deleted that others came from.
+#include "simulation/world.h"
+#include "simulation/contact/contact_group.h"
+
+static cal_status process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error) {
+    switch (cal_event_kind_of(slot)) {
+    case CAL_EVENT_BOX: {
+        const int component = cal_body_component(world, slot->owner, time);
+        if (component >= 0) cal_component_mark_used(world, component, time);
+        return cal_box_renew(world, slot->owner, time, error);
+    }
+    case CAL_EVENT_GROUP: return cal_group_check(world, slot->owner, time, error);
+    case CAL_EVENT_STEP: return cal_group_step(world, slot->owner, error);
+    case CAL_EVENT_CALLBACK: return cal_call_periodic(world, slot->owner, error);
+    case CAL_EVENT_PAIR: break;
+    }
+    if (world->table.pairs[slot->owner].hit) return cal_world_collide(world, slot->owner, time, error);
+    return cal_pair_predict(world, slot->owner, time, error);
+}
+
+// For finding mistakes: some component goes back to some time that is not committed.
+static cal_status force_rollback(cal_world* world, cal_error* error) {
+    if (cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
+    const int component = cal_random_below(&world->random, world->component_count);
+    const double floor = fmax(world->gvt, world->time);
+    const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
+    const cal_component* c = &world->components[component];
+    if (c->kind == CAL_UNUSED || c->queue.tail == c->queue.head) return CAL_OK;
+    // While a group is in charge, the group is what goes back.
+    const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    if (last->kind == CAL_FUSED && last->time <= time) return CAL_OK;
+    if (cal_saved_state_at(&c->queue, c->queue.head)->time > time) return CAL_OK;
+    world->report.forced++;
+    const cal_status status = cal_rollback_to(world, component, time, error);
+    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+}
+
+cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error) {
+    cal_status status = CAL_OK;
+    while (status == CAL_OK) {
+        const int event = cal_events_first(&world->events);
+        if (event < 0 || cal_events_due(&world->events) > time) break;
+        world->now = cal_events_due(&world->events);
+        world->gvt = fmax(world->gvt, world->now - world->lag);
+        world->report.events++;
+        const cal_event_slot slot = world->events.slots[event];
+        cal_events_schedule(&world->events, event, (double)INFINITY, 0);
+        status = process(world, &slot, world->now, error);
+        if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = force_rollback(world, error);
+    }
+    if (status != CAL_OK) return status;
+    world->now = time;
+    world->gvt = fmax(world->gvt, time - world->lag);
+    return CAL_OK;
+}

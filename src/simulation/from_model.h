@@ -1,0 +1,25 @@
+// A model on its way into a world: what belongs together, and what became of it.
+#pragma once
+#include "simulation/world.h"
+
+// Lists are chains of numbers, ended by −1: a first one each, and for each the next.
+typedef struct cal_import {
+    const cal_model* model;
+    cal_world* world;
+    int body_count, joint_count, shape_count, actuator_count;
+    double *q, *v;
+    int* order;                        // bodies, every one after its parent
+    int* top;                          // a body: the root of the tree that it moves with; CAL_GROUND: it does not move
+    int *first_body, *next_body;       // of a tree, parents first
+    int *first_joint, *next_joint;     // of a body
+    int *first_shape, *next_shape;     // of a body; entry body_count: of the ground
+    int *first_motor, *next_motor;     // of a tree
+    double* place;                     // a body that does not move: its position and quaternion in the world
+    int *joint_number, *mesh_number;   // in the model of the tree that is being made
+    int* mesh_tree;                    // the tree that a mesh was last added for, −1: none
+    int* part_of_shape;                // the world's body that a shape is on, −1: none
+    int *first_of_part, *next_of_part; // shapes of a body of the world
+} cal_import;
+
+// Tells the world which bodies may not touch: categories and masks, exclusions, pairs, a root link and what carries it.
+cal_status cal_import_pairs(cal_import* import, cal_error* error);

@@ -1,0 +1,288 @@
+// How free bodies move. The centre of mass is on a parabola. A body with three equal moments turns at a constant rate:
+//
+//     x(t) = x₀ + u₀ t + a t²/2,    q(t) = q₀ ∘ exp(ω t/2).
+//
+// Any other one follows Euler's equations, in principal axes with moments I and a torque τ that is constant there,
+//
+//     I₁ ω̇₁ = τ₁ + (I₂ − I₃) ω₂ ω₃  (and so on in turn),    q̇ = ½ q ∘ ω.
+//
+// Both are polynomials in the unknowns, so the coefficients of the Taylor series follow from each other:
+//
+//     (n + 1) ω₁ⁿ⁺¹ = [τ₁ δₙ₀ + (I₂ − I₃) Σ ω₂ᵏ ω₃ⁿ⁻ᵏ] / I₁,    (n + 1) qⁿ⁺¹ = ½ Σ qᵏ ∘ ωⁿ⁻ᵏ.
+//
+// Order 20 is exact to rounding over a tenth of a turn or so. The series is at the same time the method and its dense
+// output: a state at any time costs one evaluation of a polynomial. Where a series ends, a STEP begins the next one. How far
+// a series reaches depends on its coefficients only, so states do not depend on the times that were asked for.
+#include "simulation/world.h"
+#include "base/wide.h"
+#include "simulation/motion/multibody.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/rotate.h"
+#include <string.h>
+
+enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
+// A series ends where its last terms are this small, relative to its first.
+#define SERIES_ACCURACY 1e-16
+#define LONGEST_SERIES 1.0
+#define SHORTEST_SERIES 1e-9
+
+int cal_free_body_stride(const cal_sim_body* part) {
+    return part->series + (part->round ? 0 : 1 + (int)SERIES_NUMBERS);
+}
+
+static double* series_of(const cal_sim_body* part, double* data) { return data + part->series; }
+
+// A row of the series: q (4), ω (3), and a zero.
+typedef double row4 __attribute__((vector_size(32)));
+
+// What the next coefficients need of the ones so far, four numbers at a time: q and ω with their components in the places
+// where the products meet.
+typedef struct columns {
+    row4 q[3][CAL_SERIES + 1];                        // q ∘ i, q ∘ j, q ∘ k
+    row4 left[CAL_SERIES + 1], right[CAL_SERIES + 1]; // ω as (2, 3, 1) and as (3, 1, 2)
+} columns;
+
+CAL_WIDE_INLINE void add_row(columns* c, int n, const double* row) {
+    const double *q = row, *w = row + 4;
+    c->q[0][n] = (row4){-q[1], q[0], q[3], -q[2]};
+    c->q[1][n] = (row4){-q[2], -q[3], q[0], q[1]};
+    c->q[2][n] = (row4){-q[3], q[2], -q[1], q[0]};
+    c->left[n] = (row4){w[1], w[2], w[0], 0.0};
+    c->right[n] = (row4){w[2], w[0], w[1], 0.0};
+}
+
+CAL_WIDE_INLINE void next_row(const double ratios[3], const columns* c, const double* rows, int n, double* next) {
+    row4 products = {0}, q = {0};
+    for (int k = 0; k <= n; k++) {
+        const double* w = rows + 7 * (n - k) + 4;
+        products += c->left[k] * c->right[n - k];
+        q += c->q[0][k] * w[0] + c->q[1][k] * w[1] + c->q[2][k] * w[2];
+    }
+    const double factor = 1.0 / (n + 1);
+    for (int i = 0; i < 4; i++) next[i] = 0.5 * factor * q[i];
+    for (int i = 0; i < 3; i++) next[4 + i] = factor * ratios[i] * products[i];
+}
+
+CAL_WIDE static void extend_series(const double inertia[3], const double torque[3], double* rows) {
+    columns c;
+    double ratios[3];
+    for (int i = 0; i < 3; i++) ratios[i] = (inertia[(i + 1) % 3] - inertia[(i + 2) % 3]) / inertia[i];
+    for (int n = 0; n < CAL_SERIES; n++) {
+        add_row(&c, n, rows + 7 * n);
+        next_row(ratios, &c, rows, n, rows + 7 * (n + 1));
+        for (int i = 0; n == 0 && i < 3; i++) rows[11 + i] += torque[i] / inertia[i];
+    }
+}
+
+static double largest(const double* values, int count) {
+    double most = 0.0;
+    for (int i = 0; i < count; i++) most = fmax(most, fabs(values[i]));
+    return most;
+}
+
+static double length_of(const double* rows) {
+    const double *last = rows + 7 * CAL_SERIES, *before = last - 7;
+    const double q_last = largest(last, 4), q_before = largest(before, 4);
+    const double w_last = largest(last + 4, 3), w_before = largest(before + 4, 3);
+    const double w_bound = SERIES_ACCURACY * largest(rows + 4, 3);
+    double h = LONGEST_SERIES;
+    while (h > SHORTEST_SERIES) {
+        double power = 1.0;
+        for (int i = 0; i < CAL_SERIES - 1; i++) power *= h;
+        if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) break;
+        h *= 0.75;
+    }
+    return h;
+}
+
+void cal_free_body_begin(const cal_sim_body* part, double* data) {
+    if (part->round) return;
+    double *series = series_of(part, data), *rows = series + 1;
+    memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
+    memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
+    extend_series(part->inertia, data + CAL_AT_TORQUE, rows);
+    series[0] = length_of(rows);
+}
+
+static void evaluate_series(const double* rows, double t, double q[4], double w[3]) {
+    double value[7];
+    memcpy(value, rows + 7 * CAL_SERIES, sizeof value);
+    for (int n = CAL_SERIES - 1; n >= 0; n--)
+        for (int i = 0; i < 7; i++) value[i] = rows[7 * n + i] + t * value[i];
+    memcpy(q, value, 4 * sizeof *q);
+    memcpy(w, value + 4, 3 * sizeof *w);
+    cal_quaternion_normalize(q);
+}
+
+// Position and velocity of the centre.
+static void fly(const double* data, double t, double x[3], double u[3]) {
+    for (int i = 0; i < 3; i++) {
+        const double a = data[CAL_AT_ACCELERATION + i], v = data[CAL_AT_VELOCITY + i];
+        x[i] = data[CAL_AT_POSITION + i] + t * (v + 0.5 * t * a);
+        u[i] = v + t * a;
+    }
+}
+
+static void turn(const cal_sim_body* part, double* data, double t, double q[4], double w[3]) {
+    if (t == 0.0) { // also where the series is not made yet
+        memcpy(q, data + CAL_AT_QUATERNION, 4 * sizeof *q);
+        memcpy(w, data + CAL_AT_ANGULAR, 3 * sizeof *w);
+        return;
+    }
+    if (!part->round) {
+        evaluate_series(series_of(part, data) + 1, t, q, w);
+        return;
+    }
+    memcpy(w, data + CAL_AT_ANGULAR, 3 * sizeof *w);
+    cal_quaternion_turn(data + CAL_AT_QUATERNION, w, t, q);
+}
+
+// The state of a free body that holds at a time: goes on with the series where the last one has ended.
+static cal_status state_for(cal_world* world, int component, double time, int64_t* number) {
+    cal_component* c = &world->components[component];
+    const cal_sim_body* part = &world->bodies[c->body];
+    int64_t n = cal_queue_find(&c->queue, time);
+    if (n < 0) n = c->queue.head;
+    while (!part->round && n + 1 == c->queue.tail) {
+        double* data = cal_data_at(&c->queue, n);
+        const double length = series_of(part, data)[0], end = cal_saved_state_at(&c->queue, n)->time + length;
+        if (time <= end) break;
+        double x[3], u[3], q[4], w[3];
+        fly(data, length, x, u);
+        turn(part, data, length, q, w);
+        if (cal_queue_push(world, component, CAL_STEP, end) == NULL) return CAL_NO_MEMORY;
+        data = cal_data_at(&c->queue, ++n);
+        memcpy(data + CAL_AT_POSITION, x, sizeof x);
+        memcpy(data + CAL_AT_VELOCITY, u, sizeof u);
+        memcpy(data + CAL_AT_QUATERNION, q, sizeof q);
+        memcpy(data + CAL_AT_ANGULAR, w, sizeof w);
+        cal_free_body_begin(part, data);
+        world->report.series++;
+    }
+    *number = n;
+    return CAL_OK;
+}
+
+static cal_status free_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
+    int64_t n;
+    const cal_status status = state_for(world, component, time, &n);
+    if (status != CAL_OK) return status;
+    const cal_component* c = &world->components[component];
+    const cal_sim_body* part = &world->bodies[c->body];
+    double* data = cal_data_at(&c->queue, n);
+    const double t = time - cal_saved_state_at(&c->queue, n)->time;
+    fly(data, t, out->pose.position, out->u);
+    if (!turning) {
+        memset(out->w, 0, sizeof out->w);
+        return CAL_OK;
+    }
+    double w[3];
+    turn(part, data, t, out->quaternion, w);
+    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+    cal_rotate3(out->pose.rotation, w, out->w);
+    return CAL_OK;
+}
+
+static void driven_motion(const cal_sim_body* part, double time, cal_motion* out) {
+    double velocity[3] = {0}, center[3];
+    part->def.path(time, out->pose.position, out->quaternion, velocity, out->w, part->def.user);
+    cal_quaternion_normalize(out->quaternion);
+    double R[9];
+    cal_quaternion_matrix(out->quaternion, R);
+    cal_rotate3(R, part->offset, center);
+    cal_cross3(out->w, center, out->u);
+    for (int i = 0; i < 3; i++) {
+        out->pose.position[i] += center[i];
+        out->u[i] += velocity[i];
+    }
+    cal_quaternion_multiply(out->quaternion, part->turn, out->quaternion);
+    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+}
+
+int cal_body_component(const cal_world* world, int body, double time) {
+    const int component = world->bodies[body].component;
+    if (component < 0) return -1;
+    const cal_queue* queue = &world->components[component].queue;
+    const int64_t n = cal_queue_find(queue, time);
+    if (n < 0) return component;
+    const cal_saved_state* knot = cal_saved_state_at(queue, n);
+    return knot->kind == CAL_FUSED ? knot->group : component;
+}
+
+static cal_status motion_of(cal_world* world, int body, double time, bool turning, cal_motion* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0) {
+        if (part->def.motion == CAL_DRIVEN)
+            driven_motion(part, time, out);
+        else
+            *out = part->at;
+        return CAL_OK;
+    }
+    const int component = cal_body_component(world, body, time);
+    switch (world->components[component].kind) {
+    case CAL_MULTIBODY: return cal_multibody_motion(world, component, part->link, time, out);
+    case CAL_GROUP: return cal_group_motion(world, component, body, time, out);
+    case CAL_FREE_BODY:
+    case CAL_UNUSED: break;
+    }
+    return free_motion(world, component, time, turning, out);
+}
+
+cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out) {
+    return motion_of(world, body, time, true, out);
+}
+
+cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out) {
+    return motion_of(world, body, time, world->bodies[body].spinning, out);
+}
+
+double cal_body_motion_start(const cal_world* world, int body) {
+    const int component = world->bodies[body].component;
+    if (component < 0) return -(double)INFINITY;
+    const cal_queue* queue = &world->components[component].queue;
+    const cal_saved_state* last = cal_saved_state_at(queue, queue->tail - 1);
+    if (last->kind == CAL_FUSED) queue = &world->components[last->group].queue;
+    int64_t n = queue->tail - 1;
+    while (n > queue->head && cal_saved_state_at(queue, n)->kind == CAL_STEP) n--;
+    return cal_saved_state_at(queue, n)->time;
+}
+
+// A torque-free body keeps its angular momentum: |ω| ≤ |L| / least moment. With a torque it may gain τ h / I.
+static cal_status free_limits(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
+    int64_t n;
+    const cal_status status = state_for(world, component, from, &n);
+    if (status != CAL_OK) return status;
+    const cal_component* c = &world->components[component];
+    const cal_sim_body* part = &world->bodies[c->body];
+    const double* data = cal_data_at(&c->queue, n);
+    memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
+    out->slack = out->turn = 0.0;
+    if (!part->spinning) return CAL_OK;
+    double square = 0.0, torque = 0.0, least = part->inertia[0];
+    for (int i = 0; i < 3; i++) {
+        const double momentum = part->inertia[i] * data[CAL_AT_ANGULAR + i];
+        square += momentum * momentum;
+        torque += data[CAL_AT_TORQUE + i] * data[CAL_AT_TORQUE + i];
+        least = fmin(least, part->inertia[i]);
+    }
+    const double time = cal_saved_state_at(&c->queue, n)->time;
+    out->turn = (sqrt(square) + sqrt(torque) * (until - time)) / least;
+    return CAL_OK;
+}
+
+cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out) {
+    const cal_sim_body* part = &world->bodies[body];
+    *out = (cal_motion_bounds){0};
+    if (part->component < 0) {
+        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration;
+        return CAL_OK;
+    }
+    const int component = cal_body_component(world, body, from);
+    switch (world->components[component].kind) {
+    case CAL_MULTIBODY: return cal_multibody_limits(world, component, part->link, from, until, out);
+    case CAL_GROUP: return cal_group_limits(world, component, body, from, until, out);
+    case CAL_FREE_BODY:
+    case CAL_UNUSED: break;
+    }
+    return free_limits(world, component, from, until, out);
+}

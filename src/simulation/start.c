@@ -1,0 +1,424 @@
+// Before the first step: masses, principal axes, geometries and first states of all bodies; boxes and pairs; bodies that
+// overlap are reported or moved apart.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/motion/multibody.h"
+#include <stdio.h>
+#include <string.h>
+
+#define ROUND 1e-13  // moments that differ by less, relative, are equal
+#define OVERLAP 1e-9 // of a reach: deeper is an overlap
+#define PARTED 1e-6  // of a reach: the gap that --separate leaves
+enum { MOST_BALLS = 64, MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
+
+// --- Masses -------------------------------------------------------------------------------------------------------------------
+
+// Jacobi's rotations: A = V diag V ᵀ, with V a rotation (rows).
+void cal_principal_axes(const double inertia[6], double moments[3], double quaternion[4]) {
+    double A[9] = {inertia[0], inertia[3], inertia[4], inertia[3], inertia[1],
+                   inertia[5], inertia[4], inertia[5], inertia[2]};
+    double V[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int sweep = 0; sweep < 50; sweep++) {
+        const double off = A[1] * A[1] + A[2] * A[2] + A[5] * A[5], all = A[0] * A[0] + A[4] * A[4] + A[8] * A[8];
+        if (off <= 1e-32 * all) break;
+        for (int p = 0; p < 2; p++)
+            for (int q = p + 1; q < 3; q++) {
+                if (A[3 * p + q] == 0.0) continue;
+                const double theta = (A[4 * q] - A[4 * p]) / (2.0 * A[3 * p + q]);
+                const double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+                const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+                for (int k = 0; k < 3; k++) {
+                    const double x = A[3 * k + p], y = A[3 * k + q];
+                    A[3 * k + p] = c * x - s * y, A[3 * k + q] = s * x + c * y;
+                }
+                for (int k = 0; k < 3; k++) {
+                    const double x = A[3 * p + k], y = A[3 * q + k];
+                    A[3 * p + k] = c * x - s * y, A[3 * q + k] = s * x + c * y;
+                }
+                for (int k = 0; k < 3; k++) {
+                    const double x = V[3 * k + p], y = V[3 * k + q];
+                    V[3 * k + p] = c * x - s * y, V[3 * k + q] = s * x + c * y;
+                }
+            }
+    }
+    for (int i = 0; i < 3; i++) moments[i] = A[4 * i];
+    cal_matrix_quaternion(V, quaternion);
+}
+
+static void piece_of(const cal_sim_body* part, int shape, cal_piece_def* out) {
+    const cal_shape_def* s = &part->shapes[shape];
+    *out = cal_default_piece_def();
+    out->kind = s->kind;
+    memcpy(out->position, s->position, sizeof out->position);
+    memcpy(out->quaternion, s->quaternion, sizeof out->quaternion);
+    memcpy(out->size, s->size, sizeof out->size);
+    out->vertices = part->meshes[shape].vertices;
+    out->vertex_count = part->meshes[shape].vertex_count;
+    out->columns = part->meshes[shape].columns;
+    out->tag = shape;
+    out->category = s->category;
+    out->mask = s->mask;
+}
+
+static cal_status make_geometry(cal_sim_body* part, bool principal, cal_geometry** out, cal_error* error) {
+    *out = NULL;
+    cal_piece_def* pieces = cal_allocate((size_t)part->shape_count + 1, sizeof *pieces);
+    if (pieces == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
+    double R[9];
+    cal_quaternion_matrix(part->turn, R);
+    const double back[4] = {part->turn[0], -part->turn[1], -part->turn[2], -part->turn[3]};
+    int count = 0;
+    for (int i = 0; i < part->shape_count; i++) {
+        if (!part->shapes[i].collides) continue;
+        cal_piece_def* piece = &pieces[count++];
+        piece_of(part, i, piece);
+        if (!principal) continue;
+        for (int k = 0; k < 3; k++) piece->position[k] -= part->offset[k];
+        cal_unrotate3(R, piece->position, piece->position);
+        cal_quaternion_multiply(back, piece->quaternion, piece->quaternion);
+    }
+    const cal_status status = count > 0 ? cal_geometry_create(pieces, count, out, error) : CAL_OK;
+    cal_free(pieces);
+    return status;
+}
+
+static cal_status weigh(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    cal_mass_properties mass = {.mass = part->def.mass};
+    memcpy(mass.center, part->def.center, sizeof mass.center);
+    memcpy(mass.inertia, part->def.inertia, sizeof mass.inertia);
+    part->turn[0] = 1.0;
+    if (part->def.motion != CAL_MOVING) return CAL_OK;
+    if (part->def.density > 0.0) {
+        cal_geometry* geometry;
+        const cal_status status = make_geometry(part, false, &geometry, error);
+        if (status != CAL_OK) return status;
+        if (geometry != NULL) cal_geometry_mass(geometry, part->def.density, &mass);
+        cal_geometry_destroy(geometry);
+    }
+    char name[64];
+    if (part->multibody >= 0 && !(mass.mass > 0.0)) return CAL_OK; // its joints carry what it lacks
+    if (!(mass.mass > 0.0))
+        return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
+                        cal_body_name_at(world, body, name, sizeof name));
+    cal_principal_axes(mass.inertia, part->inertia, part->turn);
+    for (int i = 0; i < 3; i++)
+        if (!(part->inertia[i] > 0.0) && part->multibody < 0)
+            return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
+                            cal_body_name_at(world, body, name, sizeof name));
+    part->mass = mass.mass;
+    memcpy(part->offset, mass.center, sizeof part->offset);
+    const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
+    part->round = largest - fmin(part->inertia[0], fmin(part->inertia[1], part->inertia[2])) <= ROUND * largest;
+    for (int h = 0; h < world->periodic_hook_count; h++) // callbacks may set a torque
+        for (int i = 0; i < world->periodic_hooks[h].count; i++)
+            part->round &= world->periodic_hooks[h].bodies[i] != body;
+    return CAL_OK;
+}
+
+// --- Shapes -------------------------------------------------------------------------------------------------------------------
+
+static void find_form(cal_sim_body* part) {
+    part->form = CAL_FORM_GENERAL;
+    int colliding = 0, balls = 0, last = 0;
+    bool alike = true; // in who may touch them
+    part->category = part->mask = 0;
+    for (int i = 0; i < part->shape_count; i++) {
+        const cal_shape_def* shape = &part->shapes[i];
+        if (!shape->collides) continue;
+        alike &= colliding == 0 || (shape->category == part->category && shape->mask == part->mask);
+        part->category |= shape->category, part->mask |= shape->mask;
+        colliding++, balls += shape->kind == CAL_SPHERE, last = i;
+    }
+    if (colliding == 0)
+        part->form = CAL_FORM_NONE;
+    else if (alike && balls == colliding && balls == part->shape_count && balls <= MOST_BALLS)
+        part->form = CAL_FORM_BALLS;
+    else if (colliding == 1 && part->shape_count == 1 && part->shapes[last].kind == CAL_PLANE)
+        part->form = CAL_FORM_PLANE;
+    else if (colliding == 1 && part->shape_count == 1 && part->shapes[last].kind == CAL_BOX)
+        part->form = CAL_FORM_BLOCK;
+}
+
+cal_status cal_body_prepare_shape(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    find_form(part);
+    part->spinning = true;
+    if (part->form == CAL_FORM_NONE) return CAL_OK;
+    cal_status status = make_geometry(part, true, &part->geometry, error);
+    if (status != CAL_OK) return status;
+    part->reach = cal_geometry_reach(part->geometry);
+    part->ball_count = part->form == CAL_FORM_BALLS ? part->shape_count : 1;
+    part->balls = cal_allocate((size_t)part->ball_count, sizeof *part->balls);
+    if (part->balls == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
+    double R[9];
+    cal_quaternion_matrix(part->turn, R);
+    for (int i = 0; i < part->ball_count; i++) {
+        double* ball = part->balls[i];
+        for (int k = 0; k < 3; k++) ball[k] = part->shapes[i].position[k] - part->offset[k];
+        cal_unrotate3(R, ball, ball);
+        ball[3] = part->shapes[i].size[0];
+        const double reach = sqrt(cal_dot3(ball, ball)) + ball[3];
+        if (part->form == CAL_FORM_BALLS) part->reach = i == 0 ? reach : fmax(part->reach, reach);
+    }
+    const double* center = part->balls[0];
+    part->spinning = part->form != CAL_FORM_BALLS || part->ball_count > 1 || cal_dot3(center, center) > 0.0;
+    // Of a block or a plane: where it is on the body.
+    memcpy(part->block.position, center, sizeof part->block.position);
+    const double back[4] = {part->turn[0], -part->turn[1], -part->turn[2], -part->turn[3]};
+    double turned[4];
+    cal_quaternion_multiply(back, part->shapes[0].quaternion, turned);
+    cal_quaternion_matrix(turned, part->block.rotation);
+    memcpy(part->half, part->shapes[0].size, sizeof part->half);
+    return CAL_OK;
+}
+
+static void place_fixed(cal_sim_body* part) {
+    part->at = (cal_motion){0};
+    memcpy(part->at.quaternion, part->def.quaternion, sizeof part->at.quaternion);
+    part->at.pose = cal_pose_make(part->def.position, part->at.quaternion);
+    if (part->form != CAL_FORM_PLANE) return;
+    double* plane = part->balls[0];
+    double R[9], point[3];
+    cal_multiply33(part->at.pose.rotation, part->block.rotation, R);
+    cal_rotate3(part->at.pose.rotation, part->block.position, point);
+    for (int i = 0; i < 3; i++) {
+        point[i] += part->at.pose.position[i];
+        plane[i] = R[3 * i + 2];
+    }
+    plane[3] = cal_dot3(plane, point);
+}
+
+int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
+    int c;
+    if (world->unused_count > 0) {
+        c = world->unused_components[--world->unused_count];
+    } else {
+        int capacity = world->component_capacity;
+        if (!cal_grow((void**)&world->unused_components, &world->unused_capacity, world->component_count,
+                      sizeof(int)) ||
+            !cal_grow((void**)&world->components, &capacity, world->component_count, sizeof *world->components))
+            return -1;
+        world->component_capacity = capacity;
+        c = world->component_count++;
+    }
+    world->components[c] = (cal_component){.kind = kind, .body = -1, .weight = 1};
+    if (cal_queue_create(&world->components[c].queue, stride)) return c;
+    world->components[c].kind = CAL_UNUSED;
+    world->unused_components[world->unused_count++] = c;
+    return -1;
+}
+
+static cal_status begin_free(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    part->series = (int)CAL_AT_SLOTS + part->def.slots;
+    part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part));
+    if (part->component >= 0) world->components[part->component].queue.copied = part->series;
+    if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, 0.0) == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    world->components[part->component].body = body;
+    double* data = cal_data_at(&world->components[part->component].queue, 0);
+    double R[9], center[3];
+    cal_quaternion_matrix(part->def.quaternion, R);
+    cal_rotate3(R, part->offset, center);
+    for (int i = 0; i < 3; i++) {
+        data[CAL_AT_POSITION + i] = part->def.position[i] + center[i];
+        data[CAL_AT_VELOCITY + i] = part->def.velocity[i];
+        data[CAL_AT_ACCELERATION + i] = world->def.gravity[i];
+    }
+    cal_quaternion_multiply(part->def.quaternion, part->turn, data + CAL_AT_QUATERNION);
+    cal_quaternion_matrix(data + CAL_AT_QUATERNION, R);
+    cal_unrotate3(R, part->def.angular_velocity, data + CAL_AT_ANGULAR);
+    cal_free_body_begin(part, data);
+    return CAL_OK;
+}
+
+static cal_status prepare_part(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    cal_quaternion_normalize(part->def.quaternion);
+    if (part->multibody >= 0) return CAL_OK; // its multibody did
+    cal_status status = weigh(world, body, error);
+    if (status == CAL_OK) status = cal_body_prepare_shape(world, body, error);
+    if (status != CAL_OK) return status;
+    if (part->def.motion == CAL_MOVING) return begin_free(world, body, error);
+    if (part->def.motion == CAL_FIXED) place_fixed(part);
+    return CAL_OK;
+}
+
+cal_status cal_body_weigh_link(cal_world* world, int body, cal_error* error) {
+    cal_quaternion_normalize(world->bodies[body].def.quaternion);
+    const cal_status status = weigh(world, body, error);
+    return status == CAL_OK ? cal_body_prepare_shape(world, body, error) : status;
+}
+
+// --- Overlaps -----------------------------------------------------------------------------------------------------------------
+
+typedef struct overlaps {
+    int count;
+    double deepest;
+    char text[160];
+} overlaps;
+
+static void name_overlap(const cal_world* world, const cal_pair* pair, double depth, overlaps* found) {
+    if (found->count >= NAMED_PAIRS) return;
+    char a[32], b[32];
+    const size_t used = strlen(found->text);
+    snprintf(found->text + used, sizeof found->text - used, "%s%.20s and %.20s by %.3g m", used > 0 ? ", " : "",
+             cal_body_name_at(world, pair->body[0], a, sizeof a), cal_body_name_at(world, pair->body[1], b, sizeof b),
+             depth);
+}
+
+// Moves two bodies apart, the lighter one further; a link takes its multibody along. False: both are held by the ground.
+static bool part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by) {
+    double share[2];
+    for (int i = 0; i < 2; i++) {
+        const cal_sim_body* part = &world->bodies[pair->body[i]];
+        double mass = 0.0;
+        if (part->component >= 0)
+            mass = part->multibody < 0 ? part->mass : cal_multibody_loose_mass(world, pair->body[i]);
+        share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
+    }
+    const double sum = share[0] + share[1];
+    for (int i = 0; i < 2 && sum > 0.0; i++) {
+        if (share[i] == 0.0) continue;
+        const cal_sim_body* part = &world->bodies[pair->body[i]];
+        double move[3];
+        for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
+        if (part->multibody >= 0) {
+            cal_multibody_shift(world, pair->body[i], move);
+            continue;
+        }
+        double* data = cal_data_at(&world->components[part->component].queue, 0);
+        for (int k = 0; k < 3; k++) data[CAL_AT_POSITION + k] += move[k];
+    }
+    return sum > 0.0;
+}
+
+// How deep two bodies are in each other at the start, 0: they are not; with the size of the smaller one.
+static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
+                             cal_error* error) {
+    cal_motion at[2];
+    *size = (double)INFINITY;
+    for (int k = 0; k < 2; k++) {
+        const cal_status status = cal_body_at(world, pair->body[k], 0.0, &at[k]);
+        if (status != CAL_OK) return cal_fail(error, status, "%s", cal_status_text(status));
+        *size = fmin(*size, world->bodies[pair->body[k]].reach);
+    }
+    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
+    *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
+    return CAL_OK;
+}
+
+static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found, cal_error* error) {
+    *found = (overlaps){0};
+    for (int i = 0; i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        if (pair->event < 0) continue;
+        cal_separation gap;
+        double depth, size;
+        const cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status != CAL_OK) return status;
+        if (depth == 0.0) continue;
+        if (move && !part_pair(world, pair, &gap, PARTED * size + depth)) {
+            const cal_status ignored_overlaps = cal_world_ignore_overlap(world, i, depth, error);
+            if (ignored_overlaps != CAL_OK) return ignored_overlaps;
+            continue;
+        }
+        name_overlap(world, pair, depth, found);
+        found->count++;
+    }
+    return CAL_OK;
+}
+
+static cal_status insert_boxes(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        cal_sim_body* part = &world->bodies[i];
+        if (part->form == CAL_FORM_NONE) continue;
+        if (part->component < 0 && part->def.motion == CAL_FIXED) {
+            cal_box box;
+            part->box_end = (double)INFINITY;
+            cal_geometry_box(part->geometry, &part->at.pose, &box);
+            status = part->form == CAL_FORM_PLANE
+                         ? cal_broad_move_plane(world->broad, i, part->balls[0], part->balls[0][3], NULL)
+                         : cal_broad_move(world->broad, i, &box, NULL);
+            if (status != CAL_OK)
+                return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
+        }
+    }
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        cal_sim_body* part = &world->bodies[i];
+        if (part->form == CAL_FORM_NONE || (part->component < 0 && part->def.motion == CAL_FIXED)) continue;
+        if (part->box_event < 0) part->box_event = cal_events_add(&world->events, CAL_EVENT_BOX, i);
+        if (part->box_event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+        status = cal_box_renew(world, i, 0.0, error);
+    }
+    return status;
+}
+
+// Links of one multibody that overlap pass through each other.
+static cal_status leave_out_links(cal_world* world, cal_error* error) {
+    for (int i = 0; i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        const int multibody = world->bodies[pair->body[0]].multibody;
+        if (pair->event < 0 || multibody < 0 || multibody != world->bodies[pair->body[1]].multibody) continue;
+        cal_separation gap;
+        double depth, size;
+        cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, i, depth, error);
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}
+
+// Bodies that were moved apart may meet others, so all boxes are made anew in every round.
+static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
+    overlaps found;
+    const cal_status ignored_overlaps = leave_out_links(world, error);
+    if (ignored_overlaps != CAL_OK) return ignored_overlaps;
+    for (int round = 0;; round++) {
+        cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
+        if (status != CAL_OK || found.count == 0) return status;
+        if (!world->def.separate)
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "
+                            "the world do it (--separate, in C cal_world_def.separate)",
+                            found.count, found.count == 1 ? "" : "s", found.count == 1 ? "s" : "", found.text,
+                            found.count > NAMED_PAIRS ? ", …" : "");
+        if (round == MOST_ROUNDS)
+            return cal_fail(error, CAL_BAD_MODEL, "%d pairs of bodies still overlap after %d attempts to part them: %s",
+                            found.count, (int)MOST_ROUNDS, found.text);
+        for (int i = 0; status == CAL_OK && i < world->body_count; i++)
+            if (world->bodies[i].component >= 0) status = cal_body_changed(world, i, 0.0, error);
+        if (status != CAL_OK) return status;
+    }
+}
+
+cal_status cal_world_start(cal_world* world, cal_error* error) {
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    world->contact_speed =
+        world->def.contact_speed > 0.0 ? world->def.contact_speed : fmax(g / world->def.group_rate, 1e-6);
+    world->lag = world->def.forced_rollbacks > 0.0 ? 0.0625 : 0.0;
+    world->random.state = world->def.seed;
+    cal_status status = cal_multibodies_prepare(world, error);
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) status = prepare_part(world, i, error);
+    if (status == CAL_OK && world->broad == NULL && cal_broad_create(world->body_count + 1, &world->broad) != CAL_OK)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", world->body_count);
+    world->placing = true;
+    if (status == CAL_OK) status = insert_boxes(world, error);
+    if (status == CAL_OK) status = resolve_overlaps(world, error);
+    world->placing = false;
+    for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++)
+        if (world->table.pairs[i].event >= 0) status = cal_pair_predict(world, i, 0.0, error);
+    for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {
+        world->periodic_hooks[h].event = cal_events_add(&world->events, CAL_EVENT_CALLBACK, h);
+        if (world->periodic_hooks[h].event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+        cal_schedule_periodic(world, h);
+    }
+    for (int i = 0; i < world->body_count; i++) {
+        world->report.moving += world->bodies[i].component >= 0;
+        world->report.driven += world->bodies[i].def.motion == CAL_DRIVEN;
+    }
+    world->report.bodies = world->body_count;
+    return status;
+}

@@ -1,0 +1,245 @@
+// Queues of states, the junctions between them, and rollback over both.
+#include "simulation/world.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <string.h>
+
+enum { FIRST_CAPACITY = 2, LINE = 64 };
+
+bool cal_grow(void** list, int* capacity, int count, size_t size) {
+    if (count < *capacity) return true;
+    const int more = *capacity == 0 ? 8 : 2 * *capacity;
+    void* grown = cal_allocate((size_t)more, size);
+    if (grown == NULL) return false;
+    if (*list != NULL) memcpy(grown, *list, (size_t)count * size);
+    cal_free(*list);
+    *list = grown;
+    *capacity = more;
+    return true;
+}
+
+// --- Queues -----------------------------------------------------------------------------------------------------------------
+
+bool cal_queue_create(cal_queue* queue, int stride) {
+    const size_t size = sizeof(cal_saved_state) + (size_t)stride * sizeof(double);
+    *queue = (cal_queue){
+        .capacity = FIRST_CAPACITY, .size = (int)((size + LINE - 1) / LINE * LINE), .stride = stride, .copied = stride};
+    queue->states = cal_allocate(FIRST_CAPACITY, (size_t)queue->size);
+    return queue->states != NULL;
+}
+
+void cal_queue_destroy(cal_queue* queue) {
+    cal_free(queue->states);
+    *queue = (cal_queue){0};
+}
+
+static bool grow_queue(cal_queue* queue) {
+    cal_queue more = *queue;
+    more.capacity = 2 * queue->capacity;
+    more.states = cal_allocate((size_t)more.capacity, (size_t)more.size);
+    if (more.states == NULL) return false;
+    for (int64_t n = queue->head; n < queue->tail; n++)
+        memcpy(cal_saved_state_at(&more, n), cal_saved_state_at(queue, n), (size_t)queue->size);
+    cal_free(queue->states);
+    *queue = more;
+    return true;
+}
+
+static void release_junction(cal_world* world, int junction) {
+    if (junction < 0 || --world->junctions[junction].references > 0) return;
+    world->junctions[junction].count = 0;
+    world->unused_junctions[world->unused_junction_count++] = junction;
+}
+
+// States before the last one that is not after GVT: nobody can go back to them.
+static void forget(cal_world* world, cal_queue* queue) {
+    while (queue->head + 1 < queue->tail && cal_saved_state_at(queue, queue->head + 1)->time <= world->gvt) {
+        release_junction(world, cal_saved_state_at(queue, queue->head)->junction);
+        queue->head++;
+        world->states--;
+    }
+}
+
+cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time) {
+    cal_queue* queue = &world->components[component].queue;
+    forget(world, queue);
+    if (queue->tail - queue->head == queue->capacity && !grow_queue(queue)) return NULL;
+    const int64_t n = queue->tail++;
+    if (n > queue->head)
+        memcpy(cal_data_at(queue, n), cal_data_at(queue, n - 1), (size_t)queue->copied * sizeof(double));
+    else
+        memset(cal_data_at(queue, n), 0, (size_t)queue->stride * sizeof(double));
+    cal_saved_state* knot = cal_saved_state_at(queue, n);
+    *knot = (cal_saved_state){.time = time, .kind = (int32_t)kind, .junction = -1, .callback = -1, .group = -1};
+    world->states++;
+    if (world->states > world->report.peak_states) world->report.peak_states = world->states;
+    return knot;
+}
+
+// Most questions are about the newest states; a stiff multibody has thousands of them, though, and then the way back doubles
+// until it is too far, and is halved again.
+int64_t cal_queue_find(const cal_queue* queue, double time) {
+    int64_t later = queue->tail, n = later - 1;
+    for (int64_t way = 1; n >= queue->head && cal_saved_state_at(queue, n)->time > time; way *= 2) {
+        later = n;
+        n -= way;
+    }
+    if (n < queue->head) n = queue->head - 1;
+    while (later - n > 1) {
+        const int64_t middle = n + (later - n) / 2;
+        if (cal_saved_state_at(queue, middle)->time > time)
+            later = middle;
+        else
+            n = middle;
+    }
+    return n >= queue->head ? n : -1;
+}
+
+void cal_component_mark_used(cal_world* world, int component, double time) {
+    cal_component* c = &world->components[component];
+    if (time <= c->local_time) return;
+    world->report.integrations++;
+    world->report.integrated += (time - c->local_time) * c->weight;
+    c->local_time = time;
+}
+
+// --- Junctions --------------------------------------------------------------------------------------------------------------
+
+int cal_junction_create(cal_world* world) {
+    if (world->unused_junction_count > 0) return world->unused_junctions[--world->unused_junction_count];
+    int capacity = world->junction_capacity;
+    if (!cal_grow((void**)&world->unused_junctions, &capacity, world->junction_count, sizeof(int))) return -1;
+    if (!cal_grow((void**)&world->junctions, &world->junction_capacity, world->junction_count,
+                  sizeof *world->junctions))
+        return -1;
+    world->junctions[world->junction_count] = (cal_junction){0};
+    return world->junction_count++;
+}
+
+bool cal_junction_add(cal_world* world, int junction, int component, int64_t number) {
+    cal_junction* j = &world->junctions[junction];
+    if (!cal_grow((void**)&j->links, &j->capacity, j->count, sizeof *j->links)) return false;
+    j->links[j->count++] = (cal_state_ref){component, number};
+    j->references++;
+    cal_saved_state_at(&world->components[component].queue, number)->junction = junction;
+    return true;
+}
+
+// --- Rollback ---------------------------------------------------------------------------------------------------------------
+
+cal_status cal_note_change(cal_world* world, int component, double time, cal_error* error) {
+    for (int i = 0; i < world->change_count; i++)
+        if (world->changes[i].component == component) {
+            world->changes[i].time = fmin(world->changes[i].time, time);
+            return CAL_OK;
+        }
+    if (!cal_grow((void**)&world->changes, &world->change_capacity, world->change_count, sizeof *world->changes))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
+    world->changes[world->change_count++] = (cal_change){component, time};
+    return CAL_OK;
+}
+
+static bool push_link(cal_world* world, cal_state_ref link) {
+    if (!cal_grow((void**)&world->stack, &world->stack_capacity, world->stack_count, sizeof *world->stack))
+        return false;
+    world->stack[world->stack_count++] = link;
+    return true;
+}
+
+// A callback that made a deleted state must be called again.
+static void undo_callback(cal_world* world, const cal_saved_state* knot) {
+    if (knot->callback < 0) return;
+    cal_periodic_hook* hook = &world->periodic_hooks[knot->callback];
+    if (knot->tick >= hook->tick) return;
+    hook->tick = knot->tick;
+    cal_schedule_periodic(world, knot->callback);
+}
+
+static void forget_logged(cal_world* world, int junction, double time) {
+    cal_event_log* log = &world->log;
+    int64_t kept = log->tail;
+    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= time) kept--;
+    int64_t out = kept;
+    for (int64_t i = kept; i < log->tail; i++) {
+        const size_t from = (size_t)i % (size_t)log->capacity, to = (size_t)out % (size_t)log->capacity;
+        if (log->junctions[from] == junction && log->events[from].time == time) continue;
+        log->events[to] = log->events[from];
+        log->junctions[to] = log->junctions[from];
+        out++;
+    }
+    log->tail = out;
+}
+
+// Deletes the states of one queue from a number on and puts what they are linked to on the stack.
+static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error* error) {
+    cal_queue* queue = &world->components[link.component].queue;
+    if (link.number >= queue->tail || world->components[link.component].kind == CAL_UNUSED) return CAL_OK;
+    const double time = cal_saved_state_at(queue, link.number)->time;
+    while (queue->tail > link.number) {
+        const cal_saved_state knot = *cal_saved_state_at(queue, --queue->tail);
+        world->states--;
+        undo_callback(world, &knot);
+        if (knot.junction < 0) continue;
+        const cal_junction* junction = &world->junctions[knot.junction];
+        for (int i = 0; i < junction->count; i++)
+            if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
+        if (world->log.tail > world->log.head) forget_logged(world, knot.junction, knot.time);
+        world->report.undone += junction->references == junction->count;
+        release_junction(world, knot.junction);
+    }
+    return cal_note_change(world, link.component, time, error);
+}
+
+cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_error* error) {
+    world->stack_count = 0;
+    if (!push_link(world, (cal_state_ref){component, number}))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
+    while (world->stack_count > 0) {
+        const cal_status status = delete_states(world, world->stack[--world->stack_count], error);
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_rollback_to(cal_world* world, int component, double time, cal_error* error) {
+    const cal_queue* queue = &world->components[component].queue;
+    int64_t n = cal_queue_find(queue, time) + 1;
+    if (n <= queue->head) n = queue->head + 1;
+    if (n < queue->tail) {
+        const cal_status status = cal_rollback(world, component, n, error);
+        if (status != CAL_OK) return status;
+    }
+    return cal_note_change(world, component, time, error);
+}
+
+static cal_status settle_component(cal_world* world, const cal_change* change, cal_error* error) {
+    cal_component* c = &world->components[change->component];
+    if (c->local_time > change->time) {
+        world->report.rolled_back += (c->local_time - change->time) * c->weight;
+        world->report.rollbacks++;
+        c->local_time = change->time;
+    }
+    if (c->kind != CAL_GROUP && c->kind != CAL_UNUSED &&
+        cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED)
+        return CAL_OK; // its group settles
+    switch (c->kind) {
+    case CAL_FREE_BODY: return cal_body_changed(world, c->body, change->time, error);
+    case CAL_MULTIBODY: return cal_multibody_changed(world, change->component, change->time, error);
+    case CAL_GROUP: return cal_group_changed(world, change->component, change->time, error);
+    case CAL_UNUSED: break;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_world_update_changed(cal_world* world, cal_error* error) {
+    // Motions that continue where a state was deleted come first: predictions need all of them.
+    for (int i = 0; i < world->change_count; i++) {
+        const cal_change change = world->changes[i];
+        const cal_status status = settle_component(world, &change, error);
+        if (status != CAL_OK) return status;
+    }
+    world->change_count = 0;
+    return CAL_OK;
+}

@@ -1,0 +1,457 @@
+// The public side of a world: what is added to it, and what is read from it.
+#include "simulation/world.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { WORLD_COOKIE = 0x574f524c, BODY_COOKIE = 0x574f4259 };
+
+cal_world_def cal_default_world_def(void) {
+    return (cal_world_def){.loop = CAL_TIMEWARP,
+                           .step = 0.01,
+                           .gravity = {0.0, 0.0, -9.81},
+                           .tolerance = 1e-8,
+                           .group_tolerance = 1e-4,
+                           .group = "implicit",
+                           .group_rate = 100.0,
+                           .restitution = -1.0,
+                           .friction = -1.0,
+                           .cookie = WORLD_COOKIE};
+}
+
+cal_world_body_def cal_default_world_body_def(void) {
+    return (cal_world_body_def){
+        .motion = CAL_MOVING, .quaternion = {1.0, 0.0, 0.0, 0.0}, .density = 1000.0, .cookie = BODY_COOKIE};
+}
+
+static bool finite_all(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+static cal_status check_def(const cal_world_def* def, cal_error* error) {
+    if (def->cookie != WORLD_COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the world's definition must come from cal_default_world_def");
+    if (!finite_all(def->gravity, 3)) return cal_fail(error, CAL_BAD_ARGUMENT, "gravity is not a number");
+    if (!(def->step > 0.0) || !(def->group_rate > 0.0) || !isfinite(def->group_rate))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the step (%g) and the rate of group checks (%g) must be above zero",
+                        def->step, def->group_rate);
+    if (!(def->tolerance > 0.0) || def->tolerance > 1e-2 || !(def->group_tolerance > 0.0) || def->group_tolerance > 0.1)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "the tolerance (%g) must be above 0 and at most 0.01, that of groups (%g) at "
+                        "most 0.1",
+                        def->tolerance, def->group_tolerance);
+    if (def->restitution > 1.0 || isnan(def->restitution) || isnan(def->friction))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "restitution (%g) must be at most 1, and a number as friction (%g)",
+                        def->restitution, def->friction);
+    if (!(def->forced_rollbacks >= 0.0) || def->forced_rollbacks > 0.9)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the probability of forced rollbacks (%g) must be from 0 to 0.9",
+                        def->forced_rollbacks);
+    if (cal_group_find(def->group) == NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no group integrator \"%.40s\"; there are implicit, penalty",
+                        def->group != NULL ? def->group : "");
+    return CAL_OK;
+}
+
+cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error) {
+    *out = NULL;
+    const cal_world_def own = def != NULL ? *def : cal_default_world_def();
+    const cal_status status = check_def(&own, error);
+    if (status != CAL_OK) return status;
+    cal_world* world = cal_allocate(1, sizeof *world);
+    if (world == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a world");
+    world->def = own;
+    world->group_ops = cal_group_find(own.group);
+    world->def.group = world->group_ops->name;
+    *out = world;
+    return CAL_OK;
+}
+
+static void destroy_part(cal_sim_body* part) {
+    for (int i = 0; i < part->shape_count; i++) {
+        cal_free((char*)part->shapes[i].name);
+        cal_free((double*)part->meshes[i].vertices);
+        cal_free((int32_t*)part->meshes[i].triangles);
+    }
+    cal_free(part->shapes);
+    cal_free(part->meshes);
+    cal_free(part->name);
+    cal_free(part->balls);
+    cal_free(part->pairs);
+    cal_geometry_destroy(part->geometry);
+}
+
+void cal_world_destroy(cal_world* world) {
+    if (world == NULL) return;
+    for (int i = 0; i < world->component_count; i++) {
+        if (world->components[i].kind == CAL_GROUP) cal_group_destroy(world, i);
+        cal_queue_destroy(&world->components[i].queue);
+    }
+    for (int i = 0; i < world->junction_count; i++) cal_free(world->junctions[i].links);
+    for (int i = 0; i < world->body_count; i++) destroy_part(&world->bodies[i]);
+    cal_multibodies_destroy(world);
+    for (int i = 0; i < world->model_count; i++) cal_model_destroy(world->models[i]);
+    if (world->release != NULL) world->release(world->owned);
+    cal_pair_table_destroy(&world->table);
+    cal_events_destroy(&world->events);
+    cal_broad_destroy(world->broad);
+    void* const lists[] = {world->bodies,
+                           world->components,
+                           world->unused_components,
+                           world->junctions,
+                           world->ignored,
+                           world->ignored_overlaps,
+                           world->unused_junctions,
+                           world->collision_hooks,
+                           world->periodic_hooks,
+                           world->changes,
+                           world->stack,
+                           world->partners,
+                           world->scratch,
+                           world->log.events,
+                           world->log.junctions,
+                           world->owned,
+                           world->models,
+                           world->ended,
+                           world};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
+// --- Adding -------------------------------------------------------------------------------------------------------------------
+
+static cal_status refuse_started(const cal_world* world, cal_error* error) {
+    return world->started ? cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance")
+                          : CAL_OK;
+}
+
+cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error) {
+    if (!cal_grow((void**)&world->models, &world->model_capacity, world->model_count, sizeof *world->models)) {
+        cal_model_destroy(model);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for models");
+    }
+    world->models[world->model_count++] = model;
+    return CAL_OK;
+}
+
+static bool valid(const cal_world* world, cal_body_id id) {
+    return id.index >= 0 && id.index < world->body_count && world->bodies[id.index].generation == id.generation;
+}
+
+static cal_status check_id(const cal_world* world, cal_body_id id, cal_error* error) {
+    return valid(world, id) ? CAL_OK : cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body in this world");
+}
+
+const char* cal_body_name_at(const cal_world* world, int body, char* text, size_t capacity) {
+    if (world->bodies[body].name != NULL)
+        snprintf(text, capacity, "%s", world->bodies[body].name);
+    else
+        snprintf(text, capacity, "body %d", body);
+    return text;
+}
+
+static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
+    const char* name = def->name != NULL ? def->name : "a body";
+    if (def->cookie != BODY_COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a body's definition must come from cal_default_world_body_def");
+    const double* q = def->quaternion;
+    if (!finite_all(def->position, 3) || !finite_all(q, 4) || !finite_all(def->velocity, 3) ||
+        !finite_all(def->angular_velocity, 3) || !finite_all(def->center, 3) || !finite_all(def->inertia, 6) ||
+        !isfinite(def->mass) || !isfinite(def->density))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: a number of its definition is not finite", name);
+    if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its quaternion is zero", name);
+    if (def->slots < 0 || def->slots > 100000)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: %d slots; there may be 0 to 100000", name, def->slots);
+    if (def->motion == CAL_DRIVEN &&
+        (def->path == NULL || !(def->path_speed >= 0.0) || !(def->path_acceleration >= 0.0)))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%.60s is driven: it needs a path, and bounds of its speed and acceleration", name);
+    return CAL_OK;
+}
+
+cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, cal_body_id* out, cal_error* error) {
+    cal_status status = refuse_started(world, error);
+    if (status == CAL_OK) status = check_body(def, error);
+    if (status != CAL_OK) return status;
+    char* name = def->name != NULL ? cal_copy_text(def->name) : NULL;
+    if ((def->name != NULL && name == NULL) ||
+        !cal_grow((void**)&world->bodies, &world->body_capacity, world->body_count, sizeof *world->bodies)) {
+        cal_free(name);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for bodies");
+    }
+    world->bodies[world->body_count] = (cal_sim_body){.name = name,
+                                                      .def = *def,
+                                                      .generation = 1,
+                                                      .turn = {1.0, 0.0, 0.0, 0.0},
+                                                      .component = -1,
+                                                      .multibody = -1,
+                                                      .first_collision_callback = -1,
+                                                      .box_event = -1};
+    world->bodies[world->body_count].def.name = name;
+    if (out != NULL) *out = (cal_body_id){world->body_count, 1};
+    world->body_count++;
+    return CAL_OK;
+}
+
+static cal_status copy_mesh(const cal_mesh_def* mesh, cal_mesh_def* out) {
+    *out = *mesh;
+    double* vertices = cal_allocate(3 * (size_t)mesh->vertex_count + 1, sizeof *vertices);
+    int32_t* triangles = cal_allocate(3 * (size_t)mesh->triangle_count + 1, sizeof *triangles);
+    out->name = NULL;
+    out->vertices = vertices;
+    out->triangles = triangles;
+    if (vertices == NULL || triangles == NULL) return CAL_NO_MEMORY;
+    memcpy(vertices, mesh->vertices, 3 * (size_t)mesh->vertex_count * sizeof *vertices);
+    if (mesh->triangle_count > 0)
+        memcpy(triangles, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof *triangles);
+    return CAL_OK;
+}
+
+cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
+                               cal_error* error) {
+    cal_status status = refuse_started(world, error);
+    if (status == CAL_OK) status = check_id(world, body, error);
+    if (status != CAL_OK) return status;
+    const bool meshed = shape->kind == CAL_MESH || shape->kind == CAL_HEIGHT_FIELD;
+    if (shape->cookie != cal_default_shape_def().cookie)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a shape's definition must come from cal_default_shape_def");
+    if (meshed && (mesh == NULL || mesh->vertices == NULL || mesh->vertex_count <= 0))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a shape of kind %s needs a mesh", cal_shape_kind_name(shape->kind));
+    if (!(shape->friction >= 0.0) || !(shape->restitution >= 0.0) || shape->restitution > 1.0)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a shape's friction (%g) must not be negative, its restitution (%g) from 0 "
+                        "to 1",
+                        shape->friction, shape->restitution);
+    cal_sim_body* part = &world->bodies[body.index];
+    if (shape->kind == CAL_PLANE && part->def.motion == CAL_MOVING)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a plane without end cannot move; use a box");
+    int capacity = part->shape_capacity;
+    if (!cal_grow((void**)&part->shapes, &capacity, part->shape_count, sizeof *part->shapes) ||
+        !cal_grow((void**)&part->meshes, &part->shape_capacity, part->shape_count, sizeof *part->meshes))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
+    cal_mesh_def copy = {0};
+    char* name = shape->name != NULL ? cal_copy_text(shape->name) : NULL;
+    if ((shape->name != NULL && name == NULL) || (meshed && copy_mesh(mesh, &copy) != CAL_OK)) {
+        cal_free(name);
+        cal_free((double*)copy.vertices);
+        cal_free((int32_t*)copy.triangles);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
+    }
+    part->shapes[part->shape_count] = *shape;
+    part->shapes[part->shape_count].name = name;
+    part->meshes[part->shape_count++] = copy;
+    return CAL_OK;
+}
+
+cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b) {
+    if (world->started || !valid(world, a) || !valid(world, b)) return CAL_BAD_ARGUMENT;
+    return cal_world_ignore(world, a.index, b.index) ? CAL_OK : CAL_NO_MEMORY;
+}
+
+cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
+                                  cal_error* error) {
+    cal_status status = refuse_started(world, error);
+    if (status == CAL_OK) status = check_id(world, body, error);
+    if (status != CAL_OK) return status;
+    if (callback == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "the callback is NULL");
+    if (!cal_grow((void**)&world->collision_hooks, &world->collision_hook_capacity, world->collision_hook_count,
+                  sizeof *world->collision_hooks))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
+    cal_sim_body* part = &world->bodies[body.index];
+    const int hook = world->collision_hook_count++;
+    world->collision_hooks[hook] = (cal_collision_hook){body.index, -1, callback, user};
+    int* last = &part->first_collision_callback;
+    while (*last >= 0) last = &world->collision_hooks[*last].next;
+    *last = hook;
+    return CAL_OK;
+}
+
+cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int count, double first, double period,
+                               cal_periodic_callback* callback, void* user, cal_error* error) {
+    cal_status status = refuse_started(world, error);
+    if (status != CAL_OK) return status;
+    if (count < 1 || count > CAL_VIEW_BODIES || callback == NULL || !(first >= 0.0) || !(period > 0.0) ||
+        !isfinite(first) || !isfinite(period))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a periodic callback needs 1 to %d bodies, a function, a first time (%g) "
+                        "that is not negative and a period (%g) above zero",
+                        (int)CAL_VIEW_BODIES, first, period);
+    cal_periodic_hook hook = {
+        .count = count, .event = -1, .first = first, .period = period, .callback = callback, .user = user};
+    for (int i = 0; i < count; i++) {
+        status = check_id(world, bodies[i], error);
+        if (status != CAL_OK) return status;
+        hook.bodies[i] = bodies[i].index;
+    }
+    if (!cal_grow((void**)&world->periodic_hooks, &world->periodic_hook_capacity, world->periodic_hook_count,
+                  sizeof *world->periodic_hooks))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
+    world->periodic_hooks[world->periodic_hook_count++] = hook;
+    return CAL_OK;
+}
+
+// --- Running ------------------------------------------------------------------------------------------------------------------
+
+static cal_status advance(cal_world* world, double time, cal_error* error) {
+    switch (world->def.loop) {
+    case CAL_RETROACTIVE: return cal_advance_retroactive(world, time, error);
+    case CAL_CONSERVATIVE: return cal_advance_conservative(world, time, error);
+    case CAL_TIMEWARP: break;
+    }
+    return cal_advance_timewarp(world, time, error);
+}
+
+cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
+    if (!(time >= world->time) || !isfinite(time))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
+    if (world->failed != CAL_OK)
+        return cal_fail(error, world->failed, "this world failed before, at %g s", world->time);
+    cal_status status = CAL_OK;
+    if (!world->started) {
+        world->started = true;
+        status = cal_world_start(world, error);
+    }
+    if (status == CAL_OK) status = advance(world, time, error);
+    if (status != CAL_OK) {
+        world->failed = status;
+        return status;
+    }
+    world->time = time;
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->kind == CAL_UNUSED || c->kind == CAL_GROUP) continue;
+        if (cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind != CAL_FUSED)
+            cal_component_mark_used(world, i, time);
+    }
+    return CAL_OK;
+}
+
+double cal_world_time(const cal_world* world) { return world->time; }
+
+// --- Reading ------------------------------------------------------------------------------------------------------------------
+
+// Whether bodies have states: not before the start, and no longer where a world failed on its way.
+static bool is_readable(const cal_world* world) { return world->started && world->failed == CAL_OK; }
+
+int cal_world_body_count(const cal_world* world) { return world->body_count; }
+
+cal_body_id cal_world_body(const cal_world* world, int index) {
+    if (index < 0 || index >= world->body_count) return (cal_body_id){-1, 0};
+    return (cal_body_id){index, world->bodies[index].generation};
+}
+
+const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
+    if (valid(world, body)) return cal_body_name_at(world, body.index, text, capacity);
+    snprintf(text, capacity, "nobody");
+    return text;
+}
+
+cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body) {
+    return valid(world, body) ? world->bodies[body.index].def.motion : CAL_FIXED;
+}
+
+void cal_motion_to_frame(const cal_sim_body* part, const cal_motion* at, double position[3], double quaternion[4]) {
+    const double back[4] = {part->turn[0], -part->turn[1], -part->turn[2], -part->turn[3]};
+    double q[4], R[9], center[3];
+    cal_quaternion_multiply(at->quaternion, back, q);
+    cal_quaternion_matrix(q, R);
+    cal_rotate3(R, part->offset, center);
+    for (int i = 0; position != NULL && i < 3; i++) position[i] = at->pose.position[i] - center[i];
+    if (quaternion != NULL) memcpy(quaternion, q, sizeof q);
+}
+
+cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
+                              double velocity[3], double angular_velocity[3]) {
+    if (!valid(world, body)) return CAL_BAD_ARGUMENT;
+    const cal_sim_body* part = &world->bodies[body.index];
+    if (!world->started) {
+        if (position != NULL) memcpy(position, part->def.position, sizeof part->def.position);
+        if (quaternion != NULL) memcpy(quaternion, part->def.quaternion, sizeof part->def.quaternion);
+        if (velocity != NULL) memcpy(velocity, part->def.velocity, sizeof part->def.velocity);
+        if (angular_velocity != NULL)
+            memcpy(angular_velocity, part->def.angular_velocity, sizeof part->def.angular_velocity);
+        return CAL_OK;
+    }
+    if (world->failed != CAL_OK) return world->failed;
+    cal_motion at;
+    // Reading a motion may continue its series, which changes nothing that anybody sees.
+    const cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
+    if (status != CAL_OK) return status;
+    cal_motion_to_frame(part, &at, position, quaternion);
+    if (velocity != NULL) memcpy(velocity, at.u, sizeof at.u);
+    if (angular_velocity != NULL) memcpy(angular_velocity, at.w, sizeof at.w);
+    return CAL_OK;
+}
+
+const char* cal_body_motion_name(cal_body_motion motion) {
+    return motion == CAL_FIXED ? "fixed" : motion == CAL_DRIVEN ? "driven" : "free";
+}
+
+cal_status cal_world_poses(const cal_world* world, double* poses) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++, poses += 7)
+        status = cal_world_get_body(world, cal_world_body(world, i), poses, poses + 3, NULL, NULL);
+    return status;
+}
+
+bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh) {
+    if (!valid(world, body) || index < 0 || index >= world->bodies[body.index].shape_count) return false;
+    *out = world->bodies[body.index].shapes[index];
+    if (mesh != NULL) *mesh = world->bodies[body.index].meshes[index];
+    return true;
+}
+
+const double* cal_world_slots(const cal_world* world, cal_body_id body) {
+    if (!valid(world, body) || !is_readable(world) || world->bodies[body.index].def.slots == 0) return NULL;
+    return cal_body_numbers(world, body.index, world->time).slots;
+}
+
+bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
+    if (!valid(world, body) || !is_readable(world)) return false;
+    const int component = cal_body_component(world, body.index, world->time);
+    return component >= 0 && cal_group_is_asleep(world, component);
+}
+
+bool cal_world_next_event(cal_world* world, cal_world_event* out) {
+    cal_event_log* log = &world->log;
+    if (log->head == log->tail) return false;
+    const cal_world_event* first = &log->events[(size_t)log->head % (size_t)log->capacity];
+    if (first->time > world->time) return false;
+    *out = *first;
+    log->head++;
+    return true;
+}
+
+void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep; }
+
+void cal_world_get_report(cal_world* world, cal_world_report* out) {
+    *out = world->report;
+    out->time = world->time;
+    out->states = world->states;
+    out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
+    if (!is_readable(world)) {
+        out->bodies = world->body_count;
+        return;
+    }
+    for (int i = 0; i < world->body_count; i++) {
+        const cal_sim_body* part = &world->bodies[i];
+        cal_motion at;
+        if (part->component < 0 || cal_body_at(world, i, world->time, &at) != CAL_OK) continue;
+        cal_add_energy(world, part, &at, out);
+        out->asleep += cal_group_is_asleep(world, cal_body_component(world, i, world->time));
+        out->hash = cal_hash_doubles(out->hash, at.pose.position, 3);
+        out->hash = cal_hash_doubles(out->hash, at.quaternion, 4);
+        out->hash = cal_hash_doubles(out->hash, at.u, 3);
+        out->hash = cal_hash_doubles(out->hash, at.w, 3);
+    }
+    for (int i = 0; i < world->multibody_count; i++) cal_add_joint_energy(world, i, out);
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->kind != CAL_GROUP || c->queue.head == c->queue.tail) continue;
+        out->groups_now += cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind != CAL_ENDED;
+    }
+}
