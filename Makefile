@@ -6,7 +6,7 @@ CALDER := build/$(PRESET)/bin/calder
 DEMO := $(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test screenshot check format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -33,13 +33,16 @@ screenshot: # the viewer's picture in the documentation
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) format-check tidy sanitize same-bits
+	@$(MAKE) layers format-check tidy sanitize same-bits
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
 
 format-check: # fails when clang-format would change a file
 	scripts/sources | xargs clang-format --dry-run --Werror
+
+layers: # fails when a folder includes one above it (docs/architecture.md)
+	scripts/check-layers
 
 tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
