@@ -17,13 +17,6 @@ int cal_command_convert(int argc, char** argv);
 int cal_command_plan(int argc, char** argv);
 int cal_command_bench(int argc, char** argv);
 int cal_command_report(int argc, char** argv);
-int cal_bench_forward(int argc, char** argv);
-int cal_bench_solvers(int argc, char** argv);
-int cal_bench_scale(int argc, char** argv);
-int cal_bench_tree_machine(int argc, char** argv);
-int cal_bench_assembly(int argc, char** argv);
-int cal_bench_rps(int argc, char** argv);
-int cal_bench_world(int argc, char** argv);
 
 // Writes one line "calder: …" to standard error and returns the exit status, so that a command can `return` it.
 #if defined(__GNUC__)

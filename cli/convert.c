@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "common_options.h"
 #include "model_file.h"
 
 static bool is_mjcf_name(const char* path) {
@@ -44,7 +45,7 @@ int cal_command_convert(int argc, char** argv) {
     const cal_option table[] = {
         CAL_MODEL_FILE_OPTIONS(options),
         CAL_MODEL_PHYSICS_OPTIONS(options),
-        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_JSON(&as_json),
     };
     const cal_usage usage = {
         "convert",

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "common_options.h"
 #include "json.h"
-#include "machine.h"
 #include "model_file.h"
-#include "options.h"
 #include "sim_constraints.h"
 #include "state_file.h"
 
@@ -255,10 +253,9 @@ int cal_command_eval(int argc, char** argv) {
          0, 0, cal_constraint_form_choice},
         CAL_MODEL_PHYSICS_OPTIONS(options),
         CAL_MODEL_FILE_OPTIONS(options),
-        {"machine", CAL_OPTION_TEXT, &machine_name, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
-         cal_lanes_choice},
-        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_MACHINE(&machine_name, CAL_MACHINE_HELP),
+        CAL_OPTION_LINE_LANES(&lanes),
+        CAL_OPTION_LINE_JSON(&as_json),
     };
     const cal_usage usage = {"eval",
                              "MODEL",

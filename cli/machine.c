@@ -1,8 +1,9 @@
 // Machines from the command line, and the ranks of MPI.
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "machine.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,13 @@
 #endif
 
 enum { MOST_THREADS = 1024 };
+
+int cal_core_count(void) {
+    static int count = 0;
+    cpu_set_t cores;
+    if (count == 0) count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    return count;
+}
 
 // --- Ranks ------------------------------------------------------------------------------------------------------------
 

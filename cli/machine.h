@@ -17,6 +17,9 @@ bool cal_is_first_rank(void);
 // The worst (largest) of what the ranks have, so that all go the same way. Must be called by all.
 int cal_ranks_agree(int status);
 
+// How many cores this process may use: those that it had when this was first called, whatever is pinned afterwards.
+int cal_core_count(void);
+
 // Joints on processors.
 typedef struct cal_placement {
     int processors;

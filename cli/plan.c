@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common_options.h"
 #include "copies.h"
 #include "joint_tree.h"
 #include "json.h"
-#include "machine.h"
-#include "options.h"
 #include "progress.h"
 #include "quantities.h"
-#include "timing.h"
 
 enum { LONGEST_TABLE = 20 };
 
@@ -413,12 +411,12 @@ int cal_command_plan(int argc, char** argv) {
         {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},
         {"distribution", CAL_OPTION_CHOICE, &p.distribution, "NAME", "how joints are given to processors", 0, 0,
          distribution_choice},
-        {"machine", CAL_OPTION_TEXT, &p.machine, "NAME", "what to measure: threads, or mpi", 0, 0, NULL},
+        CAL_OPTION_LINE_MACHINE(&p.machine, "what to measure: threads, or mpi"),
         {"lanes", CAL_OPTION_CHOICE, &p.lanes, "W", "bodies that one instruction works on, when measuring", 0, 0,
          cal_lanes_choice},
         {"tree", CAL_OPTION_FLAG, &p.tree, NULL, "draw who computes what", 0, 0, NULL},
         {"save", CAL_OPTION_TEXT, &p.save, "FILE", "write the placement, for 'calder sim --placement'", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &p.json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_JSON(&p.json),
     };
     const cal_usage usage = {"plan",
                              "MODEL",

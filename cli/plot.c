@@ -10,7 +10,12 @@
 //   +--------------------------------------------+
 #include "plot.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
+
+#include "command.h"
+#include "machine.h"
 
 #define WIDTH 860.0
 #define HEIGHT 440.0
@@ -195,4 +200,20 @@ bool cal_plot_write(FILE* file, const cal_plot_panel* panels, int panel_count) {
     for (int i = 0; i < panel_count; i++) write_panel(file, &panels[i], i);
     fputs("</svg>\n", file);
     return fflush(file) == 0 && !ferror(file);
+}
+
+int cal_plot_check(const char* path) {
+    if (!path || !cal_is_first_rank()) return CAL_EXIT_DONE;
+    FILE* file = fopen(path, "a");
+    if (file && fclose(file) == 0) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+int cal_plot_save(const char* path, const cal_plot_panel* panels, int panel_count) {
+    if (!path || !cal_is_first_rank()) return CAL_EXIT_DONE;
+    FILE* file = fopen(path, "w");
+    bool written = file && cal_plot_write(file, panels, panel_count);
+    if (file && fclose(file) != 0) written = false;
+    if (written) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
 }

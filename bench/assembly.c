@@ -1,57 +1,37 @@
 // `calder bench assembly`: Yamane and Nakamura's Tables 1 and 2 (measured, modelled, the paper's), operations of schedules, a
-// long chain on 1, 2, … cores beside articulated bodies on one, and the logarithm.
+// long chain on 1, 2, … cores beside articulated bodies on one, and the logarithm. The paper's times are in tables/yamane_tables.csv.
 //
-// Modelled, both on the paper's machine, which takes its time on one processor for a link:
+// Modelled, both on the paper's machine, where a link takes its share of the time on one processor:
 //   its form   the paper's equations: a joint of a subchain with two open joints takes `ratio` times as long as one with one open
-//              joint, and a join between processors a joint's time and a message. ratio and message are fitted to Table 1; the
+//              joint, and a join between processors takes the time of a joint and a message. ratio and message are fitted to Table 1; the
 //              starred split is the one with which the longest part is shortest
 //   ours       our schedules and operations (plan/schedule.h) with the same message
 // Parts of even length are the paper's plain rows, parts of even work its starred one.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "options.h"
+#include "bench.h"
 #include "plot.h"
 #include "progress.h"
 #include "quantities.h"
+#include "result.h"
 #include "timing.h"
 
-enum { MOST_REPETITIONS = 25, DECADES = 5, CORES_LISTED = 64 };
+enum { DECADES = 5, CORES_LISTED = 64 };
 
-// The paper's times, ms. Processors with a star: parts of even work.
 typedef struct paper_row {
-    const char* model;
-    const char* schedule;
+    int table;
+    const char *model, *schedule;
     int processors;
-    bool starred;
-    double paper;
+    bool even_work; // the paper's star
+    double milliseconds;
 } paper_row;
 static const paper_row paper[] = {
-    {"chain:n=8,joint=ball", "serial", 1, false, 1.31},
-    {"chain:n=8,joint=ball", "even:2", 2, false, 0.984},
-    {"chain:n=8,joint=ball", "even:4", 4, false, 0.897},
-    {"chain:n=16,joint=ball", "serial", 1, false, 2.75},
-    {"chain:n=16,joint=ball", "even:2", 2, false, 1.87},
-    {"chain:n=16,joint=ball", "even:4", 4, false, 1.70},
-    {"chain:n=16,joint=ball", "even:8", 8, false, 1.57},
-    {"chain:n=16,joint=ball", "4", 4, true, 1.58},
-    {"chain:n=32,joint=ball", "serial", 1, false, 6.08},
-    {"chain:n=32,joint=ball", "even:2", 2, false, 3.93},
-    {"chain:n=32,joint=ball", "even:4", 4, false, 3.39},
-    {"chain:n=32,joint=ball", "even:8", 8, false, 2.90},
-    {"chain:n=32,joint=ball", "4", 4, true, 3.16},
-    {"figure:dof=34", "serial", 1, false, 3.66},
-    {"figure:dof=34", "2", 2, false, 2.49},
-    {"figure:dof=34", "4", 4, false, 2.22},
-    {"figure:dof=48", "serial", 1, false, 4.85},
-    {"figure:dof=48", "2", 2, false, 2.93},
-    {"figure:dof=48", "4", 4, false, 2.49},
+#include "tables/yamane_tables.inc"
 };
-enum { ROWS = sizeof paper / sizeof paper[0], TABLE_1 = 13 };
+enum { ROWS = sizeof paper / sizeof paper[0] };
 
 typedef struct chain_row {
     int processors, used;
@@ -75,34 +55,30 @@ typedef struct assembly_bench {
 
 // --- Measuring --------------------------------------------------------------------------------------------------------------
 
-// Seconds an evaluation, a median; the machine is closed. used may be NULL.
+typedef struct subject {
+    cal_plan* plan;
+    cal_state* state;
+} subject;
+
+static cal_status execute(void* context, cal_error* error) {
+    subject* s = context;
+    return cal_plan_execute(s->plan, s->state, error);
+}
+
+// Seconds per evaluation, a median; the machine is closed. used may be NULL.
 static int time_plan(assembly_bench* b, const cal_model* model, const char* algorithm, const char* schedule,
                      cal_machine* machine, double* seconds, int* used) {
-    cal_plan* plan = NULL;
-    cal_state* state = NULL;
+    const cal_timing_def def = {b->time_limit, 0.2, 3, 25};
+    cal_timing timing = {0};
+    subject s = {0};
     cal_error error = {CAL_OK, ""};
-    error.status = cal_plan_create_scheduled(model, algorithm, schedule, machine, NULL, &plan, &error);
-    if (error.status == CAL_OK) error.status = cal_state_create(plan, &state);
-    double samples[MOST_REPETITIONS], started = cal_wall_seconds();
-    int64_t calls = 0;
-    while (error.status == CAL_OK && (calls < 3 || cal_wall_seconds() - started < 0.2 * b->time_limit)) {
-        error.status = cal_plan_execute(plan, state, &error);
-        calls++;
-    }
-    const int64_t repeat = 1 + (int64_t)((double)calls * 0.002 / (cal_wall_seconds() - started));
-    int count = 0;
-    started = cal_wall_seconds();
-    while (error.status == CAL_OK && count < MOST_REPETITIONS &&
-           (count < 3 || cal_wall_seconds() - started < b->time_limit)) {
-        const double before = cal_wall_seconds();
-        for (int64_t i = 0; i < repeat && error.status == CAL_OK; i++)
-            error.status = cal_plan_execute(plan, state, &error);
-        samples[count++] = (cal_wall_seconds() - before) / (double)repeat;
-    }
-    if (error.status == CAL_OK) *seconds = cal_median(samples, count);
-    if (error.status == CAL_OK && used) *used = cal_plan_processors(plan);
-    cal_state_destroy(state);
-    cal_plan_destroy(plan);
+    error.status = cal_plan_create_scheduled(model, algorithm, schedule, machine, NULL, &s.plan, &error);
+    if (error.status == CAL_OK) error.status = cal_state_create(s.plan, &s.state);
+    if (error.status == CAL_OK) error.status = cal_time_calls(&def, execute, &s, &timing, &error);
+    *seconds = timing.median;
+    if (error.status == CAL_OK && used) *used = cal_plan_processors(s.plan);
+    cal_state_destroy(s.state);
+    cal_plan_destroy(s.plan);
     cal_machine_destroy(machine);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
@@ -130,7 +106,7 @@ static int predict(const cal_model* model, const paper_row* row, double compute,
 static double paper_compute(const paper_row* row, const cal_model* model) {
     const paper_row* alone = row;
     while (alone->processors > 1) alone--;
-    return 1e-3 * alone->paper / cal_model_joint_count(model);
+    return 1e-3 * alone->milliseconds / cal_model_joint_count(model);
 }
 
 // A chain in the paper's form: the longest part, then the joins. middle: links of a part between two others; it has the fewest
@@ -142,7 +118,7 @@ static double paper_form(const paper_row* row, int links, double compute, double
         return compute * links / parts + (parts > 1 ? compute + message : 0);
     }
     double best = INFINITY;
-    for (int m = row->starred ? 1 : links / parts; m <= links / parts; m++) {
+    for (int m = row->even_work ? 1 : links / parts; m <= links / parts; m++) {
         const double ends = ceil((links - (parts - 2) * m) / 2.0), longest = fmax(ends, ratio * m);
         if (longest < best) best = longest, *middle = m;
     }
@@ -156,15 +132,15 @@ static void fit_paper(assembly_bench* b, cal_model* const* models) {
         for (int k = 0; k <= 60; k++) {
             const double ratio = 1 + 0.05 * i, message = 1e-6 * pow(10, k / 20.0);
             double misfit = 0;
-            for (int r = 0; r < TABLE_1; r++) {
+            for (int r = 0; r < ROWS && paper[r].table == 1; r++) {
                 int middle;
                 const double time = paper_form(&paper[r], cal_model_joint_count(models[r]),
                                                paper_compute(&paper[r], models[r]), ratio, message, &middle);
-                misfit += pow(log(time / (1e-3 * paper[r].paper)), 2);
+                misfit += pow(log(time / (1e-3 * paper[r].milliseconds)), 2);
             }
             if (misfit < best) best = misfit, b->ratio = ratio, b->message = message;
         }
-    for (int r = 0; r < TABLE_1; r++)
+    for (int r = 0; r < ROWS && paper[r].table == 1; r++)
         b->form[r] = paper_form(&paper[r], cal_model_joint_count(models[r]), paper_compute(&paper[r], models[r]),
                                 b->ratio, b->message, &b->middle[r]);
 }
@@ -255,26 +231,25 @@ static void print_links(const cal_schedule_report* r) {
     for (int p = 0; p < r->parts && p < CAL_SCHEDULE_SHOWN; p++) printf("%s%d", p > 0 ? " " : "", r->links[p]);
 }
 
-static void print_text(const assembly_bench* b, const char* processor) {
+static void print_text(const assembly_bench* b) {
     char text[3][32];
-    printf("assembly and disassembly (Yamane and Nakamura), on %s, %d cores, %s\n", processor, cal_core_count(),
-           cal_compiler_name());
+    printf("assembly and disassembly (Yamane and Nakamura), on %s\n", cal_host_text());
     for (int i = 0; i < ROWS; i++) {
         const paper_row* row = &paper[i];
         const cal_schedule_report* r = &b->reports[i];
-        if (i == 0 || i == TABLE_1) {
-            printf("\n%s\n", i == 0 ? "Table 1: serial chains of balls" : "Table 2: human figures");
+        if (i == 0 || row->table != paper[i - 1].table) {
+            printf("\n%s\n", row->table == 1 ? "Table 1: serial chains of balls" : "Table 2: human figures");
             printf("%-22s %10s %9s %10s %10s %11s %11s  %s\n", "model", "processors", "paper", "its form", "ours",
                    "measured", "operations", "joints of each part");
         }
-        printf("%-22s %8d %c %6.3g ms ", row->model, row->processors, row->starred ? '*' : ' ', row->paper);
-        if (i < TABLE_1)
+        printf("%-22s %8d %c %6.3g ms ", row->model, row->processors, row->even_work ? '*' : ' ', row->milliseconds);
+        if (row->table == 1)
             printf("%7.3g ms ", 1e3 * b->form[i]);
         else
             printf("%10s ", "");
         printf("%7.3g ms %8.3g µs %11.0f  ", 1e3 * b->modelled[i], 1e6 * b->measured[i], r->operations);
         print_links(r);
-        if (row->starred) printf("; its form: %d in the middle", b->middle[i]);
+        if (row->even_work) printf("; its form: %d in the middle", b->middle[i]);
         printf("\n");
     }
     printf(
@@ -284,9 +259,9 @@ static void print_text(const assembly_bench* b, const char* processor) {
         "there, serial = the paper's time. Processors beyond the cores here share them.\n",
         b->ratio, cal_duration_text(b->message, text[0], sizeof text[0]));
     if (b->chain > 0) {
-        printf("\nchain:n=%lld, aba on one core: %s, %.1f ns a joint\n", (long long)b->chain,
+        printf("\nchain:n=%lld, aba on one core: %s, %.1f ns per joint\n", (long long)b->chain,
                cal_duration_text(b->aba, text[0], sizeof text[0]), 1e9 * b->aba / (double)b->chain);
-        printf("%10s %6s %14s %12s %16s\n", "processors", "used", "assembly", "ns a joint", "aba / assembly");
+        printf("%10s %6s %14s %12s %16s\n", "processors", "used", "assembly", "ns per joint", "aba / assembly");
         for (int i = 0; i < b->chain_count; i++) {
             const chain_row* row = &b->chains[i];
             const char* time = cal_duration_text(row->seconds, text[0], sizeof text[0]);
@@ -294,17 +269,13 @@ static void print_text(const assembly_bench* b, const char* processor) {
                    1e9 * row->seconds / (double)b->chain, b->aba / row->seconds);
         }
     }
-    printf("\nas many processors as links, modelled (45 ns a joint, 1 µs a message):\n");
+    printf("\nas many processors as links, modelled (45 ns per joint, 1 µs per message):\n");
     for (int i = 0; i < DECADES; i++)
         printf("%10.0f links %12s\n", b->lengths[i], cal_duration_text(b->log_seconds[i], text[1], sizeof text[1]));
 }
 
-static void print_json(const assembly_bench* b, const char* processor) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "processor", processor);
-    cal_json_integer(&json, "cores", cal_core_count());
-    cal_json_text(&json, "compiler", cal_compiler_name());
+static void print_json(const assembly_bench* b) {
+    cal_json json = cal_result_open("bench assembly");
     cal_json_number(&json, "message_s", b->message);
     cal_json_number(&json, "two_open_ratio", b->ratio);
     cal_json_open(&json, "tables", '[');
@@ -314,9 +285,9 @@ static void print_json(const assembly_bench* b, const char* processor) {
         cal_json_text(&json, "model", paper[i].model);
         cal_json_text(&json, "schedule", paper[i].schedule);
         cal_json_integer(&json, "processors", paper[i].processors);
-        cal_json_boolean(&json, "even_work", paper[i].starred);
-        cal_json_number(&json, "paper_s", 1e-3 * paper[i].paper);
-        if (i < TABLE_1) cal_json_number(&json, "paper_form_s", b->form[i]);
+        cal_json_boolean(&json, "even_work", paper[i].even_work);
+        cal_json_number(&json, "paper_s", 1e-3 * paper[i].milliseconds);
+        if (paper[i].table == 1) cal_json_number(&json, "paper_form_s", b->form[i]);
         cal_json_number(&json, "modelled_s", b->modelled[i]);
         cal_json_number(&json, "measured_s", b->measured[i]);
         cal_json_number(&json, "operations", r->operations);
@@ -354,9 +325,6 @@ static void print_json(const assembly_bench* b, const char* processor) {
 }
 
 static int draw(const assembly_bench* b) {
-    if (!b->plot) return CAL_EXIT_DONE;
-    FILE* file = fopen(b->plot, "w");
-    if (!file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", b->plot, strerror(errno));
     double decades[DECADES], microseconds[DECADES], x[CORES_LISTED], y[CORES_LISTED];
     for (int i = 0; i < DECADES; i++) decades[i] = log10(b->lengths[i]), microseconds[i] = 1e6 * b->log_seconds[i];
     size_t count = 0;
@@ -371,10 +339,7 @@ static int draw(const assembly_bench* b) {
          1},
         {title, "processors", "ratio", false, &speed, 1},
     };
-    bool written = cal_plot_write(file, panels, b->chain > 0 ? 2 : 1);
-    if (fclose(file) != 0) written = false;
-    if (written) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", b->plot, strerror(errno));
+    return cal_plot_save(b->plot, panels, b->chain > 0 ? 2 : 1);
 }
 
 static void print_details(void) {
@@ -384,18 +349,17 @@ static void print_details(void) {
         "many processors as links, which grows with the logarithm of its length.\n");
 }
 
-int cal_bench_assembly(int argc, char** argv) {
+static int run(int argc, char** argv) {
     assembly_bench b = {.chain = 10000, .processors = "1,2", .lanes = "0", .time_limit = 0.1};
     const cal_option options[] = {
         {"chain", CAL_OPTION_COUNT, &b.chain, "N", "links of the long chain; 0: none", 0, 10000000, NULL},
-        {"processors", CAL_OPTION_TEXT, &b.processors, "LIST", "cores for the long chain, as 1..16", 0, 0, NULL},
+        CAL_OPTION_LINE_PROCESSORS(&b.processors, "cores for the long chain, as 1..16"),
         {"schedule", CAL_OPTION_TEXT, &b.schedule, "HOW",
          "of the long chain: auto, balanced, or a number of processors [auto]", 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &b.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
-         0, cal_lanes_choice},
+        CAL_OPTION_LINE_LANES(&b.lanes),
         {"time-limit", CAL_OPTION_NUMBER, &b.time_limit, "S", "seconds for each measurement", 0.001, 1000, NULL},
-        {"plot", CAL_OPTION_TEXT, &b.plot, "FILE", "draw the logarithm and the chain as an SVG file", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &b.json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_PLOT(&b.plot, "draw the logarithm and the chain as an SVG file"),
+        CAL_OPTION_LINE_JSON(&b.json),
     };
     const cal_usage usage = {"bench assembly",
                              "",
@@ -407,18 +371,20 @@ int cal_bench_assembly(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    status = bench_chain(&b);
+    status = cal_plot_check(b.plot);
+    if (status == CAL_EXIT_DONE) status = bench_chain(&b);
     if (status == CAL_EXIT_DONE) status = bench_rows(&b);
     if (status == CAL_EXIT_DONE) status = bench_logarithm(&b);
     if (status == CAL_EXIT_DONE) {
-        char processor[128];
-        cal_processor_name(processor, sizeof processor);
         if (b.json)
-            print_json(&b, processor);
+            print_json(&b);
         else
-            print_text(&b, processor);
+            print_text(&b);
         status = draw(&b);
     }
     free(b.chains);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
 }
+
+const cal_benchmark cal_bench_assembly = {
+    "assembly", "assembly and disassembly of chains, beside the paper's numbers and articulated bodies", run};

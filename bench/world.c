@@ -1,20 +1,17 @@
 // `calder bench world`: the experiments of Mirtich's paper, beside the paper's numbers. Figure 6 compares the three loops on
 // atoms; growth runs timewarp on more and more of them; Table 1 is the statistics of the scenes. A world runs on one thread, so
 // times are those of the processor: others may use the machine too.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "calder/calder_world.h"
-#include "command.h"
-#include "json.h"
-#include "options.h"
 #include "plot.h"
 #include "progress.h"
-#include "timing.h"
+#include "result.h"
 
 #define FIGURE_SECONDS 2.0
 #define FRAMES_PER_SECOND 30.0
@@ -24,26 +21,31 @@ typedef struct policy {
     const char* name;
     cal_world_loop loop;
     double step;
-    double paper_100, paper_200; // s a frame; 0: not reported
 } policy;
 
-static const policy policies[] = {{"timewarp", CAL_TIMEWARP, 0.01, 0.147, 0.388},
-                                  {"conservative", CAL_CONSERVATIVE, 0.01, 1.15, 4.74},
-                                  {"retroactive 0.001", CAL_RETROACTIVE, 0.001, 0, 0},
-                                  {"retroactive 0.01", CAL_RETROACTIVE, 0.01, 0, 2.61},
-                                  {"retroactive 1/30", CAL_RETROACTIVE, 1.0 / 30.0, 0.142, 0}};
+static const policy policies[] = {{"timewarp", CAL_TIMEWARP, 0.01},
+                                  {"conservative", CAL_CONSERVATIVE, 0.01},
+                                  {"retroactive 0.001", CAL_RETROACTIVE, 0.001},
+                                  {"retroactive 0.01", CAL_RETROACTIVE, 0.01},
+                                  {"retroactive 1/30", CAL_RETROACTIVE, 1.0 / 30.0}};
 
 static const int figure_counts[] = {25, 50, 100, 200};
 static const int growth_counts[] = {25, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
 
-// Table 1: what the paper reports of a scene.
+// What the paper reports.
+static const struct {
+    const char* loop;
+    int atoms;
+    double frame_s;
+} paper_figure[] = {
+#include "tables/mirtich_figure6.inc"
+};
 static const struct {
     const char* scene;
     double duration, moving, total, discontinuities, gap_ms, step_ms, integrated, rolled_back, frame_s;
-} paper_rows[] = {{"atoms", 120, 302, 308, 51900, 2.31, 6.25, 125, 0.278, 0.767},
-                  {"cars", 60, 428, 524, 17800, 3.38, 14.9, 69.2, 1.57, 0.904},
-                  {"robots", 120, 240, 430, 26800, 4.48, 9.88, 124, 1.45, 0.707},
-                  {"avalanche", 45, 300, 824, 217000, 0.208, 3.39, 66.0, 7.15, 97.0}};
+} paper_rows[] = {
+#include "tables/mirtich_table1.inc"
+};
 
 typedef struct measured {
     cal_world_report report;
@@ -129,10 +131,16 @@ static int measure(results* r, bool figure, bool growth, bool table, double shar
     return status;
 }
 
+// Seconds per frame; 0: not reported.
+static double paper_frame(const char* loop, int atoms) {
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(paper_figure); i++)
+        if (strcmp(paper_figure[i].loop, loop) == 0 && paper_figure[i].atoms == atoms) return paper_figure[i].frame_s;
+    return 0;
+}
+
 static void print_figure(const results* r) {
-    printf("atoms for %g s: average step, integrated a body, work (integrations, checks, formulas), time a frame; "
-           "paper: s a "
-           "frame\n\n",
+    printf("atoms for %g s: average step, integrated per body, work (integrations, checks, formulas), time per frame; "
+           "paper: s per frame\n\n",
            FIGURE_SECONDS);
     printf("%6s  %-18s %9s %9s %11s %11s %9s %8s\n", "N", "loop", "step ms", "s/body", "work", "ms/frame", "x timewarp",
            "paper");
@@ -140,9 +148,7 @@ static void print_figure(const results* r) {
         for (int p = 0; p < POLICIES; p++) {
             const measured* m = &r->figure[n][p];
             const cal_world_report* w = &m->report;
-            double paper = figure_counts[n] == 100   ? policies[p].paper_100
-                           : figure_counts[n] == 200 ? policies[p].paper_200
-                                                     : 0;
+            const double paper = paper_frame(policies[p].name, figure_counts[n]);
             printf("%6d  %-18s %9.3g %9.4g %11.0f %11.4g %9.3g", figure_counts[n], policies[p].name,
                    1e3 * per(w->integrated, (double)w->integrations), per(w->integrated, w->moving), work_of(w),
                    1e3 * m->cpu / (FIGURE_SECONDS * FRAMES_PER_SECOND), per(m->cpu, r->figure[n][0].cpu));
@@ -155,7 +161,7 @@ static void print_figure(const results* r) {
 
 static void print_growth(const results* r) {
     printf("\ntimewarp on N atoms for %g s, constant density\n\n%6s %14s %16s %12s %12s\n", FIGURE_SECONDS, "N",
-           "collisions", "us/body second", "rolled back", "peak states");
+           "collisions", "us/(body s)", "rolled back", "peak states");
     for (int n = 0; n < GROWTH; n++) {
         const measured* m = &r->growth[n];
         printf("%6d %14lld %16.4g %11.3g%% %12lld\n", growth_counts[n], (long long)m->report.collisions,
@@ -208,12 +214,9 @@ static void add_json(cal_json* json, const char* scene, const char* loop, const 
     cal_json_close(json, '}');
 }
 
-static void print_json(const results* r, const char* processor) {
-    cal_json json = {.file = stdout};
+static void print_json(const results* r) {
+    cal_json json = cal_result_open("bench world");
     char scene[64];
-    cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "processor", processor);
-    cal_json_text(&json, "compiler", cal_compiler_name());
     cal_json_open(&json, "figure6", '[');
     for (int n = 0; r->has_figure && n < FIGURE; n++)
         for (int p = 0; p < POLICIES; p++) {
@@ -236,9 +239,6 @@ static void print_json(const results* r, const char* processor) {
 
 // Figure 6 and growth, as far as they were measured.
 static int draw(const results* r, const char* path) {
-    if (!path) return CAL_EXIT_DONE;
-    FILE* file = fopen(path, "w");
-    if (!file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", path, strerror(errno));
     double counts[FIGURE], decades[GROWTH], steps[POLICIES][FIGURE], integrated[POLICIES][FIGURE];
     double frames[POLICIES][FIGURE], costs[GROWTH];
     cal_plot_series step_lines[POLICIES], integrated_lines[POLICIES], frame_lines[POLICIES];
@@ -262,19 +262,16 @@ static int draw(const results* r, const char* path) {
     const cal_plot_series growth = {"timewarp", decades, costs, GROWTH, 0, false, true};
     const cal_plot_panel panels[] = {
         {"Atoms for 2 s: average integration step", "atoms", "ms", true, step_lines, POLICIES},
-        {"Atoms for 2 s: integrated a body", "atoms", "s", true, integrated_lines, POLICIES},
-        {"Atoms for 2 s: processor time a frame", "atoms", "ms", true, frame_lines, POLICIES},
-        {"Atoms at one density: processor time a body and second", "logarithm of the number of atoms (base 10)", "µs",
+        {"Atoms for 2 s: integrated per body", "atoms", "s", true, integrated_lines, POLICIES},
+        {"Atoms for 2 s: processor time per frame", "atoms", "ms", true, frame_lines, POLICIES},
+        {"Atoms at one density: processor time per body and second", "logarithm of the number of atoms (base 10)", "µs",
          false, &growth, 1},
     };
     const int first = r->has_figure ? 0 : 3, last = r->has_growth ? 4 : 3;
-    bool written = cal_plot_write(file, panels + first, last - first);
-    if (fclose(file) != 0) written = false;
-    if (written) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    return cal_plot_save(path, panels + first, last - first);
 }
 
-int cal_bench_world(int argc, char** argv) {
+static int run(int argc, char** argv) {
     bool no_figure = false, no_growth = false, no_table = false, as_json = false;
     double share = 1, limit = 600;
     const char* plot = NULL;
@@ -283,9 +280,9 @@ int cal_bench_world(int argc, char** argv) {
         {"no-growth", CAL_OPTION_FLAG, &no_growth, NULL, "leave out timewarp on up to 10,000 atoms", 0, 0, NULL},
         {"no-table", CAL_OPTION_FLAG, &no_table, NULL, "leave out Table 1, the scenes", 0, 0, NULL},
         {"share", CAL_OPTION_NUMBER, &share, "X", "of the paper's durations that Table 1 runs", 1e-4, 1, NULL},
-        {"limit", CAL_OPTION_NUMBER, &limit, "S", "processor time for a scene of Table 1", 0.1, 1e6, NULL},
-        {"plot", CAL_OPTION_TEXT, &plot, "FILE", "write Figure 6 and growth there, as SVG", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object instead of the tables", 0, 0, NULL},
+        {"limit", CAL_OPTION_NUMBER, &limit, "S", "processor time per scene of Table 1", 0.1, 1e6, NULL},
+        CAL_OPTION_LINE_PLOT(&plot, "draw Figure 6 and growth as an SVG file"),
+        CAL_OPTION_LINE_JSON(&as_json),
     };
     const cal_usage usage = {"bench world",
                              "",
@@ -299,16 +296,16 @@ int cal_bench_world(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     if (plot && no_figure && no_growth)
         return cal_complain(CAL_EXIT_MISTAKE, "--plot draws Figure 6 and growth, and both are left out");
+    status = cal_plot_check(plot);
+    if (status != CAL_EXIT_DONE) return status;
     results* r = calloc(1, sizeof *r);
     if (!r) return cal_complain(CAL_EXIT_FAILED, "out of memory");
     status = measure(r, !no_figure, !no_growth, !no_table, share, limit);
     if (status == CAL_EXIT_DONE) {
-        char processor[128];
-        cal_processor_name(processor, sizeof processor);
         if (as_json) {
-            print_json(r, processor);
+            print_json(r);
         } else {
-            printf("%s, %s\n\n", processor, cal_compiler_name());
+            printf("%s\n\n", cal_host_text());
             if (r->has_figure) print_figure(r);
             if (r->has_growth) print_growth(r);
             if (!no_table) print_table(r);
@@ -318,3 +315,6 @@ int cal_bench_world(int argc, char** argv) {
     free(r);
     return status;
 }
+
+const cal_benchmark cal_bench_world = {"world", "Mirtich's experiments on colliding bodies, beside the paper's numbers",
+                                       run};

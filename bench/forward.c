@@ -1,22 +1,18 @@
 // `calder bench forward`: how long forward dynamics takes through the public interface, from the user's numbers to the
-// user's numbers, with a fresh random state each call.
+// user's numbers, with a fresh random state for each call.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "json.h"
-#include "machine.h"
-#include "options.h"
-#include "peers.h"
+#include "bench.h"
+#include "peer_program.h"
 #include "progress.h"
+#include "result.h"
 #include "timing.h"
 
 #define STATE_COUNT 64
 // Of all prepared states together: 2 MiB, so that a batch times arithmetic and not memory.
 #define STATE_NUMBERS (INT64_C(1) << 18)
-#define REPETITION_SECONDS 2e-3
-#define MOST_REPETITIONS 400
 #define WARM_UP_SHARE 0.15
 #define MOST_ROWS 256
 
@@ -47,6 +43,7 @@ typedef struct subject {
     cal_ensemble* ensemble;
     double *q, *v, *tau, *qdd; // states rows of each but qdd
     size_t states, q_size, v_size;
+    size_t next; // state of the next call
 } subject;
 
 static void destroy_subject(subject* s) {
@@ -95,8 +92,11 @@ static cal_status create_subject(subject* s, const cal_model* model, int64_t bat
     return status == CAL_OK ? create_states(s) : status;
 }
 
-static cal_status call_once(subject* s, size_t which, cal_error* error) {
+static cal_status call_once(void* context, cal_error* error) {
+    subject* s = context;
+    const size_t which = s->next;
     const double *q = s->q + which * s->q_size, *v = s->v + which * s->v_size, *tau = s->tau + which * s->v_size;
+    s->next = which + 1 == s->states ? 0 : which + 1;
     if (s->ensemble) return cal_ensemble_forward(s->ensemble, q, v, tau, s->qdd);
     cal_status status = cal_state_set(s->state, CAL_Q, q);
     if (status == CAL_OK) status = cal_state_set(s->state, CAL_V, v);
@@ -106,37 +106,16 @@ static cal_status call_once(subject* s, size_t which, cal_error* error) {
     return status;
 }
 
-// Repetitions of a few milliseconds; each gives the mean of its calls, the row gets their median and the quietest.
 static cal_status measure(subject* s, double time_limit, row* out, cal_error* error) {
-    double samples[MOST_REPETITIONS];
-    double started = cal_wall_seconds(), now = started;
-    size_t which = 0;
-    int64_t calls = 0;
-    // At least every state once, so that the first touch of memory is over too.
-    while (calls < (int64_t)s->states || now - started < WARM_UP_SHARE * time_limit) {
-        cal_status status = call_once(s, which, error);
-        if (status != CAL_OK) return status;
-        which = (which + 1) % s->states;
-        calls++;
-        now = cal_wall_seconds();
-    }
-    double estimate = (now - started) / (double)calls;
-    int64_t per_repetition = estimate > 0 ? (int64_t)(REPETITION_SECONDS / estimate) + 1 : 1000;
-    int count = 0;
-    while (count < MOST_REPETITIONS && (count < 3 || cal_wall_seconds() - started < time_limit)) {
-        double before = cal_wall_seconds();
-        for (int64_t i = 0; i < per_repetition; i++) {
-            cal_status status = call_once(s, which, error);
-            if (status != CAL_OK) return status;
-            which = which + 1 == s->states ? 0 : which + 1;
-        }
-        samples[count++] = (cal_wall_seconds() - before) / (double)per_repetition;
-    }
-    out->us_per_call = 1e6 * cal_median(samples, count);
-    out->us_quietest = 1e6 * samples[0];
-    double joints = (double)out->joints * (double)(s->batch > 0 ? s->batch : 1);
+    // Every state once at least, so that the first touch of memory is over too.
+    const cal_timing_def def = {time_limit, WARM_UP_SHARE, (int64_t)s->states, CAL_MOST_REPETITIONS};
+    cal_timing timing = {0};
+    const cal_status status = cal_time_calls(&def, call_once, s, &timing, error);
+    out->us_per_call = 1e6 * timing.median;
+    out->us_quietest = 1e6 * timing.quietest;
+    const double joints = (double)out->joints * (double)(s->batch > 0 ? s->batch : 1);
     out->ns_per_joint = joints > 0 ? 1e3 * out->us_per_call / joints : 0;
-    return CAL_OK;
+    return status;
 }
 
 static int add_own_row(table* t, const char* model_name, int64_t batch) {
@@ -215,11 +194,8 @@ static double best_peer(const table* t, const char* model) {
     return best;
 }
 
-static void print_json(const table* t, const char* processor) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "processor", processor);
-    cal_json_text(&json, "compiler", cal_compiler_name());
+static void print_json(const table* t) {
+    cal_json json = cal_result_open("bench forward");
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < t->count; i++) {
         const row* r = &t->rows[i];
@@ -239,10 +215,10 @@ static void print_json(const table* t, const char* processor) {
     cal_json_close(&json, '}');
 }
 
-static void print_table(const table* t, const char* processor, bool with_peers) {
-    printf("forward dynamics on %s, %s\n\n", processor, cal_compiler_name());
+static void print_table(const table* t, bool with_peers) {
+    printf("forward dynamics on %s\n\n", cal_host_text());
     printf("%-16s %-24s %7s %6s %5s %5s %12s %12s %9s%s\n", "engine", "model", "joints", "batch", "cores", "lanes",
-           "us a call", "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
+           "us/call", "quietest", "ns/joint", with_peers ? "  best peer takes" : "");
     for (int i = 0; i < t->count; i++) {
         const row* r = &t->rows[i];
         printf("%-16s %-24s %7d %6lld %5d %5d %12.3f %12.3f %9.1f", r->engine, r->model, r->joints, (long long)r->batch,
@@ -262,7 +238,7 @@ static void print_details(void) {
            "is built where its package is installed.\n");
 }
 
-int cal_bench_forward(int argc, char** argv) {
+static int run(int argc, char** argv) {
     static const char* const default_models[] = {"chain:n=36", "chain:n=1024", "mobile:s=3,l=5,o=9", "humanoid",
                                                  "humanoid"};
     static const int64_t default_batches[] = {0, 0, 0, 0, 1024};
@@ -271,13 +247,11 @@ int cal_bench_forward(int argc, char** argv) {
     table t = {.machine = "serial", .lanes = "0", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
-        {"machine", CAL_OPTION_TEXT, &t.machine, "NAME",
-         "who computes: serial or threads[:N][,pinned]; a batch has one core", 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &t.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
-         0, cal_lanes_choice},
+        CAL_OPTION_LINE_MACHINE(&t.machine, "who computes: serial or threads[:N][,pinned]; a batch has one core"),
+        CAL_OPTION_LINE_LANES(&t.lanes),
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
-        {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds a model", 0.01, 600, NULL},
-        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+        {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds per model", 0.01, 600, NULL},
+        CAL_OPTION_LINE_JSON(&as_json),
     };
     const cal_usage usage = {"bench forward",
                              "[MODEL…]",
@@ -306,11 +280,12 @@ int cal_bench_forward(int argc, char** argv) {
     if (status == CAL_EXIT_DONE && with_peers) add_peer_rows(&t, models, count, &progress);
     cal_progress_end(&progress);
     if (status != CAL_EXIT_DONE) return status;
-    char processor[128];
-    cal_processor_name(processor, sizeof processor);
     if (as_json)
-        print_json(&t, processor);
+        print_json(&t);
     else
-        print_table(&t, processor, with_peers);
+        print_table(&t, with_peers);
     return cal_finish_output(CAL_EXIT_DONE);
 }
+
+const cal_benchmark cal_bench_forward = {"forward",
+                                         "how long forward dynamics takes, beside other engines with --peers", run};

@@ -1,6 +1,6 @@
 // Armstrong's tree machine, in virtual time and on threads.
 #define _GNU_SOURCE
-#include "tree_machine.h"
+#include "tree_schedule.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -9,31 +9,29 @@
 // On threads a third thing is timed, the machine's ceiling: p cores that evaluate a copy of the model each, with nothing
 // between them. Cores that share power or a processor with others do less than p times the work of one alone; no way of
 // sharing one model's work can do more. Predictions count with it.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench.h"
 #include "copies.h"
-#include "json.h"
-#include "machine.h"
-#include "options.h"
 #include "plot.h"
 #include "progress.h"
 #include "quantities.h"
+#include "result.h"
 #include "timing.h"
 
 enum { MOST_SAMPLES = 200, LEAST_SAMPLES = 7, MOST_RUNS = 100 };
 static const double SAMPLE_SECONDS = 1e-3, FORWARD_SECONDS = 0.2;
-static const double JOINTS_A_RUN = 1e6, LEAST_EVALUATIONS = 20,
+static const double JOINTS_PER_RUN = 1e6, LEAST_EVALUATIONS = 20,
                     MOST_EVALUATIONS = 400;                // of the simulation, when chosen
 static const double FIRST_TIME = 1e-3, LONGEST_TIME = 100; // s
 static const char weak_model[] = "mobile:s=3,l=5,o=%d,plateau=light,taper=0.1";
 enum { WEAK_CHAINS = 20 }; // o of the weak model for one processor
 
 typedef struct times {
-    double forward, simulation; // s an evaluation
+    double forward, simulation; // s per evaluation
 } times;
 
 typedef struct scale_row {
@@ -51,7 +49,7 @@ typedef struct scale {
     int64_t runs;
     bool weak, json, ranks;
     int* counts;
-    int count, cores;
+    int count;
     scale_row* rows;
     cal_machine* shared; // ranks are always all there
     cal_costs exchange;  // compute is the model's
@@ -93,7 +91,7 @@ static cal_status time_forward(cal_machine* machine, const cal_model* model, con
 
 // How far to simulate: some evaluations, fewer of large models. Depends on no clock, so that ranks agree.
 static cal_status choose_time(cal_sim* sim, int joints, double* time, cal_error* error) {
-    const double wanted = fmin(MOST_EVALUATIONS, fmax(LEAST_EVALUATIONS, JOINTS_A_RUN / (joints + 1.0)));
+    const double wanted = fmin(MOST_EVALUATIONS, fmax(LEAST_EVALUATIONS, JOINTS_PER_RUN / (joints + 1.0)));
     cal_sim_report report;
     cal_status status = CAL_OK;
     *time = FIRST_TIME;
@@ -288,15 +286,11 @@ static void print_json_times(cal_json* json, const char* key, double measured, d
     cal_json_close(json, '}');
 }
 
-static void print_json(const scale* s, const char* processor) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
+static void print_json(const scale* s) {
+    cal_json json = cal_result_open("bench scale");
     cal_json_text(&json, "model", s->weak ? weak_model : s->model_name);
     cal_json_boolean(&json, "weak", s->weak);
     cal_json_text(&json, "machine", s->machine);
-    cal_json_text(&json, "processor", processor);
-    cal_json_text(&json, "compiler", cal_compiler_name());
-    cal_json_integer(&json, "cores", s->cores);
     cal_json_number(&json, "tol", s->tol);
     cal_json_number(&json, "message_s", s->exchange.message);
     cal_json_number(&json, "send_s", s->exchange.send);
@@ -321,11 +315,11 @@ static void print_json(const scale* s, const char* processor) {
     cal_json_close(&json, '}');
 }
 
-static void print_table(const scale* s, const char* processor) {
+static void print_table(const scale* s) {
     char text[2][32];
-    printf("%s on %s of %s, %s\n", s->weak ? "a mobile that grows with the processors" : s->model_name,
-           s->ranks ? "ranks" : "threads", processor, cal_compiler_name());
-    printf("simulation: gear, tolerance %g; microseconds an evaluation; a cut costs %s, %s of it the sender's\n\n",
+    printf("%s on %s of %s\n", s->weak ? "a mobile that grows with the processors" : s->model_name,
+           s->ranks ? "ranks" : "threads", cal_host_text());
+    printf("simulation: gear, tolerance %g; microseconds per evaluation; a cut costs %s, %s of it the sender's\n\n",
            s->tol, cal_duration_text(s->exchange.message, text[0], sizeof text[0]),
            cal_duration_text(s->exchange.send, text[1], sizeof text[1]));
     printf("%21s %8s  %s%39s  %s\n", "", "", "forward dynamics", "", "simulation");
@@ -346,14 +340,12 @@ static void print_table(const scale* s, const char* processor) {
 }
 
 static int draw(const scale* s) {
-    if (!s->plot || !cal_is_first_rank()) return CAL_EXIT_DONE;
+    if (!s->plot) return CAL_EXIT_DONE;
     enum { PROCESSORS, MEASURED, PREDICTED, IDEAL, COLUMNS };
     const size_t count = (size_t)s->count;
     double* data = calloc(COLUMNS * count, sizeof *data);
-    FILE* file = data ? fopen(s->plot, "w") : NULL;
-    int status = CAL_EXIT_DONE;
-    if (!file) status = cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", s->plot, strerror(errno));
-    for (size_t i = 0; file && i < count; i++) {
+    if (!data) return cal_complain(CAL_EXIT_FAILED, "no memory for '%s'", s->plot);
+    for (size_t i = 0; i < count; i++) {
         const scale_row* r = &s->rows[i];
         const double p = r->processors;
         data[PROCESSORS * count + i] = p;
@@ -362,20 +354,16 @@ static int draw(const scale* s) {
         data[PREDICTED * count + i] = r->alone.simulation / r->predicted.simulation / (s->weak ? p : 1);
         data[IDEAL * count + i] = s->weak ? 1 : p;
     }
-    if (file) {
-        const cal_plot_series series[] = {
-            {"measured", data, data + MEASURED * count, count, 0, false, true},
-            {"predicted", data, data + PREDICTED * count, count, 1, true, false},
-            {"ideal", data, data + IDEAL * count, count, 2, true, false},
-        };
-        char title[192];
-        snprintf(title, sizeof title, "%s of %s, %s", s->weak ? "Weak scaling" : "Speed-up",
-                 s->weak ? "growing mobiles" : s->model_name, s->machine);
-        const cal_plot_panel panel = {title, "processors", s->weak ? "efficiency" : "speed-up", false, series, 3};
-        bool written = cal_plot_write(file, &panel, 1);
-        if (fclose(file) != 0) written = false;
-        if (!written) status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", s->plot, strerror(errno));
-    }
+    const cal_plot_series series[] = {
+        {"measured", data, data + MEASURED * count, count, 0, false, true},
+        {"predicted", data, data + PREDICTED * count, count, 1, true, false},
+        {"ideal", data, data + IDEAL * count, count, 2, true, false},
+    };
+    char title[192];
+    snprintf(title, sizeof title, "%s of %s, %s", s->weak ? "Weak scaling" : "Speed-up",
+             s->weak ? "growing mobiles" : s->model_name, s->machine);
+    const cal_plot_panel panel = {title, "processors", s->weak ? "efficiency" : "speed-up", false, series, 3};
+    const int status = cal_plot_save(s->plot, &panel, 1);
     free(data);
     return status;
 }
@@ -402,8 +390,8 @@ static int prepare(scale* s) {
         const int status = cal_machine_open(s->machine, s->lanes, NULL, &s->shared);
         if (status != CAL_EXIT_DONE) return status;
     }
-    s->cores = cal_core_count(); // before a thread is pinned
-    const int there = s->ranks ? cal_machine_processors(s->shared) : s->cores;
+    const int cores = cal_core_count(); // before a thread is pinned
+    const int there = s->ranks ? cal_machine_processors(s->shared) : cores;
     snprintf(all, sizeof all, "1..%d", there);
     s->count = cal_processors_parse(s->processors ? s->processors : all, &s->counts);
     if (s->count == 0)
@@ -421,22 +409,20 @@ static int prepare(scale* s) {
     return s->rows ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
 }
 
-int cal_bench_scale(int argc, char** argv) {
+static int run(int argc, char** argv) {
     scale s = {.machine = "threads", .lanes = "0", .time = 0, .tol = 1e-4, .runs = 5};
     const cal_option options[] = {
-        {"processors", CAL_OPTION_TEXT, &s.processors, "LIST", "how many: 1..8, or 1,2,4; without it all there are", 0,
-         0, NULL},
-        {"machine", CAL_OPTION_TEXT, &s.machine, "NAME", "threads, 'threads,pinned', or mpi under mpirun", 0, 0, NULL},
-        {"lanes", CAL_OPTION_CHOICE, &s.lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
-         0, cal_lanes_choice},
+        CAL_OPTION_LINE_PROCESSORS(&s.processors, "how many: 1..8, or 1,2,4; without it all there are"),
+        CAL_OPTION_LINE_MACHINE(&s.machine, "threads, 'threads,pinned', or mpi under mpirun"),
+        CAL_OPTION_LINE_LANES(&s.lanes),
         {"weak", CAL_OPTION_FLAG, &s.weak, NULL, "a mobile that grows with the processors, instead of MODEL", 0, 0,
          NULL},
         {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run; 0: for some evaluations", 0,
          1e6, NULL},
         {"tol", CAL_OPTION_NUMBER, &s.tol, "E", "tolerance of the simulation", 1e-14, 0.1, NULL},
         {"runs", CAL_OPTION_COUNT, &s.runs, "N", "runs, of which the median counts", 1, MOST_RUNS, NULL},
-        {"plot", CAL_OPTION_TEXT, &s.plot, "FILE", "draw the speed-up as an SVG file", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &s.json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_PLOT(&s.plot, "draw the speed-up as an SVG file"),
+        CAL_OPTION_LINE_JSON(&s.json),
     };
     const cal_usage usage = {"bench scale",
                              "[MODEL]",
@@ -451,15 +437,14 @@ int cal_bench_scale(int argc, char** argv) {
     if (s.weak && count > 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--weak has its own models; leave out '%s'", argv[1]);
     s.model_name = count > 0 ? argv[1] : "mobile:s=4,l=5,o=9";
-    status = prepare(&s);
+    status = cal_ranks_agree(cal_plot_check(s.plot));
+    if (status == CAL_EXIT_DONE) status = prepare(&s);
     if (status == CAL_EXIT_DONE) status = measure_all(&s);
     if (status == CAL_EXIT_DONE) {
-        char processor[128];
-        cal_processor_name(processor, sizeof processor);
         if (s.json)
-            print_json(&s, processor);
+            print_json(&s);
         else
-            print_table(&s, processor);
+            print_table(&s);
         status = draw(&s);
         if (status == CAL_EXIT_DONE) status = cal_finish_output(status);
         if (status == CAL_EXIT_DONE && !all_same(&s))
@@ -470,3 +455,5 @@ int cal_bench_scale(int argc, char** argv) {
     free(s.rows);
     return status;
 }
+
+const cal_benchmark cal_bench_scale = {"scale", "one model on 1, 2, … processors, measured beside predicted", run};

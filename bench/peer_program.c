@@ -1,6 +1,6 @@
 // Running the peer programs: their standard output through a pipe, with a limit on the time.
 #define _POSIX_C_SOURCE 200809L
-#include "peers.h"
+#include "peer_program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,15 +5,15 @@
 //     wait   what the first processor waits besides: for instances that take longer, and processors that are busy otherwise
 //
 // Runs alternate, so that both see the same machine; of each the median counts.
-#include "bench_rps_cost.h"
+#include "rps_cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
 #include "machine.h"
 #include "model_file.h"
 #include "quantities.h"
+#include "result.h"
 #include "timing.h"
 
 enum { MOST_RUNS = 64 };
@@ -66,9 +66,8 @@ static int measure(const cal_rps_cost* cost, const cal_model* model, cal_machine
 }
 
 static void print_head(const cal_rps_cost* cost) {
-    char name[128];
-    printf("cost of a step: explicit Euler, polls every %d steps; median of %d runs of %g s; %s, %d cores\n\n",
-           cost->interval, cost->runs, cost->time, cal_processor_name(name, sizeof name), cal_core_count());
+    printf("cost of a step: explicit Euler, polls every %d steps; median of %d runs of %g s; %s\n\n", cost->interval,
+           cost->runs, cost->time, cal_host_text());
     printf("%-16s %4s  %12s  %-28s %8s %8s %8s\n", "model", "dof", "one alone", "N instances", "ratio", "polling",
            "waiting");
 }
@@ -126,10 +125,7 @@ int cal_bench_rps_cost(const cal_rps_cost* cost) {
     cal_json json = {.file = stdout};
     int status = CAL_EXIT_DONE;
     if (cost->json) {
-        char name[128];
-        cal_json_open(&json, NULL, '{');
-        cal_json_text(&json, "processor", cal_processor_name(name, sizeof name));
-        cal_json_integer(&json, "cores", cal_core_count());
+        json = cal_result_open("bench rps --cost");
         cal_json_integer(&json, "interval", cost->interval);
         cal_json_number(&json, "time", cost->time);
         cal_json_integer(&json, "runs", cost->runs);

@@ -1,27 +1,25 @@
 // `calder bench solvers`: the paper's four sessions (Jung, tables IV to VII), each cell beside the paper's number.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_solvers_run.h"
-#include "command.h"
-#include "json.h"
-#include "options.h"
+#include "bench.h"
 #include "plot.h"
 #include "progress.h"
+#include "result.h"
+#include "solver_sessions.h"
 
 #define MOST_SESSIONS 4
-// Session B has two curves a solver: the variants share the case's number and differ in the word after it.
+// Session B has two curves per solver: the variants share the case's number and differ in the word after it.
 #define MOST_PANELS 8
-#define PANEL_SERIES (2 * BENCH_SOLVER_COUNT)
+#define PANEL_SERIES (2 * CAL_SESSION_SOLVERS)
 
 typedef struct session_result {
     char letter;
     int case_count;
-    bench_case cases[BENCH_MAX_CASES];
-    bench_cell cells[BENCH_MAX_CASES][BENCH_SOLVER_COUNT];
+    cal_session_case cases[CAL_SESSION_CASES];
+    cal_session_cell cells[CAL_SESSION_CASES][CAL_SESSION_SOLVERS];
 } session_result;
 
 static const char* session_choice(int index) {
@@ -29,20 +27,20 @@ static const char* session_choice(int index) {
     return sessions[index];
 }
 
-static bool has_result(const bench_cell* cell) { return cell->available && cell->stable; }
+static bool has_result(const cal_session_cell* cell) { return cell->available && cell->stable; }
 
 static void print_session(const session_result* s) {
     bool with_reference = false;
     for (int c = 0; c < s->case_count; c++)
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) with_reference |= s->cells[c][i].reference > 0;
-    printf("session %c: %s\nevaluations a second / paper%s; (highest over any frame at the best tolerance)\n\n%-11s",
-           s->letter, bench_session_title(s->letter), with_reference ? " / reference" : "", "");
-    for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", bench_solver_names[i]);
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) with_reference |= s->cells[c][i].reference > 0;
+    printf("session %c: %s\nevaluations per second / paper%s; (highest over any frame at the best tolerance)\n\n%-11s",
+           s->letter, cal_session_title(s->letter), with_reference ? " / reference" : "", "");
+    for (int i = 0; i < CAL_SESSION_SOLVERS; i++) printf(" %-19s", cal_session_solver_names[i]);
     printf("\n");
     for (int c = 0; c < s->case_count; c++) {
-        char upper[BENCH_SOLVER_COUNT][64], lower[BENCH_SOLVER_COUNT][64];
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
-            const bench_cell* cell = &s->cells[c][i];
+        char upper[CAL_SESSION_SOLVERS][64], lower[CAL_SESSION_SOLVERS][64];
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) {
+            const cal_session_cell* cell = &s->cells[c][i];
             char reference[24] = "";
             if (cell->reference > 0) snprintf(reference, sizeof reference, "/%.4g", cell->reference);
             lower[i][0] = '\0';
@@ -56,9 +54,9 @@ static void print_session(const session_result* s) {
             }
         }
         printf("%-11s", s->cases[c].label);
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", upper[i]);
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) printf(" %-19s", upper[i]);
         printf("\n%-11s", "");
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) printf(" %-19s", lower[i]);
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) printf(" %-19s", lower[i]);
         printf("\n");
     }
     printf("\n");
@@ -69,8 +67,7 @@ static void write_positive(cal_json* json, const char* key, double number) {
 }
 
 static void print_json(const session_result* sessions, int count) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
+    cal_json json = cal_result_open("bench solvers");
     cal_json_open(&json, "rows", '[');
     for (int k = 0; k < count; k++) {
         for (int c = 0; c < sessions[k].case_count; c++) {
@@ -80,10 +77,10 @@ static void print_json(const session_result* sessions, int count) {
             cal_json_text(&json, "case", sessions[k].cases[c].label);
             cal_json_text(&json, "model", sessions[k].cases[c].specification);
             cal_json_open(&json, "solvers", '{');
-            for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
-                const bench_cell* cell = &sessions[k].cells[c][i];
+            for (int i = 0; i < CAL_SESSION_SOLVERS; i++) {
+                const cal_session_cell* cell = &sessions[k].cells[c][i];
                 if (!cell->available) continue;
-                cal_json_open(&json, bench_solver_names[i], '{');
+                cal_json_open(&json, cal_session_solver_names[i], '{');
                 cal_json_boolean(&json, "stable", cell->stable);
                 write_positive(&json, "evaluations_per_second", cell->evaluations_per_second);
                 write_positive(&json, "maximum", cell->maximum);
@@ -101,17 +98,17 @@ static void print_json(const session_result* sessions, int count) {
 }
 
 // The word after the number in a label, "" without one.
-static const char* variant_of(const bench_case* c) {
+static const char* variant_of(const cal_session_case* c) {
     const char* space = strchr(c->label, ' ');
     return space ? space + 1 : "";
 }
 
-// One panel's data: the cases of one variant along x, a pair of curves a solver.
+// One panel's data: the cases of one variant along x, a pair of curves per solver.
 typedef struct panel_data {
     char title[128];
     char names[PANEL_SERIES][32];
-    double x[BENCH_MAX_CASES];
-    double y[PANEL_SERIES][BENCH_MAX_CASES];
+    double x[CAL_SESSION_CASES];
+    double y[PANEL_SERIES][CAL_SESSION_CASES];
     cal_plot_series series[PANEL_SERIES];
 } panel_data;
 
@@ -120,8 +117,8 @@ static cal_plot_panel fill_panel(panel_data* data, const session_result* s, cons
     for (int c = 0; c < s->case_count; c++) {
         if (strcmp(variant_of(&s->cases[c]), variant) != 0) continue;
         data->x[count] = strtod(s->cases[c].label, NULL);
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
-            const bench_cell* cell = &s->cells[c][i];
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) {
+            const cal_session_cell* cell = &s->cells[c][i];
             size_t ours = 2 * (size_t)i;
             data->y[ours][count] = has_result(cell) ? cell->evaluations_per_second : NAN;
             data->y[ours + 1][count] = cell->paper > 0 ? cell->paper : NAN;
@@ -129,49 +126,48 @@ static cal_plot_panel fill_panel(panel_data* data, const session_result* s, cons
         count++;
     }
     for (int i = 0; i < PANEL_SERIES; i++) {
-        snprintf(data->names[i], sizeof data->names[i], "%s%s", bench_solver_names[i / 2], i % 2 ? ", paper" : "");
+        snprintf(data->names[i], sizeof data->names[i], "%s%s", cal_session_solver_names[i / 2],
+                 i % 2 ? ", paper" : "");
         data->series[i] = (cal_plot_series){data->names[i], data->x, data->y[i], count, i / 2, i % 2 == 1, true};
     }
-    snprintf(data->title, sizeof data->title, "Session %c: %s%s%s", s->letter, bench_session_title(s->letter),
+    snprintf(data->title, sizeof data->title, "Session %c: %s%s%s", s->letter, cal_session_title(s->letter),
              variant[0] ? ", plateaus: " : "", variant);
     return (cal_plot_panel){
-        data->title, bench_session_title(s->letter), "evaluations a simulated second", true, data->series,
+        data->title, cal_session_title(s->letter), "evaluations per simulated second", true, data->series,
         PANEL_SERIES};
 }
 
-static int write_plot(const session_result* sessions, int count, FILE* file, const char* path) {
+static int draw(const session_result* sessions, int count, const char* path) {
+    if (!path) return CAL_EXIT_DONE;
     panel_data* data = calloc(MOST_PANELS, sizeof *data);
+    if (!data) return cal_complain(CAL_EXIT_FAILED, "no memory for '%s'", path);
     cal_plot_panel panels[MOST_PANELS];
     int panel_count = 0;
-    for (int k = 0; data && k < count; k++) {
+    for (int k = 0; k < count; k++) {
         // Cases of one variant stand together, so a panel starts where the variant changes.
         for (int c = 0; c < sessions[k].case_count && panel_count < MOST_PANELS; c++) {
             const char* variant = variant_of(&sessions[k].cases[c]);
-            bool seen = false;
-            for (int earlier = 0; earlier < c; earlier++)
-                seen |= strcmp(variant_of(&sessions[k].cases[earlier]), variant) == 0;
-            if (seen) continue;
+            if (c > 0 && strcmp(variant_of(&sessions[k].cases[c - 1]), variant) == 0) continue;
             panels[panel_count] = fill_panel(&data[panel_count], &sessions[k], variant);
             panel_count++;
         }
     }
-    errno = 0;
-    bool written = data && cal_plot_write(file, panels, panel_count);
+    const int status = cal_plot_save(path, panels, panel_count);
     free(data);
-    if (written) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno ? errno : ENOMEM));
+    return status;
 }
 
 static int run_session(session_result* s, double done, double share, cal_progress* progress) {
     cal_error error = {CAL_OK, ""};
     for (int c = 0; c < s->case_count; c++) {
-        for (int i = 0; i < BENCH_SOLVER_COUNT; i++) {
-            error.status = bench_session_cell(s->letter, c, i, &s->cells[c][i], &error);
+        for (int i = 0; i < CAL_SESSION_SOLVERS; i++) {
+            error.status = cal_session_run_cell(s->letter, c, i, &s->cells[c][i], &error);
             if (error.status != CAL_OK)
                 return cal_complain(CAL_EXIT_FAILED, "session %c, case %s, %s: %s", s->letter, s->cases[c].label,
-                                    bench_solver_names[i], error.text[0] ? error.text : cal_status_text(error.status));
-            double cells = (double)s->case_count * BENCH_SOLVER_COUNT;
-            cal_progress_show(progress, done + share * (c * BENCH_SOLVER_COUNT + i + 1) / cells);
+                                    cal_session_solver_names[i],
+                                    error.text[0] ? error.text : cal_status_text(error.status));
+            double cells = (double)s->case_count * CAL_SESSION_SOLVERS;
+            cal_progress_show(progress, done + share * (c * CAL_SESSION_SOLVERS + i + 1) / cells);
         }
     }
     return CAL_EXIT_DONE;
@@ -180,21 +176,21 @@ static int run_session(session_result* s, double done, double share, cal_progres
 static void print_details(void) {
     printf("\nSessions:\n");
     for (int i = 0; i < MOST_SESSIONS; i++)
-        printf("  %s  %s\n", session_choice(i), bench_session_title(session_choice(i)[0]));
+        printf("  %s  %s\n", session_choice(i), cal_session_title(session_choice(i)[0]));
     printf("\nEach solver swings each mobile for ten seconds with the tolerances 1e-2 … 1e-6. The cheapest run\n"
            "that is stable counts: its energy never rises by more than half the swing's. A cell holds its\n"
-           "evaluations of the right-hand side a simulated second, the paper's number, an independent\n"
+           "evaluations of the right-hand side per simulated second, the paper's number, an independent\n"
            "reference's where there is one, and below them the highest rate over any frame, the paper's second\n"
            "measure of interactivity. BDF needs SUNDIALS in the build.\n");
 }
 
-int cal_bench_solvers(int argc, char** argv) {
+static int run(int argc, char** argv) {
     const char *session = "all", *plot = NULL;
     bool as_json = false;
     const cal_option options[] = {
         {"session", CAL_OPTION_CHOICE, &session, "NAME", "which session of the paper", 0, 0, session_choice},
-        {"plot", CAL_OPTION_TEXT, &plot, "FILE", "draw ours and the paper's numbers as an SVG file", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &as_json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_PLOT(&plot, "draw ours and the paper's numbers as an SVG file"),
+        CAL_OPTION_LINE_JSON(&as_json),
     };
     const cal_usage usage = {"bench solvers",
                              "",
@@ -206,24 +202,23 @@ int cal_bench_solvers(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    FILE* file = plot ? fopen(plot, "w") : NULL;
-    if (plot && !file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", plot, strerror(errno));
+    status = cal_plot_check(plot);
     session_result results[MOST_SESSIONS] = {0};
     bool all = strcmp(session, "all") == 0;
     count = all ? MOST_SESSIONS : 1;
     cal_progress progress = cal_progress_start("swinging");
-    status = CAL_EXIT_DONE;
     for (int k = 0; k < count && status == CAL_EXIT_DONE; k++) {
         results[k].letter = all ? session_choice(k)[0] : session[0];
-        results[k].case_count = bench_session_cases(results[k].letter, results[k].cases);
+        results[k].case_count = cal_session_cases(results[k].letter, results[k].cases);
         status = run_session(&results[k], (double)k / count, 1.0 / count, &progress);
     }
     cal_progress_end(&progress);
-    if (status == CAL_EXIT_DONE && file) status = write_plot(results, count, file, plot);
-    if (file && fclose(file) != 0 && status == CAL_EXIT_DONE)
-        status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", plot, strerror(errno));
+    if (status == CAL_EXIT_DONE) status = draw(results, count, plot);
     if (status != CAL_EXIT_DONE) return status;
     if (as_json) print_json(results, count);
     for (int k = 0; k < count && !as_json; k++) print_session(&results[k]);
     return cal_finish_output(CAL_EXIT_DONE);
 }
+
+const cal_benchmark cal_bench_solvers = {"solvers", "the paper's comparison of six solvers, beside the paper's numbers",
+                                         run};

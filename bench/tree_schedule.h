@@ -43,6 +43,6 @@ void cal_tree_clear(cal_tree_schedule* schedule);
 // Virtual time until the last task is done, s; busy (may be NULL): the share of the processors' time in which links are
 // executed. A negative number when there is no memory.
 double cal_tree_model(const cal_tree_schedule* schedule, const cal_tree_times* times, double* busy);
-// The same on threads, one a processor, which sleep for these times: that takes no core, so that there may be more of them
+// The same on threads, one per processor, which sleep for these times: that takes no core, so that there may be more of them
 // than cores. Negative when threads or memory are missing.
 double cal_tree_measure(const cal_tree_schedule* schedule, const cal_tree_times* times);

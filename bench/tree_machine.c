@@ -2,31 +2,35 @@
 //
 //   balanced trees (Figures 7 and 8)   a processor for each path to a leaf; speed-up
 //                                      (f^h − 1) / ((f − 1) (1 + (h − 1) (1 + (f − 1) t_C / t_E)))
-//   stick figure (Figure 5)            one link a process, the processes of a path on one processor; or several links a
+//   stick figure (Figure 5)            one link per process, the processes of a path on one processor; or several links per
 //                                      process, a processor each. All assignments of paths or limbs are tried; the best counts
 //   several figures (section 6)        in phase: k times the work for the same messages; out of phase: pipelined
 //
 // As in the paper's section 6, a pass goes outbound, and the inbound one mirrors it.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench.h"
 #include "joint_tree.h"
-#include "json.h"
-#include "options.h"
 #include "plot.h"
 #include "progress.h"
 #include "quantities.h"
+#include "result.h"
 #include "timing.h"
-#include "tree_machine.h"
+#include "tree_schedule.h"
 
 enum { LINKS = 12, MOST_ROWS = 64, MOST_LIMBS = 8, REPETITIONS = 3, CYCLES = 25, FIGURE_PROCESSORS = 5 };
-// The paper's: t_C / t_E of one figure; the seconds of its Figure 5 that the text gives.
-static const double PAPER_RATIO = 0.7, PAPER_SEQUENTIAL = 227, PAPER_FIVE = 148;
-// A message between processes of one processor, in t_E: "over 100 seconds" for the eleven of them on one machine.
-static const double LOCAL_RATIO = 100.0 / 227.0 * 12.0 / 11.0;
+static const double PAPER_RATIO = 0.7; // t_C / t_E of one figure
+
+static const struct {
+    const char* experiment;
+    int figures, processors;
+    double seconds, speedup; // 0: not given
+} paper[] = {
+#include "tables/armstrong.inc"
+};
 
 typedef struct tree_row {
     const char* kind; // "balanced", "one link", "several links", "in phase", "out of phase"
@@ -49,6 +53,28 @@ typedef struct tree_bench {
     int32_t path[LINKS];   // to a leaf
     int limb_count, path_count;
 } tree_bench;
+
+static double paper_seconds(const char* experiment, int processors) {
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(paper); i++)
+        if (strcmp(paper[i].experiment, experiment) == 0 && paper[i].processors == processors) return paper[i].seconds;
+    return 0;
+}
+
+// A speed-up that the paper has, or that follows from its seconds; 0: none.
+static double paper_speedup(const char* experiment, int figures, int processors) {
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(paper); i++) {
+        if (strcmp(paper[i].experiment, experiment) != 0 || paper[i].figures != figures ||
+            paper[i].processors != processors)
+            continue;
+        return paper[i].speedup > 0 ? paper[i].speedup : paper_seconds("sequential", 1) / paper[i].seconds;
+    }
+    return 0;
+}
+
+// A message between processes of one processor, in t_E: eleven of them, beside the twelve links one after the other.
+static double local_ratio(void) {
+    return paper_seconds("messages", 1) / paper_seconds("sequential", 1) * LINKS / (LINKS - 1.0);
+}
 
 static int fail(void) { return cal_complain(CAL_EXIT_FAILED, "no memory or no threads for a tree machine"); }
 
@@ -226,10 +252,10 @@ static void plan_best(tree_bench* b, bool several, int processors, const cal_tre
 }
 
 static int bench_figure(tree_bench* b, bool several, int processors) {
-    const cal_tree_times times = {b->execute, PAPER_RATIO * b->execute, LOCAL_RATIO * b->execute};
+    const cal_tree_times times = {b->execute, PAPER_RATIO * b->execute, local_ratio() * b->execute};
     plan_best(b, several, processors, &times);
     tree_row row = {.kind = several ? "several links" : "one link", .figures = 1, .ratio = PAPER_RATIO};
-    if (!several && processors == FIGURE_PROCESSORS) row.paper = PAPER_SEQUENTIAL / PAPER_FIVE;
+    row.paper = paper_speedup(row.kind, 1, processors);
     return run_row(b, row, &times, LINKS * b->execute);
 }
 
@@ -243,9 +269,7 @@ static int bench_in_phase(tree_bench* b, int figures) {
                           .figures = figures,
                           .ratio = PAPER_RATIO,
                           .formula = 3 / (1 + PAPER_RATIO / figures),
-                          .paper = figures == 1   ? 1.76
-                                   : figures == 4 ? 2.55
-                                                  : 0};
+                          .paper = paper_speedup("in phase", figures, FIGURE_PROCESSORS)};
     return run_row(b, row, &times, figures * LINKS * b->execute);
 }
 
@@ -322,10 +346,8 @@ static int bench_all(tree_bench* b) {
 
 static bool is_kind(const tree_row* r, const char* kind) { return strcmp(r->kind, kind) == 0; }
 
-static void print_json(const tree_bench* b, const char* processor) {
-    cal_json json = {.file = stdout};
-    cal_json_open(&json, NULL, '{');
-    cal_json_text(&json, "processor", processor);
+static void print_json(const tree_bench* b) {
+    cal_json json = cal_result_open("bench tree-machine");
     cal_json_number(&json, "execute_s", b->execute);
     cal_json_open(&json, "rows", '[');
     for (int i = 0; i < b->count; i++) {
@@ -356,18 +378,18 @@ static void print_optional(double number) {
         printf(" %9s", "");
 }
 
-static void print_table(const tree_bench* b, const char* processor) {
+static void print_table(const tree_bench* b) {
     char text[32];
     printf("speed-ups of a tree machine; t_E = %s, on %s\n", cal_duration_text(b->execute, text, sizeof text),
-           processor);
+           cal_host_text());
     const char* kind = "";
     for (int i = 0; i < b->count; i++) {
         const tree_row* r = &b->rows[i];
         if (strcmp(kind, r->kind) != 0) {
             kind = r->kind;
             if (is_kind(r, "balanced")) printf("\nbalanced trees (Figures 7 and 8)\n");
-            if (is_kind(r, "one link")) printf("\nstick figure, one link a process (Figure 5, solid)\n");
-            if (is_kind(r, "several links")) printf("\nstick figure, several links a process (Figure 5, dotted)\n");
+            if (is_kind(r, "one link")) printf("\nstick figure, one link per process (Figure 5, solid)\n");
+            if (is_kind(r, "several links")) printf("\nstick figure, several links per process (Figure 5, dotted)\n");
             if (is_kind(r, "in phase")) printf("\nfigures in phase: messages shared\n");
             if (is_kind(r, "out of phase")) printf("\nfigures out of phase: pipelined\n");
             printf("%-18s %10s %9s %9s %9s %9s %9s %6s\n", "", "processors", "t_C/t_E", "formula", "modelled",
@@ -397,12 +419,9 @@ static int draw(const tree_bench* b) {
     enum { RATIOS = 4, BALANCED = 2 * RATIOS, SETS = BALANCED + 2 };
     static const double ratios[RATIOS] = {0, 0.25, 0.5, 1};
     static const char* const names[RATIOS] = {"t_C/t_E = 0", "t_C/t_E = 0.25", "t_C/t_E = 0.5", "t_C/t_E = 1"};
+    const double sequential = paper_seconds("sequential", 1);
     points* sets = calloc(SETS, sizeof *sets);
-    FILE* file = sets ? fopen(b->plot, "w") : NULL;
-    if (!file) {
-        free(sets);
-        return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", b->plot, strerror(errno));
-    }
+    if (!sets) return fail();
     for (int i = 0; i < b->count; i++) {
         const tree_row* r = &b->rows[i];
         int set = is_kind(r, "one link") ? BALANCED : is_kind(r, "several links") ? BALANCED + 1 : -1;
@@ -412,12 +431,12 @@ static int draw(const tree_bench* b) {
         points* p = &sets[set];
         const bool balanced = set < BALANCED;
         p->x[p->count] = balanced ? r->height : r->processors;
-        p->modelled[p->count] = balanced ? r->formula : PAPER_SEQUENTIAL / r->modelled;
-        p->measured[p->count++] = balanced ? r->measured : PAPER_SEQUENTIAL / r->measured;
+        p->modelled[p->count] = balanced ? r->formula : sequential / r->modelled;
+        p->measured[p->count++] = balanced ? r->measured : sequential / r->measured;
     }
     cal_plot_series series[2 * SETS];
     for (int i = 0; i < SETS; i++) {
-        const char* name = i < BALANCED ? names[i % RATIOS] : i == BALANCED ? "one link a process" : "several links";
+        const char* name = i < BALANCED ? names[i % RATIOS] : i == BALANCED ? "one link per process" : "several links";
         const int color = i < BALANCED ? i % RATIOS : i - BALANCED;
         series[2 * i] = (cal_plot_series){name, sets[i].x, sets[i].measured, sets[i].count, color, false, true};
         series[2 * i + 1] = (cal_plot_series){
@@ -429,29 +448,27 @@ static int draw(const tree_bench* b) {
         {"Stick figure of 12 links (Figure 5), one after the other = 227 s", "processors", "time, s", false,
          series + 2 * BALANCED, 4},
     };
-    bool written = cal_plot_write(file, panels, 3);
-    if (fclose(file) != 0) written = false;
+    const int status = cal_plot_save(b->plot, panels, 3);
     free(sets);
-    if (written) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", b->plot, strerror(errno));
+    return status;
 }
 
 static void print_details(void) {
-    printf(
-        "\nA link takes t_E and a message t_C. measured: threads, one a processor, sleep for these times, which takes\n"
-        "no core. modelled: the same schedule in virtual time. busy: the share of the processors' time in which\n"
-        "links are executed, modelled. Figure 5 is for t_C/t_E = 0.7; a message between two processes of one\n"
-        "processor takes %.2f t_E there.\n",
-        LOCAL_RATIO);
+    printf("\nA link takes t_E and a message t_C. measured: threads, one per processor, sleep for these times, which "
+           "takes\n"
+           "no core. modelled: the same schedule in virtual time. busy: the share of the processors' time in which\n"
+           "links are executed, modelled. Figure 5 is for t_C/t_E = 0.7; a message between two processes of one\n"
+           "processor takes %.2f t_E there.\n",
+           local_ratio());
 }
 
-int cal_bench_tree_machine(int argc, char** argv) {
+static int run(int argc, char** argv) {
     const char* execute = "2ms";
     tree_bench b = {0};
     const cal_option options[] = {
         {"execute", CAL_OPTION_TEXT, &execute, "TIME", "t_E, the time of a link", 0, 0, NULL},
-        {"plot", CAL_OPTION_TEXT, &b.plot, "FILE", "draw the figures as an SVG file", 0, 0, NULL},
-        {"json", CAL_OPTION_FLAG, &b.json, NULL, "print one JSON object", 0, 0, NULL},
+        CAL_OPTION_LINE_PLOT(&b.plot, "draw the figures as an SVG file"),
+        CAL_OPTION_LINE_JSON(&b.json),
     };
     const cal_usage usage = {"bench tree-machine",
                              "",
@@ -465,15 +482,17 @@ int cal_bench_tree_machine(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     if (!cal_duration_parse(execute, &b.execute) || b.execute <= 0 || b.execute > 1)
         return cal_complain(CAL_EXIT_MISTAKE, "--execute '%s' is not a duration of at most 1 s, as 4ms", execute);
-    status = bench_all(&b);
+    status = cal_plot_check(b.plot);
+    if (status == CAL_EXIT_DONE) status = bench_all(&b);
     cal_tree_schedule_free(&b.schedule);
     if (status != CAL_EXIT_DONE) return status;
-    char processor[128];
-    cal_processor_name(processor, sizeof processor);
     if (b.json)
-        print_json(&b, processor);
+        print_json(&b);
     else
-        print_table(&b, processor);
+        print_table(&b);
     status = draw(&b);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
 }
+
+const cal_benchmark cal_bench_tree_machine = {
+    "tree-machine", "Armstrong's experiments on trees of processors, beside the paper's numbers", run};
