@@ -74,7 +74,7 @@ static const char* base_name(const char* path) {
     return slash ? slash + 1 : path;
 }
 
-// A file holds one result, or one a line; the lines of one file become rows of one result.
+// A file holds one result, or one per line; the lines of one file become rows of one result.
 static int add_file(FILE* out, const char* path) {
     json_error_t error;
     FILE* file = fopen(path, "r");

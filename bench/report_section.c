@@ -122,7 +122,7 @@ static void write_forward(FILE* file, const json_t* result, const char* origin) 
     const json_t* rows = json_object_get(result, "rows");
     const char* engines[MOST_NAMES];
     const int engine_count = gather_names(rows, "engine", engines), label_count = gather_labels(rows, labels);
-    write_heading(file, "Forward dynamics", result, origin, "Nanoseconds a joint, medians over random states.");
+    write_heading(file, "Forward dynamics", result, origin, "Nanoseconds per joint, medians over random states.");
     fputs("<div class=\"wide\"><table><tr><th>model</th>", file);
     for (int e = 0; e < engine_count; e++) {
         fputs("<th>", file);
@@ -194,8 +194,12 @@ static void draw_session(FILE* file, const json_t* rows, const char* session, co
                                              .dashed = kind == 1,
                                              .marked = true};
         }
-    const cal_plot_panel panel = {
-        "Evaluations a simulated second; the paper's are dashed", "case", "evaluations a second", true, series, used};
+    const cal_plot_panel panel = {"Evaluations per simulated second; the paper's are dashed",
+                                  "case",
+                                  "evaluations per second",
+                                  true,
+                                  series,
+                                  used};
     write_figure(file, &panel);
 }
 
@@ -211,7 +215,7 @@ static void write_solvers(FILE* file, const json_t* result, const char* origin) 
         if (solver_count < MOST_NAMES) solvers[solver_count++] = name;
     }
     write_heading(file, "Solvers", result, origin,
-                  "Evaluations a simulated second that each solver needs for a motion without visible error, beside "
+                  "Evaluations per simulated second that each solver needs for a motion without visible error, beside "
                   "Jung's tables IV to VII.");
     for (int s = 0; s < session_count; s++) {
         size_t index;
@@ -248,7 +252,7 @@ static void write_scale(FILE* file, const json_t* result, const char* origin) {
              json_is_true(json_object_get(result, "weak")) ? "More work for more" : "More", text_of(result, "machine"),
              text_of(result, "model"));
     write_heading(file, title, result, origin,
-                  "Time of an evaluation, measured beside predicted; speed-up over one processor.");
+                  "Time per evaluation, measured beside predicted; speed-up over one processor.");
     fputs("<div class=\"wide\"><table><tr><th>processors</th>", file);
     for (int k = 0; k < 2; k++) fprintf(file, "<th>%s, µs</th><th>predicted</th><th>speed-up</th>", kinds[k]);
     fputs("<th>same state</th></tr>\n", file);
