@@ -172,10 +172,10 @@ static double find_known(const bench* b, int processors, double gain) {
 }
 
 static void print_paper(void) {
-    printf("\nIn the paper's figure the accuracy is");
+    printf("\nThe paper's figure shows");
     for (size_t i = 0, shown = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].paper > 0)
-            printf("%s %.0e at K_p %g with N = %d", shown++ > 0 ? "," : "", known[i].paper, known[i].gain,
+            printf("%s%g at K_p %g (N = %d)", shown++ > 0 ? ", " : " ", known[i].paper, known[i].gain,
                    known[i].processors);
     printf(".\nOne processor settles at C = 2 v² step whatever K_p is; below K_p 150 seeds differ by a factor of ten "
            "and more.\n");
