@@ -1,11 +1,11 @@
-// `calder bench assembly`: Yamane and Nakamura's Tables 1 and 2 (measured, modelled, the paper's), operations of schedules, a
-// long chain on 1, 2, … cores beside articulated bodies on one, and the logarithm. The paper's times are in tables/yamane_tables.csv.
+// `calder bench assembly`: Yamane and Nakamura's Tables 1 and 2 (measured, modelled, the paper's), operations of schedules,
+// a long chain on 1, 2, … cores beside articulated bodies on one, and the logarithm.
 //
 // Modelled, both on the paper's machine, where a link takes its share of the time on one processor:
-//   its form   the paper's equations: a joint of a subchain with two open joints takes `ratio` times as long as one with one open
-//              joint, and a join between processors takes the time of a joint and a message. ratio and message are fitted to Table 1; the
-//              starred split is the one with which the longest part is shortest
-//   ours       our schedules and operations (plan/schedule.h) with the same message
+//   its form   the paper's equations: a joint of a subchain with two open joints takes `ratio` times as long as one with
+//              one open joint, and a join between processors takes the time of a joint and a message. ratio and message
+//              are fitted to Table 1; the starred split is the one with which the longest part is shortest
+//   ours       our schedules and operations (schedule/schedule.h) with the same message
 // Parts of even length are the paper's plain rows, parts of even work its starred one.
 #include <math.h>
 #include <stdio.h>

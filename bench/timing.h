@@ -5,7 +5,7 @@
 // The middle one of the values, which are sorted.
 double cal_median(double* values, int count);
 
-// Calls are timed in repetitions of about 2 ms, after a warm-up: three repetitions at least, and on until the time is used up.
+// Calls are timed in repetitions of about 2 ms, after a warm-up: at least three, and on until the time is used up.
 typedef struct cal_timing_def {
     double seconds;        // of the whole measurement
     double warm_up_share;  // of them, before the first repetition

@@ -142,7 +142,7 @@ static void print_figure(const results* r) {
     printf("atoms for %g s: average step, integrated per body, work (integrations, checks, formulas), time per frame; "
            "paper: s per frame\n\n",
            FIGURE_SECONDS);
-    printf("%6s  %-18s %9s %9s %11s %11s %9s %8s\n", "N", "loop", "step ms", "s/body", "work", "ms/frame", "x timewarp",
+    printf("%6s  %-18s %9s %9s %11s %11s %9s %8s\n", "N", "loop", "step ms", "s/body", "work", "ms/frame", "× timewarp",
            "paper");
     for (int n = 0; n < FIGURE; n++)
         for (int p = 0; p < POLICIES; p++) {

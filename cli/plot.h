@@ -27,7 +27,7 @@ typedef struct cal_plot_panel {
 // Writes the panels to an open file; false when the file did not take them.
 bool cal_plot_write(FILE* file, const cal_plot_panel* panels, int panel_count);
 
-// For commands, with path as --plot gave it: NULL does nothing, and neither do ranks after the first. Both return CAL_EXIT_DONE or
-// complain. The first finds out before a long computation whether the file can be written.
+// For commands, with path as --plot gave it: nothing is done for NULL, and on ranks after the first. Both return
+// CAL_EXIT_DONE or complain. The first finds out before a long computation whether the file can be written.
 int cal_plot_check(const char* path);
 int cal_plot_save(const char* path, const cal_plot_panel* panels, int panel_count);

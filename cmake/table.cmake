@@ -2,8 +2,8 @@
 #
 #     cmake -D table=NAME.csv -D output=NAME.inc -P cmake/table.cmake
 #
-# The table: comments (#), a line of column names, and a line per row; texts are in quotation marks, an empty cell is zero. A row
-# becomes a designated initializer, so that the structure that includes the rows must have a member for each column.
+# The table: comments (#), a line of column names, and a line per row; texts are in quotation marks, an empty cell is
+# zero. A row becomes a designated initializer: what includes the rows has a member for each column.
 
 cmake_minimum_required(VERSION 3.22)
 file(STRINGS "${table}" lines ENCODING UTF-8 REGEX "^[^#]")
