@@ -65,6 +65,7 @@ static void names_every_mistake(void** unused) {
         {"bench", "forward"},
         {"bench nonsense", "'nonsense'"},
         {"bench solvers --session E", "allowed: A, B, C, D, all"},
+        {"bench solvers --plot nowhere/plot.svg", "nowhere/plot.svg"}, // before it computes
         {"info chain --batch 3", "no option '--batch'"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
@@ -111,7 +112,8 @@ static void answers_scripts_in_json(void** unused) {
     cal_test_expect_json("eval stickman --what energy --json", "time q v tau kinetic potential momentum");
     cal_test_expect_json("eval stickman --what pose --json", "time q v tau pose");
     cal_test_expect_json("bench forward chain:n=3 --time-limit 0.02 --json",
-                         "processor compiler rows engine model joints batch lanes us_per_call ns_per_joint");
+                         "command version processor cores compiler rows engine model joints batch "
+                         "lanes us_per_call ns_per_joint");
     cal_test_expect_json("bench forward chain:n=3 --batch 16 --time-limit 0.02 --json",
                          "rows us_per_call ns_per_joint");
 }
