@@ -32,8 +32,6 @@ bool cal_interrupted(void) {
     return interrupt_seen != 0;
 }
 
-bool cal_solver_is_fixed_step(const char* solver) { return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0; }
-
 void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_model* model, const char* machine,
                       int processors, int lanes) {
     cal_json_text(json, "model", options->model_name);
@@ -94,7 +92,7 @@ static int check(const cal_sim_options* options) {
     if (options->batch == 0) return CAL_EXIT_DONE;
     if (strcmp(options->algorithm, "assembly") == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm assembly is for one run; a --batch uses aba");
-    if (!cal_solver_is_fixed_step(options->solver))
+    if (!cal_solver_has_fixed_step(options->solver))
         return cal_complain(CAL_EXIT_MISTAKE, "--solver '%s' cannot run a --batch; allowed: rk4, euler",
                             options->solver);
     if (options->check || options->slow_band > 1)
@@ -241,7 +239,7 @@ int cal_command_sim(int argc, char** argv) {
     cal_read_report* report = NULL;
     status = cal_model_open(options.model_name, &models, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
-    if (options.step == 0 && cal_solver_is_fixed_step(options.solver)) options.step = cal_model_timestep(model);
+    if (options.step == 0 && cal_solver_has_fixed_step(options.solver)) options.step = cal_model_timestep(model);
     status = options.rps > 0     ? cal_sim_run_rps(&options, model)
              : options.batch > 0 ? cal_sim_run_batch(&options, model)
                                  : cal_sim_run_single(&options, model);

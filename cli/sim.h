@@ -41,8 +41,6 @@ void cal_sim_describe(cal_json* json, const cal_sim_options* options, const cal_
 void cal_sim_describe_model(const cal_sim_options* options, const cal_model* model); // a line of the summary
 // The algorithms that can advance a simulation; NULL past the last one.
 const char* cal_sim_algorithm_choice(int index);
-// Whether a solver takes steps of a fixed size.
-bool cal_solver_is_fixed_step(const char* solver);
 
 // The run of a world's scene, which has options of its own.
 int cal_sim_run_world(int argc, char** argv);

@@ -115,7 +115,7 @@ static int prepare(run* r) {
     def.relative = options->tol;
     def.slow_band = (int)options->slow_band;
     if (options->step > 0) {
-        if (cal_solver_is_fixed_step(options->solver))
+        if (cal_solver_has_fixed_step(options->solver))
             def.step = options->step;
         else
             def.largest_step = options->step;
@@ -290,7 +290,7 @@ static void print_summary(const run* r, const cal_sim_report* report) {
     double time = cal_sim_time(r->sim);
     cal_sim_describe_model(options, r->model);
     printf("%-13s %s, ", "solver", options->solver);
-    if (cal_solver_is_fixed_step(options->solver))
+    if (cal_solver_has_fixed_step(options->solver))
         printf("step %g s", report->step);
     else
         printf("tolerance %g", options->tol);

@@ -119,7 +119,7 @@ static int read_stabilize(const char* text, const cal_model* model, cal_viewer_d
     cal_sim_def sim = cal_default_sim_def();
     if (!text) return CAL_EXIT_DONE;
     sim.solver = def->solver;
-    if (cal_solver_is_fixed_step(def->solver)) {
+    if (cal_solver_has_fixed_step(def->solver)) {
         const double step = def->step > 0 ? def->step : cal_model_timestep(model);
         if (step > 0) sim.step = step;
     }

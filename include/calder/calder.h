@@ -539,6 +539,8 @@ cal_sim_def cal_default_sim_def(void);
 /// A solver's name and what it is in one line; NULL past the last one, and for those left out of this build.
 const char* cal_solver_name(int index);
 const char* cal_solver_help(const char* name);
+/// Whether a solver takes steps of the size cal_sim_def.step, instead of choosing them by the tolerance.
+bool cal_solver_has_fixed_step(const char* name);
 
 /// What happened so far.
 typedef struct cal_sim_report {

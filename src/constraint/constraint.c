@@ -2,8 +2,8 @@
 #include "constraint/constraint.h"
 #include "base/memory.h"
 #include "constraint/elimination_order.h"
-#include "model/angle.h"
 #include "layout/layout.h"
+#include "model/coordinates.h"
 #include <string.h>
 
 // Squares of pivots of rows of length one that count as dependent.
@@ -373,29 +373,6 @@ static void scale_right(cal_constraints* set, bool factored) {
     factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
-// q ← q ∘ exp(½ by)
-static void turn(double q[4], const double by[3]) {
-    const double angle = sqrt(cal_dot3(by, by));
-    double sine, move[4];
-    cal_sine_cosine(0.5 * angle, &sine, &move[0]);
-    for (int i = 0; i < 3; i++) move[1 + i] = angle > 0.0 ? sine / angle * by[i] : 0.0;
-    cal_quaternion_multiply(q, move, q);
-    cal_quaternion_normalize(q);
-}
-
-void cal_displace(const cal_model* model, const double* change, double factor, double* q) {
-    for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        const double* d = change + node->first_v;
-        double* at = q + node->first_q;
-        const int plain = node->kind == CAL_BALL ? 0 : node->kind == CAL_FREE ? 3 : 1;
-        for (int i = 0; i < plain; i++) at[i] += factor * d[i];
-        if (node->kind != CAL_BALL && node->kind != CAL_FREE) continue;
-        const double by[3] = {factor * d[plain], factor * d[plain + 1], factor * d[plain + 2]};
-        turn(at + plain, by);
-    }
-}
-
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
 // it and its roots. Near a singular position what is left open comes back divided by the square of the distance to it.
 static double openness(const cal_constraints* set, bool of_speed) {
@@ -452,7 +429,7 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
         correct(set);
         const double size = largest(set->change, set->model->v_count);
         if (!isfinite(size)) return false;
-        cal_displace(set->model, set->change, size > LONGEST ? LONGEST / size : 1.0, q);
+        cal_model_displace(set->model, set->change, size > LONGEST ? LONGEST / size : 1.0, q);
         // Near the solution the matrix need not be found anew: what is left is of second order.
         factored = size < NEAR;
     }
@@ -495,9 +472,7 @@ double cal_explicit_limit(double reach, double step, cal_stabilization law) {
 
 // With x = K h, semi-implicit Euler has the eigenvalues' product 1 − 2x and their sum 2 − 2x − c h², c = K or K²: both are
 // inside the unit circle while 4 − 4x − c h² > 0.
-double cal_stabilization_limit(const char* solver, double step, cal_stabilization law) {
-    static const double classical = 2.785293563405282;
-    if (law != CAL_STABILIZE_NONE && strcmp(solver, "euler") == 0)
-        return law == CAL_STABILIZE_LITERAL ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
-    return strcmp(solver, "rk4") == 0 ? cal_explicit_limit(classical, step, law) : (double)INFINITY;
+double cal_semi_implicit_limit(double step, cal_stabilization law) {
+    if (law == CAL_STABILIZE_NONE) return (double)INFINITY;
+    return law == CAL_STABILIZE_LITERAL ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
 }

@@ -107,10 +107,7 @@ void cal_constraints_accelerate(cal_constraints* set, const double* q, const dou
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
 
-// q ← q moved by factor times a change in the coordinates of v.
-void cal_displace(const cal_model* model, const double* change, double factor, double* q);
-
-// The largest gain with which a method of fixed step stays stable on the error's own equation; infinite for others.
-double cal_stabilization_limit(const char* solver, double step, cal_stabilization law);
-// The same for an explicit method that is stable on the real axis to −reach/h.
+// The largest gain with which a method of fixed step stays stable on the error's own equation: an explicit method that is stable
+// on the real axis to −reach/h, and semi-implicit Euler.
 double cal_explicit_limit(double reach, double step, cal_stabilization law);
+double cal_semi_implicit_limit(double step, cal_stabilization law);

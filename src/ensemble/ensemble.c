@@ -169,7 +169,7 @@ static int find_broken(const cal_ensemble* ensemble) {
 
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {
     const cal_solver_ops* ops = solver ? cal_find_solver(solver) : NULL;
-    if (!ops || (strcmp(ops->name, "rk4") != 0 && strcmp(ops->name, "euler") != 0))
+    if (!ops || !ops->fixed_step)
         return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble steps with rk4 or euler, not with '%s'",
                         solver ? solver : "(null)");
     if (!(step > 0.0) || !isfinite(step) || steps < 0)

@@ -2,6 +2,7 @@
 #include "ensemble/instance.h"
 #include "base/memory.h"
 #include "layout/layout.h"
+#include "model/coordinates.h"
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ const char* cal_method_name(cal_method method) { return names[method]; }
 double cal_method_limit(cal_method method, double step, cal_stabilization law) {
     // How far the methods are stable on the negative real axis.
     static const double reach[CAL_METHODS] = {2.0, 0.0, 2.0, 1.0, 2.785293563405282};
-    if (method == CAL_METHOD_SYMPLECTIC) return cal_stabilization_limit("euler", step, law);
+    if (method == CAL_METHOD_SYMPLECTIC) return cal_semi_implicit_limit(step, law);
     return cal_explicit_limit(reach[method], step, law);
 }
 
@@ -63,7 +64,7 @@ void cal_instance_place(cal_instance* instance, const double* q, const double* v
         const double number = normal ? normal_number(random) : cal_random_between(random, -1.0, 1.0);
         instance->change[i] = position * number;
     }
-    cal_displace(model, instance->change, 1.0, instance->q);
+    cal_model_displace(model, instance->change, 1.0, instance->q);
     for (int i = 0; i < model->v_count; i++)
         instance->v[i] += velocity * (normal ? normal_number(random) : cal_random_between(random, -1.0, 1.0));
 }
@@ -91,7 +92,7 @@ static void move(cal_instance* instance, double h, const double* weights, double
         instance->change[i] = h * sum;
     }
     memcpy(instance->q, instance->base, (size_t)model->q_count * sizeof(double));
-    cal_displace(model, instance->change, 1.0, instance->q);
+    cal_model_displace(model, instance->change, 1.0, instance->q);
 }
 
 static void push(cal_instance* instance, double h, const double* weights, double* const* rates, int count,

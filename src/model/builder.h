@@ -1,5 +1,6 @@
 // How a builder becomes a model, step by step; cal_builder_finish runs these in order.
 #pragma once
+#include "base/finite.h"
 #include "model/model.h"
 
 // `body "arm"`, or `body 12` when it has no name; returns text.
@@ -7,8 +8,6 @@ const char* cal_describe(const char* noun, const char* name, int number, char* t
 
 // Euclidean length, without overflow.
 double cal_length(const double* values, int count);
-
-bool cal_all_finite(const double* values, int count);
 
 // Checks every definition by itself (validate.c).
 cal_status cal_model_validate(const cal_model* model, cal_error* error);

@@ -8,12 +8,6 @@ enum { TEXT = 80 };
 // Files print inertias with about six digits, so that flat bodies miss the inequality by their rounding.
 static const double inertia_tolerance = 1e-6;
 
-bool cal_all_finite(const double* values, int count) {
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
-}
-
 // A number that may not be negative, NaN or infinite.
 static bool is_magnitude(double value) { return isfinite(value) && value >= 0.0; }
 

@@ -50,12 +50,16 @@ typedef struct cal_solver_settings {
 } cal_solver_settings;
 
 enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
+enum { CAL_MAX_ORDER = 12, CAL_MAX_DEGREE = CAL_MAX_ORDER }; // of a step, and of its polynomial
 
 typedef struct cal_solver_ops {
     const char* name;
     const char* help; // one line
     int vector_count, sum_count, down_count;
     int max_count;       // the first max_count of the sums are combined by maximum instead of by addition
+    bool fixed_step;     // steps have the size that the settings name
+    double reach;        // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
+    int degree;          // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order
     bool keeps_end;      // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
     size_t control_size; // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
     // Begins at `time` with y in vectors[0]: fills control's memory and the first numbers to send down.

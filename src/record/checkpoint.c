@@ -17,7 +17,8 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include "record/checkpoint_buffer.h"
-#include "solver/sim.h"
+#include "simulation/sim.h"
+#include "solver/system_data.h"
 #include "solver/vectors.h"
 #include <errno.h>
 #include <stdio.h>
@@ -55,32 +56,32 @@ static size_t words_of(size_t bytes) { return (bytes + WORD - 1) / WORD; }
 
 // --- What a checkpoint belongs to -----------------------------------------------------------------------------------
 
-static identity identify(const cal_sim* sim) {
-    const cal_model* model = sim->model;
-    const cal_solver_settings* settings = &sim->settings;
+static identity identify(const cal_system* system) {
+    const cal_model* model = system->model;
+    const cal_solver_settings* settings = &system->settings;
     identity own = {.relative = settings->relative,
                     .absolute = settings->absolute,
                     .step = settings->step,
                     .largest_step = settings->largest_step,
                     .largest_order = settings->largest_order,
-                    .slow_band = sim->def.slow_band > 1 ? sim->def.slow_band : 1,
+                    .slow_band = system->def.slow_band > 1 ? system->def.slow_band : 1,
                     .bodies = model->body_count,
                     .joints = model->joint_count,
                     .q_count = model->q_count,
                     .v_count = model->v_count,
                     .actuators = model->actuator_count,
                     .constraints = model->constraint_count,
-                    .law = model->constraint_count > 0 ? (int64_t)sim->law : 0,
-                    .projects = model->constraint_count > 0 && sim->projects,
-                    .gain = model->constraint_count > 0 ? sim->def.gain : 0.0,
+                    .law = model->constraint_count > 0 ? (int64_t)system->law : 0,
+                    .projects = model->constraint_count > 0 && system->projects,
+                    .gain = model->constraint_count > 0 ? system->def.gain : 0.0,
                     .model = cal_model_hash(model),
-                    .vectors = sim->ops ? sim->ops->vector_count : 0,
-                    .control_size = sim->ops ? (int64_t)sim->ops->control_size : 0};
+                    .vectors = system->ops ? system->ops->vector_count : 0,
+                    .control_size = system->ops ? (int64_t)system->ops->control_size : 0};
     snprintf(own.version, TEXT, "%s", cal_version());
-    snprintf(own.solver, TEXT, "%s", sim->ops ? sim->ops->name : "bdf");
+    snprintf(own.solver, TEXT, "%s", system->ops ? system->ops->name : "bdf");
     // Another schedule is another order of sums.
-    snprintf(own.algorithm, TEXT, "%s%s%s%s", sim->plan->program->name, sim->schedule[0] ? " " : "", sim->schedule,
-             sim->minimal ? " minimal" : "");
+    snprintf(own.algorithm, TEXT, "%s%s%s%s", system->plan->program->name, system->schedule[0] ? " " : "",
+             system->schedule, system->minimal ? " minimal" : "");
     return own;
 }
 
@@ -136,9 +137,9 @@ static cal_status compare(const identity* theirs, const identity* own, const cha
 
 // What a body that rests leaves in the scalar part of a quaternion in each of the solver's vectors: one where a vector holds
 // places, zero where it holds slopes. Found by letting the solver advance such a body for a while.
-static bool find_rest(const cal_sim* sim, double* rest) {
+static bool find_rest(const cal_system* system, double* rest) {
     enum { EVALUATIONS = 64, COMPONENTS = 7 };
-    const cal_solver_ops* ops = sim->ops;
+    const cal_solver_ops* ops = system->ops;
     const size_t count = (size_t)ops->vector_count;
     void* control = cal_allocate(1, ops->control_size);
     double* block = cal_allocate(count, COMPONENTS * sizeof(double));
@@ -157,9 +158,9 @@ static bool find_rest(const cal_sim* sim, double* rest) {
                                             .ydot = ydot,
                                             .vectors = vectors,
                                             .down = down,
-                                            .relative = sim->settings.relative,
-                                            .absolute = sim->settings.absolute};
-        ops->start(control, &sim->settings, 0.0, down, &decision);
+                                            .relative = system->settings.relative,
+                                            .absolute = system->settings.absolute};
+        ops->start(control, &system->settings, 0.0, down, &decision);
         cal_status status = CAL_OK;
         for (int i = 0; i < EVALUATIONS && !status; i++) {
             ops->prepare(&context, &column);
@@ -173,20 +174,20 @@ static bool find_rest(const cal_sim* sim, double* rest) {
 }
 
 // Dead lanes are not in the file: in a fresh block they rest.
-static bool fill_dead_lanes(const cal_sim* sim) {
-    const cal_layout* layout = sim->plan->layout;
+static bool fill_dead_lanes(const cal_system* system) {
+    const cal_layout* layout = system->plan->layout;
     const int width = layout->width;
-    double* rest = cal_allocate((size_t)sim->ops->vector_count, sizeof *rest);
-    const bool good = rest && find_rest(sim, rest);
+    double* rest = cal_allocate((size_t)system->ops->vector_count, sizeof *rest);
+    const bool good = rest && find_rest(system, rest);
     for (int c = 0; good && c < layout->column_count; c++) {
         const cal_column* column = &layout->columns[c];
-        const int component = cal_quaternion_component(column->kind);
+        const int component = cal_joint_quaternion(column->kind);
         if (component < 0 || !cal_layout_keeps(layout, column)) continue;
         for (int b = column->first_block; b < column->first_block + column->block_count; b++)
             for (int lane = 0; lane < width; lane++) {
                 if (layout->block_nodes[b * width + lane] >= 0) continue;
-                double* first = sim->block + layout->block_y[b] + component * width + lane;
-                for (int i = 0; i < sim->ops->vector_count; i++) first[(size_t)i * sim->stride] = rest[i];
+                double* first = system->block + layout->block_y[b] + component * width + lane;
+                for (int i = 0; i < system->ops->vector_count; i++) first[(size_t)i * system->stride] = rest[i];
             }
     }
     cal_free(rest);
@@ -195,60 +196,60 @@ static bool fill_dead_lanes(const cal_sim* sim) {
 
 // --- The whole ------------------------------------------------------------------------------------------------------
 
-static moment moment_of(const cal_sim* sim) {
-    moment m = {.time = sim->time,
-                .step = sim->decision.step,
-                .previous = sim->decision.previous,
-                .reached = sim->decision.time,
-                .last_step = sim->report.step,
-                .evaluation_time = sim->decision.evaluation_time,
-                .order = sim->decision.order,
-                .last_order = sim->report.order,
-                .accepted = sim->decision.accepted,
-                .rejected = sim->decision.rejected,
-                .running = sim->running,
-                .interpolates = sim->interpolates,
-                .steps = sim->report.steps,
-                .rejections = sim->report.rejected,
-                .evaluations = sim->report.evaluations,
-                .jacobian_evaluations = sim->report.jacobian_evaluations,
-                .pushes = sim->push_count,
-                .error_max = sim->error_max,
-                .error_sum = sim->error_sum,
-                .error_steps = sim->error_steps,
-                .progress = sim->progress,
-                .attempts = sim->attempts,
-                .singularities = sim->singularities};
-    memcpy(m.down, sim->down, sizeof m.down);
+static moment moment_of(const cal_system* system) {
+    moment m = {.time = system->time,
+                .step = system->decision.step,
+                .previous = system->decision.previous,
+                .reached = system->decision.time,
+                .last_step = system->report.step,
+                .evaluation_time = system->decision.evaluation_time,
+                .order = system->decision.order,
+                .last_order = system->report.order,
+                .accepted = system->decision.accepted,
+                .rejected = system->decision.rejected,
+                .running = system->running,
+                .interpolates = system->interpolates,
+                .steps = system->report.steps,
+                .rejections = system->report.rejected,
+                .evaluations = system->report.evaluations,
+                .jacobian_evaluations = system->report.jacobian_evaluations,
+                .pushes = system->push_count,
+                .error_max = system->error_max,
+                .error_sum = system->error_sum,
+                .error_steps = system->error_steps,
+                .progress = system->progress,
+                .attempts = system->attempts,
+                .singularities = system->singularities};
+    memcpy(m.down, system->down, sizeof m.down);
     return m;
 }
 
-static void set_moment(cal_sim* sim, const moment* m) {
-    sim->time = m->time;
-    sim->decision = (cal_step_decision){.accepted = m->accepted != 0,
-                                        .rejected = m->rejected != 0,
-                                        .previous = m->previous,
-                                        .time = m->reached,
-                                        .step = m->step,
-                                        .order = (int)m->order,
-                                        .evaluation_time = m->evaluation_time};
-    sim->report = (cal_sim_report){.step = m->last_step,
-                                   .order = (int)m->last_order,
-                                   .steps = m->steps,
-                                   .rejected = m->rejections,
-                                   .evaluations = m->evaluations,
-                                   .jacobian_evaluations = m->jacobian_evaluations};
-    sim->running = m->running != 0;
-    sim->slow_band = false;
-    sim->interpolates = m->interpolates != 0;
-    sim->push_count = sim->push_capacity = (int)m->pushes;
-    sim->error_max = m->error_max;
-    sim->error_sum = m->error_sum;
-    sim->error_steps = m->error_steps;
-    sim->progress = m->progress;
-    sim->attempts = (int)m->attempts;
-    sim->singularities = (int)m->singularities;
-    memcpy(sim->down, m->down, sizeof m->down);
+static void set_moment(cal_system* system, const moment* m) {
+    system->time = m->time;
+    system->decision = (cal_step_decision){.accepted = m->accepted != 0,
+                                           .rejected = m->rejected != 0,
+                                           .previous = m->previous,
+                                           .time = m->reached,
+                                           .step = m->step,
+                                           .order = (int)m->order,
+                                           .evaluation_time = m->evaluation_time};
+    system->report = (cal_sim_report){.step = m->last_step,
+                                      .order = (int)m->last_order,
+                                      .steps = m->steps,
+                                      .rejected = m->rejections,
+                                      .evaluations = m->evaluations,
+                                      .jacobian_evaluations = m->jacobian_evaluations};
+    system->running = m->running != 0;
+    system->slow_band = false;
+    system->interpolates = m->interpolates != 0;
+    system->push_count = system->push_capacity = (int)m->pushes;
+    system->error_max = m->error_max;
+    system->error_sum = m->error_sum;
+    system->error_steps = m->error_steps;
+    system->progress = m->progress;
+    system->attempts = (int)m->attempts;
+    system->singularities = (int)m->singularities;
+    memcpy(system->down, m->down, sizeof m->down);
 }
 
 static void move_pushes(cal_checkpoint_buffer* s, cal_push* pushes, int64_t count) {
@@ -270,67 +271,73 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_push* pushes, int64_t coun
     }
 }
 
-// A word a constraint, kept in sim->connected until the whole file was read.
-static void move_connections(cal_checkpoint_buffer* s, cal_sim* sim) {
-    for (int i = 0; i < sim->model->constraint_count; i++) {
-        double word = s->writes && sim->constraints->active[i] ? 1.0 : 0.0;
+// A word a constraint, kept in system->connected until the whole file was read.
+static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
+    for (int i = 0; i < system->model->constraint_count; i++) {
+        double word = s->writes && system->constraints->active[i] ? 1.0 : 0.0;
         cal_checkpoint_buffer_move(s, &word, 1);
-        if (!s->writes && sim->connected) sim->connected[i] = word != 0.0;
+        if (!s->writes && system->connected) system->connected[i] = word != 0.0;
     }
 }
 
-static size_t motion_count(const cal_sim* sim) { return (size_t)sim->model->q_count + (size_t)sim->model->v_count; }
+static size_t motion_count(const cal_system* system) {
+    return (size_t)system->model->q_count + (size_t)system->model->v_count;
+}
 
 // All arrays of a simulation but control's memory and the vectors. Any of them may be NULL when reading.
-static void move_arrays(cal_checkpoint_buffer* s, cal_sim* sim) {
-    const cal_model* model = sim->model;
-    cal_checkpoint_buffer_move(s, sim->q, motion_count(sim));
-    cal_checkpoint_buffer_move(s, sim->tau, (size_t)model->v_count);
-    cal_checkpoint_buffer_move(s, sim->control, (size_t)model->actuator_count);
-    move_pushes(s, sim->pushes, sim->push_count);
-    move_connections(s, sim);
+static void move_arrays(cal_checkpoint_buffer* s, cal_system* system) {
+    const cal_model* model = system->model;
+    cal_checkpoint_buffer_move(s, system->q, motion_count(system));
+    cal_checkpoint_buffer_move(s, system->tau, (size_t)model->v_count);
+    cal_checkpoint_buffer_move(s, system->control, (size_t)model->actuator_count);
+    move_pushes(s, system->pushes, system->push_count);
+    move_connections(s, system);
 }
 
 // --- Saving ---------------------------------------------------------------------------------------------------------
 
-static void put_solver(cal_checkpoint_buffer* s, cal_sim* sim) {
+static void put_solver(cal_checkpoint_buffer* s, cal_system* system) {
     // Control holds doubles, so its size is a whole number of words.
-    if (s->file && !s->problem) cal_checkpoint_buffer_move(s, sim->memory, words_of(sim->ops->control_size));
-    for (int i = 0; i < sim->ops->vector_count && !s->status; i++) {
-        s->status = cal_plan_gather(sim->plan, sim->vectors[i], sim->evaluated_q, sim->evaluated_v);
-        if (!s->status) cal_checkpoint_buffer_move(s, sim->evaluated_q, motion_count(sim));
+    if (s->file && !s->problem) cal_checkpoint_buffer_move(s, system->memory, words_of(system->ops->control_size));
+    for (int i = 0; i < system->ops->vector_count && !s->status; i++) {
+        s->status = cal_plan_gather(system->plan, system->vectors[i], system->evaluated_q, system->evaluated_v);
+        if (!s->status) cal_checkpoint_buffer_move(s, system->evaluated_q, motion_count(system));
     }
 }
 
-static void put_all(cal_checkpoint_buffer* s, cal_sim* sim) {
-    identity own = identify(sim);
-    moment now = moment_of(sim);
+static void put_all(cal_checkpoint_buffer* s, cal_system* system) {
+    identity own = identify(system);
+    moment now = moment_of(system);
     cal_checkpoint_buffer_move(s, &own, sizeof own / WORD);
     cal_checkpoint_buffer_move(s, &now, sizeof now / WORD);
-    move_arrays(s, sim);
-    if (sim->ops) put_solver(s, sim);
+    move_arrays(s, system);
+    if (system->ops) put_solver(s, system);
+}
+
+static cal_status save(cal_system* system, const char* path, cal_error* error) {
+    if (!system->ops) cal_system_restart(system);
+    system->slow_band = false; // not in the file: this run and a resumed one compute it anew
+    cal_checkpoint_buffer words;
+    cal_checkpoint_buffer_create(&words, path, system->def.machine);
+    put_all(&words, system);
+    return cal_checkpoint_buffer_close(&words, error);
 }
 
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
-    if (!sim->ops) cal_sim_restart(sim);
-    sim->slow_band = false;
-    sim->slow_band = false; // not in the file: this run and a resumed one compute it anew
-    cal_checkpoint_buffer words;
-    cal_checkpoint_buffer_create(&words, path, sim->def.machine);
-    put_all(&words, sim);
-    return cal_checkpoint_buffer_close(&words, error);
+    return save(sim->system, path, error);
 }
 
 // --- Loading --------------------------------------------------------------------------------------------------------
 
-static void free_arrays(const cal_sim* sim) {
-    void* arrays[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->memory, sim->block, sim->connected};
+static void free_arrays(const cal_system* system) {
+    void* arrays[] = {system->q,      system->tau,   system->control,  system->pushes,
+                      system->memory, system->block, system->connected};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
 // Gives a copy of a simulation arrays of its own. Without memory some stay NULL.
-static bool allocate_arrays(cal_sim* copy) {
+static bool allocate_arrays(cal_system* copy) {
     const cal_model* model = copy->model;
     const cal_solver_ops* ops = copy->ops;
     copy->q = cal_allocate(motion_count(copy), sizeof(double));
@@ -345,7 +352,7 @@ static bool allocate_arrays(cal_sim* copy) {
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
 
-static void get_solver(cal_checkpoint_buffer* s, cal_sim* copy) {
+static void get_solver(cal_checkpoint_buffer* s, cal_system* copy) {
     cal_checkpoint_buffer_move(s, copy->memory, words_of(copy->ops->control_size));
     for (int i = 0; i < copy->ops->vector_count; i++) {
         cal_checkpoint_buffer_move(s, copy->evaluated_q, motion_count(copy));
@@ -355,73 +362,73 @@ static void get_solver(cal_checkpoint_buffer* s, cal_sim* copy) {
     }
 }
 
-static void become(cal_sim* sim, const cal_sim* other) {
-    *sim = *other;
-    for (int i = 0; sim->ops && i < sim->ops->vector_count; i++) sim->vectors[i] = sim->block + (size_t)i * sim->stride;
+static void become(cal_system* system, const cal_system* other) {
+    *system = *other;
+    for (int i = 0; system->ops && i < system->ops->vector_count; i++)
+        system->vectors[i] = system->block + (size_t)i * system->stride;
 }
 
 // Whether all processors have succeeded: each marks the numbers of its own nodes.
-static cal_status agree(cal_sim* sim, cal_status own) {
-    cal_machine* machine = sim->def.machine;
+static cal_status agree(cal_system* system, cal_status own) {
+    cal_machine* machine = system->def.machine;
     if (machine->keep == CAL_KEEP_ALL) return own;
-    for (int i = 0; i < sim->model->v_count; i++) sim->evaluated_v[i] = own ? 1.0 : 0.0;
-    const cal_status status = machine->ops->collect(machine, sim->plan, NULL, sim->evaluated_v);
-    for (int i = 0; i < sim->model->v_count && !own; i++)
-        if (sim->evaluated_v[i] != 0.0) own = CAL_NO_MEMORY;
+    for (int i = 0; i < system->model->v_count; i++) system->evaluated_v[i] = own ? 1.0 : 0.0;
+    const cal_status status = machine->ops->collect(machine, system->plan, NULL, system->evaluated_v);
+    for (int i = 0; i < system->model->v_count && !own; i++)
+        if (system->evaluated_v[i] != 0.0) own = CAL_NO_MEMORY;
     return own ? own : status;
 }
 
 // Reads what follows the identity into a copy of the simulation, and lets the simulation become it.
-static cal_status get_all(cal_checkpoint_buffer* s, cal_sim* sim, const char* path, cal_error* error) {
-    cal_sim copy = *sim;
+static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const char* path, cal_error* error) {
+    cal_system copy = *system;
     moment then = {0};
     cal_checkpoint_buffer_move(s, &then, sizeof then / WORD);
     set_moment(&copy, &then);
-    if (!sim->ops) {
-        cal_bdf_report counts;
-        cal_bdf_get_report(sim->bdf, &counts);
-        copy.before = (cal_bdf_report){.steps = then.steps - counts.steps,
-                                       .rejected = then.rejections - counts.rejected,
-                                       .jacobian_evaluations = then.jacobian_evaluations - counts.jacobian_evaluations};
-    }
+    if (!system->ops) cal_system_count_from(&copy, &copy.report);
+    copy.last.valid = copy.replays = false;
     copy.energy_query.current = false;
     copy.slow_band = false;
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);
-    if (sim->ops) get_solver(s, &copy);
+    if (system->ops) get_solver(s, &copy);
     const cal_status read = cal_checkpoint_buffer_check(s, error);
     if (read) {
         free_arrays(&copy);
         return read;
     }
-    cal_sim old = *sim;
-    if (good) become(sim, &copy);
-    const cal_status status = agree(sim, good ? cal_sim_apply(sim) : CAL_NO_MEMORY);
+    cal_system old = *system;
+    if (good) become(system, &copy);
+    const cal_status status = agree(system, good ? cal_system_apply(system) : CAL_NO_MEMORY);
     if (status && good) {
-        become(sim, &old);
-        (void)cal_sim_apply(sim); // as before: needs no memory
+        become(system, &old);
+        (void)cal_system_apply(system); // as before: needs no memory
     }
-    for (int i = 0; !status && i < sim->model->constraint_count; i++)
-        cal_constraints_activate(sim->constraints, i, copy.connected[i]);
+    for (int i = 0; !status && i < system->model->constraint_count; i++)
+        cal_constraints_activate(system->constraints, i, copy.connected[i]);
     if (!status) {
         old.connected = copy.connected; // has served
-        sim->connected = NULL;
+        system->connected = NULL;
     }
     free_arrays(status ? &copy : &old);
     return status ? cal_fail(error, status, "no memory to continue from '%.100s'", path) : CAL_OK;
 }
 
-cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
-    if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
+static cal_status load(cal_system* system, const char* path, cal_error* error) {
     cal_checkpoint_buffer words;
-    cal_status status = cal_checkpoint_buffer_open(&words, path, sim->def.machine, error);
+    cal_status status = cal_checkpoint_buffer_open(&words, path, system->def.machine, error);
     if (status) return status;
-    const identity own = identify(sim);
+    const identity own = identify(system);
     identity theirs;
     cal_checkpoint_buffer_move(&words, &theirs, sizeof theirs / WORD);
     status = cal_checkpoint_buffer_check(&words, error);
     if (!status) status = compare(&theirs, &own, path, error);
-    if (!status) status = get_all(&words, sim, path, error);
+    if (!status) status = get_all(&words, system, path, error);
     cal_checkpoint_buffer_close(&words, NULL);
     return status;
+}
+
+cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
+    if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
+    return load(sim->system, path, error);
 }

@@ -1,5 +1,6 @@
 // The public side of a world: what is added to it, and what is read from it.
 #include "simulation/world.h"
+#include "base/finite.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "simulation/contact/contact_group.h"
@@ -27,16 +28,10 @@ cal_world_body_def cal_default_world_body_def(void) {
         .motion = CAL_MOVING, .quaternion = {1.0, 0.0, 0.0, 0.0}, .density = 1000.0, .cookie = BODY_COOKIE};
 }
 
-static bool finite_all(const double* values, int count) {
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
-}
-
 static cal_status check_def(const cal_world_def* def, cal_error* error) {
     if (def->cookie != WORLD_COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the world's definition must come from cal_default_world_def");
-    if (!finite_all(def->gravity, 3)) return cal_fail(error, CAL_BAD_ARGUMENT, "gravity is not a number");
+    if (!cal_all_finite(def->gravity, 3)) return cal_fail(error, CAL_BAD_ARGUMENT, "gravity is not a number");
     if (!(def->step > 0.0) || !(def->group_rate > 0.0) || !isfinite(def->group_rate))
         return cal_fail(error, CAL_BAD_ARGUMENT, "the step (%g) and the rate of group checks (%g) must be above zero",
                         def->step, def->group_rate);
@@ -158,8 +153,8 @@ static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
     if (def->cookie != BODY_COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a body's definition must come from cal_default_world_body_def");
     const double* q = def->quaternion;
-    if (!finite_all(def->position, 3) || !finite_all(q, 4) || !finite_all(def->velocity, 3) ||
-        !finite_all(def->angular_velocity, 3) || !finite_all(def->center, 3) || !finite_all(def->inertia, 6) ||
+    if (!cal_all_finite(def->position, 3) || !cal_all_finite(q, 4) || !cal_all_finite(def->velocity, 3) ||
+        !cal_all_finite(def->angular_velocity, 3) || !cal_all_finite(def->center, 3) || !cal_all_finite(def->inertia, 6) ||
         !isfinite(def->mass) || !isfinite(def->density))
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: a number of its definition is not finite", name);
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)

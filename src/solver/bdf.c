@@ -94,7 +94,7 @@ enum { PROJECT_Y, PROJECT_CORRECTION, PROJECT_ERROR };
 // along the quaternion is removed. Counts those without a length.
 static void project_block(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
     const cal_layout* layout = context->layout;
-    const int W = layout->width, component = cal_quaternion_component(column->kind);
+    const int W = layout->width, component = cal_joint_quaternion(column->kind);
     const int first = layout->block_y[block], end = layout->block_y[block + 1];
     double *changes = context->vectors[PROJECT_CORRECTION], *errors = context->vectors[PROJECT_ERROR];
     for (int i = first; i < end; i++) changes[i] = 0.0;
@@ -286,6 +286,12 @@ cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const doubl
     return CVodeReInit(bdf->memory, time, bdf->y) == CV_SUCCESS ? CAL_OK : CAL_BAD_ARGUMENT;
 }
 
+static cal_status find_status(const cal_bdf* bdf, int result) {
+    if (bdf->space.status) return bdf->space.status;
+    if (result >= 0) return CAL_OK;
+    return bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
+}
+
 cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
     double reached = 0.0;
     // CVODE would step on where t + h = t.
@@ -296,8 +302,38 @@ cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
         result = CVode(bdf->memory, bdf->begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
     bdf->fresh = false;
     if (result >= 0) result = CVode(bdf->memory, time, bdf->y, &reached, CV_NORMAL);
-    if (bdf->space.status) return bdf->space.status;
-    if (result < 0) return bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
+    const cal_status status = find_status(bdf, result);
+    return status ? status : cal_plan_gather(bdf->plan, cal_bdf_vector_numbers(bdf->y), q, v);
+}
+
+cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to) {
+    double reached = 0.0;
+    (void)CVodeGetCurrentTime(bdf->memory, from);
+    int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(*from), bdf->settings.horizon));
+    *to = *from;
+    // Where CVODE has been asked for a time inside its last step, one step more first means the end of that one.
+    while (result >= 0 && !(*to > *from)) {
+        const double begin = bdf->fresh ? bdf->begin : *from;
+        bdf->fresh = false;
+        result = CVode(bdf->memory, begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
+        (void)CVodeGetCurrentTime(bdf->memory, to);
+        if (bdf->space.status) break;
+    }
+    return find_status(bdf, result);
+}
+
+int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to) {
+    long steps = 0;
+    double step = 0.0;
+    (void)CVodeGetNumSteps(bdf->memory, &steps);
+    (void)CVodeGetLastStep(bdf->memory, &step);
+    (void)CVodeGetCurrentTime(bdf->memory, to);
+    *from = steps > 0 ? *to - step : *to;
+    return steps;
+}
+
+cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v) {
+    if (CVodeGetDky(bdf->memory, time, 0, bdf->y) != CV_SUCCESS) return CAL_BAD_ARGUMENT;
     return cal_plan_gather(bdf->plan, cal_bdf_vector_numbers(bdf->y), q, v);
 }
 
@@ -324,6 +360,22 @@ cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const doubl
 cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
     (void)bdf, (void)time, (void)q, (void)v;
     return CAL_NOT_AVAILABLE;
+}
+
+cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to) {
+    (void)bdf, (void)from, (void)to;
+    return CAL_NOT_AVAILABLE;
+}
+
+cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v) {
+    (void)bdf, (void)time, (void)q, (void)v;
+    return CAL_NOT_AVAILABLE;
+}
+
+int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to) {
+    (void)bdf;
+    *from = *to = 0.0;
+    return 0;
 }
 
 void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out) {

@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 
 typedef struct cal_bdf cal_bdf;
+enum { CAL_BDF_MAX_ORDER = 5 };
 
 // One execution of the plan at a time, with ops and context riding along: they bring y and take dy/dt away. A status other
 // than CAL_OK ends the advance with that status.
@@ -32,4 +33,9 @@ void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection); // wi
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v);
 // Steps to `time` or beyond and writes q and v at exactly that time.
 cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v);
+// Takes one step more; its begin is where the last one ended. What is inside of it can then be sampled without evaluation.
+cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to);
+cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v);
+// The last step, and how many there were since the start.
+int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to);
 void cal_bdf_get_report(const cal_bdf* bdf, cal_bdf_report* out);

@@ -62,7 +62,7 @@ static void turn(rotation* r, double h, const double factors[4]) {
 // The angular velocities ω₁ … ω₄ at the stages' places: y's own, and y's moved on by the k so far.
 static rotation read_rotation(const cal_solver_context* context, int kind, int first, int lane, double h, int count) {
     const int W = context->layout->width;
-    const int at_q = first + cal_quaternion_component(kind) * W + lane,
+    const int at_q = first + cal_joint_quaternion(kind) * W + lane,
               at_w = first + cal_angular_component(kind) * W + lane;
     const double* y = context->vectors[CAL_ONE_STEP_Y];
     const double moved[4] = {0.0, 0.5 * h, 0.5 * h, h};
@@ -77,7 +77,7 @@ static rotation read_rotation(const cal_solver_context* context, int kind, int f
 
 static void write_quaternion(const cal_layout* layout, int kind, int first, int lane, const double q[4], double* out) {
     const int W = layout->width;
-    for (int i = 0; i < 4; i++) out[first + (cal_quaternion_component(kind) + i) * W + lane] = q[i];
+    for (int i = 0; i < 4; i++) out[first + (cal_joint_quaternion(kind) + i) * W + lane] = q[i];
 }
 
 static void rk4_turn(const cal_solver_context* context, const cal_column* column, double h, int stage, double* out) {
@@ -87,7 +87,7 @@ static void rk4_turn(const cal_solver_context* context, const cal_column* column
         {{0.0, 0.5}, {0.0}},
         {{0.5}, {-0.5, 0.0, 1.0}},
     };
-    if (cal_quaternion_component(column->kind) < 0) return;
+    if (cal_joint_quaternion(column->kind) < 0) return;
     const int count = stage == 0 ? 4 : stage; // stage 0 completes a step
     for (int b = column->first_block; b < column->first_block + column->block_count; b++)
         for (int l = 0; l < context->layout->width; l++) {
@@ -135,7 +135,7 @@ CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_
     double* restrict old = context->vectors[CAL_ONE_STEP_Y], * restrict y = context->y;
     const double* restrict f = context->vectors[CAL_ONE_STEP_F];
     const int first = cal_column_first(layout, column), end = cal_column_end(layout, column), W = layout->width;
-    const int kind = column->kind, plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1;
+    const int kind = column->kind, plain = cal_joint_plain(kind);
     const double h = context->down[DOWN_STEP];
     if (context->down[DOWN_COMMIT] == 0.0) {
         cal_range_copy(y, old, first, end);
@@ -145,11 +145,11 @@ CAL_WIDE static void euler_prepare(const cal_solver_context* context, const cal_
     for (int b = column->first_block; b < column->first_block + column->block_count; b++) {
         const int at = layout->block_y[b], v = at + cal_kind_q(kind) * W, w = at + cal_angular_component(kind) * W;
         for (int i = 0; i < plain * W; i++) y[at + i] = old[at + i] + h * y[v + i];
-        if (cal_quaternion_component(kind) < 0) continue;
+        if (cal_joint_quaternion(kind) < 0) continue;
         for (int l = 0; l < W; l++) {
             static const double all[4] = {1.0};
             rotation r = {.w = {{y[w + l], y[w + W + l], y[w + 2 * W + l]}}};
-            for (int i = 0; i < 4; i++) r.q[i] = old[at + (cal_quaternion_component(kind) + i) * W + l];
+            for (int i = 0; i < 4; i++) r.q[i] = old[at + (cal_joint_quaternion(kind) + i) * W + l];
             turn(&r, h, all);
             write_quaternion(layout, kind, at, l, r.q, y);
         }
@@ -251,6 +251,9 @@ const cal_solver_ops cal_solver_rk4 = {
     .vector_count = VECTOR_COUNT_RK4,
     .sum_count = 1,
     .down_count = DOWN_COUNT,
+    .fixed_step = true,
+    .reach = 2.785293563405282, // 1 + z + z²/2 + z³/6 + z⁴/24 = 1 at −z
+    .degree = CAL_ONE_STEP_SMOOTH_DEGREE,
     .keeps_end = true,
     .control_size = sizeof(control),
     .start = rk4_start,
@@ -266,6 +269,8 @@ const cal_solver_ops cal_solver_euler = {
     .vector_count = CAL_ONE_STEP_OWN,
     .sum_count = 1,
     .down_count = DOWN_COUNT,
+    .fixed_step = true,
+    .degree = CAL_ONE_STEP_CUBIC_DEGREE,
     .keeps_end = true,
     .control_size = sizeof(control),
     .start = euler_start,

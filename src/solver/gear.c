@@ -18,7 +18,7 @@
 #include "solver/vectors.h"
 #include <string.h>
 
-enum { LARGEST_ORDER = 12, ROWS = LARGEST_ORDER + 1 };
+enum { LARGEST_ORDER = CAL_MAX_ORDER, ROWS = LARGEST_ORDER + 1 };
 // CORRECTION is the predicted slope (P z)₁ from a step's prediction to its first follow-up, and e from then on; a further
 // correction, which is rare, keeps the slope apart. What big models lack is memory's speed, so a vector less counts.
 enum { CORRECTION = ROWS, SAVED, SLOPE_AGAIN, VECTOR_COUNT };
@@ -123,7 +123,7 @@ CAL_WIDE_INLINE void rescale(double* const* z, int order, double ratio, int firs
 
 // dq/dt is linear in q: a history divided by |q| is the history of the unit solution.
 static void normalize_history(const cal_solver_context* context, const cal_column* column, int order) {
-    const int component = cal_quaternion_component(column->kind), W = context->layout->width;
+    const int component = cal_joint_quaternion(column->kind), W = context->layout->width;
     if (component < 0) return;
     double* const* z = context->vectors;
     for (int b = column->first_block; b < column->first_block + column->block_count; b++) {

@@ -270,6 +270,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
         .sum_count = 1,                                                                                                \
         .max_count = 1,                                                                                                \
         .down_count = DOWN_COUNT,                                                                                      \
+        .degree = CAL_ONE_STEP_SMOOTH_DEGREE,                                                                          \
         .keeps_end = true,                                                                                             \
         .control_size = sizeof(control),                                                                               \
         .start = symbol##_start,                                                                                       \

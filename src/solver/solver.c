@@ -28,6 +28,11 @@ const char* cal_solver_help(const char* name) {
     return ops ? ops->help : cal_bdf_available() && strcmp(name, "bdf") == 0 ? cal_bdf_help : NULL;
 }
 
+bool cal_solver_has_fixed_step(const char* name) {
+    const cal_solver_ops* ops = name ? cal_find_solver(name) : NULL;
+    return ops && ops->fixed_step;
+}
+
 double cal_first_step(const cal_solver_settings* settings, double norm) {
     const double tolerance = fmin(fmax(settings->relative, 100.0 * DBL_EPSILON), 1e-3), w = settings->horizon;
     const double h = 1.0 / sqrt(1.0 / (tolerance * w * w) + tolerance * norm * norm);
@@ -35,7 +40,7 @@ double cal_first_step(const cal_solver_settings* settings, double norm) {
 }
 
 void cal_normalize_column(const cal_layout* layout, const cal_column* column, double* y) {
-    const int component = cal_quaternion_component(column->kind), W = layout->width;
+    const int component = cal_joint_quaternion(column->kind), W = layout->width;
     if (component < 0) return;
     for (int b = column->first_block; b < column->first_block + column->block_count; b++) {
         double* q = y + layout->block_y[b] + component * W;
@@ -80,7 +85,7 @@ static void quaternion_second(const double q[4], const double u[4], const double
 static void interpolate_rotation(const cal_solver_context* context, int kind, int first, int lane, const quintic* c,
                                  double* out) {
     const int W = context->layout->width;
-    const int at_q = first + cal_quaternion_component(kind) * W + lane,
+    const int at_q = first + cal_joint_quaternion(kind) * W + lane,
               at_w = first + cal_angular_component(kind) * W + lane;
     double q[2][4], u[2][4], second[2][4];
     for (int end = 0; end < 2; end++) {
@@ -111,7 +116,7 @@ static void interpolate_smooth(const cal_solver_context* context, const cal_colu
     const quintic c = quintic_at(s, h);
     const double *y0 = context->vectors[CAL_ONE_STEP_PREVIOUS], *y1 = context->vectors[CAL_ONE_STEP_Y];
     const double *f0 = context->vectors[CAL_ONE_STEP_PREVIOUS_F], *f1 = context->vectors[CAL_ONE_STEP_F];
-    const int plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1; // positions that are sums of their velocities
+    const int plain = cal_joint_plain(kind);
     for (int b = column->first_block; b < column->first_block + column->block_count; b++) {
         const int first = layout->block_y[b];
         for (int k = 0; k < plain * W; k++) {
@@ -119,7 +124,7 @@ static void interpolate_smooth(const cal_solver_context* context, const cal_colu
             out[x] = quintic_sum(c.value, y0[x], y1[x], f0[x], f1[x], f0[v], f1[v]);
             out[v] = quintic_sum(c.slope, y0[x], y1[x], f0[x], f1[x], f0[v], f1[v]);
         }
-        if (cal_quaternion_component(kind) >= 0)
+        if (cal_joint_quaternion(kind) >= 0)
             for (int l = 0; l < W; l++) interpolate_rotation(context, kind, first, l, &c, out);
     }
 }

@@ -2,6 +2,7 @@
 // its widest instructions and the bits do not depend on the lanes.
 #pragma once
 #include "base/wide.h"
+#include "model/coordinates.h"
 #include "solver/solver.h"
 #include <float.h>
 #include <math.h>
@@ -17,8 +18,7 @@ static inline int cal_column_end(const cal_layout* layout, const cal_column* col
 }
 static inline int cal_chunk_end(int first, int end) { return end - first < CAL_CHUNK ? end : first + CAL_CHUNK; }
 
-// Where a block's quaternion begins among its components, and its angular velocity; -1 for a joint without one.
-static inline int cal_quaternion_component(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : -1; }
+// Where a block's angular velocity begins among its components; -1 for a joint without one.
 static inline int cal_angular_component(int kind) { return kind == CAL_FREE ? 10 : kind == CAL_BALL ? 4 : -1; }
 
 // The allowed error of a component.
@@ -55,6 +55,7 @@ CAL_WIDE_INLINE void cal_range_combine(double* out, const double* base, double* 
 
 // One-step solvers keep what their dense output needs in the same places: y and dy/dt at both ends of the last step.
 enum { CAL_ONE_STEP_Y, CAL_ONE_STEP_PREVIOUS, CAL_ONE_STEP_F, CAL_ONE_STEP_PREVIOUS_F, CAL_ONE_STEP_OWN };
+enum { CAL_ONE_STEP_CUBIC_DEGREE = 3, CAL_ONE_STEP_SMOOTH_DEGREE = 5 };
 
 // Writes y at the fraction s of the step h between them. smooth: the positions' own polynomial of degree five, from
 // positions, velocities and accelerations, with its derivative as the velocities: errors of h⁶ and h⁵. Otherwise each

@@ -40,8 +40,6 @@ static void pull_body(cal_force_context* context, void* user) {
     cal_state_push(context->state, e->pull.body, force, none, e->pull.point);
 }
 
-static bool has_fixed_step(const char* solver) { return strcmp(solver, "rk4") == 0 || strcmp(solver, "euler") == 0; }
-
 // A simulation by the engine's settings, whose texts it may go on using.
 static cal_status create_sim(sim_engine* e, cal_machine** machine, cal_sim** sim, cal_error* error) {
     const cal_view_settings* s = &e->settings;
@@ -52,10 +50,10 @@ static cal_status create_sim(sim_engine* e, cal_machine** machine, cal_sim** sim
     def.algorithm = s->algorithm;
     def.machine = *machine;
     def.relative = s->tolerance;
-    def.slow_band = has_fixed_step(s->solver) && strcmp(s->algorithm, "armstrong") == 0 ? s->slow_band : 0;
+    def.slow_band = cal_solver_has_fixed_step(s->solver) && strcmp(s->algorithm, "armstrong") == 0 ? s->slow_band : 0;
     const double step = s->step > 0 ? s->step : cal_model_timestep(e->model);
-    if (step > 0 && has_fixed_step(s->solver)) def.step = step;
-    if (s->step > 0 && !has_fixed_step(s->solver)) def.largest_step = s->step;
+    if (step > 0 && cal_solver_has_fixed_step(s->solver)) def.step = step;
+    if (s->step > 0 && !cal_solver_has_fixed_step(s->solver)) def.largest_step = s->step;
     const int joints = cal_model_joint_count(e->model);
     e->limit = (int64_t)(JOINTS_AT_A_STRETCH / (joints > 0 ? joints : 1));
     if (e->limit < LEAST_EVALUATIONS) e->limit = LEAST_EVALUATIONS;
@@ -218,7 +216,7 @@ static void advise(const cal_view_engine* engine, double pace, FILE* file) {
     const sim_engine* e = (const sim_engine*)engine;
     const cal_view_settings* s = &e->settings;
     const char* what = "solver gear, the one with the fewest evaluations where nothing is stiff, may help";
-    if (has_fixed_step(s->solver))
+    if (cal_solver_has_fixed_step(s->solver))
         what = "a larger --step, or the solver gear, may help";
     else if (strcmp(s->solver, "gear") == 0 && s->tolerance < 1e-3)
         what = "tolerance 1e-3 may help, or, where springs and dampers are stiff, the solver bdf";

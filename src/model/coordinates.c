@@ -1,0 +1,70 @@
+// The coordinates of joints (coordinates.h).
+#include "model/coordinates.h"
+#include "model/angle.h"
+#include <math.h>
+
+// --- One joint -----------------------------------------------------------------------------------------------------------
+
+void cal_joint_rate(int kind, const double* q, const double* v, double* rate) {
+    const int plain = cal_joint_plain(kind);
+    for (int i = 0; i < plain; i++) rate[i] = v[i];
+    if (cal_joint_quaternion(kind) < 0) return;
+    const double half[4] = {0.0, 0.5 * v[plain], 0.5 * v[plain + 1], 0.5 * v[plain + 2]};
+    cal_quaternion_multiply(q + plain, half, rate + plain);
+}
+
+void cal_joint_normalize(int kind, double* q) {
+    const int quaternion = cal_joint_quaternion(kind);
+    if (quaternion >= 0) cal_quaternion_normalize(q + quaternion);
+}
+
+// q ← q ∘ exp(½ by)
+static void rotate(double q[4], const double by[3]) {
+    const double angle = sqrt(cal_dot3(by, by));
+    double sine, move[4];
+    cal_sine_cosine(0.5 * angle, &sine, &move[0]);
+    for (int i = 0; i < 3; i++) move[1 + i] = angle > 0.0 ? sine / angle * by[i] : 0.0;
+    cal_quaternion_multiply(q, move, q);
+    cal_quaternion_normalize(q);
+}
+
+void cal_joint_displace(int kind, const double* change, double factor, double* q) {
+    const int plain = cal_joint_plain(kind);
+    for (int i = 0; i < plain; i++) q[i] += factor * change[i];
+    if (cal_joint_quaternion(kind) < 0) return;
+    const double by[3] = {factor * change[plain], factor * change[plain + 1], factor * change[plain + 2]};
+    rotate(q + plain, by);
+}
+
+// --- All joints ----------------------------------------------------------------------------------------------------------
+
+void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate) {
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        cal_joint_rate(joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);
+    }
+}
+
+void cal_model_normalize(const cal_model* model, double* q) {
+    for (int i = 0; i < model->joint_count; i++)
+        cal_joint_normalize(model->joints[i].def->kind, q + model->joints[i].first_q);
+}
+
+void cal_model_displace(const cal_model* model, const double* change, double factor, double* q) {
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        cal_joint_displace(joint->def->kind, change + joint->first_v, factor, q + joint->first_q);
+    }
+}
+
+const cal_joint* cal_model_find_bad_quaternion(const cal_model* model, const double* q) {
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        const int quaternion = cal_joint_quaternion(joint->def->kind);
+        if (quaternion < 0) continue;
+        const double* p = q + joint->first_q + quaternion;
+        const double length2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+        if (!(length2 > 0.0 && isfinite(length2))) return joint;
+    }
+    return NULL;
+}

@@ -1,0 +1,348 @@
+// Systems: making them, changing them, looking at them. How they advance is in system_advance.c.
+#include "base/error.h"
+#include "base/finite.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+#include "model/coordinates.h"
+#include "pass/armstrong.h"
+#include "solver/system_data.h"
+#include <stdio.h>
+#include <string.h>
+
+static const uint32_t COOKIE = 0x53494d31;
+static const double HORIZON = 1.0; // s: a constant, so that a run's bits do not depend on how often it is looked at
+
+cal_sim_def cal_default_sim_def(void) {
+    return (cal_sim_def){.solver = "gear",
+                         .algorithm = "aba",
+                         .relative = 1e-4,
+                         .step = 1e-3,
+                         .stabilize = "projection",
+                         .gain = 20.0,
+                         .constraint_form = "lagrange",
+                         .cookie = COOKIE};
+}
+
+// --- Making one ------------------------------------------------------------------------------------------------------
+
+static cal_status check_solver(const cal_sim_def* def, cal_error* error) {
+    if (!def->solver) return cal_fail(error, CAL_BAD_ARGUMENT, "solver must be a name, not NULL");
+    if (strcmp(def->solver, "bdf") == 0) {
+        if (cal_bdf_available()) return CAL_OK;
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "solver bdf was left out of this build: install SUNDIALS (libsundials-dev) and "
+                        "build again, or use gear");
+    }
+    if (cal_find_solver(def->solver)) return CAL_OK;
+    char names[128] = "";
+    for (int i = 0; cal_solver_name(i); i++) {
+        if (i > 0) strncat(names, ", ", sizeof names - strlen(names) - 1);
+        strncat(names, cal_solver_name(i), sizeof names - strlen(names) - 1);
+    }
+    return cal_fail(error, CAL_BAD_ARGUMENT, "unknown solver '%.40s'; there are %s", def->solver, names);
+}
+
+static cal_status check_def(const cal_sim_def* def, cal_error* error) {
+    if (def->cookie != COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the simulation's definition must come from cal_default_sim_def()");
+    const cal_status status = check_solver(def, error);
+    if (status) return status;
+    const cal_program* program = def->algorithm ? cal_find_program(def->algorithm) : NULL;
+    if (!program || !program->walked)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm '%.40s' cannot advance a simulation; use aba",
+                        def->algorithm ? def->algorithm : "NULL");
+    if (!(def->relative > 0.0 && def->relative <= 0.1))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g",
+                        def->relative);
+    if (!(def->absolute >= 0.0 && def->absolute <= 0.1))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "absolute tolerance must be 0 (as the relative one) to 0.1, not %g",
+                        def->absolute);
+    if (!(def->step > 0.0 && isfinite(def->step)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "step must be above 0 s, not %g", def->step);
+    if (!(def->largest_step >= 0.0 && isfinite(def->largest_step)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "largest step must be 0 (no bound) or more s, not %g",
+                        def->largest_step);
+    const int largest = strcmp(def->solver, "bdf") == 0 ? CAL_BDF_MAX_ORDER : CAL_MAX_ORDER;
+    if (def->largest_order < 0 || def->largest_order > largest)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver,
+                        largest, def->largest_order);
+    const bool banded = strcmp(def->algorithm, "armstrong") == 0 && cal_solver_has_fixed_step(def->solver);
+    if (def->slow_band < 0 || (def->slow_band > 1 && !banded))
+        return cal_fail(
+            error, CAL_BAD_ARGUMENT,
+            "a slow band of %d steps: it must not be negative, and above 1 it is for algorithm armstrong with "
+            "solver rk4 or euler",
+            def->slow_band);
+    if (def->evaluation_limit < 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "evaluation limit must be 0 (none) or more, not %lld",
+                        (long long)def->evaluation_limit);
+    return CAL_OK;
+}
+
+static bool allocate_motion(cal_system* system) {
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    const size_t actuators = (size_t)system->model->actuator_count;
+    system->q = cal_allocate(q_count + v_count, sizeof(double));
+    system->evaluated_q = cal_allocate(q_count + v_count, sizeof(double));
+    system->tau = cal_allocate(v_count, sizeof(double));
+    system->changed_tau = cal_allocate(v_count, sizeof(double));
+    system->accelerations = cal_allocate(v_count, sizeof(double));
+    system->control = cal_allocate(actuators, sizeof(double));
+    system->changed_control = cal_allocate(actuators, sizeof(double));
+    system->sample = cal_allocate(system->plan->layout->y_size, sizeof(double));
+    if (!system->q || !system->evaluated_q || !system->tau || !system->changed_tau || !system->accelerations ||
+        !system->control || !system->changed_control || !system->sample)
+        return false;
+    system->v = system->q + q_count;
+    system->evaluated_v = system->evaluated_q + q_count;
+    return true;
+}
+
+static bool allocate_solver(cal_system* system) {
+    const cal_solver_ops* ops = system->ops;
+    const size_t count = (size_t)ops->vector_count;
+    // An odd number of cache lines, so that one component of all vectors does not fall into one set of the cache.
+    system->stride = 8 * ((system->plan->layout->y_size + 7) / 8 | 1);
+    system->memory = cal_allocate(1, ops->control_size);
+    system->vectors = cal_allocate(count, sizeof(double*));
+    system->block = cal_allocate(count * system->stride, sizeof(double));
+    if (!system->memory || !system->vectors || !system->block) return false;
+    for (size_t i = 0; i < count; i++) system->vectors[i] = system->block + i * system->stride;
+    // Dead lanes keep what the fresh state gives them.
+    memcpy(system->vectors[0], system->state->context.y, system->plan->layout->y_size * sizeof(double));
+    system->context = (cal_solver_context){.layout = system->plan->layout,
+                                           .y = system->state->context.y,
+                                           .ydot = system->state->context.ydot,
+                                           .vectors = system->vectors,
+                                           .down = system->down,
+                                           .relative = system->settings.relative,
+                                           .absolute = system->settings.absolute};
+    return true;
+}
+
+static cal_status fill(cal_system* system, cal_error* error) {
+    const cal_sim_def* def = &system->def;
+    cal_status status = CAL_OK;
+    if (!system->def.machine) {
+        status = cal_machine_serial(0, &system->own_machine, error);
+        if (status) return status;
+        system->def.machine = system->own_machine;
+    }
+    status = cal_plan_create_scheduled(system->model, def->algorithm, def->schedule, def->machine,
+                                       def->processor_of_joint, &system->plan, error);
+    if (def->schedule) snprintf(system->schedule, sizeof system->schedule, "%s", def->schedule);
+    // What is the caller's memory is not looked at again.
+    system->def.processor_of_joint = NULL;
+    system->def.schedule = NULL;
+    system->ops = cal_find_solver(def->solver);
+    system->def.solver = system->ops ? system->ops->name : "bdf";
+    system->def.algorithm = cal_find_program(def->algorithm)->name;
+    if (status) return status;
+    status = cal_state_create(system->plan, &system->state);
+    if (status) return cal_fail(error, status, "no memory for the simulation's state");
+    const int components = system->model->q_count + system->model->v_count;
+    system->settings = (cal_solver_settings){.relative = def->relative,
+                                             .absolute = def->absolute > 0.0 ? def->absolute : def->relative,
+                                             .step = def->step,
+                                             .largest_step = def->largest_step,
+                                             .horizon = HORIZON,
+                                             .largest_order = def->largest_order,
+                                             .component_count = components > 0 ? components : 1};
+    // These two test the error of a step, not that of a time; projections then keep what went wrong along the constraints.
+    if (system->model->constraint_count > 0 && (!system->ops || system->ops == &cal_solver_gear)) {
+        system->settings.relative = fmin(system->settings.relative, fmax(0.1 * system->settings.relative, 1e-12));
+        system->settings.absolute = fmin(system->settings.absolute, fmax(0.1 * system->settings.absolute, 1e-12));
+    }
+    if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
+    cal_model_initial(system->model, system->q, system->v, system->control);
+    status = cal_system_create_constraints(system, error);
+    if (status) return status;
+    if (system->ops)
+        return allocate_solver(system) ? CAL_OK
+                                       : cal_fail(error, CAL_NO_MEMORY, "no memory for solver %s", def->solver);
+    system->begin = cal_allocate((size_t)components, sizeof(double));
+    if (!system->begin) return cal_fail(error, CAL_NO_MEMORY, "no memory for solver bdf");
+    status =
+        cal_bdf_create(system->plan, system->state, &system->settings, cal_system_evaluate_bdf, system, &system->bdf);
+    if (status) return cal_fail(error, status, "solver bdf could not be made: %s", cal_status_text(status));
+    cal_system_project_bdf(system);
+    return CAL_OK;
+}
+
+cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: out must not be NULL");
+    *out = NULL;
+    if (!model || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: model and def must not be NULL");
+    cal_status status = check_def(def, error);
+    if (status) return status;
+    cal_system* system = cal_allocate(1, sizeof *system);
+    if (!system) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
+    system->model = model;
+    system->def = *def;
+    status = fill(system, error);
+    if (status) {
+        cal_system_destroy(system);
+        return status;
+    }
+    *out = system;
+    return CAL_OK;
+}
+
+static void close_query(cal_system_query* energy_query) {
+    cal_state_destroy(energy_query->state);
+    cal_plan_destroy(energy_query->plan);
+    cal_machine_destroy(energy_query->machine);
+}
+
+void cal_system_destroy(cal_system* system) {
+    if (!system) return;
+    cal_bdf_destroy(system->bdf);
+    close_query(&system->energy_query);
+    close_query(&system->residual_query);
+    close_query(&system->constraint_query);
+    close_query(&system->joint_force_query);
+    cal_constraints_destroy(system->constraints);
+    cal_minimal_destroy(system->minimal);
+    cal_state_destroy(system->state);
+    cal_plan_destroy(system->plan);
+    cal_machine_destroy(system->own_machine);
+    void* arrays[] = {system->q,       system->evaluated_q,     system->tau,         system->changed_tau,
+                      system->control, system->changed_control, system->pushes,      system->memory,
+                      system->block,   system->vectors,         system->sample,      system->raw,
+                      system->qdd,     system->forces,          system->none_active, system->accelerations,
+                      system->begin,   system->last.numbers};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_free(system);
+}
+
+int cal_system_processors(const cal_system* system) { return cal_plan_processors(system->plan); }
+double cal_system_time(const cal_system* system) { return system->time; }
+const double* cal_system_q(const cal_system* system) { return system->q; }
+const double* cal_system_v(const cal_system* system) { return system->v; }
+
+// --- Changing things -------------------------------------------------------------------------------------------------
+
+void cal_system_restart(cal_system* system) { system->running = system->replays = false; }
+
+void cal_system_moved(cal_system* system) {
+    system->energy_query.current = false;
+    cal_system_restart(system);
+}
+
+cal_status cal_system_set(cal_system* system, double time, const double* q, const double* v, cal_error* error) {
+    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_set: t = %g s is not a finite time", time);
+    if (q && !cal_all_finite(q, system->model->q_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_set: q must be finite numbers");
+    if (v && !cal_all_finite(v, system->model->v_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_set: v must be finite numbers");
+    const cal_joint* bad = q ? cal_model_find_bad_quaternion(system->model, q) : NULL;
+    if (bad) {
+        char name[80];
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_set: the quaternion of joint '%s' has no length",
+                        cal_model_joint_name(system->model, (int)(bad - system->model->joints), name, sizeof name));
+    }
+    if (q) memcpy(system->q, q, (size_t)system->model->q_count * sizeof(double));
+    if (q) cal_model_normalize(system->model, system->q);
+    if (v) memcpy(system->v, v, (size_t)system->model->v_count * sizeof(double));
+    system->time = time;
+    cal_system_moved(system);
+    return CAL_OK;
+}
+
+cal_status cal_system_drive(cal_system* system, const double* tau, const double* control, cal_error* error) {
+    if (tau && !cal_all_finite(tau, system->model->v_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_drive: joint forces must be finite numbers");
+    if (control && !cal_all_finite(control, system->model->actuator_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_drive: controls must be finite numbers");
+    if (tau) memcpy(system->tau, tau, (size_t)system->model->v_count * sizeof(double));
+    if (control) memcpy(system->control, control, (size_t)system->model->actuator_count * sizeof(double));
+    cal_system_restart(system);
+    return CAL_OK;
+}
+
+bool cal_system_reserve_pushes(cal_system* system, int count) {
+    if (count <= system->push_capacity) return true;
+    const int capacity = 2 * count + 6;
+    cal_push* pushes = cal_allocate((size_t)capacity, sizeof *pushes);
+    if (!pushes) return false;
+    if (system->push_count > 0) memcpy(pushes, system->pushes, (size_t)system->push_count * sizeof *pushes);
+    cal_free(system->pushes);
+    system->pushes = pushes;
+    system->push_capacity = capacity;
+    return true;
+}
+
+cal_status cal_system_push(cal_system* system, int body, const double force[3], const double torque[3],
+                           const double point[3]) {
+    if (!force || !torque || !point || body < 0 || body >= system->model->body_count) return CAL_BAD_ARGUMENT;
+    if (!cal_all_finite(force, 3) || !cal_all_finite(torque, 3) || !cal_all_finite(point, 3)) return CAL_BAD_ARGUMENT;
+    if (!cal_system_reserve_pushes(system, system->push_count + 1)) return CAL_NO_MEMORY;
+    cal_push* p = &system->pushes[system->push_count++];
+    p->body = body;
+    memcpy(p->force, force, sizeof p->force);
+    memcpy(p->torque, torque, sizeof p->torque);
+    memcpy(p->point, point, sizeof p->point);
+    cal_system_restart(system);
+    return CAL_OK;
+}
+
+void cal_system_release(cal_system* system) {
+    system->push_count = 0;
+    cal_system_restart(system);
+}
+
+// --- Looking at it ---------------------------------------------------------------------------------------------------
+
+// Executes an algorithm at the system's q and v: on the cores of its machine where they share memory and the algorithm
+// spreads over them, else on one.
+static cal_status look(cal_system* system, cal_system_query* o, const char* algorithm) {
+    cal_status status = CAL_OK;
+    cal_machine* machine = system->def.machine;
+    const bool spreads = machine->processors > 1 && machine->ops->each && cal_find_program(algorithm)->spreads;
+    if (!spreads && !o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    if (!spreads) machine = o->machine;
+    if (!status && !o->plan) status = cal_plan_create(system->model, algorithm, machine, &o->plan, NULL);
+    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
+    if (!status) status = cal_plan_scatter(o->plan, system->q, system->v, o->state->context.y);
+    if (!status && o->plan->program->solves) status = cal_state_set(o->state, CAL_TAU, system->tau);
+    return status ? status : cal_plan_execute(o->plan, o->state, NULL);
+}
+
+static cal_status observe(cal_system* system) {
+    if (system->energy_query.current) return CAL_OK;
+    const cal_status status = look(system, &system->energy_query, "energy");
+    system->energy_query.current = status == CAL_OK;
+    return status;
+}
+
+cal_status cal_system_check(cal_system* system, double* residual, int* body) {
+    if (!residual || !body) return CAL_BAD_ARGUMENT;
+    const cal_status status = look(system, &system->residual_query, system->def.algorithm);
+    return status ? status : cal_armstrong_check(system->residual_query.state, residual, body);
+}
+
+cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential) {
+    if (!kinetic || !potential) return CAL_BAD_ARGUMENT;
+    double energy[2];
+    cal_status status = observe(system);
+    if (!status) status = cal_state_get(system->energy_query.state, CAL_ENERGY, energy);
+    if (status) return status;
+    *kinetic = energy[0];
+    *potential = energy[1];
+    return CAL_OK;
+}
+
+cal_status cal_system_poses(cal_system* system, double* poses) {
+    if (!poses) return CAL_BAD_ARGUMENT;
+    const cal_status status = observe(system);
+    return status ? status : cal_state_get(system->energy_query.state, CAL_POSE, poses);
+}
+
+uint64_t cal_system_hash(const cal_system* system) {
+    return cal_hash_motion(system->time, system->q, system->model->q_count, system->v, system->model->v_count);
+}
+
+void cal_system_get_report(const cal_system* system, cal_sim_report* out) {
+    *out = system->report;
+    out->time = system->time;
+}

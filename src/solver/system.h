@@ -1,0 +1,84 @@
+// Systems: a model, a plan and a solver that advance a state. A tree, with or without loops: its constraints are part of it.
+//
+// The solver steps as far as it likes. A system that nothing can touch is asked for times (advance); one in a simulation with
+// events is asked for steps, and for states inside the last one (step, sample):
+//
+//          from               to            ← the last accepted step
+//        ────┼──────────────────┼────
+//                     ▲ asked for           q, v from the solver's own polynomial: no evaluation
+//
+// Both ways have the same bits: what is looked at does not change where the solver steps.
+//
+// Functions whose names are those of the public cal_sim_… do what calder.h says of them. Their messages name the public functions,
+// since it is a user who reads them.
+#pragma once
+#include "calder/calder.h"
+
+typedef struct cal_system cal_system;
+
+// At the model's start values and time 0. The model, and the definition's machine, must outlive it.
+cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
+void cal_system_destroy(cal_system* system); // NULL is allowed
+
+// --- Advancing -----------------------------------------------------------------------------------------------------------
+
+cal_status cal_system_advance(cal_system* system, double time, cal_error* error);
+
+// A new motion from there; q or v may be NULL: as they are. The largest step and all other settings are the definition's.
+cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error);
+// Goes on until one more step is accepted. Steps follow each other without gaps: `from` is the last one's `to`, or the time of
+// the begin. Time, q and v are then those of the end.
+cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error);
+// q and v inside the last accepted step, projected where constraints project; the system's own time, q and v stay. Valid until
+// something else is asked for that evaluates or begins anew. No evaluation (but for BDF after a load).
+cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error);
+// The degree in time of the last step's polynomial, at most CAL_MAX_DEGREE: of each number of q and v before quaternions are made
+// unit and constraints are closed, and but for the angular velocities of ball and free joints, which follow from the quaternions'.
+int cal_system_degree(const cal_system* system);
+
+double cal_system_time(const cal_system* system);
+const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
+const double* cal_system_v(const cal_system* system);
+
+// --- Its memory ----------------------------------------------------------------------------------------------------------
+
+// All that the continuation needs: after a load the next steps have the same bits as if nothing had happened since the store. Time,
+// q, v, joint forces and controls, pushes, who is connected, the solver's inside, the report; not the errors of constraints so far.
+//
+// What CVODE knows cannot be copied. The memory of a system with BDF holds where its motion began (the last begin, set, push
+// or whatever else restarts a solver) and how many steps it has taken since; the first step or sample after a load takes them again,
+// with the same bits. A rollback then costs as much as the motion since it began.
+//
+// The size depends on how many pushes there are at present. Memory can be loaded into the system that it is from, or into another of
+// the same model, definition and machine.
+size_t cal_system_memory_size(const cal_system* system); // bytes
+void cal_system_store(const cal_system* system, void* memory);
+// CAL_NO_MEMORY for pushes, only in another system: it must be loaded again before it is used.
+cal_status cal_system_load(cal_system* system, const void* memory);
+
+// --- Changing it ---------------------------------------------------------------------------------------------------------
+
+cal_status cal_system_set(cal_system* system, double time, const double* q, const double* v, cal_error* error);
+cal_status cal_system_drive(cal_system* system, const double* tau, const double* control, cal_error* error);
+cal_status cal_system_push(cal_system* system, int body, const double force[3], const double torque[3],
+                           const double point[3]);
+void cal_system_release(cal_system* system);
+void cal_system_restart(cal_system* system);
+cal_status cal_system_connect(cal_system* system, int constraint, cal_connection how, cal_error* error);
+cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error);
+bool cal_system_connected(const cal_system* system, int constraint);
+cal_status cal_system_project(cal_system* system, cal_error* error);
+
+// --- Looking at it -------------------------------------------------------------------------------------------------------
+
+int cal_system_processors(const cal_system* system);
+cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential);
+cal_status cal_system_poses(cal_system* system, double* poses);
+cal_status cal_system_joint_forces(cal_system* system, double* forces);
+cal_status cal_system_accelerations(cal_system* system, double* qdd);
+cal_status cal_system_check(cal_system* system, double* residual, int* body);
+cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out);
+cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]);
+cal_status cal_system_minimal(cal_system* system, int* freedom, double* basis, double* mass);
+uint64_t cal_system_hash(const cal_system* system);
+void cal_system_get_report(const cal_system* system, cal_sim_report* out);

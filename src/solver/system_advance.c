@@ -1,0 +1,424 @@
+// Systems: how they advance.
+//
+// An evaluation is one execution of the plan with the solver riding along. A force callback needs q and v before the
+// forces, and so do constraints: then the solver's preparation runs alone first.
+//
+// An advance or a step that fails changes nothing: time, q and v stay those of the last good one, and the next one starts there.
+#include "base/error.h"
+#include "base/finite.h"
+#include "solver/system_data.h"
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+// --- Evaluations -----------------------------------------------------------------------------------------------------
+
+cal_status cal_system_apply_pushes(const cal_system* system, cal_state* state) {
+    cal_state_release(state);
+    for (int i = 0; i < system->push_count; i++) {
+        const cal_push* p = &system->pushes[i];
+        const cal_status status = cal_state_push(state, p->body, p->force, p->torque, p->point);
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, const double* tau,
+                                   const double* control) {
+    cal_status status = cal_state_set(state, CAL_TAU, tau);
+    if (!status && system->model->actuator_count > 0) status = cal_state_set(state, CAL_CONTROL, control);
+    return status;
+}
+
+cal_status cal_system_apply(cal_system* system) {
+    const cal_status status = cal_system_apply_pushes(system, system->state);
+    return status ? status : cal_system_apply_forces(system, system->state, system->tau, system->control);
+}
+
+void cal_system_call_back(cal_system* system, cal_state* state, double time, const double* q, const double* v) {
+    memcpy(system->changed_tau, system->tau, (size_t)system->model->v_count * sizeof(double));
+    memcpy(system->changed_control, system->control, (size_t)system->model->actuator_count * sizeof(double));
+    cal_force_context context = {.model = system->model,
+                                 .time = time,
+                                 .q = q,
+                                 .v = v,
+                                 .tau = system->changed_tau,
+                                 .control = system->changed_control,
+                                 .state = state};
+    system->def.force(&context, system->def.user);
+}
+
+// Forces that depend on q and v as a whole, at the state's y: the user's callback's, then the constraints'.
+static cal_status apply_motion_forces(cal_system* system) {
+    const double *tau = system->tau, *control = system->control;
+    cal_status status =
+        cal_plan_gather(system->plan, system->state->context.y, system->evaluated_q, system->evaluated_v);
+    if (status) return status;
+    if (cal_system_holds(system)) cal_system_project_before(system);
+    if (system->def.force) {
+        status = cal_system_apply_pushes(system, system->state);
+        if (status) return status;
+        cal_system_call_back(system, system->state, system->state->time, system->evaluated_q, system->evaluated_v);
+        tau = system->changed_tau, control = system->changed_control;
+    }
+    status = cal_system_apply_forces(system, system->state, tau, control);
+    return status || !cal_system_holds(system) ? status : cal_system_add_constraint_forces(system, tau, control);
+}
+
+static cal_status evaluate(cal_system* system, double time, const cal_solver_ops* ops, cal_solver_context* context,
+                           double* sums) {
+    bool prepared = false;
+    if (system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit) return CAL_NOT_CONVERGED;
+    system->spent++;
+    system->report.evaluations++;
+    system->state->time = time;
+    system->interpolates = system->last.valid = false;
+    if (system->def.slow_band > 1) {
+        const bool anew = !system->slow_band || system->report.steps % system->def.slow_band == 0;
+        system->state->context.band = anew ? CAL_BAND_SLOW : CAL_BAND_FAST;
+        system->slow_band = true;
+    }
+    if (system->def.force || cal_system_holds(system)) {
+        cal_plan_prepare(system->plan, system->state, ops, context);
+        const cal_status status = apply_motion_forces(system);
+        if (status) return status;
+        prepared = true;
+    }
+    return cal_plan_run(system->plan, system->state, ops, context, prepared, sums);
+}
+
+cal_status cal_system_evaluate_bdf(void* user, double time, const cal_solver_ops* ops, cal_solver_context* context,
+                                   double* sums) {
+    return evaluate(user, time, ops, context, sums);
+}
+
+// --- Advancing -------------------------------------------------------------------------------------------------------
+
+static void read_bdf_report(cal_system* system) {
+    cal_bdf_report report;
+    cal_bdf_get_report(system->bdf, &report);
+    system->report.steps = system->before.steps + report.steps;
+    system->report.rejected = system->before.rejected + report.rejected;
+    system->report.jacobian_evaluations = system->before.jacobian_evaluations + report.jacobian_evaluations;
+    system->report.step = report.step;
+    system->report.order = report.order;
+}
+
+// Takes BDF's steps again that were taken when the system was stored. They do not count a second time.
+static cal_status replay(cal_system* system) {
+    const cal_sim_report report = system->report;
+    const double error_max = system->error_max, error_sum = system->error_sum;
+    const int64_t error_steps = system->error_steps;
+    cal_status status = CAL_OK;
+    double from, to;
+    for (int64_t i = 0; i < system->replay_steps && !status; i++) {
+        system->spent = 0;
+        status = cal_bdf_step(system->bdf, &from, &to);
+    }
+    system->spent = 0;
+    system->report = report;
+    system->error_max = error_max, system->error_sum = error_sum, system->error_steps = error_steps;
+    cal_system_count_from(system, &report);
+    return status;
+}
+
+void cal_system_count_from(cal_system* system, const cal_sim_report* report) {
+    cal_bdf_report counts;
+    cal_bdf_get_report(system->bdf, &counts);
+    system->before =
+        (cal_bdf_report){.steps = report->steps - counts.steps,
+                         .rejected = report->rejected - counts.rejected,
+                         .jacobian_evaluations = report->jacobian_evaluations - counts.jacobian_evaluations};
+}
+
+static cal_status start_bdf(cal_system* system) {
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    if (!system->replays) {
+        system->begin_time = system->time;
+        memcpy(system->begin, system->q, (q_count + v_count) * sizeof(double));
+    }
+    cal_status status = cal_bdf_start(system->bdf, system->begin_time, system->begin, system->begin + q_count);
+    if (!status && system->replays) status = replay(system);
+    if (!status) system->replays = false;
+    return status;
+}
+
+static cal_status start(cal_system* system) {
+    cal_status status = cal_system_apply(system);
+    if (status) return status;
+    if (system->ops) {
+        cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
+        system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
+    } else {
+        status = start_bdf(system);
+        if (status) return status;
+    }
+    system->running = true;
+    system->interpolates = system->last.valid = false;
+    return CAL_OK;
+}
+
+// Says where and why an advance to a time ended, or a step (to infinity).
+static cal_status fail(cal_system* system, cal_status status, double time, cal_error* error) {
+    char name[80];
+    const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
+    if (limited && status == CAL_NOT_CONVERGED && isinf(time))
+        return cal_fail(error, status, "%s needs more than evaluation_limit = %lld evaluations for a step at t = %g s",
+                        system->def.solver, (long long)system->def.evaluation_limit, system->state->time);
+    if (limited && status == CAL_NOT_CONVERGED)
+        return cal_fail(error, status,
+                        "%s needs more than evaluation_limit = %lld evaluations to reach t = %g s; it is at t = %g s",
+                        system->def.solver, (long long)system->def.evaluation_limit, time, system->state->time);
+    system->running = false;
+    if (system->opened != CAL_NONE) {
+        cal_model_constraint_name(system->model, system->opened, name, sizeof name);
+        system->opened = CAL_NONE;
+        return cal_fail(error, status,
+                        "constraint '%s' came apart at t = %g s; the state at t = %g s is kept: use a smaller step or "
+                        "tolerance, or check whether constraints contradict each other",
+                        name, system->state->time, system->time);
+    }
+    if (status == CAL_BAD_MODEL && cal_state_inconsistent(system->state) >= 0)
+        return cal_fail(
+            error, status,
+            "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
+            cal_model_constraint_name(system->model, cal_state_inconsistent(system->state), name, sizeof name),
+            system->state->time);
+    if (status == CAL_NOT_FINITE) {
+        const int node =
+            cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
+        if (node >= 0) cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
+        return cal_fail(error, status,
+                        "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
+                        "smaller step or tolerance, or check the forces",
+                        node >= 0 ? name : "?", system->state->time, system->time);
+    }
+    if (status == CAL_NOT_CONVERGED)
+        return cal_fail(error, status,
+                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: try another "
+                        "tolerance or solver, or cal_sim_restart where forces jump",
+                        system->def.solver, system->settings.relative, system->state->time, system->time);
+    return cal_fail(error, status, "%s failed at t = %g s: %s", system->def.solver, system->state->time,
+                    cal_status_text(status));
+}
+
+// The polynomial of one column's numbers, in the user's order.
+typedef struct sampling {
+    cal_system* system;
+    double time;
+    atomic_bool finite;
+} sampling;
+
+static void sample_column(void* argument, const cal_column* column) {
+    sampling* at = argument;
+    cal_system* system = at->system;
+    const cal_layout* layout = system->plan->layout;
+    system->ops->interpolate(system->memory, &system->context, column, at->time, system->sample);
+    const int first = layout->block_y[column->first_block];
+    if (!cal_all_finite(system->sample + first, layout->block_y[column->first_block + column->block_count] - first))
+        atomic_store_explicit(&at->finite, false, memory_order_relaxed);
+    cal_layout_gather_column(layout, column, system->sample, system->evaluated_q, system->evaluated_v);
+}
+
+static cal_status take_sample(cal_system* system, double time) {
+    sampling at = {system, time, true};
+    cal_status status = cal_plan_each(system->plan, sample_column, &at);
+    if (!status) status = cal_plan_collect(system->plan, system->evaluated_q, system->evaluated_v);
+    return status ? status : atomic_load(&at.finite) ? CAL_OK : CAL_NOT_FINITE;
+}
+
+// Closes the constraints at the end of the step that was just accepted. The correction is as small as the step's error, so the
+// solver's history goes on with its value moved and its derivatives as they are: vectors[0], whether it holds the value at
+// the end of the step or at its beginning.
+static cal_status close_step(cal_system* system) {
+    const cal_layout* layout = system->plan->layout;
+    const cal_model* model = system->model;
+    const size_t count = (size_t)model->q_count + (size_t)model->v_count;
+    // A polynomial made of derivatives has the projected velocities already: what is to be corrected are the solver's own.
+    cal_status status = system->ops->keeps_end ? cal_plan_gather(system->plan, system->vectors[0], system->evaluated_q,
+                                                                 system->evaluated_v)
+                                               : take_sample(system, system->decision.time);
+    if (status) return status;
+    memcpy(system->raw, system->evaluated_q, count * sizeof(double));
+    status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, true);
+    if (status || !system->projects) return status;
+    double* y = system->vectors[0];
+    const double *raw_q = system->raw, *raw_v = system->raw + model->q_count;
+    for (int i = 0; i < model->q_count; i++)
+        if (layout->q_position[i] >= 0) y[layout->q_position[i]] += system->evaluated_q[i] - raw_q[i];
+    for (int i = 0; i < model->v_count; i++)
+        if (layout->v_position[i] >= 0) y[layout->v_position[i]] += system->evaluated_v[i] - raw_v[i];
+    return CAL_OK;
+}
+
+// One evaluation, and what control makes of it. Does not go over singular positions beyond `time`.
+static cal_status attempt(cal_system* system, double time) {
+    cal_status status = evaluate(system, system->decision.evaluation_time, system->ops, &system->context, system->sums);
+    if (status) return status;
+    status = system->ops->control(system->memory, system->sums, system->down, &system->decision);
+    system->report.steps += system->decision.accepted ? 1 : 0;
+    system->report.rejected += system->decision.rejected ? 1 : 0;
+    system->interpolates = system->decision.accepted;
+    if (!status && system->decision.accepted && cal_system_holds(system)) status = close_step(system);
+    if (cal_system_holds(system) && cal_system_stuck(system, status))
+        status = cal_system_step_over_singularity(system, time);
+    return status;
+}
+
+static cal_status step_to(cal_system* system, double time) {
+    cal_status status = CAL_OK;
+    while (!status && !system->stepped_over && (system->decision.time < time || !system->interpolates))
+        status = attempt(system, time);
+    return status;
+}
+
+static void read_decision(cal_system* system) {
+    system->report.step = system->decision.step;
+    system->report.order = system->decision.order;
+}
+
+static cal_status advance_ops(cal_system* system, double time) {
+    // The polynomial reaches back to the start of the last step, and only until something else was evaluated.
+    if (system->running &&
+        (time < system->decision.previous || (time <= system->decision.time && !system->interpolates)))
+        system->running = false;
+    cal_status status = system->running ? CAL_OK : start(system);
+    system->stepped_over = false;
+    if (!status) status = step_to(system, time);
+    if (!status && !system->stepped_over) status = take_sample(system, time);
+    if (!status) read_decision(system);
+    return status;
+}
+
+static cal_status advance_bdf(cal_system* system, double time) {
+    cal_status status = system->running ? CAL_OK : start(system);
+    if (!status) status = cal_bdf_advance(system->bdf, time, system->evaluated_q, system->evaluated_v);
+    if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
+        status = CAL_NOT_FINITE;
+    read_bdf_report(system);
+    if (status) system->running = false;
+    return status;
+}
+
+// Time, q and v become those of evaluated_q and evaluated_v.
+static void adopt(cal_system* system, double time) {
+    double* const old = system->q;
+    system->q = system->evaluated_q, system->evaluated_q = old;
+    system->v = system->q + system->model->q_count, system->evaluated_v = old + system->model->q_count;
+    system->time = time;
+    system->energy_query.current = false;
+}
+
+// Whether the solver may begin, or goes on.
+static cal_status check_start(cal_system* system, cal_error* error) {
+    system->spent = 0;
+    return system->running || system->replays ? CAL_OK : cal_system_check_start(system, error);
+}
+
+cal_status cal_system_advance(cal_system* system, double time, cal_error* error) {
+    if (!isfinite(time))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s: not a finite time", time);
+    if (time < system->time)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s; use cal_sim_set", time,
+                        system->time);
+    if (time == system->time) return CAL_OK;
+    cal_status status = check_start(system, error);
+    if (status) return status;
+    status = system->ops ? advance_ops(system, time) : advance_bdf(system, time);
+    if (!status && cal_system_holds(system))
+        status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, !system->ops);
+    if (status) return fail(system, status, time, error);
+    adopt(system, time);
+    return CAL_OK;
+}
+
+// --- Step by step ----------------------------------------------------------------------------------------------------
+
+cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error) {
+    cal_status status = cal_system_set(system, time, q, v, error);
+    if (!status) status = check_start(system, error);
+    if (status) return status;
+    status = start(system);
+    return status ? fail(system, status, time, error) : CAL_OK;
+}
+
+// The last accepted step; false: there is none, or its polynomial is gone.
+static bool find_last_step(const cal_system* system, double* from, double* to) {
+    if (!system->running) return false;
+    if (!system->ops) return cal_bdf_last_step(system->bdf, from, to) > 0;
+    const bool over = system->last.valid;
+    *from = over ? system->last.previous : system->decision.previous;
+    *to = over ? system->last.from + system->last.step : system->decision.time;
+    return over || system->interpolates;
+}
+
+// The last step's polynomial into evaluated_q and evaluated_v, and the constraints closed there.
+static cal_status sample_last_step(cal_system* system, double time) {
+    cal_status status = CAL_OK;
+    if (!system->ops)
+        status = cal_bdf_sample(system->bdf, time, system->evaluated_q, system->evaluated_v);
+    else if (system->last.valid)
+        cal_system_sample_step_over(system, time);
+    else
+        status = take_sample(system, time);
+    if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
+        status = CAL_NOT_FINITE;
+    return status || !cal_system_holds(system)
+               ? status
+               : cal_system_project_after(system, system->evaluated_q, system->evaluated_v, false);
+}
+
+static cal_status step_ops(cal_system* system) {
+    cal_status status = system->running ? CAL_OK : start(system);
+    const double previous = system->decision.time;
+    system->stepped_over = false;
+    do
+        if (!status) status = attempt(system, (double)INFINITY);
+    while (!status && !system->interpolates && !system->last.valid);
+    system->last.previous = previous;
+    if (!status) read_decision(system);
+    return status;
+}
+
+static cal_status step_bdf(cal_system* system, double* from, double* to) {
+    cal_status status = system->running ? CAL_OK : start(system);
+    if (!status) status = cal_bdf_step(system->bdf, from, to);
+    read_bdf_report(system);
+    if (status) system->running = false;
+    return status;
+}
+
+cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error) {
+    cal_status status = check_start(system, error);
+    if (status) return status;
+    status = system->ops ? step_ops(system) : step_bdf(system, from, to);
+    if (!status && system->ops) (void)find_last_step(system, from, to);
+    if (!status) status = sample_last_step(system, *to);
+    if (status) return fail(system, status, (double)INFINITY, error);
+    adopt(system, *to);
+    return CAL_OK;
+}
+
+cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error) {
+    cal_status status = CAL_OK;
+    double from = 0.0, to = 0.0;
+    if (system->replays) status = start(system);
+    if (status) return fail(system, status, (double)INFINITY, error);
+    if (!find_last_step(system, &from, &to))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "no state at t = %g s: the solver has taken no step since it began",
+                        time);
+    if (!(time >= from && time <= to))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "no state at t = %g s: the last step is from %g to %g s", time, from,
+                        to);
+    status = sample_last_step(system, time);
+    if (status) return fail(system, status, (double)INFINITY, error);
+    memcpy(q, system->evaluated_q, (size_t)system->model->q_count * sizeof *q);
+    memcpy(v, system->evaluated_v, (size_t)system->model->v_count * sizeof *v);
+    return CAL_OK;
+}
+
+int cal_system_degree(const cal_system* system) {
+    if (!system->ops) return system->report.order > 0 ? system->report.order : CAL_BDF_MAX_ORDER;
+    if (system->last.valid) return CAL_STEP_OVER_DEGREE;
+    return system->ops->degree > 0 ? system->ops->degree : system->decision.order;
+}

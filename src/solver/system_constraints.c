@@ -1,0 +1,341 @@
+// Constraints of a system: their forces at each evaluation, their projection after each step, connecting and letting go.
+//
+//     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ ─ τ + Aᵀλ ─ plan again, the solver riding along
+//     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
+//     sample       the solver's polynomial ─ projected; the history does not see it
+//
+// Solvers ask for derivatives beside the constraints, by as much as their predictions err. There λ would answer to the error
+// with 1 / distance to the next singular position, and no step could pass one; so y is projected before it is evaluated: the
+// equation is ẏ = f(P(y)), which has the same solutions and is as smooth as the mechanism. What happens next to a singular
+// position is in system_singular.c.
+//
+// Where memory is not shared every processor has all of q, v and q̈₀, and finds the same λ with the same bits.
+#include "base/error.h"
+#include "base/finite.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+#include "solver/system_data.h"
+#include <math.h>
+#include <string.h>
+
+enum { PATIENCE_START = 100, NAME = 80 };
+// An error that a projection leaves although it should not: something has come apart.
+static const double OPEN = 1e-4;
+
+static const struct {
+    const char* name;
+    cal_stabilization law;
+    bool projects;
+} laws[] = {{"projection", CAL_STABILIZE_NONE, true},
+            {"baumgarte", CAL_STABILIZE_CRITICAL, false},
+            {"literal", CAL_STABILIZE_LITERAL, false},
+            {"none", CAL_STABILIZE_NONE, false}};
+enum { LAWS = sizeof laws / sizeof laws[0] };
+
+static int find_law(const char* name) {
+    int i = 0;
+    while (i < LAWS && (!name || strcmp(name, laws[i].name) != 0)) i++;
+    return i;
+}
+
+double cal_stabilize_limit(const char* stabilize, const char* solver, double step) {
+    const int law = find_law(stabilize);
+    if (law == LAWS || !solver || !(step > 0.0)) return 0.0;
+    const cal_solver_ops* ops = cal_find_solver(solver);
+    if (!ops || !ops->fixed_step) return (double)INFINITY;
+    return ops->reach > 0.0 ? cal_explicit_limit(ops->reach, step, laws[law].law)
+                            : cal_semi_implicit_limit(step, laws[law].law);
+}
+
+static cal_status project_bdf(void* user, double* y) {
+    cal_system* system = user;
+    double *q = system->raw, *v = q + system->model->q_count;
+    if (!cal_system_holds(system)) return CAL_OK;
+    cal_status status = cal_plan_gather(system->plan, y, q, v);
+    if (!status) status = cal_system_project_after(system, q, v, true);
+    if (!status) cal_layout_scatter(system->plan->layout, 0, q, v, y);
+    return status;
+}
+
+cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
+    const cal_sim_def* def = &system->def;
+    const int law = find_law(def->stabilize);
+    const bool known = def->constraint_form &&
+                       (strcmp(def->constraint_form, "lagrange") == 0 || strcmp(def->constraint_form, "minimal") == 0);
+    if (!known)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint form '%.40s' is unknown; there are lagrange and minimal",
+                        def->constraint_form ? def->constraint_form : "NULL");
+    system->opened = CAL_NONE;
+    if (law == LAWS)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "stabilize '%.40s' is unknown; there are projection, baumgarte, literal and none",
+                        def->stabilize ? def->stabilize : "NULL");
+    if (!(def->gain >= 0.0 && isfinite(def->gain)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the gain of a stabilisation must not be negative, but is %g",
+                        def->gain);
+    system->law = laws[law].law;
+    system->projects = laws[law].projects;
+    if (system->model->constraint_count == 0) return CAL_OK;
+    system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
+    system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
+    system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
+    if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
+        cal_constraints_create(system->model, &system->constraints))
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
+    return cal_system_create_form(system, error);
+}
+
+void cal_system_project_bdf(cal_system* system) {
+    if (system->constraints && system->projects) cal_bdf_set_projection(system->bdf, project_bdf);
+}
+
+void cal_system_project_before(cal_system* system) {
+    if (!system->projects || !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
+        return;
+    cal_system_project_step(system, system->evaluated_q, system->evaluated_v);
+    cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->state->context.y);
+}
+
+cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
+    const double gain = system->def.gain;
+    const bool literal = system->law == CAL_STABILIZE_LITERAL, none = system->law == CAL_STABILIZE_NONE;
+    const double of_error = none ? 0.0 : literal ? gain : gain * gain;
+    // Assembly closes loops itself, in the execution that follows; but for places where it had better not.
+    if (!system->minimal && cal_state_hold_active(system->state, system->constraints->active, of_error,
+                                                  none ? 0.0 : 2.0 * gain, none ? 0.0 : gain)) {
+        if (!system->projects || !cal_system_is_near(system)) return CAL_OK;
+        cal_state_hold_active(system->state, system->none_active, 0.0, 0.0, 0.0);
+    }
+    const size_t count = (size_t)system->model->v_count;
+    cal_status status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+    if (!status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
+    // What is not finite is left to the solver, which knows what to do about it.
+    if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
+    if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
+    memset(system->forces, 0, count * sizeof(double));
+    status = cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
+    if (!status && system->projects && !system->minimal)
+        status = cal_system_interpolate_singular(system, system->state->time);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];
+    return cal_system_apply_forces(system, system->state, system->changed_tau, control);
+}
+
+cal_status cal_system_project_after(cal_system* system, double* q, double* v, bool counts) {
+    cal_constraints* set = system->constraints;
+    const int count = system->model->q_count;
+    if (!cal_all_finite(q, count) || !cal_all_finite(v, system->model->v_count)) return CAL_NOT_FINITE;
+    if (system->projects)
+        cal_system_project_step(system, q, v);
+    else
+        cal_constraints_evaluate(set, q, v);
+    const cal_violation left = cal_constraints_violation(set, CAL_NONE);
+    if (counts) {
+        system->error_max = fmax(system->error_max, left.error);
+        system->error_sum += left.squares;
+        system->error_steps++;
+    }
+    if (!system->projects || left.error <= OPEN) return CAL_OK;
+    system->opened = left.error_of;
+    return CAL_NOT_CONVERGED;
+}
+
+cal_status cal_system_check_start(cal_system* system, cal_error* error) {
+    if (!cal_system_holds(system) || !system->projects) return CAL_OK;
+    char name[NAME];
+    cal_constraints* set = system->constraints;
+    cal_constraints_evaluate(set, system->q, system->v);
+    const cal_violation now = cal_constraints_violation(set, CAL_NONE);
+    if (!(now.error <= CAL_CONNECT_TOLERANCE))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "constraint '%s' is open by %g at t = %g s; begin where it holds, or let cal_sim_project "
+                        "(--project) find such a place",
+                        cal_model_constraint_name(system->model, now.error_of, name, sizeof name), now.error,
+                        system->time);
+    if (!(now.speed <= CAL_CONNECT_TOLERANCE))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "constraint '%s' is broken by a speed of %g at t = %g s; begin with velocities that it allows, "
+                        "or let cal_sim_project (--project) find some",
+                        cal_model_constraint_name(system->model, now.speed_of, name, sizeof name), now.speed,
+                        system->time);
+    cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    system->energy_query.current = false;
+    return CAL_OK;
+}
+
+cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
+                                  double* accelerations) {
+    cal_system_query* o = &system->constraint_query;
+    const double *tau = system->tau, *control = system->control;
+    cal_status status = CAL_OK;
+    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    if (!status && !o->plan) status = cal_plan_create(system->model, system->def.algorithm, o->machine, &o->plan, NULL);
+    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
+    if (!status) status = cal_state_set(o->state, CAL_Q, q);
+    if (!status) status = cal_state_set(o->state, CAL_V, v);
+    if (!status) status = cal_system_apply_pushes(system, o->state);
+    if (status) return status;
+    if (system->def.force) {
+        cal_system_call_back(system, o->state, time, q, v);
+        tau = system->changed_tau, control = system->changed_control;
+    }
+    status = cal_system_apply_forces(system, o->state, tau, control);
+    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
+    if (!status) status = cal_state_get(o->state, CAL_QDD, system->qdd);
+    if (status) return status;
+    const size_t count = (size_t)system->model->v_count;
+    if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
+    memset(forces, 0, count * sizeof(double));
+    cal_constraints_hold(system->constraints, q, v, system->qdd, system->law, system->def.gain,
+                         system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, forces);
+    if (!accelerations) return CAL_OK;
+    for (size_t i = 0; i < count; i++) system->changed_tau[i] += forces[i];
+    status = cal_system_apply_forces(system, o->state, system->changed_tau, control);
+    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
+    return status ? status : cal_state_get(o->state, CAL_QDD, accelerations);
+}
+
+// --- Connecting --------------------------------------------------------------------------------------------------------
+
+static cal_status check_constraint(const cal_system* system, int constraint, const char* what, cal_error* error) {
+    if (constraint < 0 || constraint >= system->model->constraint_count)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%s: constraint %d is not there; the model has %d", what, constraint,
+                        system->model->constraint_count);
+    return CAL_OK;
+}
+
+cal_status cal_system_connect(cal_system* system, int constraint, cal_connection how, cal_error* error) {
+    const cal_status status = check_constraint(system, constraint, "cal_sim_connect", error);
+    if (status) return status;
+    if (how != CAL_CONNECT_SMOOTH && how != CAL_CONNECT_INELASTIC)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_connect: %d is no way to connect", (int)how);
+    cal_constraints* set = system->constraints;
+    if (set->active[constraint]) return CAL_OK;
+    cal_constraints_activate(set, constraint, true);
+    cal_constraints_evaluate(set, system->q, system->v);
+    const cal_violation now = cal_constraints_violation(set, constraint);
+    char name[NAME];
+    cal_model_constraint_name(system->model, constraint, name, sizeof name);
+    if (!(now.error <= CAL_CONNECT_TOLERANCE)) {
+        cal_constraints_activate(set, constraint, false);
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint '%s' is open by %g at t = %g s, and cannot be connected",
+                        name, now.error, system->time);
+    }
+    if (!(now.speed <= CAL_CONNECT_TOLERANCE) && how == CAL_CONNECT_SMOOTH) {
+        cal_constraints_activate(set, constraint, false);
+        return cal_fail(
+            error, CAL_BAD_ARGUMENT,
+            "constraint '%s' would stop a speed of %g at t = %g s: connect it as an inelastic impact, or when "
+            "nothing moves there",
+            name, now.speed, system->time);
+    }
+    // Within the tolerance a gap is closed, too; without projection it is left to the law of stabilisation.
+    cal_constraints_project(set, system->q, system->v, system->projects ? CAL_PROJECT_BOTH : CAL_PROJECT_VELOCITY,
+                            PATIENCE_START);
+    cal_system_moved(system);
+    return CAL_OK;
+}
+
+cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error) {
+    const cal_status status = check_constraint(system, constraint, "cal_sim_disconnect", error);
+    if (status) return status;
+    if (!system->constraints->active[constraint]) return CAL_OK;
+    cal_constraints_activate(system->constraints, constraint, false);
+    cal_system_moved(system);
+    return CAL_OK;
+}
+
+bool cal_system_connected(const cal_system* system, int constraint) {
+    return constraint >= 0 && constraint < system->model->constraint_count && system->constraints->active[constraint];
+}
+
+cal_status cal_system_project(cal_system* system, cal_error* error) {
+    if (!cal_system_holds(system)) return CAL_OK;
+    const size_t count = (size_t)system->model->q_count + (size_t)system->model->v_count;
+    cal_constraints* set = system->constraints;
+    memcpy(system->raw, system->q, count * sizeof(double));
+    cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, PATIENCE_START);
+    const cal_violation left = cal_constraints_violation(set, CAL_NONE);
+    if (left.error <= CAL_CONNECT_TOLERANCE && left.speed <= CAL_CONNECT_TOLERANCE) {
+        cal_system_moved(system);
+        return CAL_OK;
+    }
+    memcpy(system->q, system->raw, count * sizeof(double));
+    char name[NAME];
+    const bool open = !(left.error <= CAL_CONNECT_TOLERANCE);
+    cal_model_constraint_name(system->model, open ? left.error_of : left.speed_of, name, sizeof name);
+    if (cal_constraints_rank(set) < set->row_count)
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "constraint '%s' stays open by %g: it contradicts others (%d of %d rows are independent)", name,
+                        open ? left.error : left.speed, set->rank, set->row_count);
+    return cal_fail(error, CAL_NOT_CONVERGED,
+                    "constraint '%s' stays open by %g: it cannot be reached from here; begin nearer to it", name,
+                    open ? left.error : left.speed);
+}
+
+// --- Looking at them ---------------------------------------------------------------------------------------------------
+
+cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out) {
+    if (!out) return CAL_BAD_ARGUMENT;
+    *out = (cal_constraint_report){.error_of = CAL_NONE};
+    if (!system->constraints) return CAL_OK;
+    out->error_max = system->error_max;
+    out->error_rms = system->error_steps > 0 ? sqrt(system->error_sum / (double)system->error_steps) : 0.0;
+    if (!cal_system_holds(system)) return CAL_OK;
+    const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
+    if (status) return status;
+    const cal_violation now = cal_constraints_violation(system->constraints, CAL_NONE);
+    out->rows = system->constraints->row_count;
+    out->rank = system->constraints->rank;
+    out->error = now.error;
+    out->speed = now.speed;
+    out->error_of = now.error_of;
+    return CAL_OK;
+}
+
+cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]) {
+    const cal_status bad = check_constraint(system, constraint, "cal_sim_constraint_forces", NULL);
+    if (bad) return bad;
+    const cal_model* model = system->model;
+    const cal_constraint_def* def = &model->constraints[constraint];
+    const bool coupling = def->kind == CAL_COUPLING;
+    if (rows) memset(rows, 0, (size_t)cal_constraint_rows(def, NULL) * sizeof *rows);
+    if (wrench) memset(wrench, 0, 6 * sizeof *wrench);
+    if (!system->constraints->active[constraint]) return CAL_OK;
+    const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
+    if (status) return status;
+    const cal_constraints* set = system->constraints;
+    // What acts on b is what acts on its node, or the opposite of what acts on a's where b is the ground.
+    const int node_b = coupling || def->body[1] == CAL_GROUND ? -1 : model->mounts[def->body[1]].node;
+    const int node_a = coupling || def->body[0] == CAL_GROUND ? -1 : model->mounts[def->body[0]].node;
+    double moment[3] = {0.0}, force[3] = {0.0};
+    const int node = node_b >= 0 ? node_b : node_a;
+    const double sign = node_b >= 0 ? 1.0 : -1.0;
+    for (int i = 0, k = 0; i < set->row_count; i++) {
+        const cal_row* row = &set->rows[i];
+        if (row->constraint != constraint) continue;
+        if (rows) rows[k++] = set->lambda[i];
+        for (int n = 0; n < row->node_count && node >= 0; n++)
+            for (int d = 0; d < 3 && row->node[n] == node; d++) {
+                moment[d] += sign * set->lambda[i] * row->moment[n][d];
+                force[d] += sign * set->lambda[i] * row->force[n][d];
+            }
+    }
+    if (!wrench || node < 0) return CAL_OK;
+    double arm[3], lever[3];
+    if (def->body[1] == CAL_GROUND)
+        memcpy(arm, def->position[1], sizeof arm);
+    else {
+        const cal_mount* mount = &model->mounts[def->body[1]];
+        cal_rotate3(mount->rotation, def->position[1], arm);
+        for (int d = 0; d < 3; d++) arm[d] += mount->offset[d];
+        if (node_b >= 0) cal_rotate3(set->motions[node_b].rotation, arm, arm);
+        for (int d = 0; d < 3 && node_b >= 0; d++)
+            arm[d] += set->motions[node_b].origin[d] + set->motions[node_b].base[d];
+    }
+    // From the node's origin to frame b's.
+    for (int d = 0; d < 3; d++) arm[d] -= set->motions[node].origin[d] + set->motions[node].base[d];
+    cal_cross3(arm, force, lever);
+    for (int d = 0; d < 3; d++) wrench[d] = force[d], wrench[3 + d] = moment[d] - lever[d];
+    return CAL_OK;
+}

@@ -1,0 +1,143 @@
+// The inside of a system (system.h), for what advances it (system*.c) and what writes it down (record/checkpoint.c).
+#pragma once
+#include "constraint/minimal.h"
+#include "plan/plan.h"
+#include "solver/bdf.h"
+#include "solver/solver.h"
+#include "solver/system.h"
+
+typedef struct cal_push {
+    int body;
+    double force[3], torque[3], point[3];
+} cal_push;
+
+// A step over a singular position (system_singular.c), as what is inside of it needs it. With s the time since it began,
+//     v(s) = v + s a + s² (b − a) / 2h,   q moved by   s v + s² a / 2 + s³ (b − a) / 6h
+typedef struct cal_step_over {
+    bool valid;      // it is the last accepted step
+    double previous; // end of the step before
+    double from, step;
+    double* numbers; // q, v, a at its begin, b at its end; NULL without constraints
+} cal_step_over;
+enum { CAL_STEP_OVER_DEGREE = 3 };
+
+// A second plan that looks at the state: poses and energy, or its accelerations again.
+typedef struct cal_system_query {
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_state* state;
+    bool current; // has been executed at the system's time
+} cal_system_query;
+
+struct cal_system {
+    const cal_model* model;
+    cal_sim_def def;
+    cal_machine* own_machine; // NULL: the user's
+    cal_plan* plan;
+    cal_state* state;
+    cal_system_query energy_query, residual_query, constraint_query, joint_force_query;
+    char schedule[16];     // as the definition had it
+    double* accelerations; // v_count, for cal_system_joint_forces
+    double time;
+    double *q, *v;                                         // at `time`, the user's order, v after q in one block
+    double *evaluated_q, *evaluated_v;                     // at an evaluation, for the force callback
+    double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
+    cal_push* pushes;
+    int push_count, push_capacity;
+
+    cal_constraints* constraints; // NULL: the model has none
+    cal_minimal* minimal;         // of the form without multipliers; NULL: it is the other one
+    bool* connected;              // while a checkpoint is read: what it says; else NULL
+    bool* none_active;            // false for each constraint
+    cal_stabilization law;
+    bool projects;
+    double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
+    double* forces;              // v_count: of the constraints; then what system_singular.c needs
+    double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
+    int64_t error_steps;
+    int opened;                  // the constraint that came apart, or CAL_NONE
+    double progress;             // the last time from which the solver has moved on by more than a crawl
+    int attempts, singularities; // since then: evaluations, singular positions stepped_over over
+    bool stepped_over;           // a hop went over the time that was asked for: evaluated_q and evaluated_v are there
+
+    cal_solver_settings settings;
+    const cal_solver_ops* ops; // NULL: BDF
+    cal_bdf* bdf;
+    cal_solver_context context;
+    void* memory; // control's
+    double* block;
+    size_t stride; // doubles from one vector of the block to the next
+    double** vectors;
+    double* sample; // y-shaped, where the polynomial is evaluated
+    double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
+    cal_step_decision decision;
+    bool running;       // the solver has begun
+    bool slow_band;     // the state's records hold one
+    bool interpolates;  // nothing was executed since the last accepted step
+    int64_t spent;      // evaluations of this advance
+    cal_step_over last; // the last accepted step, where it went over a singular position
+    // BDF's motion so far, to be taken again after a load.
+    double begin_time;
+    double* begin; // q and v there; NULL: another solver
+    bool replays;  // before anything else the solver begins there and takes so many steps
+    int64_t replay_steps;
+    cal_sim_report report;
+    cal_bdf_report before; // BDF's own counts are since it was made: what a checkpoint adds to them
+};
+
+// Hands what pushes and drives to the state, as a solver that begins does.
+cal_status cal_system_apply(cal_system* system);
+// Hands pushes to a state, and joint forces and controls.
+cal_status cal_system_apply_pushes(const cal_system* system, cal_state* state);
+cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, const double* tau,
+                                   const double* control);
+// Asks the user's callback for the forces at q and v: changed_tau and changed_control, and pushes on the state.
+void cal_system_call_back(cal_system* system, cal_state* state, double time, const double* q, const double* v);
+
+cal_bdf_function cal_system_evaluate_bdf; // the user is the system
+// BDF counts since it was made: from now on, on top of a report.
+void cal_system_count_from(cal_system* system, const cal_sim_report* report);
+bool cal_system_reserve_pushes(cal_system* system, int count); // makes room
+// After q, v or time were changed: what was looked up there is not valid, and the solver begins anew.
+void cal_system_moved(cal_system* system);
+
+// --- Constraints (system_constraints.c) -----------------------------------------------------------------------------------
+
+static inline bool cal_system_holds(const cal_system* system) {
+    return system->constraints && system->constraints->row_count > 0;
+}
+cal_status cal_system_create_constraints(cal_system* system, cal_error* error);
+void cal_system_project_bdf(cal_system* system); // tells BDF, once it is there
+// Before the solver begins: whether the constraints hold at q and v, which are then projected.
+cal_status cal_system_check_start(cal_system* system, cal_error* error);
+// Projects the state's y, which evaluated_q and evaluated_v hold, before an evaluation.
+void cal_system_project_before(cal_system* system);
+// At the state's y, which evaluated_q and evaluated_v hold, with the forces applied: adds the constraints'.
+cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control);
+// Which form the constraints' equations have, and the joint forces that follow from it: added to tau (system_minimal.c).
+cal_status cal_system_create_form(cal_system* system, cal_error* error);
+cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau);
+// After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
+// a step's error.
+cal_status cal_system_project_after(cal_system* system, double* q, double* v, bool counts);
+// The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
+cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
+                                  double* accelerations);
+enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
+
+// --- Singular positions (system_singular.c) -------------------------------------------------------------------------------
+
+bool cal_system_create_singular(cal_system* system); // system->forces
+// Projects q and v, unless rounding would spoil them.
+void cal_system_project_step(cal_system* system, double* q, double* v);
+// Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
+bool cal_system_is_near(const cal_system* system);
+// At evaluated_q and evaluated_v, with changed_tau and changed_control what drives the model and system->forces the constraints': replaces
+// these where rounding spoils them.
+cal_status cal_system_interpolate_singular(cal_system* system, double time);
+// Whether the solver failed, or crawls, as it does where its error test meets rounding: next to a singular position.
+bool cal_system_stuck(cal_system* system, cal_status status);
+// Goes on over such a place by a thousandth of a turn or so, not beyond `time`, and starts the solver there.
+cal_status cal_system_step_over_singularity(cal_system* system, double time);
+// q and v inside such a step, into evaluated_q and evaluated_v; not projected.
+void cal_system_sample_step_over(cal_system* system, double time);

@@ -1,0 +1,50 @@
+// The two forms of the constraints' equations in a system: with multipliers (constraint.h), or without (minimal.h). Both end as
+// joint forces, Aᵀλ, so that the plan and the solver do not know which it is.
+#include "base/error.h"
+#include "solver/system_data.h"
+#include <string.h>
+
+cal_status cal_system_create_form(cal_system* system, cal_error* error) {
+    if (strcmp(system->def.constraint_form, "minimal") != 0) return CAL_OK;
+    if (system->model->v_count > CAL_MINIMAL_DOF)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "the minimal form of constraints is dense, for models of up to %d degrees of freedom; this one "
+                        "has %d: use lagrange",
+                        CAL_MINIMAL_DOF, system->model->v_count);
+    return cal_minimal_create(system->constraints, &system->minimal)
+               ? cal_fail(error, CAL_NO_MEMORY, "no memory for the minimal form of %d constraints",
+                          system->model->constraint_count)
+               : CAL_OK;
+}
+
+cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau) {
+    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    if (system->minimal)
+        return cal_minimal_hold(system->minimal, system->constraints, q, v, qdd, system->law, system->def.gain, shift,
+                                tau);
+    cal_constraints_hold(system->constraints, q, v, qdd, system->law, system->def.gain, shift, tau);
+    return CAL_OK;
+}
+
+cal_status cal_system_minimal(cal_system* system, int* freedom, double* basis, double* mass) {
+    if (!freedom || !system->minimal) return CAL_BAD_ARGUMENT;
+    const size_t n = (size_t)system->model->v_count;
+    // S and B depend on q alone.
+    memset(system->qdd, 0, n * sizeof(double));
+    const cal_status status =
+        cal_minimal_hold(system->minimal, system->constraints, system->q, system->v, system->qdd, CAL_STABILIZE_NONE,
+                         0.0, system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, system->qdd + n);
+    if (status) return status;
+    const size_t p = (size_t)system->minimal->freedom;
+    *freedom = (int)p;
+    if (basis) memcpy(basis, system->minimal->basis, p * n * sizeof *basis);
+    // L Lᵀ again.
+    for (size_t i = 0; mass && i < p; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k <= j; k++)
+                sum += system->minimal->reduced[i * p + k] * system->minimal->reduced[j * p + k];
+            mass[i * p + j] = mass[j * p + i] = sum;
+        }
+    return CAL_OK;
+}

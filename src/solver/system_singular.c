@@ -1,0 +1,327 @@
+// Next to a singular position of the constraints: four-bars that lie flat, a slider-crank's dead point.
+//
+// Motion goes through such a position smoothly, but rows are nearly dependent there, by a distance σ that falls to zero and rises
+// again. With x the way to that position and y the way off it, constraints are x y = 0 there. Rounding leaves x y = ε, the motion
+// along that is y = ε / x, and in accelerations there is noise of
+//
+//     ÿ = 2 ε ẋ² / x³                                        ε = 3e-15, x = σ
+//
+// Where that is above a solver's tolerance it must not be seen: an error test that meets noise makes steps smaller, and more of
+// them meet more noise. So in this zone forces are looked up on both sides, and taken from the polynomial between:
+//
+//     σ    \                               /
+//            \                           /
+//               \                     /
+//     ──o─o─o─o─o──∙──∙──∙──▲──∙──∙──o─o─o─o─o──▸ time       o   evaluated, up to 11/3 of the zone from where σ is zero
+//                          now                              ∙   noise
+//
+// Where motion will be, and was, follows from the accelerations there, by the same polynomial: a few iterations (Picard's).
+//
+// Velocities have noise of ε ẋ / x², positions of ε / x. Where that is above the tolerance they are not projected: what a step has
+// opened is little, and is closed after the next one.
+//
+// Where a solver does not get through in spite of that it is helped over by a hop.
+#include "base/finite.h"
+#include "base/memory.h"
+#include "model/coordinates.h"
+#include "solver/system_data.h"
+#include <math.h>
+#include <string.h>
+
+// A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
+static const double CRAWL = 1e-6, HOP = 1e-3;
+enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
+enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 4 };
+// Rounding, the share of the tolerance that noise may have, the widest zone, and by how many tolerances polynomials may differ.
+static const double EPSILON = 3e-15, SHARE = 0.2, WIDEST = 0.05, MOST_DOUBT = 3.0;
+
+static double fastest(const double* v, int count) {
+    double out = 0.0;
+    for (int i = 0; i < count; i++) out = fmax(out, fabs(v[i]));
+    return out;
+}
+
+// --- Projection --------------------------------------------------------------------------------------------------------
+
+void cal_system_project_step(cal_system* system, double* q, double* v) {
+    const double speed = fastest(v, system->model->v_count);
+    const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
+    system->constraints->blind = fmin(sqrt(EPSILON * speed / allowed), WIDEST);
+    cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    system->constraints->blind = 0.0;
+}
+
+// --- Looking across ----------------------------------------------------------------------------------------------------
+
+// Where the numbers of all places are: in system->forces, one after the other, after the forces themselves.
+typedef struct across {
+    double *forces, *acceleration; // PLACES × v_count
+    double *center, *change;       // v_count
+    double *tau, *control, *q, *v;
+} across;
+
+bool cal_system_create_singular(cal_system* system) {
+    const size_t v_count = (size_t)system->model->v_count, q_count = (size_t)system->model->q_count;
+    system->forces =
+        cal_allocate((2 * PLACES + 5) * v_count + q_count + (size_t)system->model->actuator_count, sizeof(double));
+    system->last.numbers = cal_allocate(3 * v_count + q_count, sizeof(double));
+    return system->forces && system->last.numbers;
+}
+
+static across find_room(const cal_system* system) {
+    const size_t v_count = (size_t)system->model->v_count;
+    across a;
+    a.forces = system->forces + v_count;
+    a.acceleration = a.forces + PLACES * v_count;
+    a.center = a.acceleration + PLACES * v_count;
+    a.change = a.center + v_count;
+    a.tau = a.change + v_count;
+    a.v = a.tau + v_count;
+    a.q = a.v + v_count;
+    a.control = a.q + system->model->q_count;
+    return a;
+}
+
+// Places in time, from now, and factors of the values there that give their polynomial now (center), its integral from now to each
+// place, and the integral of that.
+typedef struct weights {
+    double place[PLACES], center[PLACES], once[PLACES][PLACES], twice[PLACES][PLACES];
+    double inner[PLACES]; // center without the outermost places
+} weights;
+
+// unit: an eleventh of how far the outermost are from `middle`. Polynomials are in its powers.
+static void find_weights(double middle, double unit, weights* out) {
+    static const double pattern[PLACES] = {-11.0, -9.0, -7.0, -5.0, -3.0, 3.0, 5.0, 7.0, 9.0, 11.0};
+    double at[PLACES];
+    for (int j = 0; j < PLACES; j++) {
+        at[j] = pattern[j] + middle / unit;
+        out->place[j] = at[j] * unit;
+    }
+    for (int j = 0; j < PLACES; j++) {
+        // Lagrange's polynomial of place j.
+        double p[PLACES] = {1.0};
+        out->inner[j] = j > 0 && j < PLACES - 1 ? 1.0 : 0.0;
+        for (int m = 0, degree = 0; m < PLACES; m++) {
+            if (m == j) continue;
+            degree++;
+            for (int i = degree; i >= 0; i--)
+                p[i] = ((i > 0 ? p[i - 1] : 0.0) - (i < degree ? at[m] * p[i] : 0.0)) / (at[j] - at[m]);
+            if (m > 0 && m < PLACES - 1) out->inner[j] *= -at[m] / (at[j] - at[m]);
+        }
+        out->center[j] = p[0];
+        for (int k = 0; k < PLACES; k++) {
+            double power = at[k];
+            out->once[k][j] = out->twice[k][j] = 0.0;
+            for (int i = 0; i < PLACES; i++) {
+                out->once[k][j] += unit * p[i] * power / (i + 1);
+                power *= at[k];
+                out->twice[k][j] += unit * unit * p[i] * power / ((i + 1) * (i + 2));
+            }
+        }
+    }
+}
+
+static double combine(const double* factors, const double* values, int index, int count) {
+    double sum = 0.0;
+    for (int j = 0; j < PLACES; j++) sum += factors[j] * values[(size_t)j * (size_t)count + (size_t)index];
+    return sum;
+}
+
+// Evaluates at all places, with the accelerations that are known so far.
+static cal_status evaluate_places(cal_system* system, const weights* w, double time) {
+    const across a = find_room(system);
+    const cal_model* model = system->model;
+    const int count = model->v_count;
+    cal_status status = CAL_OK;
+    for (int k = 0; k < PLACES && !status; k++) {
+        const size_t first = (size_t)k * (size_t)count;
+        for (int i = 0; i < count; i++) {
+            a.v[i] = system->evaluated_v[i] + combine(w->once[k], a.acceleration, i, count);
+            a.change[i] = w->place[k] * system->evaluated_v[i] + combine(w->twice[k], a.acceleration, i, count);
+        }
+        memcpy(a.q, system->evaluated_q, (size_t)model->q_count * sizeof(double));
+        cal_model_displace(model, a.change, 1.0, a.q);
+        cal_constraints_project(system->constraints, a.q, a.v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+        status = cal_system_find_forces(system, time + w->place[k], a.q, a.v, a.forces + first, a.acceleration + first);
+        if (!status && !cal_all_finite(a.acceleration + first, count)) status = CAL_NOT_FINITE;
+    }
+    return status;
+}
+
+// σ where the motion is `later`, going on as it does.
+static double distance_at(cal_system* system, double later) {
+    const across a = find_room(system);
+    memcpy(a.q, system->evaluated_q, (size_t)system->model->q_count * sizeof(double));
+    cal_model_displace(system->model, system->evaluated_v, later, a.q);
+    cal_constraints_project(system->constraints, a.q, system->evaluated_v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
+    (void)cal_constraints_rank(system->constraints);
+    return cal_constraints_distance(system->constraints);
+}
+
+// When σ is zero, from now, and how fast it changes there. Not where it turns before it is.
+static bool find_crossing(cal_system* system, double distance, double zone, double speed, double* when, double* rate) {
+    double step = 2.0 * zone / speed;
+    for (int i = 0; i < MOST_REACHES; i++, step *= 2.0) {
+        const double before = distance_at(system, -step), after = distance_at(system, step);
+        if (before < 2.0 * distance || after < 2.0 * distance) continue;
+        *rate = 0.5 * (before + after) / step;
+        *when = 0.5 * (before - after) / *rate;
+        return fabs(fabs(*when) * *rate - distance) < 0.05 * zone;
+    }
+    return false;
+}
+
+// system->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
+// a singular position by the side.
+static cal_status interpolate(cal_system* system, const weights* w, double time, bool* good) {
+    const across a = find_room(system);
+    const int count = system->model->v_count;
+    memset(a.center, 0, (size_t)count * sizeof(double));
+    memset(a.acceleration, 0, PLACES * (size_t)count * sizeof(double));
+    for (int turn = 0; turn < MOST_TURNS && !*good; turn++) {
+        const cal_status status = evaluate_places(system, w, time);
+        if (status) return status == CAL_NOT_FINITE ? CAL_OK : status;
+        double change = 0.0, doubt = 0.0;
+        for (int i = 0; i < count; i++) {
+            const double now = combine(w->center, a.acceleration, i, count);
+            const double allowed = system->settings.relative * fabs(system->evaluated_v[i]) + system->settings.absolute;
+            change = fmax(change, fabs(now - a.center[i]) / allowed);
+            doubt = fmax(doubt, fabs(now - combine(w->inner, a.acceleration, i, count)) / allowed);
+            a.center[i] = now;
+        }
+        if (change < 1.0 && doubt > MOST_DOUBT) return CAL_OK;
+        *good = change < 1.0;
+    }
+    for (int i = 0; i < count && *good; i++) system->forces[i] = combine(w->center, a.forces, i, count);
+    return CAL_OK;
+}
+
+// ∛x for x between 0 and 1, with the same bits everywhere.
+static double cube_root(double x) {
+    double root = 1.0;
+    for (int i = 0; i < 60; i++) root = (2.0 * root + x / (root * root)) / 3.0;
+    return root;
+}
+
+// Noise in accelerations is above its share of the tolerance where σ³ is below this.
+static double zone_cubed(const cal_system* system, double speed) {
+    return 2.0 * EPSILON * speed * speed / (SHARE * (system->settings.relative * speed + system->settings.absolute));
+}
+
+bool cal_system_is_near(const cal_system* system) {
+    const double distance = cal_constraints_distance(system->constraints);
+    return distance < WIDEST &&
+           distance * distance * distance < zone_cubed(system, fastest(system->evaluated_v, system->model->v_count));
+}
+
+cal_status cal_system_interpolate_singular(cal_system* system, double time) {
+    const cal_model* model = system->model;
+    if (!cal_system_is_near(system)) return CAL_OK;
+    const double speed = fastest(system->evaluated_v, model->v_count),
+                 distance = cal_constraints_distance(system->constraints);
+    const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), WIDEST);
+    double when, rate;
+    if (!find_crossing(system, distance, zone, speed, &when, &rate)) return CAL_OK;
+    const across a = find_room(system);
+    const size_t count = (size_t)model->v_count, controls = (size_t)model->actuator_count;
+    memcpy(a.tau, system->changed_tau, count * sizeof(double));
+    memcpy(a.control, system->changed_control, controls * sizeof(double));
+    weights w;
+    bool good = false;
+    cal_status status = CAL_OK;
+    // Where motion changes too fast for the polynomial a little noise is better.
+    for (double size = zone; !status && !good && size > distance && size > 0.2 * zone; size *= 0.5) {
+        find_weights(when, size / (3.0 * rate), &w);
+        status = interpolate(system, &w, time, &good);
+    }
+    memcpy(system->changed_tau, a.tau, count * sizeof(double));
+    memcpy(system->changed_control, a.control, controls * sizeof(double));
+    return status;
+}
+
+// --- Hops --------------------------------------------------------------------------------------------------------------
+
+bool cal_system_stuck(cal_system* system, cal_status status) {
+    if (!system->projects || system->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
+    if (!(system->decision.time < system->progress + CRAWL) || system->decision.time < system->progress) {
+        system->progress = system->decision.time;
+        system->attempts = system->singularities = 0;
+    }
+    system->attempts++;
+    const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
+    // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
+    return (status || system->attempts > MOST_ATTEMPTS) && system->singularities < MOST_HOPS && !limited &&
+           !system->minimal && cal_constraints_distance(system->constraints) < WIDEST;
+}
+
+// One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
+static cal_status step_over(cal_system* system, double time, double step, const double* q, const double* v,
+                            const double* a) {
+    const cal_model* model = system->model;
+    const size_t q_count = (size_t)model->q_count;
+    double *later = system->qdd + model->v_count, *change = system->qdd + 2 * model->v_count;
+    for (int turn = 0; turn < 2; turn++) {
+        const double* other = turn == 0 ? a : later;
+        for (int i = 0; i < model->v_count; i++) {
+            // q by the cubic through both velocities and accelerations.
+            system->evaluated_v[i] = v[i] + 0.5 * step * (a[i] + other[i]);
+            change[i] = step * (0.5 * (v[i] + system->evaluated_v[i]) + step * (a[i] - other[i]) / 12.0);
+        }
+        memcpy(system->evaluated_q, q, q_count * sizeof(double));
+        cal_model_displace(model, change, 1.0, system->evaluated_q);
+        cal_constraints_project(system->constraints, system->evaluated_q, system->evaluated_v, CAL_PROJECT_BOTH,
+                                CAL_PATIENCE_STEP);
+        if (turn == 1) return CAL_OK;
+        const cal_status status = cal_system_find_forces(system, time + step, system->evaluated_q, system->evaluated_v,
+                                                         system->forces, later);
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_system_step_over_singularity(cal_system* system, double time) {
+    const cal_model* model = system->model;
+    const double from = system->decision.time;
+    double *q = system->raw, *v = q + model->q_count, *a = find_room(system).center;
+    // After an attempt that failed vectors[0] is where it began, whatever the solver.
+    cal_status status = cal_plan_gather(system->plan, system->vectors[0], q, v);
+    if (status) return status;
+    cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
+    const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
+    status = cal_system_find_forces(system, from, q, v, system->forces, a);
+    system->stepped_over = !status && from + step >= time;
+    if (!status) status = step_over(system, from, system->stepped_over ? time - from : step, q, v, a);
+    if (!status &&
+        !(cal_all_finite(system->evaluated_q, model->q_count) && cal_all_finite(system->evaluated_v, model->v_count)))
+        status = CAL_NOT_FINITE;
+    if (status) return status;
+    system->singularities++;
+    system->attempts = 0;
+    system->running = !system->stepped_over;
+    if (system->stepped_over) return CAL_OK;
+    cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->vectors[0]);
+    system->ops->start(system->memory, &system->settings, from + step, system->down, &system->decision);
+    system->interpolates = false;
+    double* const numbers = system->last.numbers;
+    const size_t q_count = (size_t)model->q_count, v_count = (size_t)model->v_count;
+    system->last.valid = true, system->last.previous = system->last.from = from, system->last.step = step;
+    memcpy(numbers, q, (q_count + v_count) * sizeof(double));
+    memcpy(numbers + q_count + v_count, a, v_count * sizeof(double));
+    memcpy(numbers + q_count + 2 * v_count, system->qdd + v_count, v_count * sizeof(double));
+    return CAL_OK;
+}
+
+void cal_system_sample_step_over(cal_system* system, double time) {
+    const cal_model* model = system->model;
+    const cal_step_over* last = &system->last;
+    const double *q = last->numbers, *v = q + model->q_count, *a = v + model->v_count, *b = a + model->v_count;
+    const double s = time - last->from, h = last->step;
+    double* change = system->qdd + 2 * model->v_count;
+    for (int i = 0; i < model->v_count; i++) {
+        const double slope = (b[i] - a[i]) / h;
+        system->evaluated_v[i] = v[i] + s * (a[i] + 0.5 * s * slope);
+        change[i] = s * (v[i] + s * (0.5 * a[i] + s * slope / 6.0));
+    }
+    memcpy(system->evaluated_q, q, (size_t)model->q_count * sizeof(double));
+    cal_model_displace(model, change, 1.0, system->evaluated_q);
+}

@@ -1,0 +1,133 @@
+// The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
+//
+//     head │ q, v │ tau │ control │ active │ the solver's inside │ its begin (BDF) │ step over │ slow band │ pushes
+//
+// Everything else of a system is made from these, or is scratch.
+#include "solver/system_data.h"
+#include <string.h>
+
+typedef struct head {
+    double time, down[CAL_MAX_DOWN];
+    cal_step_decision decision;
+    bool running, interpolates, slow_band, replays;
+    double progress; // next to singular positions
+    int attempts, singularities;
+    cal_step_over last;
+    double begin_time; // of BDF
+    int64_t replay_steps;
+    cal_sim_report report;
+    int push_count;
+} head;
+
+typedef struct part {
+    void* numbers;
+    size_t bytes;
+} part;
+enum { PART_ACTIVE = 3, PARTS = 10 };
+
+static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
+
+static void list_parts(const cal_system* system, int push_count, part out[PARTS]) {
+    const cal_model* model = system->model;
+    const cal_solver_ops* ops = system->ops;
+    const size_t q = (size_t)model->q_count * sizeof(double), v = (size_t)model->v_count * sizeof(double);
+    const bool bands = system->def.slow_band > 1;
+    const part parts[PARTS] = {{system->q, q + v},
+                               {system->tau, v},
+                               {system->control, (size_t)model->actuator_count * sizeof(double)},
+                               [PART_ACTIVE] = {system->constraints ? system->constraints->active : NULL,
+                                                (size_t)model->constraint_count * sizeof(bool)},
+                               {system->memory, ops ? ops->control_size : 0},
+                               {system->block, ops ? (size_t)ops->vector_count * system->stride * sizeof(double) : 0},
+                               {system->begin, system->begin ? q + v : 0},
+                               {system->last.numbers, system->last.numbers ? q + 3 * v : 0},
+                               {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
+                               {system->pushes, (size_t)push_count * sizeof(cal_push)}};
+    memcpy(out, parts, sizeof parts);
+}
+
+size_t cal_system_memory_size(const cal_system* system) {
+    part parts[PARTS];
+    list_parts(system, system->push_count, parts);
+    size_t size = round_up(sizeof(head));
+    for (int i = 0; i < PARTS; i++) size += round_up(parts[i].bytes);
+    return size;
+}
+
+void cal_system_store(const cal_system* system, void* memory) {
+    head h;
+    double from, to;
+    memset(&h, 0, sizeof h);
+    h.time = system->time;
+    memcpy(h.down, system->down, sizeof h.down);
+    h.decision = system->decision;
+    h.running = system->running;
+    h.interpolates = system->interpolates;
+    h.slow_band = system->slow_band;
+    h.replays = system->replays || (!system->ops && system->running);
+    h.progress = system->progress;
+    h.attempts = system->attempts;
+    h.singularities = system->singularities;
+    h.last = system->last;
+    h.last.numbers = NULL; // an address is another one elsewhere
+    h.begin_time = system->begin_time;
+    h.replay_steps = system->replays ? system->replay_steps
+                     : h.replays     ? cal_bdf_last_step(system->bdf, &from, &to)
+                                     : 0;
+    h.report = system->report;
+    h.push_count = system->push_count;
+    memcpy(memory, &h, sizeof h);
+
+    part parts[PARTS];
+    list_parts(system, system->push_count, parts);
+    char* at = (char*)memory + round_up(sizeof h);
+    for (int i = 0; i < PARTS; at += round_up(parts[i].bytes), i++)
+        if (parts[i].bytes > 0) memcpy(at, parts[i].numbers, parts[i].bytes);
+}
+
+static void load_head(cal_system* system, const head* h) {
+    double* const numbers = system->last.numbers;
+    system->time = h->time;
+    memcpy(system->down, h->down, sizeof h->down);
+    system->decision = h->decision;
+    system->running = h->running && !h->replays;
+    system->interpolates = h->interpolates;
+    system->slow_band = h->slow_band;
+    system->replays = h->replays;
+    system->progress = h->progress;
+    system->attempts = h->attempts;
+    system->singularities = h->singularities;
+    system->last = h->last;
+    system->last.numbers = numbers;
+    system->begin_time = h->begin_time;
+    system->replay_steps = h->replay_steps;
+    system->report = h->report;
+    system->push_count = h->push_count;
+    system->opened = CAL_NONE;
+    if (!system->ops) cal_system_count_from(system, &h->report);
+}
+
+cal_status cal_system_load(cal_system* system, const void* memory) {
+    head h;
+    memcpy(&h, memory, sizeof h);
+    if (!cal_system_reserve_pushes(system, h.push_count)) return CAL_NO_MEMORY;
+    load_head(system, &h);
+    part parts[PARTS];
+    list_parts(system, h.push_count, parts);
+    const char* at = (const char*)memory + round_up(sizeof h);
+    for (int i = 0; i < PARTS; at += round_up(parts[i].bytes), i++) {
+        if (parts[i].bytes == 0) continue;
+        if (i != PART_ACTIVE) {
+            memcpy(parts[i].numbers, at, parts[i].bytes);
+            continue;
+        }
+        // What follows from who is active is made anew.
+        for (int k = 0; k < system->model->constraint_count; k++) {
+            bool active;
+            memcpy(&active, at + (size_t)k * sizeof active, sizeof active);
+            if (active != system->constraints->active[k]) cal_constraints_activate(system->constraints, k, active);
+        }
+    }
+    system->energy_query.current = false;
+    return cal_system_apply(system);
+}
