@@ -2,7 +2,6 @@
 #include "support.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +10,12 @@
 #include "solver/solver.h"
 #include "solver/system_data.h"
 
-enum { BEFORE = 20, STEPS = 50, MOST = 2000 };
+enum { BEFORE = 20, STEPS = 50 };
 
 static const char* const models[] = {"random:n=12,seed=5", "humanoid", "fourbar:n=3", "ring:n=5,joint=ball"};
 enum { MODELS = sizeof models / sizeof models[0] };
 
-// --- Systems -----------------------------------------------------------------------------------------------------------
+// --- Systems ---------------------------------------------------------------------------------------------------------
 
 typedef struct subject {
     cal_machine* machine;
@@ -99,7 +98,7 @@ static void* store(const subject* s) {
 
 static void load(subject* s, const void* memory) { assert_int_equal(cal_system_load(s->system, memory), CAL_OK); }
 
-// --- Memory --------------------------------------------------------------------------------------------------------------
+// --- Memory ----------------------------------------------------------------------------------------------------------
 
 static void check_memory(const cal_model* model, const cal_sim_def* def, int lanes, const char* name) {
     subject s = open_subject(model, *def, lanes), other = open_subject(model, *def, lanes);
@@ -215,7 +214,7 @@ static void memory_has_forces(void** state) {
     cal_model_destroy(model);
 }
 
-// --- Samples -----------------------------------------------------------------------------------------------------------
+// --- Samples ---------------------------------------------------------------------------------------------------------
 
 // States inside steps are those that a simulation shows that is asked for times.
 static void check_samples(const cal_model* model, const char* solver, int lanes, const char* name) {
@@ -318,13 +317,13 @@ static void samples_have_their_degree(void** state) {
             cal_test_expect_below(fabs(difference[0]), unit, "difference of q", cal_solver_name(i));
             cal_test_expect_below(fabs(difference[1]), unit * (1.0 + slope), "difference of v", cal_solver_name(i));
         }
-        printf("%s: degree up to %d\n", cal_solver_name(i), most);
+        assert_true(most > 1);
         close_subject(&s);
     }
     cal_model_destroy(model);
 }
 
-// --- Others --------------------------------------------------------------------------------------------------------------
+// --- Others ----------------------------------------------------------------------------------------------------------
 
 // Two systems of one model that take turns do what each does alone.
 static void systems_live_side_by_side(void** state) {
@@ -353,32 +352,62 @@ static void systems_live_side_by_side(void** state) {
     cal_model_destroy(model);
 }
 
-// A four-bar linkage that passes its singular positions: steps have no gaps, and states no jumps.
+// A four-bar linkage that passes its singular positions: steps have no gaps, and states no jumps; also where the solver is made to
+// believe that it does not get further there, so that it is helped over. (Of solvers that need several evaluations per step: the
+// belief is lost with the next accepted one.)
+static void check_singular(const cal_model* model, const char* solver, bool helped) {
+    const size_t count = (size_t)cal_model_q_count(model);
+    double *end = cal_test_numbers(2 * count), time = 0.25;
+    subject s = open_subject(model, define(solver), 1);
+    step first[STEPS], again[STEPS];
+    int over = 0;
+    begin(model, &s, 1);
+    while (time < 2.0) {
+        memcpy(end, cal_system_q(s.system), count * sizeof *end);
+        memcpy(end + count, cal_system_v(s.system), count * sizeof *end);
+        if (helped && over < 5) s.system->attempts = 1000000, s.system->progress = time;
+        const step now = take_step(&s);
+        assert_true(now.from == time);
+        time = now.to;
+        // A step over goes back to the solver's own value at its begin; projections are as small as its tolerance.
+        assert_int_equal(cal_system_sample(s.system, now.from, s.q, s.v, NULL), CAL_OK);
+        cal_test_expect_below(cal_test_largest_difference(s.q, end, count), 1e-6, "jump of q", solver);
+        cal_test_expect_below(cal_test_largest_difference(s.v, end + count, count), 1e-5, "jump of v", solver);
+        if (!s.system->last.valid) continue;
+        over++;
+        assert_int_equal(cal_system_degree(s.system), 3);
+        // In its middle as well the state is one of the motion: the slope of q is v there.
+        const double h = 1e-3 * (now.to - now.from), middle = 0.5 * (now.from + now.to);
+        assert_int_equal(cal_system_sample(s.system, middle + h, s.q, s.v, NULL), CAL_OK);
+        memcpy(end, s.q, count * sizeof *end);
+        assert_int_equal(cal_system_sample(s.system, middle - h, s.q, s.v, NULL), CAL_OK);
+        for (size_t k = 0; k < count; k++) end[k] = (end[k] - s.q[k]) / (2.0 * h);
+        assert_int_equal(cal_system_sample(s.system, middle, s.q, s.v, NULL), CAL_OK);
+        cal_test_expect_below(cal_test_largest_difference(s.v, end, count), 1e-4, "slope of q", solver);
+        if (over > 1) continue;
+        void* memory = store(&s);
+        take_steps(&s, first, STEPS);
+        load(&s, memory);
+        assert_true(s.system->last.valid);
+        take_steps(&s, again, STEPS);
+        expect_same(first, again, STEPS, "step over", solver);
+        time = again[STEPS - 1].to;
+        free(memory);
+    }
+    if (helped != (over > 0)) fail_msg("%s: %d steps over", solver, over);
+    free(end);
+    close_subject(&s);
+}
+
 static void steps_go_over_singular_positions(void** state) {
     (void)state;
-    static const char* const solvers[] = {"gear", "rkf", "rk4"};
+    static const char* const solvers[] = {"rkf", "rkg", "iec"};
     cal_model* model = cal_test_model("fourbar:n=1");
-    const size_t count = (size_t)cal_model_q_count(model);
-    double* end = cal_test_numbers(count);
+    assert_int_equal(cal_model_q_count(model), cal_model_v_count(model));
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
-        subject s = open_subject(model, define(solvers[i]), 1);
-        int over = 0;
-        double time = 0.25, slope = 0.0;
-        begin(model, &s, 1);
-        for (int n = 0; n < MOST && time < 4.0; n++) {
-            memcpy(end, cal_system_q(s.system), count * sizeof *end);
-            for (size_t k = 0; k < count; k++) slope = fmax(slope, fabs(cal_system_v(s.system)[k]));
-            const step now = take_step(&s);
-            assert_true(now.from == time);
-            time = now.to;
-            over += s.system->last.valid;
-            assert_int_equal(cal_system_sample(s.system, now.from, s.q, s.v, NULL), CAL_OK);
-            cal_test_expect_below(cal_test_largest_difference(s.q, end, count), 1e-5, "jump", solvers[i]);
-        }
-        printf("%s: to t = %g s, %d steps over, speeds up to %g\n", solvers[i], time, over, slope);
-        close_subject(&s);
+        check_singular(model, solvers[i], false);
+        check_singular(model, solvers[i], true);
     }
-    free(end);
     cal_model_destroy(model);
 }
 

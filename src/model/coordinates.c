@@ -3,7 +3,7 @@
 #include "model/angle.h"
 #include <math.h>
 
-// --- One joint -----------------------------------------------------------------------------------------------------------
+// --- One joint -------------------------------------------------------------------------------------------------------
 
 void cal_joint_rate(int kind, const double* q, const double* v, double* rate) {
     const int plain = cal_joint_plain(kind);
@@ -36,7 +36,7 @@ void cal_joint_displace(int kind, const double* change, double factor, double* q
     rotate(q + plain, by);
 }
 
-// --- All joints ----------------------------------------------------------------------------------------------------------
+// --- All joints ------------------------------------------------------------------------------------------------------
 
 void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate) {
     for (int i = 0; i < model->joint_count; i++) {

@@ -27,7 +27,7 @@ void cal_sim_destroy(cal_sim* sim) {
     cal_free(sim);
 }
 
-// --- Advancing -----------------------------------------------------------------------------------------------------------
+// --- Advancing -------------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     return sim ? cal_system_advance(sim->system, time, error) : refuse("cal_sim_advance", error);
@@ -38,7 +38,7 @@ double cal_sim_time(const cal_sim* sim) { return cal_system_time(sim->system); }
 const double* cal_sim_q(const cal_sim* sim) { return cal_system_q(sim->system); }
 const double* cal_sim_v(const cal_sim* sim) { return cal_system_v(sim->system); }
 
-// --- Changing it ---------------------------------------------------------------------------------------------------------
+// --- Changing it -----------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
     return sim ? cal_system_set(sim->system, time, q, v, error) : refuse("cal_sim_set", error);
@@ -80,7 +80,7 @@ cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
     return sim ? cal_system_project(sim->system, error) : refuse("cal_sim_project", error);
 }
 
-// --- Looking at it -------------------------------------------------------------------------------------------------------
+// --- Looking at it ---------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
     return sim ? cal_system_energy(sim->system, kinetic, potential) : CAL_BAD_ARGUMENT;

@@ -154,8 +154,8 @@ static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
         return cal_fail(error, CAL_BAD_ARGUMENT, "a body's definition must come from cal_default_world_body_def");
     const double* q = def->quaternion;
     if (!cal_all_finite(def->position, 3) || !cal_all_finite(q, 4) || !cal_all_finite(def->velocity, 3) ||
-        !cal_all_finite(def->angular_velocity, 3) || !cal_all_finite(def->center, 3) || !cal_all_finite(def->inertia, 6) ||
-        !isfinite(def->mass) || !isfinite(def->density))
+        !cal_all_finite(def->angular_velocity, 3) || !cal_all_finite(def->center, 3) ||
+        !cal_all_finite(def->inertia, 6) || !isfinite(def->mass) || !isfinite(def->density))
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: a number of its definition is not finite", name);
     if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its quaternion is zero", name);

@@ -1,7 +1,7 @@
-// Systems: a model, a plan and a solver that advance a state. A tree, with or without loops: its constraints are part of it.
+// Systems: a model, a plan and a solver that advance a state. A tree, with or without loops: its constraints belong to it.
 //
-// The solver steps as far as it likes. A system that nothing can touch is asked for times (advance); one in a simulation with
-// events is asked for steps, and for states inside the last one (step, sample):
+// The solver steps as far as it likes. A system that nothing can touch is asked for times (advance); one in a simulation
+// with events is asked for steps, and for states inside the last one (step, sample):
 //
 //          from               to            ← the last accepted step
 //        ────┼──────────────────┼────
@@ -9,8 +9,8 @@
 //
 // Both ways have the same bits: what is looked at does not change where the solver steps.
 //
-// Functions whose names are those of the public cal_sim_… do what calder.h says of them. Their messages name the public functions,
-// since it is a user who reads them.
+// Functions whose names are those of the public cal_sim_… do what calder.h says of them. Their messages name the public
+// functions, since it is a user who reads them.
 #pragma once
 #include "calder/calder.h"
 
@@ -20,43 +20,45 @@ typedef struct cal_system cal_system;
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
 void cal_system_destroy(cal_system* system); // NULL is allowed
 
-// --- Advancing -----------------------------------------------------------------------------------------------------------
+// --- Advancing -------------------------------------------------------------------------------------------------------
 
 cal_status cal_system_advance(cal_system* system, double time, cal_error* error);
 
 // A new motion from there; q or v may be NULL: as they are. The largest step and all other settings are the definition's.
 cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error);
-// Goes on until one more step is accepted. Steps follow each other without gaps: `from` is the last one's `to`, or the time of
-// the begin. Time, q and v are then those of the end.
+// Goes on until one more step is accepted. Steps follow each other without gaps: `from` is the last one's `to`, or the time
+// of the begin. Time, q and v are then those of the end.
 cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error);
-// q and v inside the last accepted step, projected where constraints project; the system's own time, q and v stay. Valid until
-// something else is asked for that evaluates or begins anew. No evaluation (but for BDF after a load).
+// q and v inside the last accepted step, projected where constraints project; the system's own time, q and v stay. Until a
+// step, an advance or a change follows. No evaluation (but for BDF after a load).
 cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error);
-// The degree in time of the last step's polynomial, at most CAL_MAX_DEGREE: of each number of q and v before quaternions are made
-// unit and constraints are closed, and but for the angular velocities of ball and free joints, which follow from the quaternions'.
+// The degree in time of the last step's polynomial, at most CAL_MAX_DEGREE: of each number of q and v before quaternions are
+// made unit and constraints are closed. Angular velocities of ball and free joints may follow from the quaternions'
+// polynomials instead of having their own.
 int cal_system_degree(const cal_system* system);
 
 double cal_system_time(const cal_system* system);
 const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
 const double* cal_system_v(const cal_system* system);
 
-// --- Its memory ----------------------------------------------------------------------------------------------------------
+// --- Its memory ------------------------------------------------------------------------------------------------------
 
-// All that the continuation needs: after a load the next steps have the same bits as if nothing had happened since the store. Time,
-// q, v, joint forces and controls, pushes, who is connected, the solver's inside, the report; not the errors of constraints so far.
+// All that the continuation needs: after a load the next steps have the same bits as if nothing had happened since the
+// store. Time, q, v, joint forces and controls, pushes, who is connected, the solver's inside, the report; not the errors of
+// constraints so far, nor what a force callback remembers.
 //
 // What CVODE knows cannot be copied. The memory of a system with BDF holds where its motion began (the last begin, set, push
-// or whatever else restarts a solver) and how many steps it has taken since; the first step or sample after a load takes them again,
-// with the same bits. A rollback then costs as much as the motion since it began.
+// or whatever else restarts a solver) and how many steps it has taken since; the first step, advance or sample after a load
+// takes them again, with the same bits. A rollback then costs as much as the motion since it began.
 //
-// The size depends on how many pushes there are at present. Memory can be loaded into the system that it is from, or into another of
-// the same model, definition and machine.
+// The size depends on how many pushes there are at present. Memory can be loaded into the system that it is from, or into
+// another of the same model, definition and kind of machine.
 size_t cal_system_memory_size(const cal_system* system); // bytes
 void cal_system_store(const cal_system* system, void* memory);
 // CAL_NO_MEMORY for pushes, only in another system: it must be loaded again before it is used.
 cal_status cal_system_load(cal_system* system, const void* memory);
 
-// --- Changing it ---------------------------------------------------------------------------------------------------------
+// --- Changing it -----------------------------------------------------------------------------------------------------
 
 cal_status cal_system_set(cal_system* system, double time, const double* q, const double* v, cal_error* error);
 cal_status cal_system_drive(cal_system* system, const double* tau, const double* control, cal_error* error);
@@ -69,7 +71,7 @@ cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* 
 bool cal_system_connected(const cal_system* system, int constraint);
 cal_status cal_system_project(cal_system* system, cal_error* error);
 
-// --- Looking at it -------------------------------------------------------------------------------------------------------
+// --- Looking at it ---------------------------------------------------------------------------------------------------
 
 int cal_system_processors(const cal_system* system);
 cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential);

@@ -3,7 +3,8 @@
 // An evaluation is one execution of the plan with the solver riding along. A force callback needs q and v before the
 // forces, and so do constraints: then the solver's preparation runs alone first.
 //
-// An advance or a step that fails changes nothing: time, q and v stay those of the last good one, and the next one starts there.
+// An advance or a step that fails changes nothing: time, q and v stay those of the last good one, and the next one starts
+// there.
 #include "base/error.h"
 #include "base/finite.h"
 #include "solver/system_data.h"

@@ -195,7 +195,7 @@ cal_status cal_system_find_forces(cal_system* system, double time, const double*
     return status ? status : cal_state_get(o->state, CAL_QDD, accelerations);
 }
 
-// --- Connecting --------------------------------------------------------------------------------------------------------
+// --- Connecting ------------------------------------------------------------------------------------------------------
 
 static cal_status check_constraint(const cal_system* system, int constraint, const char* what, cal_error* error) {
     if (constraint < 0 || constraint >= system->model->constraint_count)
@@ -273,7 +273,7 @@ cal_status cal_system_project(cal_system* system, cal_error* error) {
                     open ? left.error : left.speed);
 }
 
-// --- Looking at them ---------------------------------------------------------------------------------------------------
+// --- Looking at them -------------------------------------------------------------------------------------------------
 
 cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out) {
     if (!out) return CAL_BAD_ARGUMENT;

@@ -57,8 +57,8 @@ struct cal_system {
     int64_t error_steps;
     int opened;                  // the constraint that came apart, or CAL_NONE
     double progress;             // the last time from which the solver has moved on by more than a crawl
-    int attempts, singularities; // since then: evaluations, singular positions stepped_over over
-    bool stepped_over;           // a hop went over the time that was asked for: evaluated_q and evaluated_v are there
+    int attempts, singularities; // since then: evaluations, steps over singular positions
+    bool stepped_over; // one of these reached the time that was asked for: evaluated_q and evaluated_v are there
 
     cal_solver_settings settings;
     const cal_solver_ops* ops; // NULL: BDF
@@ -101,7 +101,7 @@ bool cal_system_reserve_pushes(cal_system* system, int count); // makes room
 // After q, v or time were changed: what was looked up there is not valid, and the solver begins anew.
 void cal_system_moved(cal_system* system);
 
-// --- Constraints (system_constraints.c) -----------------------------------------------------------------------------------
+// --- Constraints (system_constraints.c) ------------------------------------------------------------------------------
 
 static inline bool cal_system_holds(const cal_system* system) {
     return system->constraints && system->constraints->row_count > 0;
@@ -125,7 +125,7 @@ cal_status cal_system_find_forces(cal_system* system, double time, const double*
                                   double* accelerations);
 enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
 
-// --- Singular positions (system_singular.c) -------------------------------------------------------------------------------
+// --- Singular positions (system_singular.c) --------------------------------------------------------------------------
 
 bool cal_system_create_singular(cal_system* system); // system->forces
 // Projects q and v, unless rounding would spoil them.

@@ -41,7 +41,7 @@ static double fastest(const double* v, int count) {
     return out;
 }
 
-// --- Projection --------------------------------------------------------------------------------------------------------
+// --- Projection ------------------------------------------------------------------------------------------------------
 
 void cal_system_project_step(cal_system* system, double* q, double* v) {
     const double speed = fastest(v, system->model->v_count);
@@ -51,7 +51,7 @@ void cal_system_project_step(cal_system* system, double* q, double* v) {
     system->constraints->blind = 0.0;
 }
 
-// --- Looking across ----------------------------------------------------------------------------------------------------
+// --- Looking across --------------------------------------------------------------------------------------------------
 
 // Where the numbers of all places are: in system->forces, one after the other, after the forces themselves.
 typedef struct across {
@@ -239,7 +239,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     return status;
 }
 
-// --- Hops --------------------------------------------------------------------------------------------------------------
+// --- Hops ------------------------------------------------------------------------------------------------------------
 
 bool cal_system_stuck(cal_system* system, cal_status status) {
     if (!system->projects || system->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;

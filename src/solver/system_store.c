@@ -1,6 +1,6 @@
 // The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
 //
-//     head │ q, v │ tau │ control │ active │ the solver's inside │ its begin (BDF) │ step over │ slow band │ pushes
+//   head │ q, v │ tau │ control │ active │ solver's inside │ BDF's begin │ step over │ slow band │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
 #include "solver/system_data.h"
