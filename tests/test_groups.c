@@ -37,12 +37,13 @@ struct pile {
     int capacity;
 };
 
-static void unit_poses(const cal_group_member* unit, const double* q, double* poses) {
+static cal_status unit_poses(const cal_group_member* unit, const double* q, double* poses) {
     (void)unit;
     memcpy(poses, q, 7 * sizeof *q);
+    return CAL_OK;
 }
 
-static void unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
+static cal_status unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
                           double* force) {
     (void)time;
     (void)q;
@@ -55,9 +56,10 @@ static void unit_dynamics(const cal_group_member* unit, double time, const doubl
     }
     cal_cross3(v + 3, momentum, turning);
     for (int i = 0; i < 3; i++) force[i] = t->mass * t->pile->group.gravity[i], force[3 + i] = -turning[i];
+    return CAL_OK;
 }
 
-static void unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
+static cal_status unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
                           double* jacobian) {
     (void)unit;
     (void)body;
@@ -72,9 +74,10 @@ static void unit_jacobian(const cal_group_member* unit, const double* q, int bod
         jacobian[6 * k + k] = 1.0;
         for (int i = 0; i < 3; i++) jacobian[6 * i + 3 + k] = velocity[i];
     }
+    return CAL_OK;
 }
 
-static void unit_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
+static cal_status unit_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
     (void)unit;
     const double speed = sqrt(cal_dot3(v + 3, v + 3)), half = 0.5 * time * speed;
     const double s = speed > 0.0 ? sin(half) / speed : 0.5 * time;
@@ -82,18 +85,21 @@ static void unit_displace(const cal_group_member* unit, const double* q, const d
     for (int i = 0; i < 3; i++) out[i] = q[i] + time * v[i];
     cal_quaternion_multiply(q + 3, turn, out + 3);
     cal_quaternion_normalize(out + 3);
+    return CAL_OK;
 }
 
-static void unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
+static cal_status unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
     (void)unit;
     const double w[4] = {0.0, 0.5 * v[3], 0.5 * v[4], 0.5 * v[5]};
     memcpy(rate, v, 3 * sizeof *v);
     cal_quaternion_multiply(q + 3, w, rate + 3);
+    return CAL_OK;
 }
 
-static void unit_normalize(const cal_group_member* unit, double* q) {
+static cal_status unit_normalize(const cal_group_member* unit, double* q) {
     (void)unit;
     cal_quaternion_normalize(q + 3);
+    return CAL_OK;
 }
 
 static const cal_group_member_ops unit_ops = {.poses = unit_poses,
@@ -103,17 +109,18 @@ static const cal_group_member_ops unit_ops = {.poses = unit_poses,
                                               .rate = unit_rate,
                                               .normalize = unit_normalize};
 
-static void driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
+static cal_status driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
     (void)body;
     const pile* p = group->world;
     memcpy(pose, p->floor_pose.position, 3 * sizeof *pose);
     for (int i = 0; i < 3; i++) pose[i] += time * p->floor_velocity[i];
     cal_matrix_quaternion(p->floor_pose.rotation, pose + 3);
     memcpy(velocity, p->floor_velocity, sizeof p->floor_velocity);
+    return CAL_OK;
 }
 
-static int contacts(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
-                    int capacity) {
+static cal_status contacts(const cal_group* group, double time, const double* poses, double margin,
+                           cal_group_contact* out, int capacity, int* total) {
     (void)time;
     const pile* p = group->world;
     int count = 0;
@@ -137,7 +144,8 @@ static int contacts(const cal_group* group, double time, const double* poses, do
                 }
             }
         }
-    return count;
+    *total = count;
+    return CAL_OK;
 }
 
 static pile* open_pile(double friction) {

@@ -103,15 +103,17 @@ cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, c
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error);
 /// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
-/// outlive the world. Bodies of the ground become one fixed body. slots: as for a body.
+/// outlive the world. Bodies of the ground become one fixed body. slots: as for a body. Constraints hold from the start: where
+/// they are open there, the multibody is projected onto them (cal_world_report.start_moved).
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
 /// Makes a world of a model, such as a file describes (calder_read.h), at the model's start: a tree whose only joint is a free
-/// one becomes a body, any other tree a multibody, and each shape of what does not move a fixed body. Of def (may be NULL)
+/// one becomes a body, any other tree a multibody, trees that a constraint connects (also one that is inactive) one multibody
+/// together, and each shape of what does not move a fixed body. Of def (may be NULL)
 /// everything but gravity is used, which is the model's; where restitution or friction is negative, the model's numbers of
 /// these names hold for all contacts, and else those of the shapes. The model need not outlive the world. CAL_BAD_MODEL: it has
-/// something that a world cannot do (constraints, a plane that moves). Links of a multibody touch each other, but for those that
-/// a joint connects; categories and masks, exclusions and contact pairs hold.
+/// something that a world cannot do (a plane that moves). Links of a multibody touch each other, but for those that
+/// a joint, or a loop joint that is active, connects; categories and masks, exclusions and contact pairs hold.
 cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error);
 /// The body of the world that a multibody's body is.
 cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body);
@@ -170,6 +172,20 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error);
 double cal_world_time(const cal_world* world);
 
+/// Lets a constraint of a multibody (a number of its model) hold from cal_world_time on; as cal_sim_connect: its gap must be below
+/// #CAL_CONNECT_TOLERANCE, and with CAL_CONNECT_SMOOTH its speed; else CAL_BAD_ARGUMENT, and nothing changes. Its motion begins
+/// anew, and that of the contact group that it is in. Not before the first advance (to time 0, for instance).
+cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int constraint, cal_connection how,
+                             cal_error* error);
+/// Lets go of a constraint. One that does not hold is CAL_OK.
+cal_status cal_world_disconnect(cal_world* world, cal_multibody_id multibody, int constraint, cal_error* error);
+bool cal_world_connected(const cal_world* world, cal_multibody_id multibody, int constraint);
+/// The constraint of a name: which multibody has it, and its number there; false: there is none.
+bool cal_world_find_constraint(const cal_world* world, const char* name, cal_multibody_id* multibody, int* constraint);
+/// How far the active constraints of all multibodies are open at cal_world_time: the largest error (m, rad) and the largest speed
+/// (m/s, rad/s) of their rows. Either may be NULL.
+cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed);
+
 int cal_world_body_count(const cal_world* world);
 cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
@@ -221,6 +237,7 @@ typedef struct cal_world_report {
     int64_t groups;      ///< made so far
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far
+    double start_moved; ///< how far constraints that were open at the start moved the centre of any link, m
     double kinetic, potential;   ///< energy of moving bodies
     double momentum[6];          ///< linear, and angular about the world's origin
     uint64_t hash;               ///< over the bits of time and all states

@@ -4,6 +4,7 @@
 #include "constraint/elimination_order.h"
 #include "layout/layout.h"
 #include "model/coordinates.h"
+#include <float.h>
 #include <string.h>
 
 // Squares of pivots of rows of length one that count as dependent.
@@ -350,6 +351,36 @@ void cal_constraints_accelerate(cal_constraints* set, const double* q, const dou
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
     cal_mass_factor_solve(&set->tree, set->change);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
+}
+
+// An entry is a wrench, carried over at most all nodes, times a joint's axis: so many products, none larger than the moment or the
+// force times the longest arm, and than the force alone where the joint slides.
+static double row_noise(const cal_constraints* set, const cal_row* row, double extent) {
+    double size = 0.0;
+    for (int i = 0; i < row->node_count; i++)
+        size += sqrt(cal_dot3(row->moment[i], row->moment[i])) +
+                (1.0 + extent) * sqrt(cal_dot3(row->force[i], row->force[i]));
+    return set->model->node_count * CAL_CONSTRAINT_ROWS * DBL_EPSILON * size;
+}
+
+void cal_constraints_dense(cal_constraints* set, const double* q, const double* v, double* A, double* noise,
+                           double* bias) {
+    const size_t count = (size_t)set->model->v_count;
+    if (set->row_count == 0) return;
+    cal_constraints_evaluate(set, q, v);
+    cal_mass_factor_compute(&set->tree, set->motions);
+    double extent = 0.0;
+    for (int n = 0; n < set->model->node_count; n++)
+        extent = fmax(extent, cal_dot3(set->motions[n].origin, set->motions[n].origin));
+    memset(A, 0, (size_t)set->row_count * count * sizeof *A);
+    memset(set->change, 0, count * sizeof *set->change);
+    cal_constraints_demand(set, v, set->change, CAL_STABILIZE_NONE, 0.0, NULL);
+    for (int i = 0; i < set->row_count; i++) {
+        cal_mass_factor_add(&set->tree, &set->rows[i], 1.0);
+        cal_mass_factor_joint_forces(&set->tree, A + (size_t)i * count);
+        noise[i] = row_noise(set, &set->rows[i], 2.0 * sqrt(extent));
+        bias[i] = -set->right[i];
+    }
 }
 
 // --- Projection --------------------------------------------------------------------------------------------------------

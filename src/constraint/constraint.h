@@ -102,6 +102,11 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing);
 
+// The rows as a dense matrix at q and v: A (row_count × v_count, the user's order), of each row how far rounding may have put its
+// entries off, and Ȧ q̇.
+void cal_constraints_dense(cal_constraints* set, const double* q, const double* v, double* A, double* noise,
+                           double* bias);
+
 // Projects q and then v, or one of them. Most of the time one correction is enough; `patience` is how many there may be. What
 // remains is cal_constraints_violation.
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;

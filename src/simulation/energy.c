@@ -4,7 +4,6 @@
 #include "math/rotation_vector.h"
 #include "model/model.h"
 #include "layout/layout.h"
-#include "simulation/contact/contact_group.h"
 #include "simulation/motion/multibody_data.h"
 
 void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_world_report* r) {
@@ -36,15 +35,7 @@ void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) 
     double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
     if (numbers == NULL) return;
     double *q = numbers, *v = numbers + e->q_count;
-    int link = 0;
-    while (link + 1 < e->body_count && world->bodies[m->bodies[link]].component < 0) link++;
-    const int component = cal_body_component(world, m->bodies[link], world->time);
-    int64_t number;
-    cal_status status = CAL_OK;
-    if (component >= 0 && world->components[component].kind == CAL_GROUP)
-        cal_group_numbers(world, component, m->bodies[link], world->time, q, v);
-    else
-        status = cal_multibody_state(world, m->component, world->time, q, v, &number);
+    const cal_status status = cal_multibody_at(world, m, world->time, q, v);
     for (int n = 0; status == CAL_OK && n < e->model->node_count; n++) {
         const cal_node* node = &e->model->nodes[n];
         r->potential += spring_energy(node, q + node->first_q);

@@ -9,6 +9,9 @@
 //                  └─ body with a hinge
 //
 // A free joint with damping, friction or a rotor is one of a multibody too: a free body knows nothing of them.
+//
+// Trees that a constraint connects, also one that may be connected later, are one multibody, a system of several roots; so is a
+// free body that a constraint touches. What does not move is the ground to constraints.
 #include "simulation/from_model.h"
 #include "base/memory.h"
 #include <stdio.h>
@@ -27,7 +30,8 @@ static cal_status allocate(cal_import* m, cal_error* error) {
     int** const lists[] = {&m->order,         &m->top,          &m->first_body,  &m->next_body,
                            &m->first_joint,   &m->first_shape,  &m->first_motor, &m->next_joint,
                            &m->joint_number,  &m->next_shape,   &m->next_motor,  &m->part_of_shape,
-                           &m->first_of_part, &m->next_of_part, &m->mesh_number, &m->mesh_tree};
+                           &m->first_of_part, &m->next_of_part, &m->mesh_number, &m->mesh_tree,
+                           &m->system,        &m->first_constraint, &m->next_constraint};
     const int counts[] = {bodies,
                           bodies,
                           bodies,
@@ -43,7 +47,10 @@ static cal_status allocate(cal_import* m, cal_error* error) {
                           all,
                           shapes,
                           cal_model_mesh_count(m->model),
-                          cal_model_mesh_count(m->model)};
+                          cal_model_mesh_count(m->model),
+                          bodies,
+                          bodies,
+                          m->constraint_count};
     bool fine = true;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) fine &= (*lists[i] = numbers(counts[i])) != NULL;
     m->q = cal_allocate((size_t)cal_model_q_count(m->model) + 1, sizeof *m->q);
@@ -58,7 +65,7 @@ static void release(cal_import* m) {
         m->order,         m->top,          m->first_body,   m->next_body,  m->first_joint, m->first_shape,
         m->first_motor,   m->next_joint,   m->joint_number, m->next_shape, m->next_motor,  m->part_of_shape,
         m->first_of_part, m->next_of_part, m->mesh_number,  m->mesh_tree,  m->q,           m->v,
-        m->place};
+        m->place,         m->system,       m->first_constraint, m->next_constraint};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -89,6 +96,48 @@ static void sort_bodies(cal_import* m) {
 
 static const double origin[7] = {0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0};
 
+// The system of a tree, by its root.
+static int system_of(cal_import* m, int tree) {
+    while (m->system[tree] != tree) tree = m->system[tree] = m->system[m->system[tree]];
+    return tree;
+}
+
+// The body that a constraint holds at an end, CAL_GROUND: none that moves.
+static int held_body(const cal_import* m, const cal_constraint_def* def, int end) {
+    int body = def->body[end];
+    if (def->kind == CAL_COUPLING) {
+        cal_joint_def joint;
+        if (def->joint[end] == CAL_NONE) return CAL_GROUND;
+        cal_model_joint(m->model, def->joint[end], &joint, &body, NULL, NULL);
+    }
+    return body == CAL_GROUND || m->top[body] == CAL_GROUND ? CAL_GROUND : body;
+}
+
+// Trees that constraints connect become one system; the root with the lowest number stands for it.
+static void find_systems(cal_import* m) {
+    for (int body = 0; body < m->body_count; body++)
+        if (m->top[body] == body) m->system[body] = body;
+    for (int i = 0; i < m->constraint_count; i++) {
+        cal_constraint_def def;
+        cal_model_constraint(m->model, i, &def);
+        const int a = held_body(m, &def, 0), b = held_body(m, &def, 1);
+        if (a == CAL_GROUND || b == CAL_GROUND) continue;
+        const int one = system_of(m, m->top[a]), other = system_of(m, m->top[b]);
+        m->system[one > other ? one : other] = one < other ? one : other;
+    }
+    for (int body = 0; body < m->body_count; body++)
+        if (m->top[body] == body) m->system[body] = system_of(m, body);
+    for (int i = m->constraint_count - 1; i >= 0; i--) {
+        cal_constraint_def def;
+        cal_model_constraint(m->model, i, &def);
+        const int a = held_body(m, &def, 0), body = a != CAL_GROUND ? a : held_body(m, &def, 1);
+        if (body == CAL_GROUND) continue; // between things that do not move
+        const int system = m->system[m->top[body]];
+        m->next_constraint[i] = m->first_constraint[system];
+        m->first_constraint[system] = i;
+    }
+}
+
 static void find_trees(cal_import* m) {
     for (int joint = m->joint_count - 1; joint >= 0; joint--) {
         cal_joint_def def;
@@ -115,11 +164,13 @@ static void find_trees(cal_import* m) {
             compose(def.parent == CAL_GROUND ? origin : m->place + 7 * def.parent, def.position, def.quaternion,
                     m->place + 7 * body);
     }
+    find_systems(m);
     for (int i = m->body_count - 1; i >= 0; i--) {
-        const int body = m->order[i], tree = m->top[body];
-        if (tree == CAL_GROUND) continue;
-        m->next_body[body] = m->first_body[tree];
-        m->first_body[tree] = body;
+        const int body = m->order[i];
+        if (m->top[body] == CAL_GROUND) continue;
+        const int system = m->system[m->top[body]];
+        m->next_body[body] = m->first_body[system];
+        m->first_body[system] = body;
     }
     for (int motor = m->actuator_count - 1; motor >= 0; motor--) {
         cal_actuator_def def;
@@ -127,14 +178,16 @@ static void find_trees(cal_import* m) {
         int body;
         cal_model_actuator(m->model, motor, &def);
         cal_model_joint(m->model, def.joint, &joint, &body, NULL, NULL);
-        m->next_motor[motor] = m->first_motor[m->top[body]];
-        m->first_motor[m->top[body]] = motor;
+        const int system = m->system[m->top[body]];
+        m->next_motor[motor] = m->first_motor[system];
+        m->first_motor[system] = motor;
     }
 }
 
 static bool is_free_body(const cal_import* m, int tree) {
     const int joint = m->first_joint[tree];
     cal_joint_def def;
+    if (m->first_constraint[tree] >= 0) return false;
     cal_model_joint(m->model, joint, &def, NULL, NULL, NULL);
     if (def.kind != CAL_FREE || m->next_joint[joint] >= 0) return false;
     if (def.damping != 0.0 || def.armature != 0.0 || def.friction_loss != 0.0) return false;
@@ -334,23 +387,45 @@ static bool copy_shapes(cal_import* m, int tree, int body, int number, cal_build
     return true;
 }
 
-static bool copy_tree(cal_import* m, int tree, int* body_number, cal_builder* builder) {
+// A constraint, with the numbers that its bodies and joints have in the model that is being made.
+static bool copy_constraint(cal_import* m, int constraint, const int* body_number, cal_builder* builder) {
+    cal_constraint_def def;
+    cal_model_constraint(m->model, constraint, &def);
+    for (int end = 0; end < 2; end++) {
+        if (def.kind == CAL_COUPLING) {
+            if (def.joint[end] != CAL_NONE) def.joint[end] = m->joint_number[def.joint[end]];
+            continue;
+        }
+        const int body = def.body[end];
+        if (body == CAL_GROUND) continue;
+        def.body[end] = m->top[body] == CAL_GROUND ? CAL_GROUND : body_number[body];
+        if (def.body[end] != CAL_GROUND) continue;
+        double placed[7];
+        compose(m->place + 7 * body, def.position[end], def.quaternion[end], placed);
+        memcpy(def.position[end], placed, sizeof def.position[end]);
+        memcpy(def.quaternion[end], placed + 3, sizeof def.quaternion[end]);
+    }
+    return cal_builder_add_constraint(builder, &def) >= 0;
+}
+
+static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* builder) {
     double gravity[3];
     cal_model_gravity(m->model, gravity);
     cal_builder_set_gravity(builder, gravity);
     cal_builder_set_name(builder, cal_model_name(m->model));
     int number = 0;
-    for (int body = tree; body >= 0; body = m->next_body[body]) {
+    for (int body = m->first_body[tree]; body >= 0; body = m->next_body[body]) {
         cal_body_def def;
         cal_model_body(m->model, body, &def);
-        if (body == tree) {
+        const bool root = m->top[body] == body;
+        if (root) {
             double placed[7];
             compose(def.parent == CAL_GROUND ? origin : m->place + 7 * def.parent, def.position, def.quaternion,
                     placed);
             memcpy(def.position, placed, sizeof def.position);
             memcpy(def.quaternion, placed + 3, sizeof def.quaternion);
         }
-        def.parent = body == tree ? CAL_GROUND : body_number[def.parent];
+        def.parent = root ? CAL_GROUND : body_number[def.parent];
         body_number[body] = number;
         if (!copy_body(m, body, number, &def, builder) || !copy_shapes(m, tree, body, number, builder)) return false;
         number++;
@@ -361,6 +436,8 @@ static bool copy_tree(cal_import* m, int tree, int* body_number, cal_builder* bu
         def.joint = m->joint_number[def.joint];
         if (cal_builder_add_actuator(builder, &def) < 0) return false;
     }
+    for (int i = m->first_constraint[tree]; i >= 0; i = m->next_constraint[i])
+        if (!copy_constraint(m, i, body_number, builder)) return false;
     return true;
 }
 
@@ -369,7 +446,7 @@ static cal_status add_links(cal_import* m, int tree, const cal_model* model, cal
     const cal_status status = cal_world_add_multibody(m->world, model, NULL, NULL, 0, &multibody, error);
     if (status != CAL_OK) return status;
     int number = 0;
-    for (int body = tree; body >= 0; body = m->next_body[body]) {
+    for (int body = m->first_body[tree]; body >= 0; body = m->next_body[body]) {
         const cal_body_id part = cal_world_link(m->world, multibody, number++);
         // Names are unique in a model, so a link keeps its own.
         char name[128];
@@ -388,10 +465,10 @@ static cal_status add_multibody(cal_import* m, int tree, int* body_number, cal_e
     cal_builder* builder = NULL;
     cal_model* model = NULL;
     cal_status status = CAL_OK;
-    for (int body = tree; status == CAL_OK && body >= 0; body = m->next_body[body])
+    for (int body = m->first_body[tree]; status == CAL_OK && body >= 0; body = m->next_body[body])
         status = check_moving_shapes(m, body, error);
     if (status != CAL_OK) return status;
-    if (cal_builder_create(&builder) != CAL_OK || !copy_tree(m, tree, body_number, builder)) {
+    if (cal_builder_create(&builder) != CAL_OK || !copy_system(m, tree, body_number, builder)) {
         cal_builder_destroy(builder);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     }
@@ -410,9 +487,11 @@ static cal_status add_all(cal_import* m, cal_error* error) {
     for (int body = 0; status == CAL_OK && body < m->body_count; body++) {
         if (m->top[body] == CAL_GROUND)
             status = add_fixed(m, body, error);
-        else if (m->top[body] == body && is_free_body(m, body))
+        else if (m->top[body] != body || m->system[body] != body)
+            continue; // with its root, or with the system that it belongs to
+        else if (is_free_body(m, body))
             status = add_free_body(m, body, error);
-        else if (m->top[body] == body)
+        else
             status = add_multibody(m, body, body_number, error);
     }
     cal_free(body_number);
@@ -430,20 +509,6 @@ static cal_status take_number(const cal_model* model, const char* name, double m
     return CAL_OK;
 }
 
-static cal_status check_constraints(const cal_model* model, cal_error* error) {
-    char name[64];
-    for (int i = 0; i < cal_model_constraint_count(model); i++) {
-        cal_constraint_def def;
-        cal_model_constraint(model, i, &def);
-        if (!def.inactive)
-            return cal_fail(error, CAL_BAD_MODEL,
-                            "the model has the constraint %.60s (%s), and a world takes trees only; leave it out "
-                            "(--disable equality)",
-                            cal_model_constraint_name(model, i, name, sizeof name), cal_constraint_kind_name(def.kind));
-    }
-    return CAL_OK;
-}
-
 cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error) {
     *out = NULL;
     if (model == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "the model is NULL");
@@ -451,7 +516,6 @@ cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def
     cal_model_gravity(model, own.gravity);
     cal_status status = take_number(model, "restitution", 1.0, &own.restitution, error);
     if (status == CAL_OK) status = take_number(model, "friction", 1e3, &own.friction, error);
-    if (status == CAL_OK) status = check_constraints(model, error);
     cal_world* world = NULL;
     if (status == CAL_OK) status = cal_world_create(&own, &world, error);
     if (status != CAL_OK) return status;
@@ -460,7 +524,8 @@ cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def
                     .body_count = cal_model_body_count(model),
                     .joint_count = cal_model_joint_count(model),
                     .shape_count = cal_model_shape_count(model),
-                    .actuator_count = cal_model_actuator_count(model)};
+                    .actuator_count = cal_model_actuator_count(model),
+                    .constraint_count = cal_model_constraint_count(model)};
     status = allocate(&m, error);
     if (status == CAL_OK) {
         cal_model_initial(model, m.q, m.v, NULL);

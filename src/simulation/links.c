@@ -1,6 +1,6 @@
 // Links of one multibody that touch each other.
 //
-// They may not unless the user lets them, and never where a joint holds them together: with the bodies that are fixed to each
+// They may not unless the user lets them, and never where a joint, or a loop joint, holds them together: with the bodies that are fixed to each
 // other as one, a body and the one that it hangs from.
 //
 //     trunk ══ plate              trunk and plate are one; neither touches the thigh. The foot may touch the trunk, the plate
@@ -43,6 +43,20 @@ static bool find_joined(const cal_model* model, int* one, int* above) {
     return true;
 }
 
+// Whether a loop joint that holds from the start connects two bodies, or what they are fixed to, as a joint of the tree would.
+static bool closed_between(const cal_model* model, const int* one, int a, int b) {
+    for (int i = 0; i < cal_model_constraint_count(model); i++) {
+        cal_constraint_def def;
+        cal_model_constraint(model, i, &def);
+        const bool joint = def.kind == CAL_WELD || def.kind == CAL_LOOP_REVOLUTE || def.kind == CAL_LOOP_PRISMATIC ||
+                           def.kind == CAL_LOOP_BALL || def.kind == CAL_ROWS;
+        if (!joint || def.inactive || def.body[0] == CAL_GROUND || def.body[1] == CAL_GROUND) continue;
+        const int p = one[def.body[0]], q = one[def.body[1]];
+        if ((p == one[a] && q == one[b]) || (p == one[b] && q == one[a])) return true;
+    }
+    return false;
+}
+
 cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair* visit, void* user, cal_error* error) {
     const cal_multibody* m = &world->multibodies[multibody];
     const int count = m->engine->body_count;
@@ -55,7 +69,7 @@ cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair
         for (int b = a + 1; status == CAL_OK && b < count; b++) {
             const int over_a = above[a] == CAL_GROUND ? CAL_GROUND : one[above[a]];
             const int over_b = above[b] == CAL_GROUND ? CAL_GROUND : one[above[b]];
-            if (one[a] == one[b] || over_a == one[b] || over_b == one[a])
+            if (one[a] == one[b] || over_a == one[b] || over_b == one[a] || closed_between(m->engine->model, one, a, b))
                 status = visit(world, m->bodies[a], m->bodies[b], user, error);
         }
     cal_free(one);

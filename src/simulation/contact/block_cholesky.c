@@ -147,44 +147,6 @@ void cal_blocks_add(cal_blocks* m, int i, int j, const double* block) {
 
 // --- Numbers ----------------------------------------------------------------------------------------------------------
 
-// Column after column is taken off what is left of the matrix: sums that do not wait for each other, and a compiler can make
-// lanes of them. For that each column is copied to the row above the diagonal.
-bool cal_dense_factor(double* A, int n) {
-    for (int k = 0; k < n; k++) {
-        double* row = A + k * n;
-        if (!(row[k] > 0.0)) return false;
-        row[k] = sqrt(row[k]);
-        for (int i = k + 1; i < n; i++) row[i] = A[i * n + k] /= row[k];
-        for (int i = k + 1; i < n; i++) {
-            double* left = A + i * n;
-            const double factor = left[k];
-            for (int j = k + 1; j <= i; j++) left[j] -= factor * row[j];
-        }
-    }
-    return true;
-}
-
-static void solve_lower(const double* L, int n, double* x) {
-    for (int i = 0; i < n; i++) {
-        double sum = x[i];
-        for (int k = 0; k < i; k++) sum -= L[i * n + k] * x[k];
-        x[i] = sum / L[i * n + i];
-    }
-}
-
-static void solve_upper(const double* L, int n, double* x) {
-    for (int i = n - 1; i >= 0; i--) {
-        double sum = x[i];
-        for (int k = i + 1; k < n; k++) sum -= L[k * n + i] * x[k];
-        x[i] = sum / L[i * n + i];
-    }
-}
-
-void cal_dense_solve(const double* L, int n, double* x) {
-    solve_lower(L, n, x);
-    solve_upper(L, n, x);
-}
-
 // C ← C − A Bᵀ; A: rows × n, B: columns × n.
 static void subtract_product(const double* A, const double* B, int rows, int columns, int n, double* C) {
     for (int i = 0; i < rows; i++)
@@ -203,7 +165,7 @@ bool cal_blocks_factor(cal_blocks* m) {
         const int32_t begin = m->column[p], end = m->column[p + 1];
         for (int32_t e = begin; e < end; e++) { // a row of L_ik at a time
             double* block = m->numbers + m->at[e];
-            for (int r = 0; r < m->size[m->order[m->row[e]]]; r++) solve_lower(D, n, block + r * n);
+            for (int r = 0; r < m->size[m->order[m->row[e]]]; r++) cal_dense_lower(D, n, block + r * n);
         }
         for (int32_t e = begin; e < end; e++) {
             const int column = m->row[e], columns = m->size[m->order[column]];
@@ -224,7 +186,7 @@ void cal_blocks_solve(const cal_blocks* m, double* x) {
     for (int p = 0; p < m->units; p++) {
         const int unit = m->order[p], n = m->size[unit];
         double* mine = x + m->first[unit];
-        solve_lower(m->numbers + m->diagonal[p], n, mine);
+        cal_dense_lower(m->numbers + m->diagonal[p], n, mine);
         for (int32_t e = m->column[p]; e < m->column[p + 1]; e++) {
             const int other = m->order[m->row[e]];
             const double* block = m->numbers + m->at[e];
@@ -242,6 +204,6 @@ void cal_blocks_solve(const cal_blocks* m, double* x) {
             for (int r = 0; r < m->size[other]; r++)
                 for (int c = 0; c < n; c++) mine[c] -= block[r * n + c] * theirs[r];
         }
-        solve_upper(m->numbers + m->diagonal[p], n, mine);
+        cal_dense_upper(m->numbers + m->diagonal[p], n, mine);
     }
 }

@@ -3,6 +3,7 @@
 // Units are eliminated in the order of least degree, the lower number first among equals, so the order and with it every
 // bit depends on nothing but who rows whom. All memory is the caller's.
 #pragma once
+#include "constraint/dense.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +40,3 @@ void cal_blocks_add(cal_blocks* m, int i, int j, const double* block);
 bool cal_blocks_factor(cal_blocks* m);
 // x ← A⁻¹ x, in the units' order.
 void cal_blocks_solve(const cal_blocks* m, double* x);
-
-// Small dense ones: A = L Lᵀ in place (lower triangle, rows of n; what is above it is used for work); and x ← A⁻¹ x.
-bool cal_dense_factor(double* A, int n);
-void cal_dense_solve(const double* L, int n, double* x);

@@ -133,6 +133,17 @@ static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
     cal_rotate3(out->pose.rotation, w, out->w);
 }
 
+static cal_multibody_span multibody_span(const cal_contact_group* g, int unit, const span* s) {
+    const cal_group_member* u = &g->units[unit];
+    return (cal_multibody_span){.q = s->from + u->first_q,
+                                .v = s->from + g->at_v + u->first_v,
+                                .to_q = s->to != NULL ? s->to + u->first_q : NULL,
+                                .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
+                                .extras = s->from + g->extras[unit],
+                                .length = s->length,
+                                .t = s->t};
+}
+
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
     const cal_contact_group* g = group_of(world, component);
     const cal_group_member* unit = &g->units[unit_of(world, g, body)];
@@ -141,19 +152,15 @@ cal_status cal_group_motion(cal_world* world, int component, int body, double ti
         free_between(&s, unit->first_q, g->at_v + unit->first_v, out);
         return CAL_OK;
     }
-    const double* to_q = s.to != NULL ? s.to + unit->first_q : NULL;
-    return cal_multibody_between(world, body, s.from + unit->first_q, s.from + g->at_v + unit->first_v, to_q,
-                                 s.to != NULL ? s.to + g->at_v + unit->first_v : NULL, s.length, s.t, out);
+    const cal_multibody_span own = multibody_span(g, (int)(unit - g->units), &s);
+    return cal_multibody_between(world, body, &own, out);
 }
 
-void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
+cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
     const cal_contact_group* g = group_of(world, component);
-    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
     const span s = span_at(world, component, time);
-    const double *to_q = s.to != NULL ? s.to + unit->first_q : NULL,
-                 *to_v = s.to != NULL ? s.to + g->at_v + unit->first_v : NULL;
-    cal_multibody_numbers(world, body, s.from + unit->first_q, s.from + g->at_v + unit->first_v, to_q, to_v, s.length,
-                          s.t, q, v);
+    const cal_multibody_span own = multibody_span(g, unit_of(world, g, body), &s);
+    return cal_multibody_numbers(world, body, &own, q, v);
 }
 
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
@@ -189,14 +196,20 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
 
 // --- For the integrator -------------------------------------------------------------------------------------------------------
 
-static void driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
+static cal_status driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
     const cal_contact_group* g = (const cal_contact_group*)group;
     cal_motion at;
-    if (cal_body_at(group->world, g->bodies[body], time, &at) != CAL_OK) return;
+    const cal_status status = cal_body_at(group->world, g->bodies[body], time, &at);
+    if (status != CAL_OK) return status;
     memcpy(pose, at.pose.position, 3 * sizeof *pose);
     memcpy(pose + 3, at.quaternion, 4 * sizeof *pose);
     memcpy(velocity, at.u, 3 * sizeof *velocity);
     memcpy(velocity + 3, at.w, 3 * sizeof *velocity);
+    return CAL_OK;
+}
+
+static const char* body_name(const cal_group* group, int body, char* text, size_t capacity) {
+    return cal_body_name_at(group->world, ((const cal_contact_group*)group)->bodies[body], text, capacity);
 }
 
 enum { PAIR_CONTACTS = 64 };
@@ -223,8 +236,8 @@ static void convert(const cal_world* world, const cal_contact_group* g, int pair
     out->key = key * UINT64_C(0xbf58476d1ce4e5b9) | 1;
 }
 
-int cal_group_contacts(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
-                       int capacity) {
+cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
+                              cal_group_contact* out, int capacity, int* total) {
     (void)time;
     const cal_contact_group* g = (const cal_contact_group*)group;
     const cal_world* world = group->world;
@@ -240,7 +253,8 @@ int cal_group_contacts(const cal_group* group, double time, const double* poses,
         for (int k = 0; k < n; k++, count++)
             if (count < capacity) convert(world, g, i, place, &found[k], &out[count]);
     }
-    return count;
+    *total = count;
+    return CAL_OK;
 }
 
 // --- Making and destroying ----------------------------------------------------------------------------------------------------
@@ -341,6 +355,7 @@ static void describe(cal_world* world, cal_contact_group* g) {
     g->group.unit_of_body = g->unit_of_body;
     g->group.driven = driven;
     g->group.contacts = cal_group_contacts;
+    g->group.body_name = body_name;
     g->group.world = world;
     memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
     g->group.tolerance = world->def.group_tolerance;

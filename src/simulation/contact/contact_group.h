@@ -34,7 +34,7 @@ enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
 // q and v of the multibody that a member belongs to.
-void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
+cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out);
 // A new motion from a time on, with the numbers that hold there.
@@ -66,9 +66,9 @@ double cal_group_horizon(const cal_world* world, int component); // until when i
 double* cal_group_position(const cal_world* world, int component, int body, double* data);
 double* cal_group_velocity(const cal_world* world, int component, int body, double* data);
 double* cal_group_extras(const cal_world* world, int component, int body, double* data);
-// Contacts of all pairs of a group at given poses, or their number.
-int cal_group_contacts(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
-                       int capacity);
+// Contacts of all pairs of a group at given poses, and their number.
+cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
+                              cal_group_contact* out, int capacity, int* count);
 
 // Units (units.c).
 extern const cal_group_member_ops cal_free_member_ops;

@@ -19,10 +19,43 @@ static int largest_unit(const cal_group* group) {
     return most;
 }
 
+// Doubles that the constraints of a unit need.
+static size_t loops_count(const cal_group_member* unit) {
+    const size_t rows = (size_t)unit->most_rows;
+    return rows * (size_t)unit->v_count + 3 * rows + cal_projector_size(unit->most_rows, unit->v_count);
+}
+
 size_t cal_problem_count(const cal_group* group, int contacts) {
     const size_t n = (size_t)group->unit_count, v = (size_t)group->v_count, m = (size_t)largest_unit(group);
-    const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 6 * m + 1 + 2 * m * m);
-    return rows + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
+    size_t loops = n * (sizeof(cal_problem_loops) / sizeof(double) + 1), plain = 0;
+    for (int i = 0; i < group->unit_count; i++) {
+        if (group->units[i].most_rows == 0) continue;
+        loops += loops_count(&group->units[i]);
+        plain = 6 * m;
+    }
+    const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 6 * m + plain + 1 + 2 * m * m);
+    return rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
+}
+
+// Memory for the units' constraints; false: not enough.
+static bool begin_loops(cal_problem* p, cal_arena* arena) {
+    const size_t n = (size_t)p->group->unit_count;
+    p->loops =
+        (cal_problem_loops*)(void*)cal_arena_numbers(arena, n * (sizeof(cal_problem_loops) / sizeof(double) + 1));
+    if (p->loops == NULL) return false;
+    for (int i = 0; i < p->group->unit_count; i++) {
+        const cal_group_member* unit = &p->group->units[i];
+        p->loops[i] = (cal_problem_loops){0};
+        if (unit->most_rows == 0) continue;
+        double* memory = cal_arena_numbers(arena, loops_count(unit));
+        if (memory == NULL) return false;
+        p->loops[i].A = memory;
+        p->loops[i].noise = memory + (size_t)unit->most_rows * (size_t)unit->v_count;
+        p->loops[i].bias = p->loops[i].noise + unit->most_rows;
+        p->loops[i].right = p->loops[i].bias + unit->most_rows;
+        p->loops[i].memory = p->loops[i].right + unit->most_rows;
+    }
+    return true;
 }
 
 bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena) {
@@ -54,7 +87,7 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     }
     p->mass = cal_arena_numbers(arena, (size_t)total);
     p->mass_factor = cal_arena_numbers(arena, (size_t)total);
-    return p->mass != NULL && p->mass_factor != NULL;
+    return p->mass != NULL && p->mass_factor != NULL && begin_loops(p, arena);
 }
 
 // out = M x, or x · M x where out is NULL.
@@ -82,45 +115,54 @@ static void make_frame(const double normal[3], double frame[9]) {
     for (int i = 0; i < 3; i++) frame[i] = normal[i], frame[3 + i] = R[3 * i], frame[6 + i] = R[3 * i + 1];
 }
 
-static bool fill_row(cal_problem* p, double time, const double* q, const cal_group_contact* contact,
-                     cal_contact_row* touch, double* jacobian, cal_arena* arena) {
-    const cal_group* group = p->group;
-    double frame[9], inertia = 0.0;
-    make_frame(contact->normal, frame);
-    *touch = (cal_contact_row){.friction = contact->friction, .gap = contact->gap};
-    for (int side = 0; side < 2; side++) {
-        const int unit = group->unit_of_body[contact->body[side]];
-        const double sign = side == 0 ? -1.0 : 1.0;
-        touch->body[side] = contact->body[side];
-        touch->unit[side] = unit < 0 ? CAL_NONE : unit;
-        if (unit < 0) {
-            double pose[7], velocity[6], arm[3], turning[3];
-            group->driven(group, contact->body[side], time, pose, velocity);
-            for (int i = 0; i < 3; i++) arm[i] = contact->point[side][i] - pose[i];
-            cal_cross3(velocity + 3, arm, turning);
-            for (int i = 0; i < 3; i++) turning[i] += velocity[i];
-            for (int r = 0; r < 3; r++) touch->drive[r] += sign * cal_dot3(frame + 3 * r, turning);
-            continue;
-        }
-        const cal_group_member* u = &group->units[unit];
-        const int n = u->v_count;
-        double* J = cal_arena_numbers(arena, 3 * (size_t)n);
-        if (J == NULL) return false;
+// What a driven body adds to the relative velocity of a contact.
+static cal_status add_drive(const cal_group* group, double time, const cal_group_contact* contact, int side,
+                            const double frame[9], double sign, cal_contact_row* touch) {
+    double pose[7], velocity[6], arm[3], turning[3];
+    const cal_status status = group->driven(group, contact->body[side], time, pose, velocity);
+    if (status != CAL_OK) return status;
+    for (int i = 0; i < 3; i++) arm[i] = contact->point[side][i] - pose[i];
+    cal_cross3(velocity + 3, arm, turning);
+    for (int i = 0; i < 3; i++) turning[i] += velocity[i];
+    for (int r = 0; r < 3; r++) touch->drive[r] += sign * cal_dot3(frame + 3 * r, turning);
+    return CAL_OK;
+}
+
+// The rows of one side of a contact; memory that is missing is NULL in touch->jacobian.
+static cal_status add_side(cal_problem* p, const double* q, const cal_group_contact* contact, int side,
+                           const double frame[9], double sign, cal_contact_row* touch, double* jacobian,
+                           cal_arena* arena) {
+    const cal_group_member* u = &p->group->units[touch->unit[side]];
+    const int n = u->v_count;
+    double* J = cal_arena_numbers(arena, 3 * (size_t)n);
+    if (J == NULL) return CAL_OK;
+    const cal_status status =
         u->ops->jacobian(u, q + u->first_q, contact->body[side] - u->first_body, contact->point[side], jacobian);
-        for (int r = 0; r < 3; r++)
-            for (int c = 0; c < n; c++) {
-                double sum = 0.0;
-                for (int i = 0; i < 3; i++) sum += frame[3 * r + i] * jacobian[i * n + c];
-                J[r * n + c] = sign * sum;
-            }
-        touch->jacobian[side] = J;
+    if (status != CAL_OK) return status;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < n; c++) {
+            double sum = 0.0;
+            for (int i = 0; i < 3; i++) sum += frame[3 * r + i] * jacobian[i * n + c];
+            J[r * n + c] = sign * sum;
+        }
+    touch->jacobian[side] = J;
+    return CAL_OK;
+}
+
+// J P from J, with the projectors that there are now.
+static void project_row(cal_problem* p, cal_contact_row* touch) {
+    for (int side = 0; side < 2; side++) {
+        if (touch->plain[side] == NULL) continue;
+        const int unit = touch->unit[side], n = p->size[unit];
+        memcpy(touch->jacobian[side], touch->plain[side], 3 * (size_t)n * sizeof(double));
+        for (int r = 0; r < 3; r++) cal_projector_apply_row(&p->loops[unit].projector, touch->jacobian[side] + r * n);
     }
-    if (touch->unit[0] >= 0 && touch->unit[0] == touch->unit[1]) { // a multibody that rows itself: one J for both
-        for (int i = 0; i < 3 * p->size[touch->unit[0]]; i++) touch->jacobian[0][i] += touch->jacobian[1][i];
-        touch->unit[1] = CAL_NONE;
-        touch->jacobian[1] = NULL;
-    }
-    for (int side = 0; side < 2; side++) { // trace of J M⁻¹ Jᵀ
+}
+
+// trace of J M⁻¹ Jᵀ / 3, by which a contact's compliance is measured
+static double mean_response(cal_problem* p, const cal_contact_row* touch) {
+    double inertia = 0.0;
+    for (int side = 0; side < 2; side++) {
         if (touch->unit[side] < 0) continue;
         const int unit = touch->unit[side], n = p->size[unit];
         const double* J = touch->jacobian[side];
@@ -130,36 +172,91 @@ static bool fill_row(cal_problem* p, double time, const double* q, const cal_gro
             for (int c = 0; c < n; c++) inertia += J[r * n + c] * p->work[c] / 3.0;
         }
     }
-    touch->compliance = softness * inertia;
-    return true;
+    return inertia;
 }
 
-bool cal_problem_fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
-                      int count, double* force, cal_arena* arena, bool* definite) {
+// CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
+static cal_status fill_row(cal_problem* p, double time, const double* q, const cal_group_contact* contact,
+                           cal_contact_row* touch, double* jacobian, cal_arena* arena, cal_error* error) {
     const cal_group* group = p->group;
-    *definite = true;
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_group_member* u = &group->units[i];
-        double *M = p->mass + p->mass_at[i], *L = p->mass_factor + p->mass_at[i];
-        u->ops->dynamics(u, time, q + u->first_q, v + u->first_v, M, force + u->first_v);
-        p->stiff[i] = u->ops->slopes != NULL && u->ops->slopes(u, q + u->first_q, v + u->first_v,
-                                                               p->damping + u->first_v, p->stiffness + u->first_v);
-        for (int k = 0; k < p->size[i]; k++) p->diagonal[p->first[i] + k] = M[k * (p->size[i] + 1)];
-        memcpy(L, M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
-        if (cal_dense_factor(L, p->size[i])) continue;
-        *definite = false;
-        return false;
+    double frame[9];
+    make_frame(contact->normal, frame);
+    *touch = (cal_contact_row){.friction = contact->friction, .gap = contact->gap};
+    for (int side = 0; side < 2; side++) {
+        const int unit = group->unit_of_body[contact->body[side]];
+        const double sign = side == 0 ? -1.0 : 1.0;
+        touch->body[side] = contact->body[side];
+        touch->unit[side] = unit < 0 ? CAL_NONE : unit;
+        const cal_status status = unit < 0
+                                      ? add_drive(group, time, contact, side, frame, sign, touch)
+                                      : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
+        if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
+        if (unit >= 0 && touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }
+    if (touch->unit[0] >= 0 && touch->unit[0] == touch->unit[1]) { // a multibody that rows itself: one J for both
+        for (int i = 0; i < 3 * p->size[touch->unit[0]]; i++) touch->jacobian[0][i] += touch->jacobian[1][i];
+        touch->unit[1] = CAL_NONE;
+        touch->jacobian[1] = NULL;
+    }
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0 || p->loops[touch->unit[side]].rows == 0) continue;
+        touch->plain[side] = touch->jacobian[side];
+        touch->jacobian[side] = cal_arena_numbers(arena, 3 * (size_t)p->size[touch->unit[side]]);
+        if (touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
+    }
+    project_row(p, touch);
+    touch->compliance = softness * mean_response(p, touch);
+    return CAL_OK;
+}
+
+// The projector of a unit for its mass matrix as it is factored now.
+static void make_projector(cal_problem* p, int unit) {
+    cal_problem_loops* l = &p->loops[unit];
+    if (l->rows > 0)
+        cal_projector_make(&l->projector, l->A, l->noise, l->rows, p->mass_factor + p->mass_at[unit], p->size[unit],
+                           l->memory);
+}
+
+// Masses, forces and constraints of a unit.
+static cal_status fill_unit(cal_problem* p, int i, double time, const double* q, const double* v, double* force,
+                            cal_error* error) {
+    const cal_group_member* u = &p->group->units[i];
+    const double *own_q = q + u->first_q, *own_v = v + u->first_v;
+    double *M = p->mass + p->mass_at[i], *L = p->mass_factor + p->mass_at[i];
+    cal_problem_loops* l = &p->loops[i];
+    cal_status status = u->ops->dynamics(u, time, own_q, own_v, M, force + u->first_v);
+    p->stiff[i] = false;
+    if (status == CAL_OK && u->ops->slopes != NULL)
+        status = u->ops->slopes(u, own_q, own_v, p->damping + u->first_v, p->stiffness + u->first_v, &p->stiff[i]);
+    if (status == CAL_OK && u->most_rows > 0)
+        status = u->ops->constraints(u, own_q, own_v, l->A, l->noise, l->bias, &l->rows);
+    if (status != CAL_OK) return cal_group_unit_failed(p->group, i, status, time, error);
+    for (int k = 0; k < p->size[i]; k++) p->diagonal[p->first[i] + k] = M[k * (p->size[i] + 1)];
+    memcpy(L, M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
+    if (!cal_dense_factor(L, p->size[i]))
+        return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
+    make_projector(p, i);
+    return CAL_OK;
+}
+
+// CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
+static cal_status fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
+                       int count, double* force, cal_arena* arena, cal_error* error) {
+    const cal_group* group = p->group;
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < group->unit_count; i++) status = fill_unit(p, i, time, q, v, force, error);
+    if (status != CAL_OK) return status;
     p->row_count = 0;
     p->rows =
         (cal_contact_row*)(void*)cal_arena_numbers(arena, (size_t)count * sizeof(cal_contact_row) / sizeof(double));
     double* jacobian = cal_arena_numbers(arena, 3 * (size_t)largest_unit(group));
     int32_t(*pairs)[2] = (int32_t(*)[2])(void*)cal_arena_numbers(arena, (size_t)count);
-    if (p->rows == NULL || jacobian == NULL || pairs == NULL) return false;
+    if (p->rows == NULL || jacobian == NULL || pairs == NULL) return CAL_NO_MEMORY;
     int pair_count = 0;
     for (int i = 0; i < count; i++) {
         cal_contact_row* touch = &p->rows[p->row_count];
-        if (!fill_row(p, time, q, &contacts[i], touch, jacobian, arena)) return false;
+        status = fill_row(p, time, q, &contacts[i], touch, jacobian, arena, error);
+        if (status != CAL_OK) return status;
         if (touch->unit[0] < 0 && touch->unit[1] < 0) continue;
         if (!(touch->compliance > 0.0)) continue; // nothing that moves moves there
         p->row_count++;
@@ -167,7 +264,9 @@ bool cal_problem_fill(cal_problem* p, double time, const double* q, const double
         pairs[pair_count][0] = touch->unit[0], pairs[pair_count++][1] = touch->unit[1];
     }
     return cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
-                           arena);
+                           arena)
+               ? CAL_OK
+               : CAL_NO_MEMORY;
 }
 
 void cal_problem_stiffen(cal_problem* p, double h) {
@@ -181,6 +280,37 @@ void cal_problem_stiffen(cal_problem* p, double h) {
         }
         memcpy(L, M, (size_t)(n * n) * sizeof *M);
         cal_dense_factor(L, n); // it was positive definite before something was added to it
+        make_projector(p, i);
+    }
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        bool changed = false;
+        for (int side = 0; side < 2; side++) changed |= touch->plain[side] != NULL && p->stiff[touch->unit[side]];
+        if (changed) project_row(p, &p->rows[k]);
+    }
+}
+
+void cal_problem_constrain(cal_problem* p, double h, double* target, double* v) {
+    for (int i = 0; i < p->group->unit_count; i++) {
+        cal_problem_loops* l = &p->loops[i];
+        if (l->rows == 0) continue;
+        double *own_target = target + p->first[i], *own = v + p->first[i];
+        for (int r = 0; r < l->rows; r++) l->right[r] = -h * l->bias[r];
+        cal_projector_correct(&l->projector, l->right, own_target);
+        for (int k = 0; k < p->size[i]; k++) own[k] -= own_target[k];
+        cal_projector_apply(&l->projector, own);
+        for (int k = 0; k < p->size[i]; k++) own[k] += own_target[k];
+    }
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        for (int side = 0; side < 2; side++) {
+            if (touch->plain[side] == NULL) continue;
+            const int n = p->size[touch->unit[side]];
+            const double *J = touch->jacobian[side], *plain = touch->plain[side],
+                         *own = target + p->first[touch->unit[side]];
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < n; c++) touch->offset[r] += (plain[r * n + c] - J[r * n + c]) * own[c];
+        }
     }
 }
 
@@ -197,21 +327,27 @@ bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, i
     return cache->contacts != NULL && cache->poses != NULL;
 }
 
-static void find_poses(const cal_group* group, double time, const double* q, double* poses) {
+static cal_status find_poses(const cal_group* group, double time, const double* q, double* poses, cal_error* error) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        unit->ops->poses(unit, q + unit->first_q, poses + 7 * unit->first_body);
+        const cal_status status = unit->ops->poses(unit, q + unit->first_q, poses + 7 * unit->first_body);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
     for (int i = 0; i < group->body_count; i++) {
         double velocity[6];
-        if (group->unit_of_body[i] < 0) group->driven(group, i, time, poses + 7 * i, velocity);
+        if (group->unit_of_body[i] >= 0) continue;
+        const cal_status status = group->driven(group, i, time, poses + 7 * i, velocity);
+        if (status != CAL_OK) return cal_group_body_failed(group, i, status, time, error);
     }
+    return CAL_OK;
 }
 
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
-                                  double margin) {
-    find_poses(group, time, q, cache->poses);
-    cache->count = group->contacts(group, time, cache->poses, margin, cache->contacts, cache->capacity);
+                                  double margin, cal_error* error) {
+    cal_status status = find_poses(group, time, q, cache->poses, error);
+    if (status != CAL_OK) return status;
+    status = group->contacts(group, time, cache->poses, margin, cache->contacts, cache->capacity, &cache->count);
+    if (status != CAL_OK) return cal_group_body_failed(group, 0, status, time, error);
     if (cache->count <= cache->capacity) return CAL_OK;
     cache->report->contacts = cache->count;
     return CAL_NO_MEMORY;
@@ -220,13 +356,11 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
 cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             double margin, double* force, cal_arena* arena, cal_error* error) {
     cache->report->evaluations++;
-    if (cal_contact_cache_find(cache, p->group, time, q, margin) != CAL_OK) return CAL_NO_MEMORY;
-    bool definite;
-    if (cal_problem_fill(p, time, q, v, cache->contacts, cache->count, force, arena, &definite)) return CAL_OK;
-    if (!definite)
-        return cal_fail(error, CAL_BAD_MODEL, "a body of a contact group has no inertia along one of its motions");
-    cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than was guessed
-    return CAL_NO_MEMORY;
+    cal_status status = cal_contact_cache_find(cache, p->group, time, q, margin, error);
+    if (status != CAL_OK) return status;
+    status = fill(p, time, q, v, cache->contacts, cache->count, force, arena, error);
+    if (status == CAL_NO_MEMORY) cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than guessed
+    return status;
 }
 
 // --- One contact ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,15 @@
 // b_n has μ |y_t| added, from the solution before, and the problem is solved again until it stands (with Anderson's mixing of
 // the last two: how much of a term is taken over hangs on the masses). What is left is Coulomb's
 // law: λ_n ≥ 0, gap not closing faster than it may, friction at most μ λ_n, against the sliding.
+//
+// A unit with constraints (loops) may move by P v only (projector.h, with the mass matrix of the solve). v* is corrected, by mass,
+// to A v* = −h Ȧ v, and rows are J P, so that every iterate is v* and something that the constraints allow, by M⁻¹ Pᵀ = P M⁻¹:
+//
+//     v⁺ = v* + P M⁻¹ Jᵀ λ,    y = J P v⁺ + J (1 − P) v* + b,    A v⁺ = −h Ȧ v
+//
+// and the problem keeps its form. At q⁺, A v⁺ is then of second order in h; what is left is projected (group_implicit.c).
 #pragma once
+#include "constraint/projector.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/group.h"
 
@@ -24,7 +32,8 @@ typedef struct cal_contact_row {
     int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
     double*
         jacobian[2]; // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
-    double drive[3]; // relative velocity that driven bodies add
+    double* plain[2]; // the same without P, of a unit with constraints; NULL otherwise
+    double drive[3];  // relative velocity that driven bodies add
     double friction, gap;
     double compliance;
     double offset[3]; // b
@@ -33,6 +42,13 @@ typedef struct cal_contact_row {
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
 } cal_contact_row;
+
+// The constraints of a unit where it was looked at; rows is 0 where it has none.
+typedef struct cal_problem_loops {
+    int rows;
+    double *A, *noise, *bias, *right, *memory;
+    cal_projector projector;
+} cal_problem_loops;
 
 typedef struct cal_problem {
     const cal_group* group;
@@ -44,6 +60,7 @@ typedef struct cal_problem {
     int64_t* mass_at;
     bool* stiff;                            // a unit: some force falls with velocity or position
     double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
+    cal_problem_loops* loops;               // of each unit
     cal_blocks matrix;
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
@@ -63,20 +80,21 @@ bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, i
                              cal_arena* arena);
 // The contacts that there are at q up to a margin. CAL_NO_MEMORY: report->contacts says for how many there should be room.
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
-                                  double margin);
+                                  double margin, cal_error* error);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.
 size_t cal_problem_count(const cal_group* group, int contacts);
 // Takes memory for masses; false: not enough.
 bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena);
-// Masses at q, and force f at (time, q, v); then contacts as rows with their jacobians. False: not enough memory, or a mass
-// matrix that is not positive definite, which *definite says.
-bool cal_problem_fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
-                      int count, double* force, cal_arena* arena, bool* definite);
-// The same with the contacts that there are at q up to a margin, and the same answer where there is not enough memory.
+// Masses at q, and force f at (time, q, v); then contacts as rows with their jacobians, those that there are at q up to a margin.
+// CAL_NO_MEMORY: report->contacts says for how many there should be room.
 cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             double margin, double* force, cal_arena* arena, cal_error* error);
-// Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K.
+// Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K; and what
+// follows of that for units with constraints.
 void cal_problem_stiffen(cal_problem* p, double h);
+// For units with constraints, before a solve: v* and the search's start become such that A v = −h Ȧ v, and rows' offsets get
+// J (1 − P) v*.
+void cal_problem_constrain(cal_problem* p, double h, double* target, double* v);
 // v⁺ from v* with the rows' offsets, starting the search (and De Saxcé's term) at v. Returns the number of Newton steps; impulses are in the
 // rows.
 int cal_problem_solve(cal_problem* p, const double* target, double* v);

@@ -16,29 +16,38 @@
 typedef struct cal_group_member cal_group_member;
 
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
-// are in the world's axes but for what is inside q and v.
+// are in the world's axes but for what is inside q and v. What fails ends the advance, with the unit's name.
 typedef struct cal_group_member_ops {
-    void (*poses)(const cal_group_member* unit, const double* q, double* poses);
+    cal_status (*poses)(const cal_group_member* unit, const double* q, double* poses);
     // The mass matrix (v_count × v_count, rows, symmetric) and f: gravity, gyroscopic terms, motors, what the user set.
-    void (*dynamics)(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
-                     double* force);
+    cal_status (*dynamics)(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
+                           double* force);
     // Velocity of the point of body `body` (0 … body_count − 1 of this unit) that is at `point`: 3 × v_count, rows.
-    void (*jacobian)(const cal_group_member* unit, const double* q, int body, const double point[3], double* jacobian);
+    cal_status (*jacobian)(const cal_group_member* unit, const double* q, int body, const double point[3],
+                           double* jacobian);
     // Moves q along the constant velocity v for a time: exactly, quaternions stay of unit length. In place is allowed.
-    void (*displace)(const cal_group_member* unit, const double* q, const double* v, double time, double* out);
+    cal_status (*displace)(const cal_group_member* unit, const double* q, const double* v, double time, double* out);
     // dq/dt for a velocity: q_count numbers, for methods that treat q as a vector.
-    void (*rate)(const cal_group_member* unit, const double* q, const double* v, double* rate);
+    cal_status (*rate)(const cal_group_member* unit, const double* q, const double* v, double* rate);
     // Makes quaternions of unit length again.
-    void (*normalize)(const cal_group_member* unit, double* q);
+    cal_status (*normalize)(const cal_group_member* unit, double* q);
     // By how much each component of f falls with the same one of v, and of a displacement along v: v_count each, not less than
-    // zero. False: by nothing. NULL where that is always so.
-    bool (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping, double* stiffness);
+    // zero. *any is false: by nothing. NULL where that is always so.
+    cal_status (*slopes)(const cal_group_member* unit, const double* q, const double* v, double* damping,
+                         double* stiffness, bool* any);
+    // Constraints A(q) v = 0 of the unit, of which there are at most `most_rows`; both NULL where there are none. Rows of A
+    // (v_count each), how far rounding may have put the entries of each off, Ȧ v, and how many rows there are.
+    cal_status (*constraints)(const cal_group_member* unit, const double* q, const double* v, double* A, double* noise,
+                              double* bias, int* rows);
+    // Moves q, and v where it is not NULL, to the nearest that the constraints allow.
+    cal_status (*project)(const cal_group_member* unit, double* q, double* v);
 } cal_group_member_ops;
 
 struct cal_group_member {
     const cal_group_member_ops* ops;
     void* self; // the unit's own data
     int q_count, v_count, body_count;
+    int most_rows;                    // of its constraints
     int first_q, first_v, first_body; // in the group's arrays
     bool
         free; // one rigid body: v is the centre's velocity (world) and the angular velocity (body's axes), and the mass
@@ -62,12 +71,14 @@ struct cal_group {
     const cal_group_member* units;
     const int* unit_of_body; // CAL_NONE: fixed or driven
     // Pose (7) and velocity (linear of the frame's origin, angular; both in the world) of a fixed or driven body at a time.
-    void (*driven)(const cal_group* group, int body, double time, double pose[7], double velocity[6]);
-    // Contacts at a time with these poses of all bodies (7 each), gaps up to `margin`; returns how many there are, writes at
+    cal_status (*driven)(const cal_group* group, int body, double time, double pose[7], double velocity[6]);
+    // Contacts at a time with these poses of all bodies (7 each), gaps up to `margin`; *count says how many there are, writes at
     // most capacity of them, in an order that depends on nothing but the poses. Pairs are those that touch in this group.
-    int (*contacts)(const cal_group* group, double time, const double* poses, double margin, cal_group_contact* out,
-                    int capacity);
-    void* world; // for the two functions above
+    cal_status (*contacts)(const cal_group* group, double time, const double* poses, double margin,
+                           cal_group_contact* out, int capacity, int* count);
+    // The name of a body, for errors.
+    const char* (*body_name)(const cal_group* group, int body, char* text, size_t capacity);
+    void* world; // for the three functions above
     double gravity[3];
     double length;             // a typical size of a body, m
     double tolerance;          // of an advance, relative to length and to typical speeds
@@ -87,6 +98,7 @@ typedef struct cal_group_report {
 typedef struct cal_group_ops {
     const char* name;
     const char* help;
+    bool takes_loops; // units may have constraints
     // Numbers of memory for a group; all zeros at the start of a group.
     size_t (*memory_count)(const cal_group* group);
     // Doubles of scratch that an advance needs for so many contacts; the world keeps it and grows it between advances.
@@ -102,3 +114,6 @@ extern const cal_group_ops cal_group_implicit; // the default: stacks rest
 extern const cal_group_ops cal_group_penalty;  // the paper's: penalty, smooth friction, Rosenbrock
 // By name; NULL when there is none.
 const cal_group_ops* cal_group_find(const char* name);
+// What a unit, or a body that does not move by itself, could not do: an error with its name and the time. CAL_OK passes.
+cal_status cal_group_unit_failed(const cal_group* group, int unit, cal_status status, double time, cal_error* error);
+cal_status cal_group_body_failed(const cal_group* group, int body, cal_status status, double time, cal_error* error);

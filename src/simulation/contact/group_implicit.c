@@ -21,6 +21,9 @@
 // Overlaps, which rounding and curved paths leave behind, are removed by moving positions alone: the same convex problem with
 // no velocity, no friction and the overlaps to be parted, and its solution is a displacement. No kinetic energy comes in.
 //
+// Constraints of units are part of the convex problem (contact_problem.h). Wherever q was moved it is projected onto them, by mass,
+// and at the end of a step so is v.
+//
 // Between advances an integrator remembers one number, the step size.
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
@@ -90,11 +93,27 @@ static double largest_speed(const cal_group* group, const double* v) {
     return most;
 }
 
-static void displace(const cal_group* group, const double* q, const double* v, double h, double* out) {
+// Moves q along v, onto what the units' constraints allow.
+static cal_status displace(const cal_group* group, double time, const double* q, const double* v, double h, double* out,
+                           cal_error* error) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
+        cal_status status = unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
+        if (status == CAL_OK && unit->most_rows > 0) status = unit->ops->project(unit, out + unit->first_q, NULL);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
+    return CAL_OK;
+}
+
+// Velocities at q as the units' constraints allow them.
+static cal_status project(const cal_group* group, double time, double* q, double* v, cal_error* error) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        if (unit->most_rows == 0) continue;
+        const cal_status status = unit->ops->project(unit, q + unit->first_q, v + unit->first_v);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
+    }
+    return CAL_OK;
 }
 
 // Contacts, masses and forces at a configuration, for steps up to h.
@@ -135,6 +154,7 @@ static void solve(work* w, const double* v, double h, double* out) {
     }
     take_forces_at_end(w, v, h);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
+    cal_problem_constrain(&w->problem, h, w->target, out);
     w->report->evaluations += cal_problem_solve(&w->problem, w->target, out);
 }
 
@@ -148,7 +168,7 @@ static void add_impulses(const work* w, double* out) {
 
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the
 // contacts at q as they were found.
-static cal_status part(work* w, double time, double* q, const double* v, cal_error* error) {
+static cal_status part(work* w, double time, double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
     const double allowed = allowed_overlap * group->length;
     cal_status status = look(w, time, q, v, 0.0, error);
@@ -167,8 +187,8 @@ static cal_status part(work* w, double time, double* q, const double* v, cal_err
     memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
     memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
     w->report->evaluations += cal_problem_solve_roughly(&w->problem, w->target, w->first);
-    displace(group, q, w->first, 1.0, q);
-    return CAL_OK;
+    status = displace(group, time, q, w->first, 1.0, q, error);
+    return status == CAL_OK ? project(group, time, q, v, error) : status;
 }
 
 // The largest of |Δ| over the units, with turns counted by the group's length.
@@ -186,12 +206,15 @@ static double measure(const cal_group* group, const double* a, const double* b, 
 }
 
 // Moves q along a velocity, takes over another one, and reports the impulses.
-static void accept(work* w, double* q, double* v, const double* along, const double* velocity, double h) {
-    displace(w->group, q, along, h, w->next_q);
+static cal_status accept(work* w, double time, double* q, double* v, const double* along, const double* velocity,
+                         double h, cal_error* error) {
+    const cal_status status = displace(w->group, time, q, along, h, w->next_q, error);
+    if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
         w->report->impulses[i] += w->impulses[i];
+    return project(w->group, time, q, v, error);
 }
 
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
@@ -209,15 +232,15 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
             // Nothing moves to speak of: there is no error to find.
             memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
             add_impulses(w, w->impulses);
-            accept(w, q, v, w->whole, w->whole, *h);
             *next = growth * *h;
-            return CAL_OK;
+            return accept(w, time, q, v, w->whole, w->whole, *h, error);
         }
         for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
         solve(w, v, 0.5 * *h, w->first);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
         add_impulses(w, w->impulses);
-        displace(group, q, w->first, 0.5 * *h, w->middle_q);
+        status = displace(group, time, q, w->first, 0.5 * *h, w->middle_q, error);
+        if (status != CAL_OK) return status;
         status = look(w, time + 0.5 * *h, w->middle_q, w->first, 0.5 * *h, error);
         if (status != CAL_OK) return status;
         memcpy(w->second, w->whole, (size_t)count * sizeof *v);
@@ -236,8 +259,7 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
                 w->target[i] = smooth ? w->first[i] + w->second[i] - w->whole[i] : w->target[i];
                 w->second[i] = smooth ? 2.0 * w->second[i] - w->whole[i] : w->second[i];
             }
-            accept(w, q, v, w->target, w->second, *h);
-            return CAL_OK;
+            return accept(w, time, q, v, w->target, w->second, *h, error);
         }
         w->report->rejected++;
         *h = fmax(0.5 * *h, smallest);
@@ -283,6 +305,7 @@ static cal_status advance(const cal_group* group, double from, double to, double
 const cal_group_ops cal_group_implicit = {
     .name = "implicit",
     .help = "implicit steps on a convex contact problem, Coulomb friction: stacks rest",
+    .takes_loops = true,
     .memory_count = memory_count,
     .scratch_count = scratch_count,
     .advance = advance,

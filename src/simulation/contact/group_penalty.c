@@ -109,12 +109,14 @@ static bool begin(work* w, const cal_group* group, double* scratch, int capacity
 }
 
 // Springs for a body of the group's mean mass.
-static void choose_springs(work* w, const double* q, const double* v, double time) {
+static cal_status choose_springs(work* w, const double* q, const double* v, double time, cal_error* error) {
     const cal_group* group = w->group;
     double mass = 0.0;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        unit->ops->dynamics(unit, time, q + unit->first_q, v + unit->first_v, w->base.block, w->force + unit->first_v);
+        const cal_status status = unit->ops->dynamics(unit, time, q + unit->first_q, v + unit->first_v, w->base.block,
+                                                      w->force + unit->first_v);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
         mass += w->base.block[0] / group->unit_count;
     }
     double pull = sqrt(cal_dot3(group->gravity, group->gravity));
@@ -122,6 +124,7 @@ static void choose_springs(work* w, const double* q, const double* v, double tim
     w->stiffness = group->stiffness > 0.0 ? group->stiffness : mass * pull / (sink * group->length);
     w->damping = group->damping > 0.0 ? group->damping : sqrt(w->stiffness / mass) / pull;
     w->creep = group->creep > 0.0 ? group->creep : 1e-3;
+    return CAL_OK;
 }
 
 // --- Forces -----------------------------------------------------------------------------------------------------------
@@ -170,22 +173,29 @@ static cal_status evaluate(work* w, cal_problem* p, cal_arena* arena, double tim
     return CAL_OK;
 }
 
-static void find_rate(const cal_group* group, const double* q, const double* v, double* out) {
+static cal_status find_rate(const cal_group* group, double time, const double* q, const double* v, double* out,
+                            cal_error* error) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        unit->ops->rate(unit, q + unit->first_q, v + unit->first_v, out + unit->first_q);
+        const cal_status status =
+            unit->ops->rate(unit, q + unit->first_q, v + unit->first_v, out + unit->first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
+    return CAL_OK;
 }
 
-static void normalize(const cal_group* group, double* q) {
-    for (int i = 0; i < group->unit_count; i++)
-        group->units[i].ops->normalize(&group->units[i], q + group->units[i].first_q);
+static cal_status normalize(const cal_group* group, double time, double* q, cal_error* error) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_status status = group->units[i].ops->normalize(&group->units[i], q + group->units[i].first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
+    }
+    return CAL_OK;
 }
 
 // --- Steps ------------------------------------------------------------------------------------------------------------
 
 // g of a stage from its right sides r_q, r_v, r_x.
-static void solve_stage(work* w, const double* q, int stage, double gh) {
+static cal_status solve_stage(work* w, double time, const double* q, int stage, double gh, cal_error* error) {
     const cal_group* group = w->group;
     cal_problem* p = &w->base;
     for (int i = 0; i < group->unit_count; i++) { // M r_v
@@ -210,9 +220,10 @@ static void solve_stage(work* w, const double* q, int stage, double gh) {
     }
     memcpy(w->g_v[stage], w->right, (size_t)group->v_count * sizeof *w->right);
     cal_blocks_solve(&p->matrix, w->g_v[stage]);
-    find_rate(group, q, w->g_v[stage], w->rate);
+    const cal_status status = find_rate(group, time, q, w->g_v[stage], w->rate, error);
     for (int i = 0; i < group->v_count; i++) w->g_x[stage][i] = gh * (w->r_x[i] + w->g_v[stage][i]);
     for (int i = 0; i < group->q_count; i++) w->g_q[stage][i] = gh * (w->r_q[i] + w->rate[i]);
+    return status;
 }
 
 // One trial step; the largest error, relative to what is allowed, in *error_ratio. The result is in stage_q and stage_v.
@@ -239,13 +250,15 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
                 w->stage_v[i] = v[i];
                 for (int k = 0; k < s; k++) w->stage_v[i] += a_[s][k] * w->g_v[k][i];
             }
-            normalize(group, w->stage_q);
+            status = normalize(group, time, w->stage_q, error);
             cal_arena behind = arena;
-            status = evaluate(w, &w->stage, &behind, time + at_[s] * h, w->stage_q, w->stage_v, gh, w->force, error);
+            if (status == CAL_OK)
+                status = evaluate(w, &w->stage, &behind, time + at_[s] * h, w->stage_q, w->stage_v, gh, w->force, error);
             if (status != CAL_OK) return status;
         }
         const double *sq = s == 0 ? q : w->stage_q, *sv = s == 0 ? v : w->stage_v;
-        find_rate(group, sq, sv, w->r_q);
+        status = find_rate(group, time, sq, sv, w->r_q, error);
+        if (status != CAL_OK) return status;
         for (int i = 0; i < nv; i++) {
             w->r_v[i] = w->force[i], w->r_x[i] = sv[i];
             for (int k = 0; k < s; k++) {
@@ -255,7 +268,8 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
         }
         for (int i = 0; i < nq; i++)
             for (int k = 0; k < s; k++) w->r_q[i] += c_[s][k] * w->g_q[k][i] / h;
-        solve_stage(w, q, s, gh);
+        status = solve_stage(w, time, q, s, gh, error);
+        if (status != CAL_OK) return status;
     }
     double pull = sqrt(cal_dot3(group->gravity, group->gravity));
     if (pull == 0.0) pull = standard_pull;
@@ -274,9 +288,8 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
         w->stage_v[i] = sum;
         worst = fmax(worst, fabs(miss) / (tolerance * (fall + fabs(v[i]))));
     }
-    normalize(group, w->stage_q);
     *error_ratio = worst;
-    return CAL_OK;
+    return normalize(group, time, w->stage_q, error);
 }
 
 static cal_status advance(const cal_group* group, double from, double to, double* q, double* v, double* memory,
@@ -286,16 +299,16 @@ static cal_status advance(const cal_group* group, double from, double to, double
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    choose_springs(&w, q, v, from);
+    cal_status status = choose_springs(&w, q, v, from, error);
     const double interval = to - from, smallest = 1e-10 * interval;
-    if (!(interval > 0.0)) return CAL_OK;
+    if (status != CAL_OK || !(interval > 0.0)) return status;
     double time = from, wish = memory[0] > 0.0 ? memory[0] : 1e-2 * interval;
     for (int steps = 0; time < to; steps++) {
         if (steps == MOST_STEPS)
             return cal_fail(error, CAL_NOT_CONVERGED, "a contact group took %d steps from time %g", steps, from);
         double h = fmin(wish, to - time), ratio;
         const bool last = to - time - h < 1e-9 * interval;
-        const cal_status status = trial(&w, time, q, v, h, &ratio, error);
+        status = trial(&w, time, q, v, h, &ratio, error);
         if (status != CAL_OK) return status;
         const bool good = ratio <= 1.0;
         if (!good && h <= smallest)
@@ -319,7 +332,7 @@ static cal_status advance(const cal_group* group, double from, double to, double
         }
     }
     memory[0] = wish;
-    const cal_status status = cal_contact_cache_find(&w.cache, group, to, q, 0.0);
+    status = cal_contact_cache_find(&w.cache, group, to, q, 0.0, error);
     if (status != CAL_OK) return status;
     report->contacts = w.cache.count;
     for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
@@ -329,7 +342,7 @@ static cal_status advance(const cal_group* group, double from, double to, double
 
 const cal_group_ops cal_group_penalty = {
     .name = "penalty",
-    .help = "the paper's: penalty springs, tanh friction, 4th-order Rosenbrock",
+    .help = "the paper's: penalty springs, tanh friction, 4th-order Rosenbrock; no loops",
     .memory_count = memory_count,
     .scratch_count = scratch_count,
     .advance = advance,

@@ -6,13 +6,14 @@
 
 static const cal_free_member* self_of(const cal_group_member* unit) { return unit->self; }
 
-static void free_poses(const cal_group_member* unit, const double* q, double* poses) {
+static cal_status free_poses(const cal_group_member* unit, const double* q, double* poses) {
     (void)unit;
     memcpy(poses, q, 7 * sizeof *q);
+    return CAL_OK;
 }
 
-static void free_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
-                          double* force) {
+static cal_status free_dynamics(const cal_group_member* unit, double time, const double* q, const double* v,
+                                double* mass, double* force) {
     (void)time;
     (void)q;
     const cal_free_member* self = self_of(unit);
@@ -27,9 +28,10 @@ static void free_dynamics(const cal_group_member* unit, double time, const doubl
     }
     cal_cross3(v + 3, momentum, turning);
     for (int i = 0; i < 3; i++) force[3 + i] = self->extras[3 + i] - turning[i];
+    return CAL_OK;
 }
 
-static void free_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
+static cal_status free_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
                           double* jacobian) {
     (void)unit;
     (void)body;
@@ -45,24 +47,28 @@ static void free_jacobian(const cal_group_member* unit, const double* q, int bod
         jacobian[6 * k + k] = 1.0;
         for (int i = 0; i < 3; i++) jacobian[6 * i + 3 + k] = velocity[i];
     }
+    return CAL_OK;
 }
 
-static void free_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
+static cal_status free_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
     (void)unit;
     for (int i = 0; i < 3; i++) out[i] = q[i] + time * v[i];
     cal_quaternion_turn(q + 3, v + 3, time, out + 3);
+    return CAL_OK;
 }
 
-static void free_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
+static cal_status free_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
     (void)unit;
     const double w[4] = {0.0, 0.5 * v[3], 0.5 * v[4], 0.5 * v[5]};
     memcpy(rate, v, 3 * sizeof *v);
     cal_quaternion_multiply(q + 3, w, rate + 3);
+    return CAL_OK;
 }
 
-static void free_normalize(const cal_group_member* unit, double* q) {
+static cal_status free_normalize(const cal_group_member* unit, double* q) {
     (void)unit;
     cal_quaternion_normalize(q + 3);
+    return CAL_OK;
 }
 
 const cal_group_member_ops cal_free_member_ops = {.poses = free_poses,

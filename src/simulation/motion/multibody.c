@@ -3,9 +3,11 @@
 // where forces in its joints would make those too small (multibody_stiff.c). Between two states, q and v follow cubics
 // through their values and derivatives.
 //
-// A state's numbers: q, v, joint forces and slots; then accelerations, the size of the next step, and whether it is stiff.
+// A state's numbers: q, v, joint forces, slots and which constraints are active; then accelerations, the size of the next step,
+// and whether it is stiff. States, and what is shown between them, are projected onto the constraints (multibody_loops.c).
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
+#include "model/model.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/rotate.h"
 #include <stdio.h>
@@ -23,7 +25,8 @@
 static int at_v(const cal_multibody* m) { return m->engine->q_count; }
 static int at_tau(const cal_multibody* m) { return m->engine->q_count + m->engine->v_count; }
 static int at_slots(const cal_multibody* m) { return at_tau(m) + m->engine->v_count; }
-static int at_acceleration(const cal_multibody* m) { return at_slots(m) + m->slots; }
+static int at_active(const cal_multibody* m) { return at_slots(m) + m->slots; }
+static int at_acceleration(const cal_multibody* m) { return at_active(m) + m->engine->constraint_count; }
 static int at_step(const cal_multibody* m) { return at_acceleration(m) + m->engine->v_count; }
 static int at_stiff(const cal_multibody* m) { return at_step(m) + 1; }
 
@@ -46,7 +49,7 @@ double* cal_multibody_slots(const cal_world* world, int body, double* data) {
 int cal_multibody_degrees(const cal_world* world, int body) { return of_body(world, body)->engine->v_count; }
 int cal_multibody_extras(const cal_world* world, int component) {
     const cal_multibody* m = world->components[component].multibody;
-    return m->engine->v_count + m->slots;
+    return m->engine->v_count + m->slots + m->engine->constraint_count;
 }
 int cal_multibody_body(const cal_world* world, int component, int index) {
     return world->components[component].multibody->bodies[index];
@@ -63,6 +66,7 @@ static void destroy_engine(cal_multibody_model* e) {
     cal_plan_destroy(e->crba);
     cal_plan_destroy(e->kinematics);
     cal_machine_destroy(e->machine);
+    cal_loops_destroy(e);
     cal_free(e->poses);
     cal_free(e->jacobian);
     cal_free(e->mass);
@@ -86,12 +90,13 @@ static cal_status create_engine(const cal_model* model, cal_multibody_model** ou
     if (status == CAL_OK) status = cal_state_create(e->aba, &e->aba_state);
     if (status == CAL_OK) status = cal_state_create(e->crba, &e->crba_state);
     if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
+    if (status == CAL_OK) status = cal_loops_create(e);
     if (status == CAL_NO_MEMORY) status = cal_fail(error, status, "out of memory for a multibody");
     e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
-    e->work = cal_allocate(12 * (q + v) + 1, sizeof(double));
+    e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
     if (status == CAL_OK &&
         (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
@@ -111,6 +116,14 @@ cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time,
     if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_TAU, tau);
     if (status == CAL_OK) status = cal_plan_execute(e->aba, e->aba_state, NULL);
     return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
+}
+
+cal_status cal_multibody_held_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
+                                           const double* tau, double* out) {
+    const cal_status status = cal_multibody_model_acceleration(e, time, q, v, tau, out);
+    if (status == CAL_OK && e->constraints != NULL)
+        cal_constraints_accelerate(e->constraints, q, v, out, CAL_STABILIZE_NONE, 0.0, NULL);
+    return status;
 }
 
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out) {
@@ -173,7 +186,7 @@ static cal_status attempt(cal_multibody_model* e, double time, double h, const d
         double* slope = slopes + s * size;
         cal_multibody_rate(e->model, trial, trial + q_count, slope);
         const cal_status status =
-            cal_multibody_model_acceleration(e, time + stage_time[s] * h, trial, trial + q_count, tau, slope + q_count);
+            cal_multibody_held_acceleration(e, time + stage_time[s] * h, trial, trial + q_count, tau, slope + q_count);
         if (status != CAL_OK) return status;
     }
     memcpy(next, trial, (size_t)size * sizeof *next);
@@ -204,10 +217,17 @@ static cal_status extend(cal_world* world, int component) {
     const double* data = cal_data_at(queue, queue->tail - 2);
     double *next = cal_data_at(queue, queue->tail - 1), h = data[at_step(m)], error;
     bool stiff = data[at_stiff(m)] != 0.0;
+    cal_loops_activate(e, data + at_active(m));
     for (;;) {
-        const cal_status status = (stiff ? cal_stiff_attempt : attempt)(
-            e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
+        cal_status status = (stiff ? cal_stiff_attempt : attempt)(e, start, h, data, data + at_tau(m),
+                                                                  world->def.tolerance, next,
+                                                                  next + at_acceleration(m), &error);
         if (status != CAL_OK && status != CAL_NOT_FINITE) return status;
+        if (status == CAL_OK && error <= 1.0) {
+            cal_multibody_normalize(e->model, next);
+            // What a step leaves so far beside the constraints that it cannot be projected was too long.
+            if (cal_loops_project(e, next, next + at_v(m), CAL_PROJECT_BOTH) != CAL_OK) status = CAL_NOT_FINITE;
+        }
         if (status == CAL_OK && error <= 1.0) break;
         h *= status == CAL_OK ? step_factor(error) : 0.25;
         if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
@@ -217,7 +237,6 @@ static cal_status extend(cal_world* world, int component) {
             if (stiff) h = STIFF_STEP;
         }
     }
-    cal_multibody_normalize(e->model, next);
     cal_saved_state_at(queue, queue->tail - 1)->time = start + h;
     next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP);
     next[at_stiff(m)] = stiff ? 1.0 : 0.0;
@@ -229,8 +248,10 @@ void cal_multibody_refresh(cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
     const cal_queue* queue = &world->components[component].queue;
     double* data = cal_data_at(queue, queue->tail - 1);
-    cal_multibody_model_acceleration(m->engine, cal_saved_state_at(queue, queue->tail - 1)->time, data, data + at_v(m),
-                                     data + at_tau(m), data + at_acceleration(m));
+    cal_loops_activate(m->engine, data + at_active(m));
+    // What fails here fails again, and is reported, when the motion goes on.
+    (void)cal_multibody_held_acceleration(m->engine, cal_saved_state_at(queue, queue->tail - 1)->time, data,
+                                          data + at_v(m), data + at_tau(m), data + at_acceleration(m));
     if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = 1e-3;
     cal_multibody_forget(m);
 }
@@ -258,7 +279,7 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
         n = cal_queue_find(queue, time);
     }
     *number = n;
-    const cal_multibody_model* e = m->engine;
+    cal_multibody_model* e = m->engine;
     const double* a = cal_data_at(queue, n);
     const double t = time - cal_saved_state_at(queue, n)->time;
     memcpy(q, a, (size_t)e->q_count * sizeof *q);
@@ -274,7 +295,8 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
         memcpy(q, moved, (size_t)e->q_count * sizeof *q);
         for (int i = 0; i < e->v_count; i++) v[i] += t * a[at_acceleration(m) + i];
         cal_multibody_normalize(e->model, q);
-        return CAL_OK;
+        cal_loops_activate(e, a + at_active(m));
+        return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
     }
     double *rate_a = e->work, *rate_b = e->work + e->q_count;
     cal_multibody_rate(e->model, a, a + at_v(m), rate_a);
@@ -283,7 +305,16 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
     for (int i = 0; i < e->v_count; i++)
         cubic(a[at_v(m) + i], a[at_acceleration(m) + i], b[at_v(m) + i], b[at_acceleration(m) + i], h, t, &v[i]);
     cal_multibody_normalize(e->model, q);
-    return CAL_OK;
+    cal_loops_activate(e, a + at_active(m));
+    return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
+}
+
+cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
+    const int body = m->bodies[0], component = cal_body_component(world, body, time);
+    int64_t number;
+    if (world->components[component].kind == CAL_GROUP)
+        return cal_group_numbers(world, component, body, time, q, v);
+    return cal_multibody_state(world, m->component, time, q, v, &number);
 }
 
 // --- Links --------------------------------------------------------------------------------------------------------------------
@@ -354,42 +385,48 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     return CAL_OK;
 }
 
-void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
-                           const double* to_v, double length, double t, double* at_q, double* at_rate) {
-    const cal_multibody_model* e = of_body(world, body)->engine;
+cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
+                                 double* at_rate) {
+    const cal_multibody* m = of_body(world, body);
+    cal_multibody_model* e = m->engine;
     double *rate_a = e->work, *rate_b = e->work + e->q_count;
+    const double *q = span->q, *v = span->v, *to_q = span->to_q, *to_v = span->to_v, t = span->t;
     cal_multibody_rate(e->model, q, v, rate_a);
     memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
     if (to_q == NULL) {
         for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rate_a[i];
     } else {
         cal_multibody_rate(e->model, to_q, to_v, rate_b);
-        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], length, t, &at_q[i]);
-        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
+        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], span->length, t, &at_q[i]);
+        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / span->length * (to_v[i] - v[i]);
     }
     cal_multibody_normalize(e->model, at_q);
+    cal_loops_activate(e, span->extras + e->v_count + m->slots);
+    return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
 }
 
 // Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
-static size_t row_of(const cal_multibody_model* e, const double* q, const double* v, const double* to_q,
-                     const double* to_v, double length, double t, double* out) {
-    const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count;
-    out[0] = t, out[1] = to_q != NULL ? length : 0.0;
-    memcpy(out + 2, q, q_count * sizeof *out);
-    memcpy(out + 2 + q_count, v, v_count * sizeof *out);
-    if (to_q == NULL) return 2 + q_count + v_count;
-    memcpy(out + 2 + q_count + v_count, to_q, q_count * sizeof *out);
-    memcpy(out + 2 + 2 * q_count + v_count, to_v, v_count * sizeof *out);
-    return 2 * (1 + q_count + v_count);
+static size_t row_of(const cal_multibody* m, const cal_multibody_span* span, double* out) {
+    const cal_multibody_model* e = m->engine;
+    const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count, constraints = (size_t)e->constraint_count;
+    double* next = out + 2;
+    out[0] = span->t, out[1] = span->to_q != NULL ? span->length : 0.0;
+    memcpy(next, span->extras + v_count + m->slots, constraints * sizeof *out);
+    next += constraints;
+    for (int state = 0; state < (span->to_q != NULL ? 2 : 1); state++) {
+        memcpy(next, state == 0 ? span->q : span->to_q, q_count * sizeof *out);
+        memcpy(next + q_count, state == 0 ? span->v : span->to_v, v_count * sizeof *out);
+        next += q_count + v_count;
+    }
+    return (size_t)(next - out);
 }
 
-cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
-                                 const double* to_v, double length, double t, cal_motion* out) {
+cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody_span* span, cal_motion* out) {
     cal_multibody* m = of_body(world, body);
     cal_multibody_model* e = m->engine;
     const int link = world->bodies[body].link;
     double* row = e->work + 8 * (e->q_count + e->v_count);
-    const size_t row_size = row_of(e, q, v, to_q, to_v, length, t, row) * sizeof *row;
+    const size_t row_size = row_of(m, span, row) * sizeof *row;
     for (int i = 0; i < 2; i++)
         if (m->known[i].source == CAL_LINKS_BETWEEN && cal_same_bits(m->known[i].numbers, row, row_size)) {
             *out = m->known[i].links[link];
@@ -398,8 +435,8 @@ cal_status cal_multibody_between(cal_world* world, int body, const double* q, co
     cal_links* known = cal_multibody_forgotten(m);
     memcpy(known->numbers, row, row_size);
     double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
-    cal_multibody_numbers(world, body, q, v, to_q, to_v, length, t, at_q, at_rate);
-    const cal_status status = cal_multibody_links(world, m, at_q, at_rate, known->links, m->links_jacobian);
+    cal_status status = cal_multibody_numbers(world, body, span, at_q, at_rate);
+    if (status == CAL_OK) status = cal_multibody_links(world, m, at_q, at_rate, known->links, m->links_jacobian);
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
     *out = known->links[link];
     return status;
@@ -469,7 +506,7 @@ void cal_multibody_restore(cal_world* world, int component, const double* q, con
     const cal_multibody* m = world->components[component].multibody;
     memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
     memcpy(data + at_v(m), v, (size_t)m->engine->v_count * sizeof *v);
-    memcpy(data + at_tau(m), extras, (size_t)(m->engine->v_count + m->slots) * sizeof *extras);
+    memcpy(data + at_tau(m), extras, (size_t)cal_multibody_extras(world, component) * sizeof *extras);
     cal_multibody_refresh(world, component);
 }
 
@@ -539,8 +576,6 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
     if (world->started) return cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance");
     if (model == NULL || slots < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a multibody needs a model and no negative slots");
-    if (cal_model_constraint_count(model) > 0)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%s has constraints; a world takes trees", cal_model_name(model));
     if (!cal_grow((void**)&world->multibodies, &world->multibody_capacity, world->multibody_count,
                   sizeof *world->multibodies))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for multibodies");
@@ -565,7 +600,8 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
     bool enough = m->bodies != NULL && m->links_jacobian != NULL;
     for (int i = 0; i < 2; i++) {
         m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
-        m->known[i].numbers = cal_allocate(2 * (1 + (size_t)m->engine->q_count + v), sizeof *m->known[i].numbers);
+        m->known[i].numbers = cal_allocate(
+            2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count, sizeof *m->known[i].numbers);
         enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
     }
     if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
@@ -595,12 +631,17 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
         c->weight = m->engine->body_count;
         double* data = cal_data_at(&c->queue, 0);
         cal_model_initial(m->engine->model, data, data + at_v(m), NULL);
+        for (int k = 0; k < m->engine->constraint_count; k++)
+            data[at_active(m) + k] = m->engine->model->constraints[k].inactive ? 0.0 : 1.0;
         for (int body = 0; body < m->engine->body_count; body++) {
             cal_sim_body* part = &world->bodies[m->bodies[body]];
             part->component = m->component;
             const cal_status status = cal_body_weigh_link(world, m->bodies[body], error);
             if (status != CAL_OK) return status;
         }
+        cal_loops_activate(m->engine, data + at_active(m));
+        const cal_status status = cal_loops_start(world, m, data, data + at_v(m), error);
+        if (status != CAL_OK) return status;
         cal_multibody_refresh(world, m->component);
     }
     return CAL_OK;

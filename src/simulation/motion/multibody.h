@@ -16,13 +16,13 @@ cal_status cal_multibody_response(cal_world* world, int body, int other, double 
                                   double K[9], cal_error* error);
 cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
                                const double impulse[3], cal_error* error);
-// Where the numbers of a multibody are in a state of its own; slots follow tau.
+// Where the numbers of a multibody are in a state of its own; slots follow tau, and then which constraints are active.
 double* cal_multibody_q(const cal_world* world, int body, double* data);
 double* cal_multibody_v(const cal_world* world, int body, double* data);
 double* cal_multibody_tau(const cal_world* world, int body, double* data);
 double* cal_multibody_slots(const cal_world* world, int body, double* data);
 int cal_multibody_degrees(const cal_world* world, int body);
-int cal_multibody_extras(const cal_world* world, int component);          // numbers of tau and slots
+int cal_multibody_extras(const cal_world* world, int component);          // numbers from tau on: with slots, constraints
 int cal_multibody_body(const cal_world* world, int component, int index); // the world's body
 // A unit for a contact group, and what the user set in the state it starts from.
 cal_group_member cal_multibody_member(const cal_world* world, int component);
@@ -31,11 +31,16 @@ void cal_multibody_set_extras(cal_group_member* unit, const double* extras);
 double cal_multibody_next_callback(const cal_world* world, int component);
 // How far ahead it is worth computing: not beyond the next callback.
 double cal_multibody_room(const cal_world* world, int component, double time);
-// q and v between two states of a group, and a link there; to_q and to_v are NULL after the last one.
-void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
-                           const double* to_v, double length, double t, double* at_q, double* at_v);
-cal_status cal_multibody_between(cal_world* world, int body, const double* q, const double* v, const double* to_q,
-                                 const double* to_v, double length, double t, cal_motion* out);
+// Two states of a group about a time: q and v of both, those of the second NULL after the last one; the numbers from tau on of
+// the first; and where between them the time is.
+typedef struct cal_multibody_span {
+    const double *q, *v, *to_q, *to_v, *extras;
+    double length, t;
+} cal_multibody_span;
+// q and v there, and a link.
+cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
+                                 double* at_v);
+cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody_span* span, cal_motion* out);
 // Writes a state of its own.
 void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
                            double* data);

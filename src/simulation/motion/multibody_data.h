@@ -1,5 +1,7 @@
 // What the two files about multibodies share.
 #pragma once
+#include "constraint/constraint.h"
+#include "constraint/projector.h"
 #include "simulation/motion/multibody.h"
 
 // What all multibodies of one model share: plans, states and room for numbers. One caller at a time.
@@ -14,6 +16,11 @@ typedef struct cal_multibody_model {
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
     double* work;          // for integration
+    // Of a model with constraints: those that the state at hand says are active, and their rows there (multibody_loops.c).
+    int constraint_count;
+    cal_constraints* constraints; // NULL: the model has none
+    cal_projector projector;
+    double *rows, *noise, *bias, *right, *projector_memory;
 } cal_multibody_model;
 
 // Where all links are, and what that was computed from.
@@ -34,6 +41,7 @@ struct cal_multibody {
     cal_multibody_model* engine;
     double position[3], quaternion[4]; // of the model's world in the world
     int slots;
+    double start_moved; // how far constraints that were open at the start moved a link, m
     bool touches_itself;
     int component;
     int first_body;
@@ -47,6 +55,8 @@ struct cal_multibody {
 
 // q and v at a time into numbers of the caller.
 cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number);
+// The same, whoever is in charge of the multibody then.
+cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
 // Poses, velocities and Jacobians of all links for given q and v.
 cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
                                double* jacobians);
@@ -55,8 +65,27 @@ cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, dou
 // and the error relative to the tolerance (multibody_stiff.c).
 cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, const double* data, const double* tau,
                              double tolerance, double* next, double* last_acceleration, double* error);
+// Accelerations of the tree, and those that its active constraints leave of them.
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
                                             const double* tau, double* out);
+cal_status cal_multibody_held_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
+                                           const double* tau, double* out);
+// Constraints (multibody_loops.c). active: a number for each constraint, as states have them; zero: it does not hold.
+cal_status cal_loops_create(cal_multibody_model* e);
+void cal_loops_destroy(cal_multibody_model* e);
+void cal_loops_activate(cal_multibody_model* e, const double* active);
+// Moves q and v to the nearest, by mass, that the active constraints allow; CAL_NOT_CONVERGED: one stays open by more than
+// CAL_LOOP_TOLERANCE (m, rad, m/s, rad/s).
+#define CAL_LOOP_TOLERANCE 1e-9
+cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_projection what);
+// The rows of the active constraints at q and v, and their projector for a factored mass matrix; false: none is active.
+bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const double* v, const double* L);
+// Velocities that v changes to in a step of size h whose rows were made at its beginning: A v = −h Ȧ v₀.
+void cal_loops_bend(cal_multibody_model* e, double h, double* v);
+// At the start: onto the constraints, with how far links went.
+cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double* v, cal_error* error);
+// Whether constraints of a multibody leave it loose from the ground.
+bool cal_loops_are_loose(const cal_multibody_model* e);
 // How much each joint force falls with velocity and position, not less than zero; false: none does (joint_slopes.c).
 bool cal_joint_slopes(const cal_model* model, const double* q, const double* v, double* damping, double* stiffness);
 // Links of which it is not known any more where they are: to be computed anew.

@@ -11,6 +11,9 @@
 //     T₁₁
 //     T₂₁ T₂₂             T_j,k+1 = T_j,k + (T_j,k − T_j−1,k) / (n_j / n_j−k − 1)
 //     T₃₁ T₃₂ T₃₃
+//
+// With constraints, v⁺ is corrected, by M + h D + h² K, to A v⁺ = −h Ȧ v, and q⁺ is projected: both are smooth, so the expansion
+// stays.
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/motion/multibody_data.h"
 #include <string.h>
@@ -35,10 +38,14 @@ static cal_status euler(cal_multibody_model* e, double time, double interval, in
             for (int k = 0; k < v_count; k++) change[i] += e->mass[i * v_count + k] * rate[k];
         }
         cal_dense_solve(e->factor, v_count, change);
+        const bool held = cal_loops_make_projector(e, q, v, e->factor);
         for (int i = 0; i < v_count; i++) v[i] += h * change[i];
+        if (held) cal_loops_bend(e, h, v);
         cal_multibody_rate(e->model, q, v, rate);
         for (int i = 0; i < q_count; i++) q[i] += h * rate[i];
         cal_multibody_normalize(e->model, q);
+        // Too far beside the constraints: the step is too long.
+        if (cal_loops_project(e, q, v, CAL_PROJECT_POSITION) != CAL_OK) return CAL_NOT_FINITE;
     }
     return CAL_OK;
 }
@@ -66,7 +73,7 @@ cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, cons
         if (status == CAL_OK) memcpy(table + j * size, next, (size_t)size * sizeof *next);
     }
     if (status == CAL_OK)
-        status = cal_multibody_model_acceleration(e, time + h, next, next + q_count, tau, last_acceleration);
+        status = cal_multibody_held_acceleration(e, time + h, next, next + q_count, tau, last_acceleration);
     if (status != CAL_OK) return status;
     return isfinite(*error) ? CAL_OK : CAL_NOT_FINITE;
 }

@@ -1,5 +1,5 @@
-// Multibodies where they meet others, or themselves: how a link answers to an impulse (through the articulated inertia: K = J
-// M⁻¹ Jᵀ), and the multibody as a unit of a contact group. Where two links of one multibody meet, J is that of the one's
+// Multibodies where they meet others, or themselves: how a link answers to an impulse (K = J P M⁻¹ Jᵀ, with P the projection
+// onto what its constraints allow, projector.h), and the multibody as a unit of a contact group. Where two links of one multibody meet, J is that of the one's
 // velocity relative to the other's: an impulse on one moves both.
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
@@ -32,38 +32,36 @@ static cal_status point_jacobian(cal_multibody* m, const double* q, int link, co
     return status;
 }
 
-// q and v of the state that holds: the multibody's own, or its part of a group's.
-static void numbers_of(const cal_world* world, int body, double time, double** q, double** v) {
-    const cal_numbers n = cal_body_numbers(world, body, time);
-    *q = n.q;
-    *v = n.v;
-}
-
-// J in the first 3 × v numbers, and as many behind it for work.
-static cal_status prepare_impulse(cal_world* world, int body, int other, const double* q, const double point[3],
-                                  double** jacobian, cal_error* error) {
+// J, with constraints J P, in the first 3 × v numbers, and as many behind it for work; the mass matrix is factored.
+static cal_status prepare_impulse(cal_world* world, int body, int other, const cal_numbers* at, const double point[3],
+                                  double** jacobian, bool* held, cal_error* error) {
     cal_multibody* m = &world->multibodies[world->bodies[body].multibody];
-    const int n = m->engine->v_count;
+    cal_multibody_model* e = m->engine;
+    const int n = e->v_count;
     *jacobian = cal_allocate(6 * (size_t)n + 1, sizeof **jacobian);
     if (*jacobian == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     double *J = *jacobian, *minus = J + 3 * n;
-    cal_status status = point_jacobian(m, q, world->bodies[body].link, point, J);
-    if (status == CAL_OK && other >= 0) status = point_jacobian(m, q, world->bodies[other].link, point, minus);
+    cal_status status = point_jacobian(m, at->q, world->bodies[body].link, point, J);
+    if (status == CAL_OK && other >= 0) status = point_jacobian(m, at->q, world->bodies[other].link, point, minus);
     for (int i = 0; other >= 0 && i < 3 * n; i++) J[i] -= minus[i];
-    if (status == CAL_OK) status = cal_multibody_model_mass(m->engine, q, m->engine->mass);
-    if (status == CAL_OK && !cal_dense_factor(m->engine->mass, n)) status = CAL_NOT_FINITE;
+    if (status == CAL_OK) status = cal_multibody_model_mass(e, at->q, e->mass);
+    if (status == CAL_OK && !cal_dense_factor(e->mass, n)) status = CAL_NOT_FINITE;
     char name[64];
     if (status != CAL_OK)
         return cal_fail(error, status, "the multibody of %s has no mass matrix: %s",
                         cal_body_name_at(world, body, name, sizeof name), cal_status_text(status));
+    cal_loops_activate(e, at->tau + n + m->slots);
+    *held = cal_loops_make_projector(e, at->q, at->v, e->mass);
+    for (int i = 0; *held && i < 3; i++) cal_projector_apply_row(&e->projector, J + i * n);
     return CAL_OK;
 }
 
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
                                   double K[9], cal_error* error) {
-    double *q, *v, *jacobian = NULL;
-    numbers_of(world, body, time, &q, &v);
-    const cal_status status = prepare_impulse(world, body, other, q, point, &jacobian, error);
+    double* jacobian = NULL;
+    bool held = false;
+    const cal_numbers at = cal_body_numbers(world, body, time);
+    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
     const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody].engine;
     const int n = e->v_count;
     for (int j = 0; status == CAL_OK && j < 3; j++) {
@@ -79,9 +77,10 @@ cal_status cal_multibody_response(cal_world* world, int body, int other, double 
 
 cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
                                const double impulse[3], cal_error* error) {
-    double *q, *v, *jacobian = NULL;
-    numbers_of(world, body, time, &q, &v);
-    const cal_status status = prepare_impulse(world, body, other, q, point, &jacobian, error);
+    double* jacobian = NULL;
+    bool held = false;
+    const cal_numbers at = cal_body_numbers(world, body, time);
+    const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
     cal_multibody* m = &world->multibodies[world->bodies[body].multibody];
     const int n = m->engine->v_count;
     if (status == CAL_OK) {
@@ -91,7 +90,8 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
             for (int i = 0; i < 3; i++) change[k] += jacobian[i * n + k] * impulse[i];
         }
         cal_dense_solve(m->engine->mass, n, change);
-        for (int k = 0; k < n; k++) v[k] += change[k];
+        for (int k = 0; k < n; k++) at.v[k] += change[k];
+        if (held) cal_projector_apply(&m->engine->projector, at.v); // rounding only
     }
     cal_free(jacobian);
     cal_multibody_forget(m);
@@ -114,23 +114,36 @@ static int free_joint_above(const cal_model* model, int link) {
     return -1;
 }
 
+// Of the joints from which trees that constraints connect hang, all are free ones, or none of the trees is loose.
+static bool roots_are_free(const cal_model* model) {
+    for (int link = 0; link < cal_model_body_count(model); link++)
+        if (free_joint_above(model, link) < 0) return false;
+    return true;
+}
+
 double cal_multibody_loose_mass(const cal_world* world, int body) {
-    const cal_model* model = world->multibodies[world->bodies[body].multibody].engine->model;
-    return free_joint_above(model, world->bodies[body].link) >= 0 ? cal_model_mass(model) : 0.0;
+    const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody].engine;
+    if (e->constraint_count > 0 && !(cal_loops_are_loose(e) && roots_are_free(e->model))) return 0.0;
+    return free_joint_above(e->model, world->bodies[body].link) >= 0 ? cal_model_mass(e->model) : 0.0;
 }
 
 void cal_multibody_shift(cal_world* world, int body, const double by[3]) {
     const cal_sim_body* part = &world->bodies[body];
     const cal_multibody* m = &world->multibodies[part->multibody];
-    const int joint = free_joint_above(m->engine->model, part->link);
-    if (joint < 0) return;
-    cal_joint_def def;
-    int first_q;
+    const cal_model* model = m->engine->model;
+    const int own = free_joint_above(model, part->link);
+    if (own < 0) return;
     double R[9], local[3], *data = cal_data_at(&world->components[m->component].queue, 0);
-    cal_model_joint(m->engine->model, joint, &def, NULL, &first_q, NULL);
     cal_quaternion_matrix(m->quaternion, R);
     cal_unrotate3(R, by, local);
-    for (int i = 0; i < 3; i++) data[first_q + i] += local[i];
+    // What constraints connect goes along.
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def def;
+        int first_q;
+        cal_model_joint(model, joint, &def, NULL, &first_q, NULL);
+        if (joint != own && (m->engine->constraint_count == 0 || def.kind != CAL_FREE)) continue;
+        for (int i = 0; i < 3; i++) data[first_q + i] += local[i];
+    }
     cal_multibody_refresh(world, m->component);
 }
 
@@ -138,41 +151,41 @@ void cal_multibody_shift(cal_world* world, int body, const double by[3]) {
 
 static cal_multibody* self_of(const cal_group_member* unit) { return unit->self; }
 
-static void unit_poses(const cal_group_member* unit, const double* q, double* poses) {
+static cal_status unit_poses(const cal_group_member* unit, const double* q, double* poses) {
     cal_multibody* m = self_of(unit);
     cal_multibody_model* e = m->engine;
     const cal_links* at = cal_multibody_forgotten(m);
     memset(e->work, 0, (size_t)e->v_count * sizeof *e->work);
-    if (cal_multibody_links(m->world, m, q, e->work, at->links, m->links_jacobian) != CAL_OK) return;
-    for (int i = 0; i < e->body_count; i++) {
+    const cal_status status = cal_multibody_links(m->world, m, q, e->work, at->links, m->links_jacobian);
+    for (int i = 0; status == CAL_OK && i < e->body_count; i++) {
         memcpy(poses + 7 * i, at->links[i].pose.position, 3 * sizeof *poses);
         memcpy(poses + 7 * i + 3, at->links[i].quaternion, 4 * sizeof *poses);
     }
+    return status;
 }
 
-static void unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
-                          double* force) {
+static cal_status unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v,
+                                double* mass, double* force) {
     cal_multibody* m = self_of(unit);
     cal_multibody_model* e = m->engine;
     const int n = e->v_count;
-    cal_multibody_model_mass(e, q, mass);
     double* acceleration = e->work;
-    if (cal_multibody_model_acceleration(e, time, q, v, m->extras, acceleration) != CAL_OK)
-        memset(acceleration, 0, (size_t)n * sizeof *acceleration);
-    for (int i = 0; i < n; i++) {
+    cal_status status = cal_multibody_model_mass(e, q, mass);
+    if (status == CAL_OK) status = cal_multibody_model_acceleration(e, time, q, v, m->extras, acceleration);
+    for (int i = 0; status == CAL_OK && i < n; i++) {
         force[i] = 0.0;
         for (int k = 0; k < n; k++) force[i] += mass[i * n + k] * acceleration[k];
     }
+    return status;
 }
 
-static void unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
-                          double* jacobian) {
-    cal_multibody* m = self_of(unit);
-    if (point_jacobian(m, q, body, point, jacobian) != CAL_OK)
-        memset(jacobian, 0, 3 * (size_t)m->engine->v_count * sizeof *jacobian);
+static cal_status unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
+                                double* jacobian) {
+    return point_jacobian(self_of(unit), q, body, point, jacobian);
 }
 
-static void unit_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
+static cal_status unit_displace(const cal_group_member* unit, const double* q, const double* v, double time,
+                                double* out) {
     const cal_model* model = self_of(unit)->engine->model;
     for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
         cal_joint_def def;
@@ -187,19 +200,45 @@ static void unit_displace(const cal_group_member* unit, const double* q, const d
             out[at_q] = q[at_q] + time * v[at_v];
         }
     }
+    return CAL_OK;
 }
 
-static void unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
+static cal_status unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
     cal_multibody_rate(self_of(unit)->engine->model, q, v, rate);
+    return CAL_OK;
 }
 
-static void unit_normalize(const cal_group_member* unit, double* q) {
+static cal_status unit_normalize(const cal_group_member* unit, double* q) {
     cal_multibody_normalize(self_of(unit)->engine->model, q);
+    return CAL_OK;
 }
 
-static bool unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
-                        double* stiffness) {
-    return cal_joint_slopes(self_of(unit)->engine->model, q, v, damping, stiffness);
+static cal_status unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
+                              double* stiffness, bool* any) {
+    *any = cal_joint_slopes(self_of(unit)->engine->model, q, v, damping, stiffness);
+    return CAL_OK;
+}
+
+// The constraints that the state which is being integrated says are active.
+static cal_multibody_model* activated(const cal_group_member* unit) {
+    const cal_multibody* m = self_of(unit);
+    cal_loops_activate(m->engine, m->extras + m->engine->v_count + m->slots);
+    return m->engine;
+}
+
+static cal_status unit_constraints(const cal_group_member* unit, const double* q, const double* v, double* A,
+                                   double* noise, double* bias, int* rows) {
+    cal_multibody_model* e = activated(unit);
+    cal_constraints_dense(e->constraints, q, v, A, noise, bias);
+    *rows = e->constraints->row_count;
+    return CAL_OK;
+}
+
+static cal_status unit_project(const cal_group_member* unit, double* q, double* v) {
+    cal_multibody_model* e = activated(unit);
+    if (v != NULL) return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
+    memset(e->work, 0, (size_t)e->v_count * sizeof *e->work);
+    return cal_loops_project(e, q, e->work, CAL_PROJECT_POSITION);
 }
 
 static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
@@ -208,7 +247,9 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .displace = unit_displace,
                                                         .rate = unit_rate,
                                                         .normalize = unit_normalize,
-                                                        .slopes = unit_slopes};
+                                                        .slopes = unit_slopes,
+                                                        .constraints = unit_constraints,
+                                                        .project = unit_project};
 
 cal_group_member cal_multibody_member(const cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
@@ -216,6 +257,7 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .self = m,
                               .q_count = m->engine->q_count,
                               .v_count = m->engine->v_count,
+                              .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
                               .body_count = m->engine->body_count};
 }
 
