@@ -433,9 +433,6 @@ static void expect_refusal(const char* text, const char* words) {
 
 static void says_what_cannot_be(void** unused) {
     (void)unused;
-    expect_refusal("<mujoco><worldbody>" BODY("a", "") "</worldbody><equality><connect name='tie' body1='a'"
-                                                       " anchor='0 0 0'/></equality></mujoco>",
-                   "tie");
     expect_refusal(
         "<mujoco><worldbody>" BODY("a", "<geom name='sheet' type='plane' size='1 1 1'/>") "</worldbody></mujoco>",
         "sheet");
