@@ -43,8 +43,8 @@ static cal_status unit_poses(const cal_group_member* unit, const double* q, doub
     return CAL_OK;
 }
 
-static cal_status unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v, double* mass,
-                          double* force) {
+static cal_status unit_dynamics(const cal_group_member* unit, double time, const double* q, const double* v,
+                                double* mass, double* force) {
     (void)time;
     (void)q;
     const thing* t = unit->self;
@@ -60,7 +60,7 @@ static cal_status unit_dynamics(const cal_group_member* unit, double time, const
 }
 
 static cal_status unit_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
-                          double* jacobian) {
+                                double* jacobian) {
     (void)unit;
     (void)body;
     double R[9], arm[3];
@@ -77,7 +77,8 @@ static cal_status unit_jacobian(const cal_group_member* unit, const double* q, i
     return CAL_OK;
 }
 
-static cal_status unit_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
+static cal_status unit_displace(const cal_group_member* unit, const double* q, const double* v, double time,
+                                double* out) {
     (void)unit;
     const double speed = sqrt(cal_dot3(v + 3, v + 3)), half = 0.5 * time * speed;
     const double s = speed > 0.0 ? sin(half) / speed : 0.5 * time;

@@ -129,7 +129,8 @@ static cal_world* open_world(const cal_model* model, const cal_world_def* def) {
 // A trunk on two legs, each of them a closed loop, with its feet a height above the floor.
 static cal_model* make_robot(double height, double restitution) {
     cal_builder* builder = new_builder(9.81);
-    const double at[3] = {0.0, 0.0, height + 0.02 + 0.15 * cos(0.7) + sqrt(0.22 * 0.22 - pow(0.05 + 0.15 * sin(0.7), 2))};
+    const double at[3] = {0.0, 0.0,
+                          height + 0.02 + 0.15 * cos(0.7) + sqrt(0.22 * 0.22 - pow(0.05 + 0.15 * sin(0.7), 2))};
     const double rest[6] = {0};
     const int base = add_base(builder, "trunk", at, rest);
     add_leg(builder, base, "first", 0.17, 0.0, restitution);
@@ -234,8 +235,10 @@ static void impact_keeps_momentum(void** state) {
     for (int i = 1; i <= 40; i++) {
         cal_test_advance(world, 0.01 * i);
         const cal_world_report now = cal_test_report(world);
-        cal_test_expect_below(cal_test_largest_difference(now.momentum, before.momentum, 6), 1e-6, "momentum", "flight");
-        cal_test_expect_below(now.kinetic + now.potential, before.kinetic + before.potential + 1e-9, "energy", "flight");
+        cal_test_expect_below(cal_test_largest_difference(now.momentum, before.momentum, 6), 1e-6, "momentum",
+                              "flight");
+        cal_test_expect_below(now.kinetic + now.potential, before.kinetic + before.potential + 1e-9, "energy",
+                              "flight");
         expect_closed(world, "two machines");
     }
     cal_world_event event;
@@ -302,8 +305,8 @@ static void solve_dense(int n, double* A, double* b) {
 static void impact_is_that_of_the_constrained_mechanism(void** state) {
     (void)state;
     cal_builder* builder = new_builder(0.0);
-    const double a[3] = {0.0, 0.0, 0.0}, up[3] = {0.0, 0.0, 1.0}, right[3] = {1.0, 0.0, 0.0}, down[3] = {0.0, 0.0, -1.0},
-                 d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.3, 0.0, 0.0};
+    const double a[3] = {0.0, 0.0, 0.0}, up[3] = {0.0, 0.0, 1.0}, right[3] = {1.0, 0.0, 0.0},
+                 down[3] = {0.0, 0.0, -1.0}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.3, 0.0, 0.0};
     const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
                                      rod("CD", 1, right, down, 0.5)};
     for (int i = 0; i < BARS; i++) add_hinged(builder, &bars[i], 0.0, 0.0);
@@ -369,8 +372,8 @@ static void impact_is_that_of_the_constrained_mechanism(void** state) {
 static void redundant_loop_rests_on_a_box(void** state) {
     (void)state;
     cal_builder* builder = new_builder(9.81);
-    const double a[3] = {0.0, 0.0, 0.0}, up[3] = {-0.3, 0.0, 0.9}, right[3] = {1.0, 0.0, 0.0}, down[3] = {0.3, 0.0, -0.9},
-                 d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.5, 0.0, 0.0};
+    const double a[3] = {0.0, 0.0, 0.0}, up[3] = {-0.3, 0.0, 0.9}, right[3] = {1.0, 0.0, 0.0},
+                 down[3] = {0.3, 0.0, -0.9}, d[3] = {1.0, 0.0, 0.0}, middle[3] = {0.5, 0.0, 0.0};
     const cal_body_def bars[BARS] = {rod("AB", CAL_GROUND, a, up, 1.0), rod("BC", 0, up, right, 2.0),
                                      rod("CD", 1, right, down, 0.5)};
     for (int i = 0; i < BARS; i++) add_hinged(builder, &bars[i], 0.0, 0.02);

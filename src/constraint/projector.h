@@ -21,7 +21,7 @@ typedef struct cal_projector {
     double *z, *w;   // rank × count
     double* corner;  // rank × rank, lower triangle: A's row `pivot[i]` times z of k
     int32_t* pivot;
-    double *rest, *basis; // rows × count: y, and Q
+    double *rest, *basis;   // rows × count: y, and Q
     double *length, *error; // of each row: |y| at first, and its error
     double* work;           // 2 × count
 } cal_projector;
@@ -32,7 +32,7 @@ size_t cal_projector_size(int rows, int count);
 // stay where it is; L need not.
 void cal_projector_make(cal_projector* p, const double* A, const double* noise, int rows, const double* L, int count,
                         double* memory);
-void cal_projector_apply(const cal_projector* p, double* x);      // x ← P x
+void cal_projector_apply(const cal_projector* p, double* x);       // x ← P x
 void cal_projector_apply_row(const cal_projector* p, double* row); // row ← row P; of which only rounding is left: zero
 // The least change, by mass, after which A x = right, as far as that can be.
 void cal_projector_correct(const cal_projector* p, const double* right, double* x);

@@ -27,11 +27,11 @@ static int* numbers(int count) {
 
 static cal_status allocate(cal_import* m, cal_error* error) {
     const int bodies = m->body_count, shapes = m->shape_count, all = bodies + shapes;
-    int** const lists[] = {&m->order,         &m->top,          &m->first_body,  &m->next_body,
-                           &m->first_joint,   &m->first_shape,  &m->first_motor, &m->next_joint,
-                           &m->joint_number,  &m->next_shape,   &m->next_motor,  &m->part_of_shape,
-                           &m->first_of_part, &m->next_of_part, &m->mesh_number, &m->mesh_tree,
-                           &m->system,        &m->first_constraint, &m->next_constraint};
+    int** const lists[] = {
+        &m->order,       &m->top,           &m->first_body,       &m->next_body,      &m->first_joint,
+        &m->first_shape, &m->first_motor,   &m->next_joint,       &m->joint_number,   &m->next_shape,
+        &m->next_motor,  &m->part_of_shape, &m->first_of_part,    &m->next_of_part,   &m->mesh_number,
+        &m->mesh_tree,   &m->system,        &m->first_constraint, &m->next_constraint};
     const int counts[] = {bodies,
                           bodies,
                           bodies,
@@ -62,9 +62,9 @@ static cal_status allocate(cal_import* m, cal_error* error) {
 
 static void release(cal_import* m) {
     void* const lists[] = {
-        m->order,         m->top,          m->first_body,   m->next_body,  m->first_joint, m->first_shape,
-        m->first_motor,   m->next_joint,   m->joint_number, m->next_shape, m->next_motor,  m->part_of_shape,
-        m->first_of_part, m->next_of_part, m->mesh_number,  m->mesh_tree,  m->q,           m->v,
+        m->order,         m->top,          m->first_body,       m->next_body,      m->first_joint, m->first_shape,
+        m->first_motor,   m->next_joint,   m->joint_number,     m->next_shape,     m->next_motor,  m->part_of_shape,
+        m->first_of_part, m->next_of_part, m->mesh_number,      m->mesh_tree,      m->q,           m->v,
         m->place,         m->system,       m->first_constraint, m->next_constraint};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }

@@ -187,9 +187,8 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         const double sign = side == 0 ? -1.0 : 1.0;
         touch->body[side] = contact->body[side];
         touch->unit[side] = unit < 0 ? CAL_NONE : unit;
-        const cal_status status = unit < 0
-                                      ? add_drive(group, time, contact, side, frame, sign, touch)
-                                      : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
+        const cal_status status = unit < 0 ? add_drive(group, time, contact, side, frame, sign, touch)
+                                           : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
         if (unit >= 0 && touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }
@@ -359,7 +358,8 @@ cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double tim
     cal_status status = cal_contact_cache_find(cache, p->group, time, q, margin, error);
     if (status != CAL_OK) return status;
     status = fill(p, time, q, v, cache->contacts, cache->count, force, arena, error);
-    if (status == CAL_NO_MEMORY) cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than guessed
+    if (status == CAL_NO_MEMORY)
+        cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than guessed
     return status;
 }
 

@@ -31,7 +31,7 @@ typedef struct cal_contact_row {
     int body[2]; // of the group
     int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
     double*
-        jacobian[2]; // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
+        jacobian[2];  // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
     double* plain[2]; // the same without P, of a unit with constraints; NULL otherwise
     double drive[3];  // relative velocity that driven bodies add
     double friction, gap;

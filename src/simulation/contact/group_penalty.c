@@ -177,8 +177,7 @@ static cal_status find_rate(const cal_group* group, double time, const double* q
                             cal_error* error) {
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
-        const cal_status status =
-            unit->ops->rate(unit, q + unit->first_q, v + unit->first_v, out + unit->first_q);
+        const cal_status status = unit->ops->rate(unit, q + unit->first_q, v + unit->first_v, out + unit->first_q);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
     }
     return CAL_OK;
@@ -253,7 +252,8 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
             status = normalize(group, time, w->stage_q, error);
             cal_arena behind = arena;
             if (status == CAL_OK)
-                status = evaluate(w, &w->stage, &behind, time + at_[s] * h, w->stage_q, w->stage_v, gh, w->force, error);
+                status =
+                    evaluate(w, &w->stage, &behind, time + at_[s] * h, w->stage_q, w->stage_v, gh, w->force, error);
             if (status != CAL_OK) return status;
         }
         const double *sq = s == 0 ? q : w->stage_q, *sv = s == 0 ? v : w->stage_v;

@@ -32,7 +32,7 @@ static cal_status free_dynamics(const cal_group_member* unit, double time, const
 }
 
 static cal_status free_jacobian(const cal_group_member* unit, const double* q, int body, const double point[3],
-                          double* jacobian) {
+                                double* jacobian) {
     (void)unit;
     (void)body;
     double R[9], arm[3];
@@ -50,7 +50,8 @@ static cal_status free_jacobian(const cal_group_member* unit, const double* q, i
     return CAL_OK;
 }
 
-static cal_status free_displace(const cal_group_member* unit, const double* q, const double* v, double time, double* out) {
+static cal_status free_displace(const cal_group_member* unit, const double* q, const double* v, double time,
+                                double* out) {
     (void)unit;
     for (int i = 0; i < 3; i++) out[i] = q[i] + time * v[i];
     cal_quaternion_turn(q + 3, v + 3, time, out + 3);

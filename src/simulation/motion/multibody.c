@@ -219,9 +219,8 @@ static cal_status extend(cal_world* world, int component) {
     bool stiff = data[at_stiff(m)] != 0.0;
     cal_loops_activate(e, data + at_active(m));
     for (;;) {
-        cal_status status = (stiff ? cal_stiff_attempt : attempt)(e, start, h, data, data + at_tau(m),
-                                                                  world->def.tolerance, next,
-                                                                  next + at_acceleration(m), &error);
+        cal_status status = (stiff ? cal_stiff_attempt : attempt)(
+            e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
         if (status != CAL_OK && status != CAL_NOT_FINITE) return status;
         if (status == CAL_OK && error <= 1.0) {
             cal_multibody_normalize(e->model, next);
@@ -312,8 +311,7 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
     const int body = m->bodies[0], component = cal_body_component(world, body, time);
     int64_t number;
-    if (world->components[component].kind == CAL_GROUP)
-        return cal_group_numbers(world, component, body, time, q, v);
+    if (world->components[component].kind == CAL_GROUP) return cal_group_numbers(world, component, body, time, q, v);
     return cal_multibody_state(world, m->component, time, q, v, &number);
 }
 
@@ -600,8 +598,9 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
     bool enough = m->bodies != NULL && m->links_jacobian != NULL;
     for (int i = 0; i < 2; i++) {
         m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
-        m->known[i].numbers = cal_allocate(
-            2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count, sizeof *m->known[i].numbers);
+        m->known[i].numbers =
+            cal_allocate(2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
+                         sizeof *m->known[i].numbers);
         enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
     }
     if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");

@@ -22,7 +22,7 @@ double* cal_multibody_v(const cal_world* world, int body, double* data);
 double* cal_multibody_tau(const cal_world* world, int body, double* data);
 double* cal_multibody_slots(const cal_world* world, int body, double* data);
 int cal_multibody_degrees(const cal_world* world, int body);
-int cal_multibody_extras(const cal_world* world, int component);          // numbers from tau on: with slots, constraints
+int cal_multibody_extras(const cal_world* world, int component); // numbers from tau on: with slots, constraints
 int cal_multibody_body(const cal_world* world, int component, int index); // the world's body
 // A unit for a contact group, and what the user set in the state it starts from.
 cal_group_member cal_multibody_member(const cal_world* world, int component);

@@ -59,8 +59,7 @@ cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_p
 bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const double* v, const double* L) {
     if (e->constraints == NULL || e->constraints->row_count == 0) return false;
     cal_constraints_dense(e->constraints, q, v, e->rows, e->noise, e->bias);
-    cal_projector_make(&e->projector, e->rows, e->noise, e->constraints->row_count, L, e->v_count,
-                       e->projector_memory);
+    cal_projector_make(&e->projector, e->rows, e->noise, e->constraints->row_count, L, e->v_count, e->projector_memory);
     return true;
 }
 
@@ -112,9 +111,10 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
         status = check_closed(e, q, v, CAL_PROJECT_BOTH, &left);
         const bool open = !(left.error <= CAL_LOOP_TOLERANCE);
         if (status != CAL_OK)
-            status = cal_fail(error, status, "constraint %.60s of %.60s stays %s by %g at the start: begin nearer to it",
-                     cal_model_constraint_name(e->model, open ? left.error_of : left.speed_of, name, sizeof name), body,
-                     open ? "open" : "broken", open ? left.error : left.speed);
+            status =
+                cal_fail(error, status, "constraint %.60s of %.60s stays %s by %g at the start: begin nearer to it",
+                         cal_model_constraint_name(e->model, open ? left.error_of : left.speed_of, name, sizeof name),
+                         body, open ? "open" : "broken", open ? left.error : left.speed);
         if (status == CAL_OK) status = find_moved(world, m, before, q, v, links);
     } else {
         status = cal_fail(error, status, "out of memory for a multibody");
@@ -184,16 +184,18 @@ static cal_status check_gap(cal_world* world, cal_multibody* m, int constraint, 
     char name[64];
     cal_model_constraint_name(e->model, constraint, name, sizeof name);
     cal_status status = cal_multibody_at(world, m, world->time, q, v);
-    if (status != CAL_OK) status = cal_fail(error, status, "the multibody of %.60s cannot be followed: %s", name, cal_status_text(status));
+    if (status != CAL_OK)
+        status =
+            cal_fail(error, status, "the multibody of %.60s cannot be followed: %s", name, cal_status_text(status));
     if (status == CAL_OK) {
         cal_loops_activate(e, active_of(world, m, &numbers));
         cal_constraints_activate(e->constraints, constraint, true);
         cal_constraints_evaluate(e->constraints, q, v);
         const cal_violation now = cal_constraints_violation(e->constraints, constraint);
         if (!(now.error <= CAL_CONNECT_TOLERANCE))
-            status = cal_fail(error, CAL_BAD_ARGUMENT,
-                              "constraint '%s' is open by %g at t = %g s, and cannot be connected", name, now.error,
-                              world->time);
+            status =
+                cal_fail(error, CAL_BAD_ARGUMENT, "constraint '%s' is open by %g at t = %g s, and cannot be connected",
+                         name, now.error, world->time);
         else if (!(now.speed <= CAL_CONNECT_TOLERANCE) && how == CAL_CONNECT_SMOOTH)
             status = cal_fail(error, CAL_BAD_ARGUMENT,
                               "constraint '%s' would stop a speed of %g at t = %g s: connect it as an inelastic "
@@ -225,7 +227,7 @@ cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int c
         status = cal_loops_project(m->engine, numbers.q, numbers.v, CAL_PROJECT_BOTH);
         if (status != CAL_OK)
             status = cal_fail(error, status, "constraint '%s' contradicts others at t = %g s",
-                     cal_model_constraint_name(m->engine->model, constraint, name, sizeof name), world->time);
+                              cal_model_constraint_name(m->engine->model, constraint, name, sizeof name), world->time);
     }
     if (status == CAL_OK) status = finish_motion(world, component, error);
     if (status != CAL_OK) world->failed = status;
