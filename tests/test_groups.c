@@ -7,6 +7,7 @@
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/group.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -454,6 +455,42 @@ static void test_replay(void** state) {
     assert_null(cal_group_find("nothing"));
 }
 
+static cal_status broken_dynamics(const cal_group_member* unit, double time, const double* q, const double* v,
+                                  double* mass, double* force) {
+    (void)unit_dynamics(unit, time, q, v, mass, force);
+    return CAL_NOT_FINITE;
+}
+
+static const char* name_of(const cal_group* group, int body, char* text, size_t capacity) {
+    (void)group;
+    snprintf(text, capacity, "thing %d", body);
+    return text;
+}
+
+// What a member cannot do ends the advance, with its name and the time.
+static void test_failed_member(void** state) {
+    (void)state;
+    const cal_group_ops* const all[] = {&cal_group_implicit, &cal_group_penalty};
+    for (int k = 0; k < 2; k++) {
+        pile* p = open_pile(0.5);
+        cal_group_member_ops broken = unit_ops;
+        cal_group_report report = {0};
+        cal_error error = {0};
+        add_box(p, 0.0, 0.5);
+        add_box(p, 3.0, 0.5);
+        add_floor(p, 0.0);
+        broken.dynamics = broken_dynamics;
+        p->units[1].ops = &broken;
+        p->group.body_name = name_of;
+        p->scratch = malloc(all[k]->scratch_count(&p->group, 64) * sizeof *p->scratch);
+        assert_int_equal(all[k]->advance(&p->group, 0.25, 0.5, p->q, p->v, p->memory, p->scratch, 64, &report, &error),
+                         CAL_NOT_FINITE);
+        assert_non_null(strstr(error.text, "thing 1"));
+        assert_non_null(strstr(error.text, "0.25"));
+        close_pile(p);
+    }
+}
+
 // A body without mass is an error, not a crash.
 static void test_massless(void** state) {
     (void)state;
@@ -533,6 +570,7 @@ int main(void) {
                                        cmocka_unit_test(test_momentum),
                                        cmocka_unit_test(test_penalty),
                                        cmocka_unit_test(test_replay),
+                                       cmocka_unit_test(test_failed_member),
                                        cmocka_unit_test(test_massless),
                                        cmocka_unit_test(test_sparse_against_dense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
