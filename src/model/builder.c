@@ -483,7 +483,8 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
     if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
-    return cal_model_start(model, error);
+    if ((status = cal_model_start(model, error)) != CAL_OK) return status;
+    return cal_model_find_touch(model, error);
 }
 
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {

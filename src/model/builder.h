@@ -19,6 +19,8 @@ void cal_model_leave_out(cal_model* model);
 cal_status cal_model_start(cal_model* model, cal_error* error);
 // The model's start values will be those of this keyframe; CAL_NONE: of the joints' definitions.
 void cal_builder_start_at(cal_builder* builder, int keyframe);
+// Finds whether any two shapes of the compiled model may touch (touch.c).
+cal_status cal_model_find_touch(cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
 // Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (turn_nodes.c).

@@ -192,6 +192,15 @@ static void shape_color(const mjcf_geom* geom, float color[4]) {
         memcpy(color, material->color, 4 * sizeof *color);
 }
 
+// MuJoCo's viewers show groups 0, 1 and 2.
+enum { SHOWN_GROUPS = 3 };
+
+double mjcf_geom_friction(const mjcf_geom* geom) {
+    const double whole = geom->source->model->friction;
+    if (geom->condim == 1) return 0.0;
+    return geom->friction_given || isnan(whole) ? geom->friction : whole;
+}
+
 cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, cal_error* error) {
     const mjcf_model* model = geom->source->model;
     const bool collides = geom->contype != 0 || geom->conaffinity != 0;
@@ -220,14 +229,16 @@ cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, c
         MJCF_TRY(mjcf_use_field(geom->source, geom->height_field, geom->node, &shape->mesh, error));
         *drawn = shape->mesh != CAL_NONE;
     }
-    shape->friction = geom->friction_given || isnan(model->friction) ? geom->friction : model->friction;
+    if (geom->friction < 0.0) return cal_xml_fail(geom->node, error, CAL_BAD_MODEL, "its friction is negative");
+    shape->friction = mjcf_geom_friction(geom);
+    shape->priority = geom->priority;
     if (!isnan(model->restitution)) shape->restitution = fmin(1.0, fmax(0.0, model->restitution));
     shape->collides = collides;
     shape->category = (uint32_t)geom->contype;
     shape->mask = (uint32_t)geom->conaffinity;
     shape_color(geom, shape->color);
-    shape->visible = shape->color[3] > 0.0F;
-    if (shape->friction < 0.0) return cal_xml_fail(geom->node, error, CAL_BAD_MODEL, "its friction is negative");
+    shape->group = geom->group;
+    shape->visible = shape->color[3] > 0.0F && geom->group < SHOWN_GROUPS;
     return CAL_OK;
 }
 
