@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { LEFT, RIGHT, SIDES, MOST_SEGMENTS = 32, TRUNK = 0 };
-enum { FLOOR_BIT = 1, TRUNK_BIT = 2 };
+// All bits are those that MJCF can write: it has signed numbers.
+enum { FLOOR_BIT = 1, TRUNK_BIT = 2, ALL_BITS = 0x7fffffff };
 
 // Where a segment's body is at the start, and its limb: TRUNK, or 1, 2, …
 typedef struct placed {
@@ -65,7 +66,7 @@ static void place(const placed* parent, const double position[3], const cal_join
 static void sort_limb(int limb, cal_shape_def* shape) {
     const uint32_t own = (uint32_t)TRUNK_BIT << limb;
     shape->category = own;
-    shape->mask = limb == TRUNK ? FLOOR_BIT : ~(own | (uint32_t)TRUNK_BIT);
+    shape->mask = limb == TRUNK ? FLOOR_BIT : ALL_BITS & ~(own | (uint32_t)TRUNK_BIT);
 }
 
 // A capsule from the body's origin to its tip.
@@ -129,13 +130,13 @@ static void add_floor(const figure_builder* f) {
     floor.kind = CAL_PLANE;
     floor.position[2] = f->lowest;
     floor.category = FLOOR_BIT;
-    floor.mask = ~(uint32_t)FLOOR_BIT;
+    floor.mask = ALL_BITS & ~(uint32_t)FLOOR_BIT;
     memcpy(floor.color, (float[4]){0.8F, 0.8F, 0.8F, 1.0F}, sizeof floor.color);
     cal_builder_add_shape(f->builder, &floor);
 }
 
 void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure) {
-    figure_builder f = {.builder = builder, .figure = figure};
+    figure_builder f = {.builder = builder, .figure = figure, .lowest = INFINITY};
     const bool detailed = figure->detailed;
     cal_builder_set_gravity(builder, (double[3]){0.0, 0.0, -figure->gravity});
     for (int i = 0; i < count; i++) {
