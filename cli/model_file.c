@@ -83,11 +83,13 @@ static void summarize_issues(const cal_read_report* report, char* line, size_t c
     static const cal_issue_kind kinds[] = {CAL_ISSUE_NOT_UNDERSTOOD, CAL_ISSUE_NOT_SIMULATED, CAL_ISSUE_REPAIRED};
     line[0] = '\0';
     for (size_t k = 0; report && k < CAL_ARRAY_COUNT(kinds); k++) {
+        // What is left out comes first; settings that are ignored after it.
+        const int count = cal_read_report_count(report);
         int found = 0;
-        for (int i = 0; i < cal_read_report_count(report); i++) {
+        for (int i = 0; i < 2 * count; i++) {
             cal_issue issue;
-            cal_read_report_issue(report, i, &issue);
-            if (issue.kind != kinds[k]) continue;
+            cal_read_report_issue(report, i % count, &issue);
+            if (issue.kind != kinds[k] || (strncmp(issue.consequence, "ignored", 7) == 0) != (i >= count)) continue;
             if (found == 0)
                 append(line, capacity, "%s%s: ", line[0] ? "; " : "", cal_issue_kind_name(kinds[k]));
             else if (found < MOST_NAMED)

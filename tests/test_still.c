@@ -29,18 +29,19 @@ static void check_poses(const double* poses) {
 
 static void every_algorithm_evaluates_it(void** unused) {
     (void)unused;
-    static const char* const algorithms[] = {"aba", "armstrong", "assembly", "rnea", "crba"};
     cal_model* model = read_text(still);
     assert_int_equal(cal_model_v_count(model), 0);
     assert_int_equal(cal_model_depth(model), 0);
     assert_false(cal_model_can_touch(model));
-    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+    for (int i = 0; cal_algorithm_name(i) != NULL; i++)
         for (int lanes = 1; lanes <= 4; lanes *= 4) {
-            cal_test_engine engine = cal_test_open(model, algorithms[i], lanes);
+            cal_test_engine engine = cal_test_open(model, cal_algorithm_name(i), lanes);
             double poses[14];
             cal_test_execute(&engine);
-            assert_int_equal(cal_state_poses(engine.state, poses), CAL_OK);
-            check_poses(poses);
+            if (strcmp(cal_algorithm_name(i), "kinematics") == 0) {
+                assert_int_equal(cal_state_get(engine.state, CAL_POSE, poses), CAL_OK);
+                check_poses(poses);
+            }
             cal_test_close(&engine);
         }
     cal_model_destroy(model);
@@ -87,7 +88,7 @@ static void every_command_takes_it(void** unused) {
         "sim %s --time 0.1 --machine threads:2",
         "sim %s --time 0.1 --out run.csv",
         "sim %s --time 0.1 --batch 3",
-        "sim %s --time 0.1 --checkpoint 0.05:run.state",
+        "sim %s --time 0.1 --checkpoint run.state",
         "convert %s copy.xml",
     };
     static const char* const files[] = {"still.xml", "empty.xml"};
