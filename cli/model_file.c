@@ -59,7 +59,8 @@ static int parse_parts(const char* list, uint32_t* bits) {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-static void append(char* line, size_t capacity, const char* format, ...) {
+static void
+append(char* line, size_t capacity, const char* format, ...) {
     const size_t used = strlen(line);
     va_list list;
     va_start(list, format);
@@ -154,7 +155,7 @@ static int vary(const cal_model_options* options, uint32_t disabled, const char*
     return CAL_EXIT_DONE;
 }
 
-// The model of a generator; an argument that is none may be a scene, a slip of the pen, or a file without its ending.
+// The model of a generator; an argument that is none may be a scene, a misspelt name, or a file without its ending.
 static int generate(const char* argument, cal_model** out) {
     enum { MOST = 64 };
     const char* names[MOST];

@@ -132,11 +132,11 @@ static void friction_is_that_of_mujoco(void** unused) {
 // What is not simulated is said in one line by every command that uses the file.
 static void says_what_is_left_out(void** unused) {
     (void)unused;
-    cal_test_write_file(
-        "arm.xml", "<mujoco><worldbody><body><joint name='j'/><geom size='1' solref='0.1 1'/></body></worldbody>"
-                   "<tendon><fixed name='a'><joint joint='j' coef='1'/></fixed>"
-                   "<fixed name='b'><joint joint='j' coef='1'/></fixed></tendon>"
-                   "<sensor><jointpos joint='j'/><jointvel joint='j'/><jointpos joint='j'/></sensor></mujoco>");
+    cal_test_write_file("arm.xml",
+                        "<mujoco><worldbody><body><joint name='j'/><geom size='1' solref='0.1 1'/></body></worldbody>"
+                        "<tendon><fixed name='a'><joint joint='j' coef='1'/></fixed>"
+                        "<fixed name='b'><joint joint='j' coef='1'/></fixed></tendon>"
+                        "<sensor><jointpos joint='j'/><jointvel joint='j'/><jointpos joint='j'/></sensor></mujoco>");
     static const char* const calls[] = {"info arm.xml", "sim arm.xml --time 0.01", "eval arm.xml --what pose"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cal_test_outcome o = cal_test_run_well(calls[i]);
@@ -217,9 +217,12 @@ static void the_humanoid_stands_on_its_floor(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_say_what_is_shown),     cmocka_unit_test(groups_survive_a_conversion),
-        cmocka_unit_test(urdf_shows_what_is_visual),    cmocka_unit_test(friction_is_that_of_mujoco),
-        cmocka_unit_test(says_what_is_left_out),        cmocka_unit_test(keyframes_set_controls),
+        cmocka_unit_test(groups_say_what_is_shown),
+        cmocka_unit_test(groups_survive_a_conversion),
+        cmocka_unit_test(urdf_shows_what_is_visual),
+        cmocka_unit_test(friction_is_that_of_mujoco),
+        cmocka_unit_test(says_what_is_left_out),
+        cmocka_unit_test(keyframes_set_controls),
         cmocka_unit_test(the_humanoid_stands_on_its_floor),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);

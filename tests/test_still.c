@@ -57,8 +57,7 @@ static void every_solver_advances_it(void** unused) {
             cal_error error = {CAL_OK, ""};
             double poses[14], kinetic = 1.0, potential = 1.0;
             def.solver = cal_solver_name(i);
-            if (cal_sim_create(models[m], &def, &sim, &error) != CAL_OK ||
-                cal_sim_advance(sim, 0.5, &error) != CAL_OK)
+            if (cal_sim_create(models[m], &def, &sim, &error) != CAL_OK || cal_sim_advance(sim, 0.5, &error) != CAL_OK)
                 fail_msg("%s: %s", def.solver, error.text);
             assert_true(cal_sim_time(sim) == 0.5);
             assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);

@@ -5,7 +5,8 @@
 
 #include "model/touch.h"
 
-// A floor, a fixed table, an arm of two hinges on it with a plate fixed to its second link, and a free ball; every one a sphere.
+// A floor, a fixed table, an arm of two hinges on it with a plate fixed to its second link, and a free ball; every one
+// a sphere.
 enum { TABLE, UPPER, LOWER, PLATE, BALL, BODIES, FLOOR_SHAPE = BODIES };
 
 typedef struct scene {
@@ -73,10 +74,9 @@ static void expect(const scene* s, const int (*pairs)[2], int count) {
 static void joints_keep_bodies_apart(void** unused) {
     (void)unused;
     const scene s = plain();
-    static const int pairs[][2] = {{FLOOR_SHAPE, UPPER}, {FLOOR_SHAPE, LOWER}, {FLOOR_SHAPE, PLATE},
-                                   {FLOOR_SHAPE, BALL},  {TABLE, LOWER},       {TABLE, PLATE},
-                                   {TABLE, BALL},        {UPPER, BALL},        {LOWER, BALL},
-                                   {PLATE, BALL}};
+    static const int pairs[][2] = {
+        {FLOOR_SHAPE, UPPER}, {FLOOR_SHAPE, LOWER}, {FLOOR_SHAPE, PLATE}, {FLOOR_SHAPE, BALL}, {TABLE, LOWER},
+        {TABLE, PLATE},       {TABLE, BALL},        {UPPER, BALL},        {LOWER, BALL},       {PLATE, BALL}};
     expect(&s, pairs, (int)(sizeof pairs / sizeof *pairs));
 }
 

@@ -304,9 +304,9 @@ int cal_model_keyframe_count(const cal_model* model);
 int cal_model_pair_count(const cal_model* model);
 int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
-/// Whether any two shapes whose bodies move relative to each other may touch: contact is not left out, and their categories
-/// and masks or a pair allow it, and no exclusion forbids it. Bodies that are fixed to each other do not touch, nor does a
-/// body touch the one that it hangs from by a joint; shapes of the world itself touch whatever moves.
+/// Whether any two shapes whose bodies move relative to each other may touch: contact is not left out, and their
+/// categories and masks or a pair allow it, and no exclusion forbids it. Bodies that are fixed to each other do not
+/// touch, nor does a body touch the one that it hangs from by a joint; shapes of the world itself touch whatever moves.
 bool cal_model_can_touch(const cal_model* model);
 /// The start values q, v (either may be NULL) and the actuators' start controls.
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control);

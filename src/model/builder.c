@@ -310,7 +310,7 @@ void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
     memcpy(builder->gravity, gravity, sizeof builder->gravity);
 }
 
-// What kept.c says of an addition, as the number of the new item.
+// What model_extras.c says of an addition, as the number of the new item.
 static int note_kept(cal_builder* builder, int number, const char* noun) {
     if (number >= 0) return number;
     const bool uninitialised = number == CAL_KEPT_UNINITIALISED;

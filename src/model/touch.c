@@ -1,7 +1,7 @@
 // Which shapes of a model may touch.
 //
-// Bodies that are fixed to each other are one and carried by one node, or by none where they are fixed to the ground. Two
-// shapes may touch when all of this holds:
+// Bodies that are fixed to each other are one and carried by one node, or by none where they are fixed to the ground.
+// Two shapes may touch when all of this holds:
 //
 //     they are carried by different nodes, so that they move relative to each other
 //     a pair lists them, or
@@ -9,12 +9,12 @@
 //         no exclusion names their two bodies
 //         no joint connects them: neither is carried by the node that the other one's joint hangs from
 //
-//     trunk ══ plate              trunk and plate are one; neither touches the thigh. The foot may touch the trunk, the plate
-//       ╲ hip                     and the thigh, but not the shank.
+//     trunk ══ plate          trunk and plate are one; neither touches the thigh. The foot may touch the trunk, the
+//       ╲ hip                 plate and the thigh, but not the shank.
 //       thigh ── knee ── shank ── ankle ── foot
 //
-// What is fixed to the ground is one as well, but a floor must carry a robot that is bolted to a table on it. So a body whose
-// joint hangs from the ground touches everything that is fixed, except the one body that its joint is on.
+// What is fixed to the ground is one as well, but a floor must carry a robot that is bolted to a table on it. So a body
+// whose joint hangs from the ground touches everything that is fixed, except the one body that its joint is on.
 #include "model/touch.h"
 #include "base/memory.h"
 #include "model/builder.h"
@@ -83,17 +83,18 @@ double cal_model_pair_friction(const cal_model* model, int shape_a, int shape_b)
 
 bool cal_model_can_touch(const cal_model* model) { return model->can_touch; }
 
-// --- Whether any two may touch ------------------------------------------------------------------------------------------
+// --- Whether any two may touch ---------------------------------------------------------------------------------------
 
-// Categories and masks of a body's shapes together: two bodies have two shapes that their categories and masks let touch
-// exactly when these do.
+// Categories and masks of a body's shapes together: two bodies have two shapes that their categories and masks let
+// touch exactly when these do.
 typedef struct reach {
     uint32_t category, mask;
 } reach;
 
 static bool meet(reach a, reach b) { return (a.category & b.mask) != 0 || (b.category & a.mask) != 0; }
 
-// of: one for each body, and the ground's behind them; all: those of all bodies together, to pass over bodies that meet none.
+// of: one for each body, and the ground's behind them; all: those of all bodies together, to pass over bodies that meet
+// none.
 static bool any_bodies_touch(const cal_model* model, const reach* of, reach all) {
     for (int a = 0; a < model->body_count; a++) {
         if (carrier_of(model, a) < 0 || !meet(of[a], all)) continue;
@@ -123,7 +124,8 @@ cal_status cal_model_find_touch(cal_model* model, cal_error* error) {
     }
     if (model->can_touch || !meet(all, all)) return CAL_OK;
     reach* of = cal_allocate((size_t)model->body_count + 1, sizeof *of);
-    if (of == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for the shapes of %d bodies", model->body_count);
+    if (of == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for the shapes of %d bodies", model->body_count);
     for (int i = 0; i < model->shape_count; i++) {
         const cal_shape_def* shape = &model->shapes[i];
         if (!shape->collides) continue;

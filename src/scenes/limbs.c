@@ -1,9 +1,9 @@
 // Turns a table of segments into bodies. The right side mirrors the left: positions (x, −y, z), axes of rotation (−x,
 // y, −z), so that equal joint angles are mirror images.
 //
-// Every segment is drawn as the capsule that it is. A limb is a paired segment on one that is not, and all that hangs from it;
-// the others are the trunk. Limbs overlap where they begin, so a segment touches neither its own limb nor, of a limb, the
-// trunk: the floor has bit 0, the trunk bit 1, and every limb a bit of its own above them.
+// Every segment is drawn as the capsule that it is. A limb is a paired segment on one that is not, and all that hangs
+// from it; the others are the trunk. Limbs overlap where they begin, so a segment touches neither its own limb nor, of
+// a limb, the trunk: the floor has bit 0, the trunk bit 1, and every limb a bit of its own above them.
 #include "scenes/limbs.h"
 #include "model/angle.h"
 #include <stdio.h>
@@ -71,8 +71,11 @@ static void sort_limb(int limb, cal_shape_def* shape) {
 
 // A capsule from the body's origin to its tip.
 static void add_capsule(figure_builder* f, const placed* at, const double tip[3], double radius) {
-    static const float colors[][4] = {{0.93F, 0.92F, 0.88F, 1}, {0.84F, 0.16F, 0.14F, 1}, {0.84F, 0.16F, 0.14F, 1},
-                                      {0.14F, 0.35F, 0.65F, 1}, {0.14F, 0.35F, 0.65F, 1}};
+    static const float colors[][4] = {{0.93F, 0.92F, 0.88F, 1},
+                                      {0.84F, 0.16F, 0.14F, 1},
+                                      {0.84F, 0.16F, 0.14F, 1},
+                                      {0.14F, 0.35F, 0.65F, 1},
+                                      {0.14F, 0.35F, 0.65F, 1}};
     const double length = sqrt(cal_dot3(tip, tip));
     cal_shape_def shape = cal_default_shape_def();
     shape.body = at->body;
@@ -101,11 +104,7 @@ static void add_segment(figure_builder* f, const cal_segment* segment, int paren
         const double from[3] = {0.0, 0.0, 0.0};
         const double to[3] = {segment->tip[0], mirror * segment->tip[1], segment->tip[2]};
         char name[64];
-        snprintf(name, sizeof name, "%s%s",
-                 !segment->paired ? ""
-                 : side == LEFT   ? "left_"
-                                  : "right_",
-                 segment->name);
+        snprintf(name, sizeof name, "%s%s", !segment->paired ? "" : side == LEFT ? "left_" : "right_", segment->name);
         const placed* above = parent >= 0 ? &f->segments[parent][side] : NULL;
         cal_body_def body = cal_default_body_def();
         body.name = name;

@@ -15,9 +15,9 @@ typedef struct cal_segment {
     double radius, mass;
 } cal_segment;
 
-// What is made of the segments: with the details or without them, each joint turned by `start` about its axis (a ball: about
-// y). With a floor the lowest segment stands on it at the start, and the segments touch it and each other as far as they are
-// of different limbs; without one they are only drawn. Masses and joints are the same with and without.
+// What is made of the segments: with the details or without them, each joint turned by `start` about its axis (a ball:
+// about y). With a floor the lowest segment stands on it at the start, and the segments touch it and each other as far
+// as they are of different limbs; without one they are only drawn. Masses and joints are the same with and without.
 typedef struct cal_figure {
     bool detailed, floor;
     double start, gravity;

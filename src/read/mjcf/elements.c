@@ -290,7 +290,7 @@ static cal_status read_position(cal_xml_node* node, mjcf_actuator* out, cal_erro
         return cal_xml_fail(node, error, CAL_BAD_MODEL, "kv and dampratio cannot both be given");
     out->bias[1] = -out->gain[0];
     if (damping >= 0.0) out->bias[2] = -damping;
-    if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see mjcf_links.c
+    if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see actuators.c
     if (time >= 0.0) out->dynamics = time == 0.0 ? MJCF_LAW_NONE : MJCF_LAW_OTHER;
     out->gain_law = MJCF_LAW_FIXED;
     out->bias_law = MJCF_LAW_AFFINE;

@@ -1,9 +1,10 @@
 // One table of everything in MJCF that means something here. What a file has beyond it is reported as not understood; what
 // is in it with a consequence is reported with that.
 //
-// A row is an element (or PARENT/ELEMENT where the same name means two things), attributes, and what follows from having them
-// without effect: nothing for those that are read. Rows of one element stand together. A row without attributes speaks of the element as a whole, and
-// what is in such an element is not looked at.
+// A row is an element (or PARENT/ELEMENT where the same name means two things), attributes, and what follows from
+// having them without effect: nothing for those that are read. Rows of one element stand together. A row without
+// attributes is about the element as a whole, and what is in such an element is not looked at. Consequences that begin
+// with "ignored" are about settings; the others say what is left out.
 #include "read/mjcf/mjcf.h"
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static const row rows[] = {
                      "inertiafromgeom inertiagrouprange meshdir assetdir texturedir settotalmass strippath "
                      "exactmeshinertia usethread saveinertial conflict convexhull"),
     NOTE("compiler", "fusestatic", "ignored: bodies without joints stay bodies; the motion is the same"),
-    LOST("compiler", "alignfree", "ignored: frames of free bodies stay where the file puts them, and q is the pose of these"),
+    LOST("compiler", "alignfree",
+         "ignored: frames of free bodies stay where the file puts them, and q is the pose of these"),
     NOTE("lengthrange", NULL, "ignored: lengths of tendons are not needed"),
     READ("option", "gravity timestep actuatorgroupdisable"),
     NOTE("option",
@@ -51,12 +53,14 @@ static const row rows[] = {
          "ignored: Calder has its own solvers"),
     LOST("option", "impratio o_margin o_solref o_solimp o_friction", SOFT),
     LOST("option", "wind density viscosity", NO_FLUID),
-    NOTE("option", "magnetic collision", NO_EFFECT),
+    NOTE("option", "magnetic", NO_EFFECT),
+    LOST("option", "collision", "ignored: pairs and all other shapes touch"),
     READ("flag", "constraint equality frictionloss limit contact passive spring damper gravity actuation clampctrl"),
     NOTE("flag",
-         "warmstart filterparent refsafe sensor midphase nativeccd eulerdamp autoreset island multiccd override "
+         "warmstart refsafe sensor midphase nativeccd eulerdamp autoreset island multiccd override "
          "energy fwdinv invdiscrete sensornoise sleep diagexact",
          "ignored: it is about MuJoCo's solver"),
+    LOST("flag", "filterparent", "ignored: a body does not touch the one that it hangs from by a joint"),
     NOTE("size", NULL, "ignored: it is about MuJoCo's memory"),
     NOTE("statistic", NULL, DRAWING),
     NOTE("visual", NULL, DRAWING),

@@ -205,7 +205,7 @@ static cal_status read_equality(mjcf_source* source, cal_xml_node* node, const m
     if (cal_xml_is(node, "connect")) return mjcf_link_in(model, source, node, copy, ends, 2, link_connect, &how, error);
     if (cal_xml_is(node, "weld")) return mjcf_link_in(model, source, node, copy, ends, 2, link_weld, &how, error);
     if (cal_xml_is(node, "joint")) return mjcf_link_in(model, source, node, copy, joints, 2, link_joints, &how, error);
-    node->linked = true; // tendons and flexible bodies: the report speaks of them
+    node->linked = true; // tendons and flexible bodies: the report lists them
     return CAL_OK;
 }
 

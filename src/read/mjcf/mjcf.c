@@ -231,14 +231,17 @@ static cal_status check_joint(const mjcf_model* model, const mjcf_joint* joint, 
     cal_read_report* report = model->reader->report;
     if (joint->kind == CAL_BALL &&
         (joint->limited == MJCF_YES || (joint->limited == MJCF_AUTO && joint->range[1] != 0.0)))
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint range", "ignored: Calder's ball joints have no stops");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint range",
+                       "ignored: Calder's ball joints have no stops");
     if (joint->kind == CAL_FREE && joint->stiffness[0] != 0.0)
         cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness",
                        "ignored: Calder's free joints have no springs");
     if (joint->stiffness[1] != 0.0 || joint->stiffness[2] != 0.0)
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness", "ignored beyond the first number: Calder's springs are linear");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness",
+                       "ignored beyond the first number: Calder's springs are linear");
     if (joint->damping[1] != 0.0 || joint->damping[2] != 0.0)
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint damping", "ignored beyond the first number: Calder's dampers are linear");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint damping",
+                       "ignored beyond the first number: Calder's dampers are linear");
     return CAL_OK;
 }
 

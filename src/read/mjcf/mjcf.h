@@ -2,16 +2,16 @@
 //
 // Reading goes the way MuJoCo goes, so that the same file means the same model:
 //
-//   include     every <include> is replaced by what is in its file                             mjcf_include.c
+//   include     every <include> is replaced by what is in its file                             include.c
 //   known       every element and attribute is looked up in one table; what is not there,
-//               or is there with a consequence, goes into the report                           mjcf_known.c
-//   settings    compiler, option and custom                                                    mjcf_settings.c
-//   elements    attributes of one element over the values that its class gave                  mjcf_elements.c
-//   classes     default classes, each a copy of its parent with its own attributes over it     mjcf_classes.c
-//   assets      meshes, height fields, materials, other models                                 mjcf_assets.c
-//   bodies      walks the bodies, through frames, replicates and attachments                   mjcf_bodies.c
-//   inertia     what each body weighs, from its inertial element or its geoms                  mjcf_inertia.c
-//   links       what refers to bodies and joints by name: equality, actuator, contact          mjcf_links.c
+//               or is there with a consequence, goes into the report                           known.c
+//   settings    compiler, option and custom                                                    settings.c
+//   elements    attributes of one element over the values that its class gave                  elements.c
+//   classes     default classes, each a copy of its parent with its own attributes over it     classes.c
+//   assets      meshes, height fields, materials, other models                                 assets.c
+//   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
+//   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
+//   links       what refers to bodies and joints by name: equality, actuator, contact          links.c
 //   build       all of it into a builder                                                       mjcf.c
 //
 // A *source* is one MJCF file with all its includes. The model that was asked for is one; each <model> asset is another, with

@@ -1,8 +1,9 @@
 // Geometry, materials and meshes of a URDF.
 //
-// <visual> becomes a shape that is seen, <collision> one that touches; of a link without <visual>, or of which no <visual> can
-// be read, the collision geometry is seen too. A mesh that is in a kind of file, or in a package, that cannot be read is reported and left out: motion does not
-// depend on it, since masses are given. A mesh that should be there and is not, or is broken, is an error.
+// <visual> becomes a shape that is seen, <collision> one that touches; of a link without <visual>, or of which no
+// <visual> can be read, the collision geometry is seen too. A mesh that is in a kind of file, or in a package, that
+// cannot be read is reported and left out: motion does not depend on it, since masses are given. A mesh that should be
+// there and is not, or is broken, is an error.
 #include "read/urdf/parts.h"
 #include "base/memory.h"
 #include "math/vector.h"
