@@ -370,7 +370,7 @@ static void nothing_is_dropped_silently(void** unused) {
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "geom solref", 4, 2));
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "<thing>", 5, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<tendon>", 7, 1));
-    assert_true(reported(report, CAL_ISSUE_NOTE, "<sensor>", 8, 1));
+    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<sensor>", 8, 1));
     assert_int_equal(cal_read_report_count(report), 7);
     cal_read_report_destroy(report);
     cal_model_destroy(model);
