@@ -283,6 +283,7 @@ int cal_command_info(int argc, char** argv) {
     else
         print_summary(&t, argv[1], report);
     destroy_topology(&t);
+    if (status == CAL_EXIT_DONE) cal_mention_listed_issues(argv[1], report);
     cal_read_report_destroy(report);
     cal_model_destroy(model);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;

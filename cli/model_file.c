@@ -1,6 +1,7 @@
 // Models from files: options into a reader's options, its report for the user.
 #include "model_file.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,18 +55,62 @@ static int parse_parts(const char* list, uint32_t* bits) {
     return CAL_EXIT_DONE;
 }
 
-void cal_mention_issues(const char* argument, const cal_read_report* report) {
-    int count = 0;
-    if (!report) return;
-    for (int i = 0; i < cal_read_report_count(report); i++) {
-        cal_issue issue;
-        cal_read_report_issue(report, i, &issue);
-        count += issue.kind != CAL_ISSUE_NOTE;
+// Appends to a line, which is cut where it is full.
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void
+append(char* line, size_t capacity, const char* format, ...) {
+    const size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, capacity - used, format, list);
+    va_end(list);
+}
+
+// "3 tendons" for elements, "geom solref" for attributes.
+static void append_issue(char* line, size_t capacity, const cal_issue* issue) {
+    const size_t length = strlen(issue->element);
+    if (length > 2 && issue->element[0] == '<')
+        append(line, capacity, "%d %.*s%s", issue->count, (int)length - 2, issue->element + 1,
+               issue->count > 1 ? "s" : "");
+    else
+        append(line, capacity, "%s", issue->element);
+}
+
+// What is not understood, not simulated and repaired, in one line; empty where there is nothing to say.
+static void summarize_issues(const cal_read_report* report, char* line, size_t capacity) {
+    enum { MOST_NAMED = 6 };
+    static const cal_issue_kind kinds[] = {CAL_ISSUE_NOT_UNDERSTOOD, CAL_ISSUE_NOT_SIMULATED, CAL_ISSUE_REPAIRED};
+    line[0] = '\0';
+    for (size_t k = 0; report && k < CAL_ARRAY_COUNT(kinds); k++) {
+        // What is left out comes first; settings that are ignored after it.
+        const int count = cal_read_report_count(report);
+        int found = 0;
+        for (int i = 0; i < 2 * count; i++) {
+            cal_issue issue;
+            cal_read_report_issue(report, i % count, &issue);
+            if (issue.kind != kinds[k] || (strncmp(issue.consequence, "ignored", 7) == 0) != (i >= count)) continue;
+            if (found == 0)
+                append(line, capacity, "%s%s: ", line[0] ? "; " : "", cal_issue_kind_name(kinds[k]));
+            else if (found < MOST_NAMED)
+                append(line, capacity, ", ");
+            if (found++ < MOST_NAMED) append_issue(line, capacity, &issue);
+        }
+        if (found > MOST_NAMED) append(line, capacity, " and %d more", found - MOST_NAMED);
     }
-    if (count == 1)
-        cal_complain(0, "%s: one thing in it is not simulated; 'calder info' says what", argument);
-    else if (count > 1)
-        cal_complain(0, "%s: %d things in it are not simulated; 'calder info' lists them", argument, count);
+}
+
+void cal_mention_issues(const char* argument, const cal_read_report* report) {
+    char line[700];
+    summarize_issues(report, line, sizeof line);
+    if (line[0]) cal_complain(0, "%s: %s; 'calder info %s' lists them", argument, line, argument);
+}
+
+void cal_mention_listed_issues(const char* argument, const cal_read_report* report) {
+    char line[700];
+    summarize_issues(report, line, sizeof line);
+    if (line[0]) cal_complain(0, "%s: %s", argument, line);
 }
 
 static int read_file(const char* argument, const cal_model_options* options, cal_model** out,
@@ -110,7 +155,7 @@ static int vary(const cal_model_options* options, uint32_t disabled, const char*
     return CAL_EXIT_DONE;
 }
 
-// The model of a generator; an argument that is none may be a scene, a slip of the pen, or a file without its ending.
+// The model of a generator; an argument that is none may be a scene, a misspelt name, or a file without its ending.
 static int generate(const char* argument, cal_model** out) {
     enum { MOST = 64 };
     const char* names[MOST];

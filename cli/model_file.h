@@ -57,6 +57,8 @@ int cal_model_open(const char* argument, const cal_model_options* options, cal_m
 // One line on standard error when a file has something that is not simulated; report may be NULL. A command says it when it
 // has done its work, so that a complaint stays the only line.
 void cal_mention_issues(const char* argument, const cal_read_report* report);
+// The same for the command that lists them itself.
+void cal_mention_listed_issues(const char* argument, const cal_read_report* report);
 // What a reader noticed, as text and as an array "issues" of an open object; report may be NULL.
 void cal_print_issues(const cal_read_report* report);
 void cal_json_issues(cal_json* json, const cal_read_report* report);

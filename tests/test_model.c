@@ -79,7 +79,7 @@ static void refuse(const scene* s, const char* where, const char* why) {
     X(s->bodies[1].parent = -7, "body 1", "parent is body -7")                                                         \
     X(s->joint_bodies[1] = 2, "joint 1", "on body 2")                                                                  \
     X(s->joint_bodies[1] = CAL_NONE, "joint 1", "on body -2")                                                          \
-    X(s->joint_count = 0, "joint", "nothing in the model can move")                                                    \
+    X(s->joint_count = 0, "actuator", "drives joint")                                                                  \
     X(s->joints[1].axis[2] = 0.0, "joint 1", "axis is zero")                                                           \
     X(s->joints[1].axis[1] = NAN, "joint 1", "axis is not finite")                                                     \
     X(s->joints[0].anchor[0] = INFINITY, "joint 0", "not finite")                                                      \

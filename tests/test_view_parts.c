@@ -591,7 +591,7 @@ static void check_drawing(const cal_model* model, const char* name) {
     bool* drawn = calloc((size_t)cal_model_body_count(model) + 1, sizeof *drawn);
     for (int i = 0; i < drawing->instance_count; i++) {
         const cal_drawn* instance = &drawing->instances[i];
-        drawn[instance->body] = true;
+        if (instance->body >= 0) drawn[instance->body] = true; // else the ground
         for (int k = 0; k < 3; k++) assert_true(isfinite(instance->position[k]) && instance->size[k] >= 0);
         double square = 0;
         for (int k = 0; k < 4; k++) square += instance->quaternion[k] * instance->quaternion[k];

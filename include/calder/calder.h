@@ -179,9 +179,11 @@ typedef struct cal_shape_def {
     double quaternion[4]; ///< need not be normalised
     double size[3];
     int mesh;           ///< of CAL_MESH and CAL_HEIGHT_FIELD: a mesh's number
-    double friction;    ///< Coulomb's; a pair has the larger one
+    double friction;    ///< Coulomb's; a pair has that of the shape of higher priority, of equal ones the larger
     double restitution; ///< of a pair: the larger one
+    int priority;       ///< whose friction counts in a pair; 0
     bool collides, visible;
+    int group; ///< 0 … 5, for viewers to show and hide together; MuJoCo hides 3 and up. Without effect on the motion
     uint32_t category, mask; ///< two shapes touch when one's category has a bit of the other's mask; both 1 unless set
     float color[4];          ///< red, green, blue, opacity, 0 … 1
     uint32_t cookie;
@@ -302,6 +304,10 @@ int cal_model_keyframe_count(const cal_model* model);
 int cal_model_pair_count(const cal_model* model);
 int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
+/// Whether any two shapes whose bodies move relative to each other may touch: contact is not left out, and their
+/// categories and masks or a pair allow it, and no exclusion forbids it. Bodies that are fixed to each other do not
+/// touch, nor does a body touch the one that it hangs from by a joint; shapes of the world itself touch whatever moves.
+bool cal_model_can_touch(const cal_model* model);
 /// The start values q, v (either may be NULL) and the actuators' start controls.
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control);
 /// A body as it was defined; the name points into the model, NULL when it was not named.

@@ -310,7 +310,7 @@ void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
     memcpy(builder->gravity, gravity, sizeof builder->gravity);
 }
 
-// What kept.c says of an addition, as the number of the new item.
+// What model_extras.c says of an addition, as the number of the new item.
 static int note_kept(cal_builder* builder, int number, const char* noun) {
     if (number >= 0) return number;
     const bool uninitialised = number == CAL_KEPT_UNINITIALISED;
@@ -483,7 +483,8 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
     if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
-    return cal_model_start(model, error);
+    if ((status = cal_model_start(model, error)) != CAL_OK) return status;
+    return cal_model_find_touch(model, error);
 }
 
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {

@@ -11,7 +11,7 @@ double cal_length(const double* values, int count);
 
 // Checks every definition by itself (validate.c).
 cal_status cal_model_validate(const cal_model* model, cal_error* error);
-// The same for constraints, shapes and meshes (attached.c).
+// The same for constraints, shapes and meshes (attachments.c).
 cal_status cal_model_validate_attached(const cal_model* model, cal_error* error);
 // Takes the parts out that model->disabled names (variant.c).
 void cal_model_leave_out(cal_model* model);
@@ -19,9 +19,11 @@ void cal_model_leave_out(cal_model* model);
 cal_status cal_model_start(cal_model* model, cal_error* error);
 // The model's start values will be those of this keyframe; CAL_NONE: of the joints' definitions.
 void cal_builder_start_at(cal_builder* builder, int keyframe);
+// Finds whether any two shapes of the compiled model may touch (touch.c).
+cal_status cal_model_find_touch(cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
-// Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (turn_nodes.c).
+// Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (node_axes.c).
 void cal_model_turn_nodes(cal_model* model);
 // Checks that everything that can move has inertia along its motion, and chooses the stiffness of stops (inertia.c).
 cal_status cal_model_weigh(cal_model* model, cal_error* error);

@@ -84,6 +84,7 @@ struct cal_model {
     struct cal_name_table* constraint_names;
     cal_model_extras kept;
     uint32_t disabled; // CAL_PART_… that were left out
+    bool can_touch;    // cal_model_can_touch
     int start;         // keyframe that the start values are from, or CAL_NONE
 };
 

@@ -1,4 +1,4 @@
-// What a model keeps for others (kept.h).
+// What a model keeps for others (model_extras.h).
 #include "model/model_extras.h"
 #include "base/memory.h"
 #include "model/model.h"

@@ -157,8 +157,6 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
 
 cal_status cal_model_validate(const cal_model* model, cal_error* error) {
     cal_status status = CAL_OK;
-    if (model->joint_count == 0)
-        return cal_fail(error, CAL_BAD_MODEL, "nothing in the model can move: it has no joint; add one to a body");
     if (!cal_all_finite(model->gravity, 3)) return cal_fail(error, CAL_BAD_MODEL, "gravity is not finite");
     for (int i = 0; status == CAL_OK && i < model->body_count; i++) status = validate_body(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->joint_count; i++) status = validate_joint(model, i, error);

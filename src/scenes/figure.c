@@ -13,7 +13,7 @@
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     CHOICE(dof, "34|48", "degrees of freedom")                                                                         \
     CHOICE(hold, "none|both|right|left", "hands that hold on to the world")                                            \
-    CAL_FIGURE_PARAMETERS(NUMBER)
+    CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, 0)
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 static const cal_segment segments[] = {
@@ -76,7 +76,8 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     enum { NONE, BOTH, RIGHT, LEFT };
     const bool detailed = (int)values[at_dof] == 1;
     const int held = (int)values[at_hold];
-    cal_add_segments(builder, segments, SEGMENTS, detailed, values[at_start], values[at_gravity]);
+    const cal_figure figure = {detailed, values[at_floor] != 0.0, values[at_start], values[at_gravity]};
+    cal_add_segments(builder, segments, SEGMENTS, &figure);
     if (held == NONE) return CAL_OK;
     hold(builder, detailed, values[at_start], true, held != LEFT);
     hold(builder, detailed, values[at_start], false, held != RIGHT);

@@ -2,7 +2,7 @@
 // motors have: 3 waist + 1 neck + 2 · 7 arm + 2 · 6 leg.
 #include "scenes/limbs.h"
 
-#define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER)
+#define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, 1)
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 static const cal_segment segments[] = {
@@ -28,8 +28,8 @@ static const cal_segment segments[] = {
 
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
     (void)error;
-    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), true, values[at_start],
-                     values[at_gravity]);
+    const cal_figure figure = {true, values[at_floor] != 0.0, values[at_start], values[at_gravity]};
+    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), &figure);
     return CAL_OK;
 }
 

@@ -1,11 +1,31 @@
 // Turns a table of segments into bodies. The right side mirrors the left: positions (x, −y, z), axes of rotation (−x,
 // y, −z), so that equal joint angles are mirror images.
+//
+// Every segment is drawn as the capsule that it is. A limb is a paired segment on one that is not, and all that hangs
+// from it; the others are the trunk. Limbs overlap where they begin, so a segment touches neither its own limb nor, of
+// a limb, the trunk: the floor has bit 0, the trunk bit 1, and every limb a bit of its own above them.
 #include "scenes/limbs.h"
 #include "model/angle.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { LEFT, RIGHT, SIDES, MOST_SEGMENTS = 32 };
+enum { LEFT, RIGHT, SIDES, MOST_SEGMENTS = 32, TRUNK = 0 };
+// All bits are those that MJCF can write: it has signed numbers.
+enum { FLOOR_BIT = 1, TRUNK_BIT = 2, ALL_BITS = 0x7fffffff };
+
+// Where a segment's body is at the start, and its limb: TRUNK, or 1, 2, …
+typedef struct placed {
+    int body, limb;
+    double rotation[9], origin[3];
+} placed;
+
+typedef struct figure_builder {
+    cal_builder* builder;
+    const cal_figure* figure;
+    placed segments[MOST_SEGMENTS][SIDES];
+    int limbs;
+    double lowest; // point of all capsules, in z
+} figure_builder;
 
 static int find_segment(const cal_segment* segments, const char* name) {
     int i = 0;
@@ -28,10 +48,96 @@ static cal_joint_def make_joint(const cal_segment* segment, const char* name, in
     return joint;
 }
 
-void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, bool detailed, double start,
-                      double gravity) {
-    int bodies[MOST_SEGMENTS][SIDES] = {{0}};
-    cal_builder_set_gravity(builder, (double[3]){0.0, 0.0, -gravity});
+// The body's frame in the world at the start; the parent's is known. NULL: the ground.
+static void place(const placed* parent, const double position[3], const cal_joint_def* joint, placed* out) {
+    double turn[4] = {1.0, 0.0, 0.0, 0.0}, own[9];
+    if (joint->kind == CAL_BALL) memcpy(turn, joint->initial_q, sizeof turn);
+    if (joint->kind == CAL_REVOLUTE) cal_axis_quaternion(joint->axis, joint->initial_q[0], turn);
+    cal_quaternion_matrix(turn, own);
+    memcpy(out->rotation, own, sizeof own);
+    memcpy(out->origin, position, sizeof out->origin);
+    if (parent == NULL) return;
+    cal_multiply33(parent->rotation, own, out->rotation);
+    cal_rotate3(parent->rotation, position, out->origin);
+    for (int k = 0; k < 3; k++) out->origin[k] += parent->origin[k];
+}
+
+// Bits of what a limb touches: the floor, and all limbs but itself. The trunk touches the floor alone.
+static void sort_limb(int limb, cal_shape_def* shape) {
+    const uint32_t own = (uint32_t)TRUNK_BIT << limb;
+    shape->category = own;
+    shape->mask = limb == TRUNK ? FLOOR_BIT : ALL_BITS & ~(own | (uint32_t)TRUNK_BIT);
+}
+
+// A capsule from the body's origin to its tip.
+static void add_capsule(figure_builder* f, const placed* at, const double tip[3], double radius) {
+    static const float colors[][4] = {{0.93F, 0.92F, 0.88F, 1},
+                                      {0.84F, 0.16F, 0.14F, 1},
+                                      {0.84F, 0.16F, 0.14F, 1},
+                                      {0.14F, 0.35F, 0.65F, 1},
+                                      {0.14F, 0.35F, 0.65F, 1}};
+    const double length = sqrt(cal_dot3(tip, tip));
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = at->body;
+    shape.kind = CAL_CAPSULE;
+    shape.size[0] = radius;
+    shape.size[1] = 0.5 * length;
+    shape.collides = f->figure->floor;
+    sort_limb(at->limb, &shape);
+    memcpy(shape.color, colors[at->limb % (int)(sizeof colors / sizeof *colors)], sizeof shape.color);
+    double axis[3], R[9], end[3];
+    for (int k = 0; k < 3; k++) {
+        shape.position[k] = 0.5 * tip[k];
+        axis[k] = tip[k] / length;
+    }
+    cal_rotation_to_axis(axis, R);
+    cal_matrix_quaternion(R, shape.quaternion);
+    cal_builder_add_shape(f->builder, &shape);
+    cal_rotate3(at->rotation, tip, end);
+    f->lowest = fmin(f->lowest, at->origin[2] + fmin(0.0, end[2]) - radius);
+}
+
+static void add_segment(figure_builder* f, const cal_segment* segment, int parent, const double position[3],
+                        placed at[SIDES]) {
+    for (int side = LEFT; side < (segment->paired ? SIDES : RIGHT); side++) {
+        const double mirror = side == RIGHT ? -1.0 : 1.0;
+        const double from[3] = {0.0, 0.0, 0.0};
+        const double to[3] = {segment->tip[0], mirror * segment->tip[1], segment->tip[2]};
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", !segment->paired ? "" : side == LEFT ? "left_" : "right_", segment->name);
+        const placed* above = parent >= 0 ? &f->segments[parent][side] : NULL;
+        cal_body_def body = cal_default_body_def();
+        body.name = name;
+        body.parent = above != NULL ? above->body : CAL_GROUND;
+        body.position[0] = position[0], body.position[1] = mirror * position[1], body.position[2] = position[2];
+        cal_shape_capsule(&body, from, to, segment->radius, segment->mass);
+        const cal_joint_def joint = make_joint(segment, name, side, f->figure->start);
+        placed* own = &at[side];
+        own->body = cal_builder_add_body(f->builder, &body);
+        own->limb = above != NULL ? above->limb : TRUNK;
+        if (segment->paired && own->limb == TRUNK) own->limb = ++f->limbs;
+        place(above, body.position, &joint, own);
+        cal_builder_add_joint(f->builder, own->body, &joint);
+        add_capsule(f, own, to, segment->radius);
+    }
+    if (!segment->paired) at[RIGHT] = at[LEFT];
+}
+
+static void add_floor(const figure_builder* f) {
+    cal_shape_def floor = cal_default_shape_def();
+    floor.name = "floor";
+    floor.kind = CAL_PLANE;
+    floor.position[2] = f->lowest;
+    floor.category = FLOOR_BIT;
+    floor.mask = ALL_BITS & ~(uint32_t)FLOOR_BIT;
+    memcpy(floor.color, (float[4]){0.8F, 0.8F, 0.8F, 1.0F}, sizeof floor.color);
+    cal_builder_add_shape(f->builder, &floor);
+}
+
+void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure) {
+    figure_builder f = {.builder = builder, .figure = figure, .lowest = INFINITY};
+    const bool detailed = figure->detailed;
+    cal_builder_set_gravity(builder, (double[3]){0.0, 0.0, -figure->gravity});
     for (int i = 0; i < count; i++) {
         if (segments[i].detail && !detailed) continue;
         double position[3];
@@ -41,25 +147,7 @@ void cal_add_segments(cal_builder* builder, const cal_segment* segments, int cou
             for (int k = 0; k < 3; k++) position[k] += segments[parent].position[k];
             parent = find_segment(segments, segments[parent].parent);
         }
-        for (int side = LEFT; side < (segments[i].paired ? SIDES : RIGHT); side++) {
-            const double mirror = side == RIGHT ? -1.0 : 1.0;
-            const double from[3] = {0.0, 0.0, 0.0};
-            const double to[3] = {segments[i].tip[0], mirror * segments[i].tip[1], segments[i].tip[2]};
-            char name[64];
-            snprintf(name, sizeof name, "%s%s",
-                     !segments[i].paired ? ""
-                     : side == LEFT      ? "left_"
-                                         : "right_",
-                     segments[i].name);
-            cal_body_def body = cal_default_body_def();
-            body.name = name;
-            body.parent = parent >= 0 ? bodies[parent][side] : CAL_GROUND;
-            body.position[0] = position[0], body.position[1] = mirror * position[1], body.position[2] = position[2];
-            cal_shape_capsule(&body, from, to, segments[i].radius, segments[i].mass);
-            const cal_joint_def joint = make_joint(&segments[i], name, side, start);
-            bodies[i][side] = cal_builder_add_body(builder, &body);
-            if (!segments[i].paired) bodies[i][RIGHT] = bodies[i][LEFT];
-            cal_builder_add_joint(builder, bodies[i][side], &joint);
-        }
+        add_segment(&f, &segments[i], parent, position, f.segments[i]);
     }
+    if (figure->floor) add_floor(&f);
 }

@@ -15,11 +15,19 @@ typedef struct cal_segment {
     double radius, mass;
 } cal_segment;
 
-// Adds the segments, parents first, each joint turned by `start` about its axis (a ball: about y).
-void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, bool detailed, double start,
-                      double gravity);
+// What is made of the segments: with the details or without them, each joint turned by `start` about its axis (a ball:
+// about y). With a floor the lowest segment stands on it at the start, and the segments touch it and each other as far
+// as they are of different limbs; without one they are only drawn. Masses and joints are the same with and without.
+typedef struct cal_figure {
+    bool detailed, floor;
+    double start, gravity;
+} cal_figure;
 
-// What all figures let the user choose.
-#define CAL_FIGURE_PARAMETERS(NUMBER)                                                                                  \
+// Adds the segments, parents first.
+void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure);
+
+// What all figures let the user choose; FLOOR is the default of `floor`.
+#define CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, FLOOR)                                                                  \
     NUMBER(start, 0.1, -3, 3, "start angle of every joint, rad")                                                       \
-    NUMBER(gravity, 9.81, 0, 1000, "m/s^2")
+    NUMBER(gravity, 9.81, 0, 1000, "m/s^2")                                                                            \
+    INTEGER(floor, FLOOR, 0, 1, "1 puts it on a floor, which it touches")

@@ -2,7 +2,7 @@
 // are the leaves, all hinges are balls.
 #include "scenes/limbs.h"
 
-#define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER)
+#define PARAMETERS(NUMBER, INTEGER, CHOICE) CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, 0)
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 static const cal_segment segments[] = {
@@ -18,8 +18,8 @@ static const cal_segment segments[] = {
 
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
     (void)error;
-    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), true, values[at_start],
-                     values[at_gravity]);
+    const cal_figure figure = {true, values[at_floor] != 0.0, values[at_start], values[at_gravity]};
+    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), &figure);
     return CAL_OK;
 }
 

@@ -445,7 +445,7 @@ static cal_status look_at(walk* w, cal_xml_node* node) {
     if (cal_xml_is(node, "frame")) return enter_frame(w, node);
     if (cal_xml_is(node, "replicate")) return enter_replicate(w, node);
     if (cal_xml_is(node, "attach")) return enter_attach(w, node);
-    return CAL_OK; // the report speaks of it
+    return CAL_OK; // the report says so
 }
 
 static cal_status run(walk* w) {

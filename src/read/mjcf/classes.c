@@ -17,7 +17,7 @@ static cal_status read_element(cal_xml_node* node, mjcf_class* class, cal_error*
         MJCF_TRY(cal_xml_numbers(node, "friction", 1, 5, friction, &count, error));
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): add_class gives a class or fails
         if (count > 0) class->pair_friction = friction[0];
-        return CAL_OK;
+        return mjcf_contact_dimension(node, &class->pair_condim, error);
     }
     if (mjcf_is_actuator(node)) return mjcf_read_actuator(node, &class->actuator, error);
     return CAL_OK;

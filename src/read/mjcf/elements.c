@@ -176,6 +176,12 @@ static void take_text(cal_xml_node* node, const char* name, const char** out) {
     if (text != NULL) *out = text;
 }
 
+cal_status mjcf_contact_dimension(cal_xml_node* node, int* out, cal_error* error) {
+    MJCF_TRY(mjcf_integer(node, "condim", out, error));
+    if (*out == MJCF_CONDIM_OF_GEOMS || *out == 1 || *out == 3 || *out == 4 || *out == 6) return CAL_OK;
+    return cal_xml_fail(node, error, CAL_BAD_MODEL, "condim is %d; it must be 1, 3, 4 or 6", *out);
+}
+
 cal_status mjcf_read_geom(cal_xml_node* node, mjcf_geom* out, cal_error* error) {
     static const cal_shape_kind kinds[] = {CAL_PLANE,    CAL_HEIGHT_FIELD, CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID,
                                            CAL_CYLINDER, CAL_BOX,          CAL_MESH,   CAL_MESH};
@@ -189,6 +195,8 @@ cal_status mjcf_read_geom(cal_xml_node* node, mjcf_geom* out, cal_error* error) 
     MJCF_TRY(mjcf_integer(node, "contype", &out->contype, error));
     MJCF_TRY(mjcf_integer(node, "conaffinity", &out->conaffinity, error));
     MJCF_TRY(mjcf_integer(node, "group", &out->group, error));
+    MJCF_TRY(mjcf_integer(node, "priority", &out->priority, error));
+    MJCF_TRY(mjcf_contact_dimension(node, &out->condim, error));
     MJCF_TRY(read_size(node, out->size, error));
     MJCF_TRY(cal_xml_numbers(node, "friction", 1, 3, friction, &count, error));
     if (count > 0) {
@@ -282,7 +290,7 @@ static cal_status read_position(cal_xml_node* node, mjcf_actuator* out, cal_erro
         return cal_xml_fail(node, error, CAL_BAD_MODEL, "kv and dampratio cannot both be given");
     out->bias[1] = -out->gain[0];
     if (damping >= 0.0) out->bias[2] = -damping;
-    if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see mjcf_links.c
+    if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see actuators.c
     if (time >= 0.0) out->dynamics = time == 0.0 ? MJCF_LAW_NONE : MJCF_LAW_OTHER;
     out->gain_law = MJCF_LAW_FIXED;
     out->bias_law = MJCF_LAW_AFFINE;
@@ -331,6 +339,7 @@ void mjcf_default_class(mjcf_class* out) {
         .geom = {.kind = CAL_SPHERE,
                  .contype = 1,
                  .conaffinity = 1,
+                 .condim = 3,
                  .friction = 1.0,
                  .density = 1000.0,
                  .fit_scale = 1.0,
@@ -343,8 +352,8 @@ void mjcf_default_class(mjcf_class* out) {
                      .gain = {1.0},
                      .gain_law = MJCF_LAW_FIXED},
         .equality_active = true,
-        .pair_friction = 1.0};
-    out->geom.mass = (double)NAN;
+        .pair_condim = MJCF_CONDIM_OF_GEOMS};
+    out->geom.mass = out->pair_friction = (double)NAN;
     for (int i = 0; i < 6; i++) out->geom.from_to[i] = out->site.from_to[i] = (double)NAN;
     set_orientation(&out->geom.orientation);
     set_orientation(&out->site.orientation);

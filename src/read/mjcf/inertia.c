@@ -168,7 +168,7 @@ static cal_status geom_solid(mjcf_geom* geom, cal_solid* out, cal_error* error) 
         MJCF_TRY(mjcf_load_mesh(geom->source, mesh, &available, error));
         if (!available)
             return cal_xml_fail(geom->node, error, CAL_BAD_MODEL,
-                                "its body's inertia comes from the mesh \"%.60s\", which cannot be read here",
+                                "its body's inertia comes from the mesh \"%.60s\", which cannot be read",
                                 geom->mesh);
         MJCF_TRY(mjcf_weigh_mesh(mesh, error));
         own = cal_solid_scaled(&mesh->solid, given ? geom->mass : geom->density * mesh->solid.mass);
@@ -190,6 +190,15 @@ static void shape_color(const mjcf_geom* geom, float color[4]) {
     const mjcf_material* material = geom->material != NULL ? mjcf_find_material(geom->source, geom->material) : NULL;
     if (material != NULL && cal_same_bits(color, plain, sizeof plain))
         memcpy(color, material->color, 4 * sizeof *color);
+}
+
+// MuJoCo's viewers show groups 0, 1 and 2.
+enum { SHOWN_GROUPS = 3 };
+
+double mjcf_geom_friction(const mjcf_geom* geom) {
+    const double whole = geom->source->model->friction;
+    if (geom->condim == 1) return 0.0;
+    return geom->friction_given || isnan(whole) ? geom->friction : whole;
 }
 
 cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, cal_error* error) {
@@ -220,14 +229,16 @@ cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, c
         MJCF_TRY(mjcf_use_field(geom->source, geom->height_field, geom->node, &shape->mesh, error));
         *drawn = shape->mesh != CAL_NONE;
     }
-    shape->friction = geom->friction_given || isnan(model->friction) ? geom->friction : model->friction;
+    if (geom->friction < 0.0) return cal_xml_fail(geom->node, error, CAL_BAD_MODEL, "its friction is negative");
+    shape->friction = mjcf_geom_friction(geom);
+    shape->priority = geom->priority;
     if (!isnan(model->restitution)) shape->restitution = fmin(1.0, fmax(0.0, model->restitution));
     shape->collides = collides;
     shape->category = (uint32_t)geom->contype;
     shape->mask = (uint32_t)geom->conaffinity;
     shape_color(geom, shape->color);
-    shape->visible = shape->color[3] > 0.0F;
-    if (shape->friction < 0.0) return cal_xml_fail(geom->node, error, CAL_BAD_MODEL, "its friction is negative");
+    shape->group = geom->group;
+    shape->visible = shape->color[3] > 0.0F && geom->group < SHOWN_GROUPS;
     return CAL_OK;
 }
 

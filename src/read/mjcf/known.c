@@ -1,16 +1,21 @@
 // One table of everything in MJCF that means something here. What a file has beyond it is reported as not understood; what
 // is in it with a consequence is reported with that.
 //
-// A row is an element (or PARENT/ELEMENT where the same name means two things), attributes, and what follows from having them
-// without effect: nothing for those that are read. Rows of one element stand together. A row without attributes speaks of the element as a whole, and
-// what is in such an element is not looked at.
+// A row is an element (or PARENT/ELEMENT where the same name means two things), attributes, and what follows from
+// having them without effect: nothing for those that are read. Rows of one element stand together. A row without
+// attributes is about the element as a whole, and what is in such an element is not looked at. Consequences that begin
+// with "ignored" are about settings; the others say what is left out.
 #include "read/mjcf/mjcf.h"
 #include <stdio.h>
 #include <string.h>
 
-#define SOFT "contacts and stops here have laws of their own"
-#define SERVO "joint's friction and stops have laws of their own here"
-#define DRAWING "only drawings differ"
+#define SOFT "ignored: Calder uses its own contact model"
+#define SERVO "ignored: Calder uses its own model of stops and joint friction"
+#define DRAWING "ignored: only the looks differ"
+#define NO_EFFECT "ignored: the motion does not depend on it"
+#define EXACT "ignored: Calder holds constraints exactly"
+#define NO_FLUID "ignored: Calder simulates no air and no water"
+#define NO_FLEX "flexible bodies and skins are left out"
 
 #define ORIENTATION " quat axisangle xyaxes zaxis euler "
 #define ACTUATOR                                                                                                       \
@@ -36,57 +41,61 @@ static const row rows[] = {
     READ("compiler", "angle autolimits balanceinertia boundinertia boundmass coordinate discardvisual eulerseq fitaabb "
                      "inertiafromgeom inertiagrouprange meshdir assetdir texturedir settotalmass strippath "
                      "exactmeshinertia usethread saveinertial conflict convexhull"),
-    NOTE("compiler", "fusestatic", "bodies without joints stay bodies here; the motion is the same"),
-    LOST("compiler", "alignfree", "frames of free bodies stay where the file puts them, and so does the meaning of q"),
-    NOTE("lengthrange", NULL, "lengths of tendons are not needed here"),
+    NOTE("compiler", "fusestatic", "ignored: bodies without joints stay bodies; the motion is the same"),
+    LOST("compiler", "alignfree",
+         "ignored: frames of free bodies stay where the file puts them, and q is the pose of these"),
+    NOTE("lengthrange", NULL, "ignored: lengths of tendons are not needed"),
     READ("option", "gravity timestep actuatorgroupdisable"),
     NOTE("option",
          "integrator cone jacobian solver iterations ls_iterations tolerance ls_tolerance noslip_iterations "
          "noslip_tolerance ccd_iterations ccd_tolerance mpr_iterations mpr_tolerance sdf_iterations "
          "sdf_initpoints sleep_tolerance apirate",
-         "MuJoCo's integrator and solver; this one has its own"),
+         "ignored: Calder has its own solvers"),
     LOST("option", "impratio o_margin o_solref o_solimp o_friction", SOFT),
-    LOST("option", "wind density viscosity", "there is no air and no water here"),
-    NOTE("option", "magnetic collision", "without effect on the motion"),
+    LOST("option", "wind density viscosity", NO_FLUID),
+    NOTE("option", "magnetic", NO_EFFECT),
+    LOST("option", "collision", "ignored: pairs and all other shapes touch"),
     READ("flag", "constraint equality frictionloss limit contact passive spring damper gravity actuation clampctrl"),
     NOTE("flag",
-         "warmstart filterparent refsafe sensor midphase nativeccd eulerdamp autoreset island multiccd override "
+         "warmstart refsafe sensor midphase nativeccd eulerdamp autoreset island multiccd override "
          "energy fwdinv invdiscrete sensornoise sleep diagexact",
-         "about MuJoCo's own solver"),
-    NOTE("size", NULL, "about MuJoCo's memory"),
+         "ignored: it is about MuJoCo's solver"),
+    LOST("flag", "filterparent", "ignored: a body does not touch the one that it hangs from by a joint"),
+    NOTE("size", NULL, "ignored: it is about MuJoCo's memory"),
     NOTE("statistic", NULL, DRAWING),
     NOTE("visual", NULL, DRAWING),
     READ("default", "class"),
     READ("worldbody", "childclass"),
     READ("body", "name childclass pos mocap gravcomp" ORIENTATION),
-    NOTE("body", "user sleep simple", "without effect on the motion"),
+    NOTE("body", "user sleep simple", NO_EFFECT),
     READ("inertial", "pos mass diaginertia fullinertia" ORIENTATION),
     READ("joint", "name class type pos axis springdamper limited actuatorfrclimited range actuatorfrcrange stiffness "
                   "damping ref springref armature frictionloss"),
-    NOTE("joint", "group user", "without effect on the motion"),
+    NOTE("joint", "group user", NO_EFFECT),
     LOST("joint", "solreflimit solimplimit solreffriction solimpfriction margin", SERVO),
-    LOST("joint", "actuatorgravcomp", "there is no gravity compensation"),
+    LOST("joint", "actuatorgravcomp", "ignored: there is no gravity compensation"),
     READ("freejoint", "name"),
-    NOTE("freejoint", "group", "without effect on the motion"),
-    LOST("freejoint", "align", "the body's frame stays where the file puts it, and so does the meaning of q"),
+    NOTE("freejoint", "group", NO_EFFECT),
+    LOST("freejoint", "align", "ignored: the body's frame stays where the file puts it, and q is its pose"),
     READ("geom",
-         "name class type contype conaffinity group size material friction mass density shellinertia fromto pos "
+         "name class type contype conaffinity condim group size material friction mass density shellinertia fromto pos "
          "hfield mesh fitscale rgba" ORIENTATION),
-    NOTE("geom", "user", "without effect on the motion"),
-    LOST("geom", "condim priority solmix solref solimp margin gap surfacevel adhesion", SOFT),
-    LOST("geom", "fluidshape fluidcoef", "there is no air and no water here"),
+    NOTE("geom", "user", NO_EFFECT),
+    LOST("geom", "priority", "ignored: of two shapes the larger friction counts"),
+    LOST("geom", "solmix solref solimp margin gap surfacevel adhesion", SOFT),
+    LOST("geom", "fluidshape fluidcoef", NO_FLUID),
     READ("site", "name class pos fromto" ORIENTATION),
-    NOTE("site", "type group size material rgba user", "sites are points with axes; they are not drawn"),
+    NOTE("site", "type group size material rgba user", "ignored: sites are points with axes and are not drawn"),
     READ("frame", "name childclass pos" ORIENTATION),
     READ("replicate", "count offset euler sep childclass"),
     READ("attach", "model body frame prefix"),
     NOTE("camera", NULL, DRAWING),
     NOTE("light", NULL, DRAWING),
     LOST("composite", NULL, "its bodies are left out"),
-    LOST("flexcomp", NULL, "flexible bodies are left out"),
-    LOST("deformable", NULL, "flexible bodies and skins are left out"),
-    LOST("plugin", NULL, "plugins are not there"),
-    LOST("extension", NULL, "plugins are not there"),
+    LOST("flexcomp", NULL, NO_FLEX),
+    LOST("deformable", NULL, NO_FLEX),
+    LOST("plugin", NULL, "plugins are left out"),
+    LOST("extension", NULL, "plugins are left out"),
     READ("asset", ""),
     READ("mesh", "name class file vertex face refpos refquat scale inertia builtin params"),
     NOTE("mesh", "normal texcoord smoothnormal maxhullvert material content_type", DRAWING),
@@ -101,35 +110,35 @@ static const row rows[] = {
     READ("model", "name file"),
     NOTE("model", "content_type", "the file's ending says what it is"),
     READ("contact", ""),
-    READ("pair", "name class geom1 geom2 friction"),
-    LOST("pair", "condim solref solreffriction solimp gap margin adhesion", SOFT),
+    READ("pair", "name class geom1 geom2 condim friction"),
+    LOST("pair", "solref solreffriction solimp gap margin adhesion", SOFT),
     READ("exclude", "name body1 body2"),
     READ("equality", "active class"), // the section, and the element of a class
-    LOST("equality", "solref solimp", "constraints here are held exactly"),
+    LOST("equality", "solref solimp", EXACT),
     READ("connect", "name class active body1 body2 anchor site1 site2"),
-    LOST("connect", "solref solimp", "constraints here are held exactly"),
+    LOST("connect", "solref solimp", EXACT),
     READ("weld", "name class active body1 body2 relpose anchor site1 site2"),
-    LOST("weld", "solref solimp torquescale", "constraints here are held exactly"),
+    LOST("weld", "solref solimp torquescale", EXACT),
     READ("equality/joint", "name class active joint1 joint2 polycoef"),
-    LOST("equality/joint", "solref solimp", "constraints here are held exactly"),
+    LOST("equality/joint", "solref solimp", EXACT),
     LOST("equality/tendon", NULL, "tendons are not simulated; the constraint is left out"),
-    LOST("flex", NULL, "flexible bodies are left out"),
-    LOST("flexvert", NULL, "flexible bodies are left out"),
-    LOST("flexstrain", NULL, "flexible bodies are left out"),
+    LOST("flex", NULL, NO_FLEX),
+    LOST("flexvert", NULL, NO_FLEX),
+    LOST("flexstrain", NULL, NO_FLEX),
     LOST("tendon", NULL, "tendons are not simulated: their springs, dampers and limits are left out"),
     READ("actuator", ""),
     READ("general", ACTUATOR "dyntype gaintype biastype dynprm gainprm biasprm input velrange ffrange"),
-    NOTE("general", "user", "without effect on the motion"),
-    LOST("general", "delay nsample interp", "controls act at once"),
+    NOTE("general", "user", NO_EFFECT),
+    LOST("general", "delay nsample interp", "ignored: controls act at once"),
     READ("motor", ACTUATOR),
-    NOTE("motor", "user", "without effect on the motion"),
-    LOST("motor", "delay nsample interp", "controls act at once"),
+    NOTE("motor", "user", NO_EFFECT),
+    LOST("motor", "delay nsample interp", "ignored: controls act at once"),
     READ("position", ACTUATOR "kp kv dampratio timeconst inheritrange"),
-    NOTE("position", "user", "without effect on the motion"),
-    LOST("position", "delay nsample interp", "controls act at once"),
+    NOTE("position", "user", NO_EFFECT),
+    LOST("position", "delay nsample interp", "ignored: controls act at once"),
     READ("velocity", ACTUATOR "kv"),
-    NOTE("velocity", "user", "without effect on the motion"),
-    LOST("velocity", "delay nsample interp", "controls act at once"),
+    NOTE("velocity", "user", NO_EFFECT),
+    LOST("velocity", "delay nsample interp", "ignored: controls act at once"),
     READ("intvelocity", ACTUATOR "kp kv dampratio timeconst inheritrange"),
     READ("damper", ACTUATOR "kv"),
     READ("cylinder", ACTUATOR "timeconst area diameter bias"),
@@ -139,14 +148,14 @@ static const row rows[] = {
     READ("orientation", NULL),
     READ("pid", NULL),
     READ("actuator/plugin", NULL),
-    NOTE("sensor", NULL, "there are no sensors; without effect on the motion"),
+    LOST("sensor", NULL, "sensors are left out; the motion does not depend on them"),
     READ("custom", ""),
     READ("numeric", "name size data"),
-    NOTE("text", NULL, "without effect on the motion"),
-    NOTE("tuple", NULL, "without effect on the motion"),
+    NOTE("text", NULL, NO_EFFECT),
+    NOTE("tuple", NULL, NO_EFFECT),
     READ("keyframe", ""),
     READ("key", "name time qpos qvel ctrl"),
-    LOST("key", "act mpos mquat", "there are no activations and no mocap bodies"),
+    LOST("key", "act mpos mquat", "ignored: motors have no activations, and mocap bodies do not move"),
 };
 
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
@@ -187,8 +196,14 @@ static bool report_element(const mjcf_source* source, const cal_xml_node* node, 
         return false;
     }
     if (rows[first].attributes == NULL) {
-        if (rows[first].consequence != NULL)
-            cal_report_add(source->reader->report, node, rows[first].kind, what, "%s", rows[first].consequence);
+        // Of a section, what is in it is counted: three tendons, not one <tendon>.
+        const cal_xml_node* inside = node->parent == source->root ? node->first : NULL;
+        if (rows[first].consequence == NULL) return false;
+        do {
+            cal_report_add(source->reader->report, inside != NULL ? inside : node, rows[first].kind, what, "%s",
+                           rows[first].consequence);
+            inside = inside != NULL ? inside->next : NULL;
+        } while (inside != NULL);
         return false;
     }
     for (int i = 0; i < node->attribute_count; i++) report_attribute(source, node, node->attributes[i].name, first);

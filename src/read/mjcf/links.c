@@ -205,7 +205,7 @@ static cal_status read_equality(mjcf_source* source, cal_xml_node* node, const m
     if (cal_xml_is(node, "connect")) return mjcf_link_in(model, source, node, copy, ends, 2, link_connect, &how, error);
     if (cal_xml_is(node, "weld")) return mjcf_link_in(model, source, node, copy, ends, 2, link_weld, &how, error);
     if (cal_xml_is(node, "joint")) return mjcf_link_in(model, source, node, copy, joints, 2, link_joints, &how, error);
-    node->linked = true; // tendons and flexible bodies: the report speaks of them
+    node->linked = true; // tendons and flexible bodies: the report lists them
     return CAL_OK;
 }
 
@@ -219,15 +219,32 @@ static cal_status link_exclude(mjcf_model* model, mjcf_source* source, cal_xml_n
                : mjcf_no_memory(node, error);
 }
 
+typedef struct pair_contact {
+    double friction; // NaN: that of the geoms
+    int condim;
+} pair_contact;
+
+// What a pair does not say is that of the geom with the higher priority, or the larger one of the two (MuJoCo's rule).
+static double pair_friction(const pair_contact* own, const mjcf_geom* a, const mjcf_geom* b) {
+    const mjcf_geom* first = a->priority >= b->priority ? a : b;
+    const mjcf_geom* second = a->priority == b->priority ? b : first;
+    const int condim = own->condim != MJCF_CONDIM_OF_GEOMS ? own->condim
+                       : first->condim > second->condim    ? first->condim
+                                                           : second->condim;
+    if (condim == 1) return 0.0;
+    return isnan(own->friction) ? fmax(mjcf_geom_friction(first), mjcf_geom_friction(second)) : own->friction;
+}
+
 static cal_status link_pair(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
                             const int* found, void* user, cal_error* error) {
     (void)source, (void)copy;
     cal_pair_def def = cal_default_pair_def();
+    const mjcf_geom* geoms = model->geoms.items;
     for (int i = 0; i < 2; i++) {
-        def.shape[i] = ((mjcf_geom*)model->geoms.items)[found[i]].shape;
+        def.shape[i] = geoms[found[i]].shape;
         if (def.shape[i] < 0) return CAL_OK; // left out, and reported where it was
     }
-    def.friction = *(const double*)user;
+    def.friction = pair_friction(user, &geoms[found[0]], &geoms[found[1]]);
     return cal_builder_add_pair(model->reader->builder, &def) != CAL_NONE ? CAL_OK : mjcf_no_memory(node, error);
 }
 
@@ -244,10 +261,12 @@ static cal_status read_contact(mjcf_source* source, cal_xml_node* node, const mj
     double friction[5];
     int count;
     MJCF_TRY(mjcf_class_of(source, node, "class", mjcf_main_class(source), &class, error));
-    friction[0] = class->pair_friction;
+    pair_contact own = {class->pair_friction, class->pair_condim};
     MJCF_TRY(cal_xml_numbers(node, "friction", 1, 5, friction, &count, error));
-    if (!(friction[0] >= 0.0)) return cal_xml_fail(node, error, CAL_BAD_MODEL, "its friction is negative");
-    return mjcf_link_in(source->model, source, node, copy, geoms, 2, link_pair, &friction[0], error);
+    if (count > 0) own.friction = friction[0];
+    MJCF_TRY(mjcf_contact_dimension(node, &own.condim, error));
+    if (own.friction < 0.0) return cal_xml_fail(node, error, CAL_BAD_MODEL, "its friction is negative");
+    return mjcf_link_in(source->model, source, node, copy, geoms, 2, link_pair, &own, error);
 }
 
 // --- Keyframes ----------------------------------------------------------------------------------------------------------

@@ -231,14 +231,17 @@ static cal_status check_joint(const mjcf_model* model, const mjcf_joint* joint, 
     cal_read_report* report = model->reader->report;
     if (joint->kind == CAL_BALL &&
         (joint->limited == MJCF_YES || (joint->limited == MJCF_AUTO && joint->range[1] != 0.0)))
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint range", "a ball joint has no stops here");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint range",
+                       "ignored: Calder's ball joints have no stops");
     if (joint->kind == CAL_FREE && joint->stiffness[0] != 0.0)
         cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness",
-                       "a free joint has no spring here");
+                       "ignored: Calder's free joints have no springs");
     if (joint->stiffness[1] != 0.0 || joint->stiffness[2] != 0.0)
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness", "springs are linear here");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint stiffness",
+                       "ignored beyond the first number: Calder's springs are linear");
     if (joint->damping[1] != 0.0 || joint->damping[2] != 0.0)
-        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint damping", "dampers are linear here");
+        cal_report_add(report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint damping",
+                       "ignored beyond the first number: Calder's dampers are linear");
     return CAL_OK;
 }
 
@@ -260,25 +263,42 @@ static cal_status add_joints(mjcf_model* model, cal_builder* builder, bool check
     return CAL_OK;
 }
 
-static cal_status add_geom(mjcf_model* model, int number, cal_error* error) {
+// hidden: no shape of its body is in a group that is shown.
+static cal_status add_geom(mjcf_model* model, int number, bool hidden, cal_error* error) {
     mjcf_geom* geom = &((mjcf_geom*)model->geoms.items)[number];
     cal_shape_def shape;
     bool drawn;
     MJCF_TRY(mjcf_geom_shape(geom, &shape, &drawn, error));
     geom->shape = CAL_NONE;
     if (!drawn) return CAL_OK;
+    if (hidden && shape.collides) shape.visible = shape.color[3] > 0.0F;
     geom->shape = cal_builder_add_shape(model->reader->builder, &shape);
     return geom->shape != CAL_NONE ? CAL_OK : mjcf_no_memory(geom->node, error);
+}
+
+// Whether a body has geoms, and MuJoCo's viewers show none of them: what it touches with then shows where it is.
+static cal_status is_hidden(mjcf_model* model, const mjcf_body* body, bool* out, cal_error* error) {
+    *out = true;
+    for (int i = body->first_geom; *out && i >= 0; i = ((mjcf_geom*)model->geoms.items)[i].next) {
+        cal_shape_def shape;
+        bool drawn;
+        MJCF_TRY(mjcf_geom_shape(&((mjcf_geom*)model->geoms.items)[i], &shape, &drawn, error));
+        *out = !(drawn && shape.visible);
+    }
+    return CAL_OK;
 }
 
 // The world's first, then body by body, as MuJoCo counts them.
 static cal_status add_geoms(mjcf_model* model, cal_error* error) {
     for (int i = 0; i < model->geoms.count; i++)
-        if (((mjcf_geom*)model->geoms.items)[i].body == CAL_GROUND) MJCF_TRY(add_geom(model, i, error));
-    for (int b = 0; b < model->bodies.count; b++)
-        for (int i = ((mjcf_body*)model->bodies.items)[b].first_geom; i >= 0;
-             i = ((mjcf_geom*)model->geoms.items)[i].next)
-            MJCF_TRY(add_geom(model, i, error));
+        if (((mjcf_geom*)model->geoms.items)[i].body == CAL_GROUND) MJCF_TRY(add_geom(model, i, false, error));
+    for (int b = 0; b < model->bodies.count; b++) {
+        const mjcf_body* body = &((mjcf_body*)model->bodies.items)[b];
+        bool hidden;
+        MJCF_TRY(is_hidden(model, body, &hidden, error));
+        for (int i = body->first_geom; i >= 0; i = ((mjcf_geom*)model->geoms.items)[i].next)
+            MJCF_TRY(add_geom(model, i, hidden, error));
+    }
     return CAL_OK;
 }
 

@@ -2,16 +2,16 @@
 //
 // Reading goes the way MuJoCo goes, so that the same file means the same model:
 //
-//   include     every <include> is replaced by what is in its file                             mjcf_include.c
+//   include     every <include> is replaced by what is in its file                             include.c
 //   known       every element and attribute is looked up in one table; what is not there,
-//               or is there with a consequence, goes into the report                           mjcf_known.c
-//   settings    compiler, option and custom                                                    mjcf_settings.c
-//   elements    attributes of one element over the values that its class gave                  mjcf_elements.c
-//   classes     default classes, each a copy of its parent with its own attributes over it     mjcf_classes.c
-//   assets      meshes, height fields, materials, other models                                 mjcf_assets.c
-//   bodies      walks the bodies, through frames, replicates and attachments                   mjcf_bodies.c
-//   inertia     what each body weighs, from its inertial element or its geoms                  mjcf_inertia.c
-//   links       what refers to bodies and joints by name: equality, actuator, contact          mjcf_links.c
+//               or is there with a consequence, goes into the report                           known.c
+//   settings    compiler, option and custom                                                    settings.c
+//   elements    attributes of one element over the values that its class gave                  elements.c
+//   classes     default classes, each a copy of its parent with its own attributes over it     classes.c
+//   assets      meshes, height fields, materials, other models                                 assets.c
+//   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
+//   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
+//   links       what refers to bodies and joints by name: equality, actuator, contact          links.c
 //   build       all of it into a builder                                                       mjcf.c
 //
 // A *source* is one MJCF file with all its includes. The model that was asked for is one; each <model> asset is another, with
@@ -71,7 +71,7 @@ typedef struct mjcf_geom {
     const char* name;
     cal_shape_kind kind;
     bool sdf, shell;
-    int contype, conaffinity, group;
+    int contype, conaffinity, group, condim, priority;
     double size[3], friction, mass, density, from_to[6], position[3], fit_scale; // mass and from_to: NaN when not given
     mjcf_orientation orientation;
     const char *material, *mesh, *height_field;
@@ -131,7 +131,8 @@ typedef struct mjcf_class {
     mjcf_material material;
     mjcf_actuator actuator;
     bool equality_active;
-    double pair_friction;
+    double pair_friction; // NaN: that of the geoms
+    int pair_condim;      // MJCF_CONDIM_OF_GEOMS: that of the geoms
 } mjcf_class;
 
 typedef struct mjcf_field {
@@ -267,6 +268,11 @@ cal_status mjcf_read_bodies(mjcf_model* model, cal_error* error);
 // Gives every body its mass, centre and inertia.
 cal_status mjcf_weigh_bodies(mjcf_model* model, cal_error* error);
 // Position, orientation, size, mesh and the rest of a geom, as a shape. *drawn is false when there is nothing to add.
+// condim, the dimensions of a contact: 1 has no friction. A pair that does not say has that of its geoms.
+enum { MJCF_CONDIM_OF_GEOMS = -1 };
+cal_status mjcf_contact_dimension(cal_xml_node* node, int* out, cal_error* error);
+// Friction of a geom: its own, or the model's where it has none; 0 for contacts of one dimension.
+double mjcf_geom_friction(const mjcf_geom* geom);
 cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, cal_error* error);
 
 // A link refers to others by name. found are numbers in the model's lists, or CAL_GROUND for the body "world", or CAL_NONE

@@ -1,4 +1,4 @@
-// <compiler>, <option> and <custom>. Sections of one kind are read one after the other; the last word counts.
+// <compiler>, <option> and <custom>. Sections of one kind are read one after the other; the last value counts.
 #include "read/mjcf/mjcf.h"
 #include <math.h>
 #include <string.h>
@@ -149,8 +149,8 @@ cal_status mjcf_read_option(mjcf_source* source, cal_error* error) {
     return CAL_OK;
 }
 
-// Custom numbers are kept under their names. Two of them speak of the world here: restitution and friction of every shape
-// that does not say.
+// Custom numbers are kept under their names. Two of them have a meaning for contacts: restitution and friction of every
+// shape that does not say.
 static cal_status read_number(mjcf_model* model, cal_xml_node* node, cal_error* error) {
     enum { MOST = 500 };
     double values[MOST] = {0.0};

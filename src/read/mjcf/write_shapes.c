@@ -187,8 +187,13 @@ void cal_mjcf_write_shape(cal_mjcf_writer* w, int number) {
     const double category = def->collides ? (double)def->category : 0.0, mask = def->collides ? (double)def->mask : 0.0;
     cal_text_unless(text, "contype", &category, 1, 1.0);
     cal_text_unless(text, "conaffinity", &mask, 1, 1.0);
+    const double group = def->group, priority = def->priority;
+    cal_text_unless(text, "group", &group, 1, 0.0);
+    cal_text_unless(text, "priority", &priority, 1, 0.0);
+    // What is hidden by its group keeps its colour.
+    const bool clear = !def->visible && def->group < 3;
     const double color[4] = {(double)def->color[0], (double)def->color[1], (double)def->color[2],
-                             def->visible ? (double)def->color[3] : 0.0};
+                             clear ? 0.0 : (double)def->color[3]};
     cal_text_numbers(text, "rgba", color, 4);
     cal_text_end(text, "geom");
 }

@@ -1,8 +1,9 @@
 // Geometry, materials and meshes of a URDF.
 //
-// <visual> becomes a shape that is seen, <collision> one that touches; of a link without <visual> the collision geometry is
-// seen too. A mesh that is in a kind of file, or in a package, that cannot be read is reported and left out: motion does not
-// depend on it, since masses are given. A mesh that should be there and is not, or is broken, is an error.
+// <visual> becomes a shape that is seen, <collision> one that touches; of a link without <visual>, or of which no
+// <visual> can be read, the collision geometry is seen too. A mesh that is in a kind of file, or in a package, that
+// cannot be read is reported and left out: motion does not depend on it, since masses are given. A mesh that should be
+// there and is not, or is broken, is an error.
 #include "read/urdf/parts.h"
 #include "base/memory.h"
 #include "math/vector.h"
@@ -329,7 +330,8 @@ static cal_status read_contact(urdf_link* link, cal_shape_def* shape, cal_error*
     return status;
 }
 
-static cal_status read_shape(urdf* u, urdf_link* link, cal_xml_node* node, bool visual, bool visible,
+// *added: whether the shape is in the model; it is left alone where not.
+static cal_status read_shape(urdf* u, urdf_link* link, cal_xml_node* node, bool visual, bool visible, bool* added,
                              cal_error* error) {
     cal_shape_def shape = cal_default_shape_def();
     cal_xml_node* mesh;
@@ -349,6 +351,7 @@ static cal_status read_shape(urdf* u, urdf_link* link, cal_xml_node* node, bool 
         cal_report_add(u->reader->report, node, CAL_ISSUE_NOT_SIMULATED, node->name,
                        "its geometry is missing or not known: the shape is left out");
     if (!known || (mesh != NULL && shape.mesh == CAL_NONE)) return CAL_OK;
+    *added = true;
     return cal_builder_add_shape(u->reader->builder, &shape) >= 0
                ? CAL_OK
                : cal_xml_fail(node, error, CAL_NO_MEMORY, "out of memory for a shape");
@@ -356,13 +359,12 @@ static cal_status read_shape(urdf* u, urdf_link* link, cal_xml_node* node, bool 
 
 cal_status cal_urdf_read_shapes(urdf* u, urdf_link* link, cal_error* error) {
     cal_status status = CAL_OK;
-    const bool has_visual = cal_xml_child(link->node, "visual") != NULL;
-    for (cal_xml_node* node = cal_xml_child(link->node, NULL); node != NULL && status == CAL_OK;
-         node = cal_xml_next(node, NULL)) {
-        if (cal_xml_is(node, "visual"))
-            status = read_shape(u, link, node, true, true, error);
-        else if (cal_xml_is(node, "collision"))
-            status = read_shape(u, link, node, false, !has_visual, error);
-    }
+    bool seen = false, added;
+    for (cal_xml_node* node = cal_xml_child(link->node, "visual"); node != NULL && status == CAL_OK;
+         node = cal_xml_next(node, "visual"))
+        status = read_shape(u, link, node, true, true, &seen, error);
+    for (cal_xml_node* node = cal_xml_child(link->node, "collision"); node != NULL && status == CAL_OK;
+         node = cal_xml_next(node, "collision"))
+        status = read_shape(u, link, node, false, !seen, &added, error);
     return status;
 }
