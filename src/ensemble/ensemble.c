@@ -7,7 +7,6 @@
 #include "model/model.h"
 #include "plan/plan.h"
 #include <math.h>
-#include <stdio.h>
 
 static const uint32_t COOKIE = 0x454e5331;
 enum { LINE = 8 }; // doubles
