@@ -314,20 +314,23 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     return run(ensemble, &job, error);
 }
 
+void cal_ensemble_keep(cal_ensemble* ensemble, int instance, const cal_ensemble_job* job) {
+    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
+    if (cal_ensemble_has_failed(ensemble, instance)) cal_ensemble_revive(ensemble, instance);
+    memcpy(cal_ensemble_q(ensemble, instance), job->q + (size_t)instance * q_count, q_count * sizeof(double));
+    memcpy(cal_ensemble_v(ensemble, instance), job->v + (size_t)instance * v_count, v_count * sizeof(double));
+}
+
 cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
                                 double* qdd) {
     if (!ensemble || !q || !v || !qdd) return CAL_BAD_ARGUMENT;
     if (!ensemble->ops->takes_steps) return CAL_NOT_AVAILABLE;
-    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
     const cal_ensemble_job job = {.time = ensemble->time, .q = q, .v = v, .tau = tau, .qdd = qdd};
-    for (int i = 0; i < ensemble->count; i++) {
-        if (cal_ensemble_has_failed(ensemble, i)) cal_ensemble_revive(ensemble, i);
-        memcpy(cal_ensemble_q(ensemble, i), q + (size_t)i * q_count, q_count * sizeof *q);
-        memcpy(cal_ensemble_v(ensemble, i), v + (size_t)i * v_count, v_count * sizeof *v);
-    }
+    for (int i = 0; i < ensemble->first; i++) cal_ensemble_keep(ensemble, i, &job);
+    for (int i = ensemble->end; i < ensemble->count; i++) cal_ensemble_keep(ensemble, i, &job);
     ensemble->queried = CAL_NONE;
     const cal_status status = cal_ensemble_run(ensemble, &job);
-    return status ? status : cal_ensemble_collect(ensemble, qdd, v_count);
+    return status ? status : cal_ensemble_collect(ensemble, qdd, (size_t)ensemble->model->v_count);
 }
 
 // --- Looking at it -----------------------------------------------------------------------------------------------------

@@ -97,6 +97,8 @@ static inline bool cal_ensemble_has_failed(const cal_ensemble* ensemble, int ins
 }
 // Shows another state: positions with quaternions of unit length, as a simulation has them.
 void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v);
+// Shows the state that forward dynamics was asked for at.
+void cal_ensemble_keep(cal_ensemble* ensemble, int instance, const cal_ensemble_job* job);
 // The instance is well again, at the ensemble's time.
 void cal_ensemble_revive(cal_ensemble* ensemble, int instance);
 // The instance rests from now on, with the row as it is.

@@ -428,6 +428,7 @@ static cal_status forward(run_of_group* r) {
     fill_lanes(layout->q_position, q_count, live, job->q + (size_t)r->first * (size_t)q_count, context->y);
     fill_lanes(layout->v_position, v_count, live, job->v + v_first, context->y);
     fill_lanes(layout->tau_position, v_count, live, job->tau ? job->tau + v_first : NULL, context->tau);
+    for (int lane = 0; lane < live; lane++) cal_ensemble_keep(r->ensemble, r->first + lane, job);
     const cal_status status = cal_plan_run(r->own->plan, r->w->state, NULL, NULL, true, NULL);
     read_lanes(layout->v_position, v_count, live, context->ydot, job->qdd + v_first);
     r->g->begins = UINT8_MAX;
