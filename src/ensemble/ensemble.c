@@ -104,6 +104,7 @@ static cal_status place(cal_ensemble* ensemble) {
     double* q = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof *q);
     if (!q) return CAL_NO_MEMORY;
     double* v = q + model->q_count;
+    ensemble->any_failed = ensemble->def.spread > 0.0; // perhaps
     cal_model_initial(model, q, v, NULL);
     for (int i = 0; i < ensemble->count; i++) {
         memcpy(cal_ensemble_q(ensemble, i), q, (size_t)model->q_count * sizeof *q);
@@ -196,6 +197,12 @@ static bool is_instance(const cal_ensemble* ensemble, int instance) {
     return ensemble && instance >= 0 && instance < ensemble->count;
 }
 
+// The rows, with what forward dynamics has kept.
+static void catch_up(cal_ensemble* ensemble) {
+    if (ensemble->behind) ensemble->ops->show_kept(ensemble);
+    ensemble->behind = false;
+}
+
 static bool all_finite(const double* values, int count) {
     for (int i = 0; i < count; i++)
         if (!isfinite(values[i])) return false;
@@ -223,6 +230,7 @@ cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* 
     const cal_model* model = ensemble->model;
     if (q && (!all_finite(q, model->q_count) || !has_lengths(model, q))) return CAL_BAD_ARGUMENT;
     if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
+    catch_up(ensemble);
     const cal_status status = start(ensemble, instance, q, v, false, NULL);
     if (status) return status;
     cal_ensemble_revive(ensemble, instance);
@@ -233,6 +241,7 @@ cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* 
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     const cal_model* model = ensemble->model;
+    catch_up((cal_ensemble*)ensemble);
     if (q) memcpy(q, cal_ensemble_q(ensemble, instance), (size_t)model->q_count * sizeof *q);
     if (v) memcpy(v, cal_ensemble_v(ensemble, instance), (size_t)model->v_count * sizeof *v);
     return CAL_OK;
@@ -266,13 +275,18 @@ cal_status cal_ensemble_status(const cal_ensemble* ensemble, int instance, cal_e
 // --- Advancing ---------------------------------------------------------------------------------------------------------
 
 // The first instance that has failed, with its line.
-static cal_status report_failure(const cal_ensemble* ensemble, cal_error* error) {
-    for (int i = 0; i < ensemble->count; i++)
-        if (cal_ensemble_has_failed(ensemble, i)) return cal_ensemble_status(ensemble, i, error);
+static cal_status report_failure(cal_ensemble* ensemble, cal_error* error) {
+    for (int i = 0; i < ensemble->count; i++) {
+        if (!cal_ensemble_has_failed(ensemble, i)) continue;
+        ensemble->any_failed = true;
+        return cal_ensemble_status(ensemble, i, error);
+    }
+    ensemble->any_failed = false;
     return CAL_OK;
 }
 
 static cal_status run(cal_ensemble* ensemble, const cal_ensemble_job* job, cal_error* error) {
+    catch_up(ensemble);
     cal_status status = cal_ensemble_run(ensemble, job);
     if (!status) status = cal_ensemble_collect_rows(ensemble);
     ensemble->queried = CAL_NONE;
@@ -314,23 +328,24 @@ cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double 
     return run(ensemble, &job, error);
 }
 
-void cal_ensemble_keep(cal_ensemble* ensemble, int instance, const cal_ensemble_job* job) {
-    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
-    if (cal_ensemble_has_failed(ensemble, instance)) cal_ensemble_revive(ensemble, instance);
-    memcpy(cal_ensemble_q(ensemble, instance), job->q + (size_t)instance * q_count, q_count * sizeof(double));
-    memcpy(cal_ensemble_v(ensemble, instance), job->v + (size_t)instance * v_count, v_count * sizeof(double));
-}
-
 cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
                                 double* qdd) {
     if (!ensemble || !q || !v || !qdd) return CAL_BAD_ARGUMENT;
     if (!ensemble->ops->takes_steps) return CAL_NOT_AVAILABLE;
+    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
     const cal_ensemble_job job = {.time = ensemble->time, .q = q, .v = v, .tau = tau, .qdd = qdd};
-    for (int i = 0; i < ensemble->first; i++) cal_ensemble_keep(ensemble, i, &job);
-    for (int i = ensemble->end; i < ensemble->count; i++) cal_ensemble_keep(ensemble, i, &job);
+    for (int i = 0; ensemble->any_failed && i < ensemble->count; i++) cal_ensemble_revive(ensemble, i);
+    ensemble->any_failed = false;
+    for (int i = 0; i < ensemble->count; i++) {
+        if (i == ensemble->first) i = ensemble->end; // its own share is kept where it is evaluated
+        if (i >= ensemble->count) break;
+        memcpy(cal_ensemble_q(ensemble, i), q + (size_t)i * q_count, q_count * sizeof *q);
+        memcpy(cal_ensemble_v(ensemble, i), v + (size_t)i * v_count, v_count * sizeof *v);
+    }
+    ensemble->behind = true;
     ensemble->queried = CAL_NONE;
     const cal_status status = cal_ensemble_run(ensemble, &job);
-    return status ? status : cal_ensemble_collect(ensemble, qdd, (size_t)ensemble->model->v_count);
+    return status ? status : cal_ensemble_collect(ensemble, qdd, v_count);
 }
 
 // --- Looking at it -----------------------------------------------------------------------------------------------------
@@ -345,6 +360,7 @@ double cal_ensemble_time(const cal_ensemble* ensemble) { return ensemble->time; 
 static cal_status query(cal_ensemble* ensemble, int instance) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     if (ensemble->queried == instance) return CAL_OK;
+    catch_up(ensemble);
     cal_status status = CAL_OK;
     if (!ensemble->query_machine) status = cal_machine_serial(1, &ensemble->query_machine, NULL);
     if (!status && !ensemble->query_plan)
@@ -378,6 +394,7 @@ cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* pose
 uint64_t cal_ensemble_hash(const cal_ensemble* ensemble) {
     const cal_model* model = ensemble->model;
     uint64_t hash = 0;
+    catch_up((cal_ensemble*)ensemble);
     for (int i = 0; i < ensemble->count; i++)
         hash = hash * UINT64_C(0x9e3779b97f4a7c15) + cal_hash_motion(cal_ensemble_row(ensemble, i)[CAL_ROW_TIME],
                                                                      cal_ensemble_q(ensemble, i), model->q_count,

@@ -53,6 +53,8 @@ typedef struct cal_ensemble_ops {
     cal_status (*drive)(cal_ensemble* ensemble, int instance, const double* tau, const double* control);
     // Does the job for a unit and writes the rows of its instances.
     cal_status (*run)(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job);
+    // Writes the states that forward dynamics was asked for into the rows of the share: a row is far away for one evaluation.
+    void (*show_kept)(const cal_ensemble* ensemble);
     bool takes_steps; // whether jobs may be steps and forward dynamics
 } cal_ensemble_ops;
 extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_separate;
@@ -80,7 +82,9 @@ struct cal_ensemble {
     cal_machine* query_machine;
     cal_plan* query_plan;
     cal_state* query_state;
-    int queried; // the instance that it holds, or CAL_NONE
+    bool behind;     // forward dynamics has kept states that the rows do not show yet
+    bool any_failed; // some instance has
+    int queried;     // the instance that it holds, or CAL_NONE
 };
 
 static inline double* cal_ensemble_row(const cal_ensemble* ensemble, int instance) {
@@ -97,8 +101,6 @@ static inline bool cal_ensemble_has_failed(const cal_ensemble* ensemble, int ins
 }
 // Shows another state: positions with quaternions of unit length, as a simulation has them.
 void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v);
-// Shows the state that forward dynamics was asked for at.
-void cal_ensemble_keep(cal_ensemble* ensemble, int instance, const cal_ensemble_job* job);
 // The instance is well again, at the ensemble's time.
 void cal_ensemble_revive(cal_ensemble* ensemble, int instance);
 // The instance rests from now on, with the row as it is.

@@ -185,8 +185,6 @@ static run_of_group begin_run(cal_ensemble* ensemble, int number, int unit, cons
                       .g = &own->groups[unit],
                       .w = w,
                       .first = ensemble->first + unit * own->lanes};
-    for (int lane = 0; lane < own->lanes && r.first + lane < ensemble->end; lane++)
-        if (!cal_ensemble_has_failed(ensemble, r.first + lane)) r.live |= 1u << lane;
     for (size_t i = 0; i < KEPT; i++) r.vectors[i] = r.g->vectors[i];
     for (size_t i = 0; i < STAGES; i++) r.vectors[KEPT + i] = w->stages + i * own->stride;
     cal_context* context = &w->state->context;
@@ -423,22 +421,36 @@ static cal_status forward(run_of_group* r) {
     const int q_count = r->ensemble->model->q_count, v_count = r->ensemble->model->v_count;
     const int rest = r->ensemble->end - r->first, live = rest < r->own->lanes ? rest : r->own->lanes;
     const size_t v_first = (size_t)r->first * (size_t)v_count;
+    double* const own_y = context->y;
+    context->y = r->vectors[CAL_ONE_STEP_Y]; // where the states stay until somebody looks (show_kept)
     context->tau = r->w->own_tau;
     if (r->w->one_force) context->force = context->tau;
     fill_lanes(layout->q_position, q_count, live, job->q + (size_t)r->first * (size_t)q_count, context->y);
     fill_lanes(layout->v_position, v_count, live, job->v + v_first, context->y);
     fill_lanes(layout->tau_position, v_count, live, job->tau ? job->tau + v_first : NULL, context->tau);
-    for (int lane = 0; lane < live; lane++) cal_ensemble_keep(r->ensemble, r->first + lane, job);
     const cal_status status = cal_plan_run(r->own->plan, r->w->state, NULL, NULL, true, NULL);
     read_lanes(layout->v_position, v_count, live, context->ydot, job->qdd + v_first);
+    context->y = own_y;
     r->g->begins = UINT8_MAX;
     return status;
+}
+
+static void show_kept(const cal_ensemble* ensemble) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    for (int i = ensemble->first; i < ensemble->end; i++) {
+        int lane;
+        const group* g = group_of(ensemble, i, &lane);
+        cal_layout_gather(own->plan->layout, lane, g->vectors[CAL_ONE_STEP_Y], cal_ensemble_q(ensemble, i),
+                          cal_ensemble_v(ensemble, i));
+    }
 }
 
 static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_ensemble_job* job) {
     run_of_group r = begin_run(ensemble, number, unit, job);
     r.context.vectors = r.vectors; // which moved with r
     if (job->qdd) return forward(&r);
+    for (int lane = 0; lane < r.own->lanes && r.first + lane < ensemble->end; lane++)
+        if (!cal_ensemble_has_failed(ensemble, r.first + lane)) r.live |= 1u << lane;
     if (!r.live) return CAL_OK;
     if (job->steps >= 0) r.g->begins = UINT8_MAX;
     for (int i = 0; i < r.own->lanes; i++) r.g->clocks[i].steps = r.g->clocks[i].evaluations = 0;
@@ -450,5 +462,10 @@ static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_en
     return status;
 }
 
-const cal_ensemble_ops cal_ensemble_lockstep = {
-    .create = create, .destroy = destroy, .start = start, .drive = drive, .run = run, .takes_steps = true};
+const cal_ensemble_ops cal_ensemble_lockstep = {.create = create,
+                                                .destroy = destroy,
+                                                .start = start,
+                                                .drive = drive,
+                                                .run = run,
+                                                .show_kept = show_kept,
+                                                .takes_steps = true};
