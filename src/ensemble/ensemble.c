@@ -3,8 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "math/vector.h"
-#include "model/model.h"
+#include "model/coordinates.h"
 #include "plan/plan.h"
 #include <math.h>
 
@@ -21,7 +20,7 @@ cal_ensemble_def cal_default_ensemble_def(void) {
 // counted for one instance alone. Simulations that let shapes touch are not among those.
 static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_sim_def* def) {
     const cal_solver_ops* solver = cal_find_solver(def->solver);
-    const bool fixed = solver == &cal_solver_rk4 || solver == &cal_solver_euler;
+    const bool fixed = cal_lockstep_takes(solver);
     const bool alike = model->constraint_count == 0 && !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
     const bool plain = cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     return fixed && alike && plain ? &cal_ensemble_lockstep : &cal_ensemble_separate;
@@ -54,22 +53,7 @@ void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, co
     if (v) memcpy(cal_ensemble_v(ensemble, instance), v, (size_t)model->v_count * sizeof *v);
     if (!q) return;
     memcpy(own, q, (size_t)model->q_count * sizeof *q);
-    for (int i = 0; i < model->joint_count; i++) {
-        const cal_joint* joint = &model->joints[i];
-        if (joint->def->kind == CAL_BALL) cal_quaternion_normalize(own + joint->first_q);
-        if (joint->def->kind == CAL_FREE) cal_quaternion_normalize(own + joint->first_q + 3);
-    }
-}
-
-static bool has_lengths(const cal_model* model, const double* q) {
-    for (int i = 0; i < model->joint_count; i++) {
-        const cal_joint* joint = &model->joints[i];
-        if (joint->def->kind != CAL_BALL && joint->def->kind != CAL_FREE) continue;
-        const double* p = q + joint->first_q + (joint->def->kind == CAL_FREE ? 3 : 0);
-        const double length2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
-        if (!(length2 > 0.0 && isfinite(length2))) return false;
-    }
-    return true;
+    cal_model_normalize(model, own);
 }
 
 // Sets an instance where it is, and everywhere what is known of it.
@@ -92,7 +76,7 @@ static void scatter(cal_ensemble* ensemble, int instance, double* q, double* v) 
     for (int i = 0; i < model->q_count; i++) q[i] += spread * cal_random_between(&random, -1.0, 1.0);
     for (int i = 0; i < model->v_count; i++) v[i] += spread * cal_random_between(&random, -1.0, 1.0);
     cal_status status = CAL_OK;
-    if (!has_lengths(model, q))
+    if (cal_model_find_bad_quaternion(model, q))
         status = cal_fail(&error, CAL_BAD_ARGUMENT, "the noise leaves a quaternion without length");
     else
         status = start(ensemble, instance, q, v, true, &error);
@@ -228,7 +212,7 @@ void cal_ensemble_revive(cal_ensemble* ensemble, int instance) {
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
     if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     const cal_model* model = ensemble->model;
-    if (q && (!all_finite(q, model->q_count) || !has_lengths(model, q))) return CAL_BAD_ARGUMENT;
+    if (q && (!all_finite(q, model->q_count) || cal_model_find_bad_quaternion(model, q))) return CAL_BAD_ARGUMENT;
     if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
     catch_up(ensemble);
     const cal_status status = start(ensemble, instance, q, v, false, NULL);
@@ -311,7 +295,7 @@ cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* 
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {
     const cal_solver_ops* ops = solver ? cal_find_solver(solver) : NULL;
     if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step: ensemble must not be NULL");
-    if (ops != &cal_solver_rk4 && ops != &cal_solver_euler)
+    if (!cal_lockstep_takes(ops))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step takes steps of rk4 or euler, not of '%s'",
                         solver ? solver : "(null)");
     if (!(step > 0.0) || !isfinite(step) || steps < 0)

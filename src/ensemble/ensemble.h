@@ -58,6 +58,8 @@ typedef struct cal_ensemble_ops {
     bool takes_steps; // whether jobs may be steps and forward dynamics
 } cal_ensemble_ops;
 extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_separate;
+// Whether a solver's steps can be taken side by side: fixed ones, with what a group has room for.
+bool cal_lockstep_takes(const cal_solver_ops* ops);
 
 struct cal_ensemble {
     const cal_model* model;

@@ -56,6 +56,11 @@ struct cal_lockstep {
     lane_clock* clocks;
 };
 
+bool cal_lockstep_takes(const cal_solver_ops* ops) {
+    return ops && ops->fixed_step && ops->vector_count <= KEPT + STAGES && ops->down_count <= CLOCK_DOWN &&
+           ops->control_size <= CLOCK_NUMBERS * sizeof(double);
+}
+
 // --- Making one --------------------------------------------------------------------------------------------------------
 
 static void destroy(cal_ensemble* ensemble) {
