@@ -15,6 +15,7 @@ run("${CMAKE_COMMAND}" --install "${build}" --config "${config}" --prefix "${wor
 run("${CMAKE_COMMAND}" -S "${source}" -B "${work}/cmake" "-DCMAKE_PREFIX_PATH=${work}/prefix"
     "-DCMAKE_C_COMPILER=${compiler}")
 run("${CMAKE_COMMAND}" --build "${work}/cmake")
+run("${work}/cmake/many")
 run("${work}/cmake/first")
 set(expected "${output}")
 

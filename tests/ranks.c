@@ -116,6 +116,58 @@ static void randomized(cal_machine* machine) {
     cal_model_destroy(model);
 }
 
+static void spoil_one(cal_force_context* context, void* user) {
+    (void)user;
+    if (context->instance == 11 && context->time > 0.01) context->tau[0] = (double)NAN;
+}
+
+// Thirteen instances, of which ranks have unequal shares: every rank knows all of them, to the bits of one core.
+static void ensembles(const char* name, const char* solver, bool spoils, cal_machine* machine) {
+    cal_model* model;
+    cal_error error = {.text = ""}, lost[2];
+    cal_ensemble_report report[2];
+    uint64_t hash[2];
+    double qdd[2][13 * 64], energy[2][2];
+    if (cal_model_generate(name, &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 2; i++) {
+        cal_ensemble_def def = cal_default_ensemble_def();
+        cal_ensemble* ensemble;
+        double q[64], v[64];
+        def.count = 13, def.spread = 0.002, def.machine = i ? machine : NULL;
+        def.sim.solver = solver;
+        if (spoils) def.sim.force = spoil_one;
+        if (cal_ensemble_create_def(model, &def, &ensemble, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+        const cal_status first = cal_ensemble_advance(ensemble, 0.0123, &error);
+        expect((first == CAL_NOT_FINITE) == spoils, "an ensemble's advance", error.text);
+        cal_ensemble_get(ensemble, 12, q, v);
+        for (int k = 0; k < cal_model_v_count(model); k++) v[k] *= 0.5;
+        expect(cal_ensemble_set(ensemble, 3, q, v) == CAL_OK, "an instance that is set", name);
+        expect(cal_ensemble_advance(ensemble, 0.02, &error) == first, "an ensemble's second advance", error.text);
+        hash[i] = cal_ensemble_hash(ensemble);
+        cal_ensemble_status(ensemble, 11, &lost[i]);
+        cal_ensemble_get_report(ensemble, &report[i]);
+        cal_ensemble_energy(ensemble, 7, &energy[i][0], &energy[i][1]);
+        memset(qdd[i], 0, sizeof qdd[i]);
+        if (cal_ensemble_lanes(ensemble) > 1 && cal_model_q_count(model) <= 64) {
+            double all_q[13 * 64], all_v[13 * 64];
+            for (int k = 0; k < 13; k++)
+                cal_ensemble_get(ensemble, k, all_q + k * cal_model_q_count(model),
+                                 all_v + k * cal_model_v_count(model));
+            expect(cal_ensemble_forward(ensemble, all_q, all_v, NULL, qdd[i]) == CAL_OK, "forward dynamics", name);
+        }
+        cal_ensemble_destroy(ensemble);
+    }
+    expect(hash[0] == hash[1], "an ensemble has other bits", name);
+    expect(memcmp(qdd[0], qdd[1], sizeof qdd[0]) == 0, "an ensemble's forward dynamics", name);
+    expect(memcmp(energy[0], energy[1], sizeof energy[0]) == 0, "an instance's energy", name);
+    expect(lost[0].status == lost[1].status && strcmp(lost[0].text, lost[1].text) == 0, "a failed instance's line",
+           lost[1].text);
+    expect(report[0].steps == report[1].steps && report[0].evaluations == report[1].evaluations &&
+               report[0].failed == report[1].failed && report[1].failed == spoils,
+           "an ensemble's report", name);
+    cal_model_destroy(model);
+}
+
 // Links in a row, each turning about the ground's z at the end of the one before, and a constraint between them.
 static cal_model* build_row(int links, double speed, const cal_constraint_def* constraint) {
     cal_builder* builder;
@@ -284,6 +336,9 @@ int main(int argc, char** argv) {
     sends_what_is_predicted(machine);
     names_a_loop(machine);
     randomized(machine);
+    ensembles("humanoid", "rk4", false, machine);
+    ensembles("chain:n=4", "gear", true, machine);
+    ensembles("fourbar:n=2", "rkf", false, machine);
     forward(machine);
     disagreement(machine);
     cal_machine_destroy(machine);

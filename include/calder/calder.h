@@ -504,6 +504,7 @@ typedef struct cal_force_context {
     double* tau;      ///< v_count, holds what the user set; add to it
     double* control;  ///< actuator_count, holds what the user set
     cal_state* state; ///< for cal_state_push
+    int instance;     ///< of an ensemble; 0 for a simulation by itself
 } cal_force_context;
 /// A user's own forces. Called once an evaluation, on the thread that advances; must depend on nothing but its arguments
 /// (and smoothly on time: say cal_sim_restart at jumps) for the error control to work.
@@ -648,22 +649,72 @@ cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error);
 
 // --- Many instances of one model ------------------------------------------------------------------------------------------
 
-/// Many states of one model, a lane each.
+/// Many simulations of one model. They have one time, and nothing else in common: what an instance does depends neither on the others,
+/// nor on how many there are, nor on the machine, to the bit.
 typedef struct cal_ensemble cal_ensemble;
 
-/// count instances of a model at its start values; lanes as for cal_machine_serial.
+/// How to simulate many instances; from cal_default_ensemble_def.
+typedef struct cal_ensemble_def {
+    int count; ///< of instances; 1
+    /// How each one is simulated. A force callback is called for several instances at the same time where the machine has threads;
+    /// cal_force_context.instance says for which.
+    cal_sim_def sim;
+    /// Who runs the instances: threads take one after the other, ranks have a share each (all ranks make the same calls). NULL: one
+    /// core. sim.machine is for instances that are large themselves: its processors share each of them, one after the other.
+    cal_machine* machine;
+    int lanes; ///< as for cal_machine_serial; 0: the machine's
+    double
+        spread; ///< noise on the start: uniform within ± spread on every number of q and v; constraints are closed again
+    uint64_t seed; ///< of the noise: equal seeds give equal starts to instances of equal numbers
+    uint32_t cookie;
+} cal_ensemble_def;
+cal_ensemble_def cal_default_ensemble_def(void);
+
+/// Makes the instances at the model's start values and time 0. The model and the machine must outlive them. Trees with "rk4" or
+/// "euler", algorithm "aba" and no force callback are advanced side by side, an instance per lane; everything else as a cal_sim
+/// per instance. The bits are the same either way, those of a cal_sim by itself.
+cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_def* def, cal_ensemble** out,
+                                   cal_error* error);
+/// count instances with solver "rk4" on one core; lanes as for cal_machine_serial.
 cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error);
 void cal_ensemble_destroy(cal_ensemble* ensemble); ///< NULL is allowed
-int cal_ensemble_lanes(const cal_ensemble* ensemble);
-/// Forward dynamics of all instances: rows of q_count, v_count, v_count numbers in (tau may be NULL: zero), rows of
-/// v_count out. q and v are kept as the instances' states.
-cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
-                                double* qdd);
-/// Sets and gets the state of one instance; either array may be NULL.
+int cal_ensemble_count(const cal_ensemble* ensemble);
+int cal_ensemble_lanes(const cal_ensemble* ensemble); ///< instances side by side: 1 where each is a cal_sim
+double cal_ensemble_time(const cal_ensemble* ensemble);
+/// Advances all instances to a time not before the last one; on ranks every one then knows all instances. One that fails does not
+/// disturb the others: it keeps its last good state and rests, until cal_ensemble_set. When all others have arrived, the status and
+/// the line of the first one that rests are returned.
+cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* error);
+/// What became of one instance: CAL_OK, or why it rests.
+cal_status cal_ensemble_status(const cal_ensemble* ensemble, int instance, cal_error* error);
+/// Sets and gets the state of one instance; either array may be NULL: kept. Setting restarts its solver at the ensemble's time;
+/// numbers that are not finite, and quaternions without length, are CAL_BAD_ARGUMENT.
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v);
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v);
-/// Takes steps of a fixed size with "rk4" or "euler" on every instance. An instance that turns infinite or NaN does not
-/// disturb the others: CAL_NOT_FINITE names the first one after all have been advanced.
+/// Joint forces and controls of one instance from now on, as cal_sim_drive. Either may be NULL: kept.
+cal_status cal_ensemble_drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                              cal_error* error);
+/// Kinetic and potential energy of one instance.
+cal_status cal_ensemble_energy(cal_ensemble* ensemble, int instance, double* kinetic, double* potential);
+/// Position and quaternion of every body of one instance, 7 numbers per body.
+cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* poses);
+/// Over time, q and v of all instances in their order.
+uint64_t cal_ensemble_hash(const cal_ensemble* ensemble);
+
+/// What happened so far, summed over the instances.
+typedef struct cal_ensemble_report {
+    double time;
+    int64_t steps, rejected, evaluations, jacobian_evaluations; ///< as in cal_sim_report
+    int failed;                                                 ///< instances that rest
+} cal_ensemble_report;
+void cal_ensemble_get_report(const cal_ensemble* ensemble, cal_ensemble_report* out);
+
+/// Forward dynamics of all instances: rows of q_count, v_count, v_count numbers in (tau may be NULL: zero), rows of
+/// v_count out. q and v are kept as the instances' states. For instances in lanes; CAL_NOT_AVAILABLE for others.
+cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
+                                double* qdd);
+/// Takes steps of a fixed size with "rk4" or "euler" on every instance, whatever the solver of the definition; else as
+/// cal_ensemble_advance. For instances in lanes; CAL_NOT_AVAILABLE for others.
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error);
 
 // --- Randomized parallel simulation -------------------------------------------------------------------------------------

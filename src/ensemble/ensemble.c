@@ -1,210 +1,399 @@
-// Many states of one model: W instances side by side are one wide model (a forest of W equal trees, whose columns hold
-// an instance a lane), and a batch is a list of such groups. The kernels are those of a single model, and so are the bits.
+// Many simulations of one model: what the user sees of them (ensemble.h).
+#include "ensemble/ensemble.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "machine/machine.h"
+#include "base/random.h"
+#include "model/coordinates.h"
 #include "plan/plan.h"
-#include "solver/solver.h"
+#include <math.h>
 
-#include <string.h>
+static const uint32_t COOKIE = 0x454e5331;
+enum { LINE = 8 }; // doubles
 
-struct cal_ensemble {
-    const cal_model* model;
-    cal_machine* machine;
-    cal_plan* plan;
-    cal_state* state; // scratch memory of one group; its y is the group's that is being worked on
-    double* own_y;    // the y that state was made with
-    double* y;        // group_count × y_size
-    double* vectors;  // of the solver, one group's
-    size_t vectors_size;
-    int count, lanes, group_count;
-};
-
-static double* group_y(const cal_ensemble* ensemble, int group) {
-    return ensemble->y + (size_t)group * ensemble->plan->layout->y_size;
+cal_ensemble_def cal_default_ensemble_def(void) {
+    return (cal_ensemble_def){.count = 1, .sim = cal_default_sim_def(), .cookie = COOKIE};
 }
 
-cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error) {
+// --- Making one --------------------------------------------------------------------------------------------------------
+
+// Lanes are for what all instances of a group do alike: fixed steps of one algorithm, without anything that is solved, asked or
+// counted for one instance alone. Simulations that let shapes touch are not among those.
+static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_sim_def* def) {
+    const cal_solver_ops* solver = cal_find_solver(def->solver);
+    const bool fixed = cal_lockstep_takes(solver);
+    const bool alike = model->constraint_count == 0 && !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
+    const bool plain = cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
+    return fixed && alike && plain ? &cal_ensemble_lockstep : &cal_ensemble_separate;
+}
+
+static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal_error* error) {
+    if (def->cookie != COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the definition must come from cal_default_ensemble_def()");
+    if (def->count < 1)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble needs at least one instance, not %d", def->count);
+    if (!(def->spread >= 0.0 && isfinite(def->spread)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "spread must be a finite number of at least 0, not %g", def->spread);
+    if (def->machine && def->sim.machine)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "the processors of an ensemble's machine run an instance each, or those of sim.machine share "
+                        "each instance: not both");
+    if (def->machine && def->machine->keep != CAL_KEEP_ALL && def->machine->processors > CAL_ENSEMBLE_PROCESSES)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "an ensemble runs on at most %d ranks, not %d",
+                        CAL_ENSEMBLE_PROCESSES, def->machine->processors);
+    // A simulation by itself knows what is wrong with its definition, and says so.
+    cal_sim* sim = NULL;
+    const cal_status status = cal_sim_create(model, &def->sim, &sim, error);
+    cal_sim_destroy(sim);
+    return status;
+}
+
+void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
+    const cal_model* model = ensemble->model;
+    double* own = cal_ensemble_q(ensemble, instance);
+    if (v) memcpy(cal_ensemble_v(ensemble, instance), v, (size_t)model->v_count * sizeof *v);
+    if (!q) return;
+    memcpy(own, q, (size_t)model->q_count * sizeof *q);
+    cal_model_normalize(model, own);
+}
+
+// Sets an instance where it is, and everywhere what is known of it.
+static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                        cal_error* error) {
+    if (instance >= ensemble->first && instance < ensemble->end)
+        return ensemble->ops->start(ensemble, instance, q, v, projects, error);
+    cal_ensemble_show(ensemble, instance, q, v);
+    return CAL_OK;
+}
+
+// Noise on an instance's start from random numbers of its own, so that it starts alike in ensembles of any size and on any machine:
+// uniform, within ± spread of each number; quaternions are then brought to unit length.
+static void scatter(cal_ensemble* ensemble, int instance, double* q, double* v) {
+    const cal_model* model = ensemble->model;
+    const double spread = ensemble->def.spread;
+    cal_random random = {ensemble->def.seed + ((uint64_t)instance << 32)};
+    cal_error error = {CAL_OK, ""};
+    cal_model_initial(model, q, v, NULL);
+    for (int i = 0; i < model->q_count; i++) q[i] += spread * cal_random_between(&random, -1.0, 1.0);
+    for (int i = 0; i < model->v_count; i++) v[i] += spread * cal_random_between(&random, -1.0, 1.0);
+    cal_status status = CAL_OK;
+    if (cal_model_find_bad_quaternion(model, q))
+        status = cal_fail(&error, CAL_BAD_ARGUMENT, "the noise leaves a quaternion without length");
+    else
+        status = start(ensemble, instance, q, v, true, &error);
+    if (status) cal_ensemble_fail(ensemble, instance, status, error.text);
+}
+
+static cal_status place(cal_ensemble* ensemble) {
+    const cal_model* model = ensemble->model;
+    double* q = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof *q);
+    if (!q) return CAL_NO_MEMORY;
+    double* v = q + model->q_count;
+    ensemble->any_failed = ensemble->def.spread > 0.0; // perhaps
+    cal_model_initial(model, q, v, NULL);
+    for (int i = 0; i < ensemble->count; i++) {
+        memcpy(cal_ensemble_q(ensemble, i), q, (size_t)model->q_count * sizeof *q);
+        memcpy(cal_ensemble_v(ensemble, i), v, (size_t)model->v_count * sizeof *v);
+    }
+    for (int i = 0; ensemble->def.spread > 0.0 && i < ensemble->count; i++) scatter(ensemble, i, q, v);
+    cal_free(q);
+    return CAL_OK;
+}
+
+// This process' part.
+static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
+    const cal_model* model = ensemble->model;
+    const cal_machine* machine = ensemble->machine;
+    const int lanes = ensemble->def.lanes == 0 && machine ? machine->lanes : ensemble->def.lanes;
+    ensemble->ops = choose_ops(model, &ensemble->def.sim);
+    ensemble->solver = cal_find_solver(ensemble->def.sim.solver);
+    cal_ensemble_divide(ensemble);
+    cal_status status = cal_machine_serial(lanes, &ensemble->engine, error);
+    if (status) return status;
+    const size_t numbers = CAL_ROW_HEAD + (size_t)model->q_count + (size_t)model->v_count;
+    ensemble->row_size = (numbers + LINE - 1) / LINE * LINE;
+    ensemble->rows = cal_allocate((size_t)ensemble->count, ensemble->row_size * sizeof(double));
+    ensemble->texts = cal_allocate((size_t)ensemble->count, sizeof *ensemble->texts);
+    status = ensemble->rows && ensemble->texts ? cal_ensemble_create_messages(ensemble) : CAL_NO_MEMORY;
+    if (!status) status = ensemble->ops->create(ensemble, error);
+    if (!status) status = place(ensemble);
+    if (status == CAL_NO_MEMORY)
+        return cal_fail(error, status, "no memory for %d instances of %d bodies", ensemble->count, model->body_count);
+    return status;
+}
+
+cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_def* def, cal_ensemble** out,
+                                   cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_create_def: out must not be NULL");
     *out = NULL;
-    if (count < 1) return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble needs at least one instance, not %d", count);
-    if (model->constraint_count > 0)
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "the model has %d constraints, which instances in lanes do not hold; use cal_sim or cal_rps",
-                        model->constraint_count);
+    if (!model || !def)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_create_def: model and def must not be NULL");
+    cal_machine* machine = def->machine;
+    cal_ensemble blank = {.model = model,
+                          .def = *def,
+                          .machine = machine,
+                          .count = def->count,
+                          .queried = CAL_NONE,
+                          .ops = &cal_ensemble_separate};
+    cal_status status = machine && machine->ops->agree ? machine->ops->agree(machine, model, error) : CAL_OK;
+    if (status) return status;
+    status = check(model, def, error);
     cal_ensemble* ensemble = cal_allocate(1, sizeof *ensemble);
-    if (!ensemble) return cal_fail(error, CAL_NO_MEMORY, "no memory for an ensemble");
-    ensemble->model = model;
-    ensemble->count = count;
-    cal_status status = cal_machine_serial(lanes, &ensemble->machine, error);
-    if (status == CAL_OK) {
-        ensemble->lanes = ensemble->machine->lanes;
-        ensemble->group_count = (count - 1) / ensemble->lanes + 1;
-        const cal_plan_def def = {
-            .model = model, .program = &cal_program_aba, .machine = ensemble->machine, .copies = ensemble->lanes};
-        status = cal_plan_create_def(&def, &ensemble->plan, error);
-    }
-    if (status == CAL_OK) {
-        status = cal_state_create(ensemble->plan, &ensemble->state);
-        if (status == CAL_OK) {
-            ensemble->own_y = ensemble->state->context.y;
-            ensemble->y = cal_allocate((size_t)ensemble->group_count * ensemble->plan->layout->y_size, sizeof(double));
-        }
-        if (!ensemble->y)
-            status =
-                cal_fail(error, CAL_NO_MEMORY, "no memory for %d instances of %d bodies", count, model->body_count);
-    }
-    if (status != CAL_OK) {
+    if (!status && !ensemble) status = cal_fail(error, CAL_NO_MEMORY, "no memory for an ensemble");
+    if (ensemble) *ensemble = blank;
+    if (!status) status = fill(ensemble, error);
+    // What one rank cannot do none does.
+    const cal_status all = cal_ensemble_agree(&blank, status);
+    if (!status && all) cal_explain(error, all, "another rank could not make its part of the ensemble");
+    status = all ? all : cal_ensemble_collect_rows(ensemble);
+    if (status) {
         cal_ensemble_destroy(ensemble);
         return status;
     }
-    for (int group = 0; group < ensemble->group_count; group++)
-        memcpy(group_y(ensemble, group), ensemble->own_y, ensemble->plan->layout->y_size * sizeof(double));
     *out = ensemble;
     return CAL_OK;
 }
 
+cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error) {
+    cal_ensemble_def def = cal_default_ensemble_def();
+    def.count = count;
+    def.lanes = lanes;
+    def.sim.solver = "rk4";
+    return cal_ensemble_create_def(model, &def, out, error);
+}
+
 void cal_ensemble_destroy(cal_ensemble* ensemble) {
     if (!ensemble) return;
-    cal_state_destroy(ensemble->state);
-    cal_plan_destroy(ensemble->plan);
-    cal_machine_destroy(ensemble->machine);
-    cal_free(ensemble->y);
-    cal_free(ensemble->vectors);
+    ensemble->ops->destroy(ensemble);
+    for (int i = 0; ensemble->texts && i < ensemble->count; i++) cal_free(ensemble->texts[i]);
+    cal_state_destroy(ensemble->query_state);
+    cal_plan_destroy(ensemble->query_plan);
+    cal_machine_destroy(ensemble->query_machine);
+    cal_machine_destroy(ensemble->engine);
+    cal_free(ensemble->messages);
+    cal_free(ensemble->texts);
+    cal_free(ensemble->rows);
     cal_free(ensemble);
 }
 
-int cal_ensemble_lanes(const cal_ensemble* ensemble) { return ensemble->lanes; }
+// --- Instances ---------------------------------------------------------------------------------------------------------
+
+static bool is_instance(const cal_ensemble* ensemble, int instance) {
+    return ensemble && instance >= 0 && instance < ensemble->count;
+}
+
+// The rows, with what forward dynamics has kept.
+static void catch_up(cal_ensemble* ensemble) {
+    if (ensemble->behind) ensemble->ops->show_kept(ensemble);
+    ensemble->behind = false;
+}
+
+static bool all_finite(const double* values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+void cal_ensemble_fail(cal_ensemble* ensemble, int instance, cal_status status, const char* text) {
+    double* row = cal_ensemble_row(ensemble, instance);
+    row[CAL_ROW_STATUS] = (double)status;
+    row[CAL_ROW_TOLD] = 0.0;
+    cal_free(ensemble->texts[instance]);
+    ensemble->texts[instance] = cal_copy_text(text);
+}
+
+void cal_ensemble_revive(cal_ensemble* ensemble, int instance) {
+    double* row = cal_ensemble_row(ensemble, instance);
+    row[CAL_ROW_STATUS] = (double)CAL_OK;
+    row[CAL_ROW_TIME] = ensemble->time;
+    cal_free(ensemble->texts[instance]);
+    ensemble->texts[instance] = NULL;
+}
 
 cal_status cal_ensemble_set(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
-    if (instance < 0 || instance >= ensemble->count) return CAL_BAD_ARGUMENT;
-    cal_layout_scatter(ensemble->plan->layout, instance % ensemble->lanes, q, v,
-                       group_y(ensemble, instance / ensemble->lanes));
+    if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
+    const cal_model* model = ensemble->model;
+    if (q && (!all_finite(q, model->q_count) || cal_model_find_bad_quaternion(model, q))) return CAL_BAD_ARGUMENT;
+    if (v && !all_finite(v, model->v_count)) return CAL_BAD_ARGUMENT;
+    catch_up(ensemble);
+    const cal_status status = start(ensemble, instance, q, v, false, NULL);
+    if (status) return status;
+    cal_ensemble_revive(ensemble, instance);
+    ensemble->queried = CAL_NONE;
     return CAL_OK;
 }
 
 cal_status cal_ensemble_get(const cal_ensemble* ensemble, int instance, double* q, double* v) {
-    if (instance < 0 || instance >= ensemble->count) return CAL_BAD_ARGUMENT;
-    cal_layout_gather(ensemble->plan->layout, instance % ensemble->lanes, group_y(ensemble, instance / ensemble->lanes),
-                      q, v);
-    return CAL_OK;
-}
-
-static int live_copies(const cal_ensemble* ensemble, int group) {
-    const int rest = ensemble->count - group * ensemble->lanes;
-    return rest < ensemble->lanes ? rest : ensemble->lanes;
-}
-
-// Instances fill every lane of every block, so the numbers of a group's copies lie side by side: one position serves all.
-// rows: the group's first instance's row of `count` numbers; NULL: zeros.
-static void fill_lanes(const int32_t* position, int count, int live, const double* rows, double* out) {
-    for (int i = 0; i < count; i++) {
-        double* lanes = out + position[i];
-        for (int copy = 0; copy < live; copy++)
-            lanes[copy] = rows ? rows[(size_t)copy * (size_t)count + (size_t)i] : 0.0;
-    }
-}
-
-static void read_lanes(const int32_t* position, int count, int live, const double* from, double* rows) {
-    for (int i = 0; i < count; i++) {
-        const double* lanes = from + position[i];
-        for (int copy = 0; copy < live; copy++) rows[(size_t)copy * (size_t)count + (size_t)i] = lanes[copy];
-    }
-}
-
-cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
-                                double* qdd) {
-    const cal_layout* layout = ensemble->plan->layout;
-    cal_context* context = &ensemble->state->context;
-    const int q_count = ensemble->model->q_count, v_count = ensemble->model->v_count;
-    for (int group = 0; group < ensemble->group_count; group++) {
-        const int live = live_copies(ensemble, group);
-        const size_t first = (size_t)group * (size_t)ensemble->lanes, v_first = first * (size_t)v_count;
-        context->y = group_y(ensemble, group);
-        fill_lanes(layout->q_position, q_count, live, q + first * (size_t)q_count, context->y);
-        fill_lanes(layout->v_position, v_count, live, v + v_first, context->y);
-        fill_lanes(layout->tau_position, v_count, live, tau ? tau + v_first : NULL, context->tau);
-        const cal_status status = cal_plan_run(ensemble->plan, ensemble->state, NULL, NULL, true, NULL);
-        if (status != CAL_OK) return status;
-        read_lanes(layout->v_position, v_count, live, context->ydot, qdd + v_first);
-    }
-    return CAL_OK;
-}
-
-// Advances one group. The sums, which would stop the whole group, are not shown to control: each instance is looked at
-// when all have been advanced.
-static cal_status step_group(cal_ensemble* ensemble, int group, const cal_solver_ops* ops, void* control,
-                             cal_solver_context* context, double* down, const cal_solver_settings* settings,
-                             int64_t steps) {
-    static const double quiet[CAL_MAX_SUMS] = {0};
-    double sums[CAL_MAX_SUMS];
-    const size_t bytes = ensemble->plan->layout->y_size * sizeof(double);
-    cal_step_decision decision;
-    double* own = context->vectors[0]; // every solver has one at least
-    if (!own) return CAL_BAD_ARGUMENT;
-    memcpy(own, group_y(ensemble, group), bytes);
-    ops->start(control, settings, 0.0, down, &decision);
-    for (int64_t done = 0; done < steps;) {
-        cal_status status = cal_plan_run(ensemble->plan, ensemble->state, ops, context, false, sums);
-        if (status == CAL_OK) status = ops->control(control, quiet, down, &decision);
-        if (status != CAL_OK) return status;
-        if (decision.accepted) done++;
-    }
-    memcpy(group_y(ensemble, group), own, bytes);
-    return CAL_OK;
-}
-
-static int find_broken(const cal_ensemble* ensemble) {
-    const cal_layout* layout = ensemble->plan->layout;
+    if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
     const cal_model* model = ensemble->model;
-    for (int instance = 0; instance < ensemble->count; instance++) {
-        const size_t copy = (size_t)(instance % ensemble->lanes);
-        const double* y = group_y(ensemble, instance / ensemble->lanes);
-        for (int i = 0; i < model->q_count; i++)
-            if (!isfinite(y[layout->q_position[copy * (size_t)model->q_count + (size_t)i]])) return instance;
-        for (int i = 0; i < model->v_count; i++)
-            if (!isfinite(y[layout->v_position[copy * (size_t)model->v_count + (size_t)i]])) return instance;
+    catch_up((cal_ensemble*)ensemble);
+    if (q) memcpy(q, cal_ensemble_q(ensemble, instance), (size_t)model->q_count * sizeof *q);
+    if (v) memcpy(v, cal_ensemble_v(ensemble, instance), (size_t)model->v_count * sizeof *v);
+    return CAL_OK;
+}
+
+cal_status cal_ensemble_drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control,
+                              cal_error* error) {
+    if (!is_instance(ensemble, instance))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: there is no instance %d", instance);
+    const cal_model* model = ensemble->model;
+    if (tau && !all_finite(tau, model->v_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: joint forces must be finite numbers");
+    if (control && !all_finite(control, model->actuator_count))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_drive: controls must be finite numbers");
+    if (instance < ensemble->first || instance >= ensemble->end) return CAL_OK; // another process'
+    return ensemble->ops->drive(ensemble, instance, tau, control);
+}
+
+cal_status cal_ensemble_status(const cal_ensemble* ensemble, int instance, cal_error* error) {
+    if (!is_instance(ensemble, instance))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_status: there is no instance %d", instance);
+    const cal_status status = (cal_status)(int)cal_ensemble_row(ensemble, instance)[CAL_ROW_STATUS];
+    const char* text = ensemble->texts[instance];
+    if (!status)
+        cal_explain(error, CAL_OK, "%s", "");
+    else
+        cal_explain(error, status, "instance %d: %.200s", instance, text ? text : cal_status_text(status));
+    return status;
+}
+
+// --- Advancing ---------------------------------------------------------------------------------------------------------
+
+// The first instance that has failed, with its line.
+static cal_status report_failure(cal_ensemble* ensemble, cal_error* error) {
+    for (int i = 0; i < ensemble->count; i++) {
+        if (!cal_ensemble_has_failed(ensemble, i)) continue;
+        ensemble->any_failed = true;
+        return cal_ensemble_status(ensemble, i, error);
     }
-    return -1;
+    ensemble->any_failed = false;
+    return CAL_OK;
+}
+
+static cal_status run(cal_ensemble* ensemble, const cal_ensemble_job* job, cal_error* error) {
+    catch_up(ensemble);
+    cal_status status = cal_ensemble_run(ensemble, job);
+    if (!status) status = cal_ensemble_collect_rows(ensemble);
+    ensemble->queried = CAL_NONE;
+    if (status)
+        return cal_fail(error, status, "the ensemble could not be advanced to t = %g s: %s", job->time,
+                        cal_status_text(status));
+    ensemble->time = job->time;
+    return report_failure(ensemble, error);
+}
+
+cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* error) {
+    if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_advance: ensemble must not be NULL");
+    if (!isfinite(time))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance to t = %g s: not a finite time", time);
+    if (time < ensemble->time)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s", time, ensemble->time);
+    if (time == ensemble->time) return report_failure(ensemble, error);
+    const cal_ensemble_job job = {.time = time, .steps = -1, .ops = ensemble->solver, .step = ensemble->def.sim.step};
+    return run(ensemble, &job, error);
 }
 
 cal_status cal_ensemble_step(cal_ensemble* ensemble, const char* solver, double step, int64_t steps, cal_error* error) {
     const cal_solver_ops* ops = solver ? cal_find_solver(solver) : NULL;
-    if (!ops || !ops->fixed_step)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "an ensemble steps with rk4 or euler, not with '%s'",
+    if (!ensemble) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step: ensemble must not be NULL");
+    if (!cal_lockstep_takes(ops))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_ensemble_step takes steps of rk4 or euler, not of '%s'",
                         solver ? solver : "(null)");
     if (!(step > 0.0) || !isfinite(step) || steps < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a step of %g s, %lld times: the step must be positive, the number not negative", step,
                         (long long)steps);
-    const size_t y_size = ensemble->plan->layout->y_size,
-                 needed = (size_t)ops->vector_count * y_size + ops->control_size / 8 + 1;
-    if (ensemble->vectors_size < needed) {
-        double* memory = cal_allocate(needed, sizeof(double));
-        if (!memory) return cal_fail(error, CAL_NO_MEMORY, "no memory for the solver's vectors");
-        cal_free(ensemble->vectors);
-        ensemble->vectors = memory;
-        ensemble->vectors_size = needed;
+    if (!ensemble->ops->takes_steps)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "instances with constraints, a force callback or another solver than rk4 and euler are "
+                        "simulations of their own: use cal_ensemble_advance");
+    if (steps == 0) return report_failure(ensemble, error);
+    const cal_ensemble_job job = {
+        .time = ensemble->time + (double)steps * step, .steps = steps, .ops = ops, .step = step};
+    return run(ensemble, &job, error);
+}
+
+cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const double* v, const double* tau,
+                                double* qdd) {
+    if (!ensemble || !q || !v || !qdd) return CAL_BAD_ARGUMENT;
+    if (!ensemble->ops->takes_steps) return CAL_NOT_AVAILABLE;
+    const size_t q_count = (size_t)ensemble->model->q_count, v_count = (size_t)ensemble->model->v_count;
+    const cal_ensemble_job job = {.time = ensemble->time, .q = q, .v = v, .tau = tau, .qdd = qdd};
+    for (int i = 0; ensemble->any_failed && i < ensemble->count; i++) cal_ensemble_revive(ensemble, i);
+    ensemble->any_failed = false;
+    for (int i = 0; i < ensemble->count; i++) {
+        if (i == ensemble->first) i = ensemble->end; // its own share is kept where it is evaluated
+        if (i >= ensemble->count) break;
+        memcpy(cal_ensemble_q(ensemble, i), q + (size_t)i * q_count, q_count * sizeof *q);
+        memcpy(cal_ensemble_v(ensemble, i), v + (size_t)i * v_count, v_count * sizeof *v);
     }
-    double *vectors[16] = {NULL}, down[CAL_MAX_DOWN] = {0};
-    for (int i = 0; i < ops->vector_count; i++) vectors[i] = ensemble->vectors + (size_t)i * y_size;
-    void* control = ensemble->vectors + (size_t)ops->vector_count * y_size;
-    const cal_solver_settings settings = {.step = step,
-                                          .horizon = step,
-                                          .component_count =
-                                              (ensemble->model->q_count + ensemble->model->v_count) * ensemble->lanes};
-    // The solver's prepare writes to the state's own y, so that a group's is touched only when its steps are done.
-    ensemble->state->context.y = ensemble->own_y;
-    cal_solver_context context = {.layout = ensemble->plan->layout,
-                                  .y = ensemble->own_y,
-                                  .ydot = ensemble->state->context.ydot,
-                                  .vectors = vectors,
-                                  .down = down};
-    memset(ensemble->state->context.tau, 0, ensemble->plan->layout->v_size * sizeof(double));
-    for (int group = 0; group < ensemble->group_count; group++) {
-        const cal_status status = step_group(ensemble, group, ops, control, &context, down, &settings, steps);
-        if (status != CAL_OK)
-            return cal_fail(error, status, "instances %d and on: %s", group * ensemble->lanes, cal_status_text(status));
+    ensemble->behind = true;
+    ensemble->queried = CAL_NONE;
+    const cal_status status = cal_ensemble_run(ensemble, &job);
+    return status ? status : cal_ensemble_collect(ensemble, qdd, v_count);
+}
+
+// --- Looking at it -----------------------------------------------------------------------------------------------------
+
+int cal_ensemble_lanes(const cal_ensemble* ensemble) {
+    return ensemble->ops->takes_steps ? ensemble->engine->lanes : 1;
+}
+int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble->count; }
+double cal_ensemble_time(const cal_ensemble* ensemble) { return ensemble->time; }
+
+// Poses and energy of an instance, by one plan and state for all of them.
+static cal_status query(cal_ensemble* ensemble, int instance) {
+    if (!is_instance(ensemble, instance)) return CAL_BAD_ARGUMENT;
+    if (ensemble->queried == instance) return CAL_OK;
+    catch_up(ensemble);
+    cal_status status = CAL_OK;
+    if (!ensemble->query_machine) status = cal_machine_serial(1, &ensemble->query_machine, NULL);
+    if (!status && !ensemble->query_plan)
+        status = cal_plan_create(ensemble->model, "energy", ensemble->query_machine, &ensemble->query_plan, NULL);
+    if (!status && !ensemble->query_state) status = cal_state_create(ensemble->query_plan, &ensemble->query_state);
+    if (status) return status;
+    cal_layout_scatter(ensemble->query_plan->layout, 0, cal_ensemble_q(ensemble, instance),
+                       cal_ensemble_v(ensemble, instance), ensemble->query_state->context.y);
+    status = cal_plan_execute(ensemble->query_plan, ensemble->query_state, NULL);
+    ensemble->queried = status ? CAL_NONE : instance;
+    return status;
+}
+
+cal_status cal_ensemble_energy(cal_ensemble* ensemble, int instance, double* kinetic, double* potential) {
+    double energy[2];
+    if (!kinetic || !potential) return CAL_BAD_ARGUMENT;
+    cal_status status = query(ensemble, instance);
+    if (!status) status = cal_state_get(ensemble->query_state, CAL_ENERGY, energy);
+    if (status) return status;
+    *kinetic = energy[0];
+    *potential = energy[1];
+    return CAL_OK;
+}
+
+cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* poses) {
+    if (!poses) return CAL_BAD_ARGUMENT;
+    const cal_status status = query(ensemble, instance);
+    return status ? status : cal_state_get(ensemble->query_state, CAL_POSE, poses);
+}
+
+uint64_t cal_ensemble_hash(const cal_ensemble* ensemble) {
+    const cal_model* model = ensemble->model;
+    uint64_t hash = 0;
+    catch_up((cal_ensemble*)ensemble);
+    for (int i = 0; i < ensemble->count; i++)
+        hash = hash * UINT64_C(0x9e3779b97f4a7c15) + cal_hash_motion(cal_ensemble_row(ensemble, i)[CAL_ROW_TIME],
+                                                                     cal_ensemble_q(ensemble, i), model->q_count,
+                                                                     cal_ensemble_v(ensemble, i), model->v_count);
+    return hash;
+}
+
+void cal_ensemble_get_report(const cal_ensemble* ensemble, cal_ensemble_report* out) {
+    *out = (cal_ensemble_report){.time = ensemble->time};
+    for (int i = 0; i < ensemble->count; i++) {
+        const double* row = cal_ensemble_row(ensemble, i);
+        out->steps += (int64_t)row[CAL_ROW_STEPS];
+        out->rejected += (int64_t)row[CAL_ROW_REJECTED];
+        out->evaluations += (int64_t)row[CAL_ROW_EVALUATIONS];
+        out->jacobian_evaluations += (int64_t)row[CAL_ROW_JACOBIAN];
+        out->failed += row[CAL_ROW_STATUS] != (double)CAL_OK;
     }
-    const int broken = find_broken(ensemble);
-    return broken < 0 ? CAL_OK : cal_fail(error, CAL_NOT_FINITE, "instance %d became infinite or not a number", broken);
 }

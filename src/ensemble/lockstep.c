@@ -1,0 +1,476 @@
+// Instances in lockstep (ensemble.h): W of them side by side are one wide model, a forest of W equal trees whose columns hold an
+// instance per lane. The kernels are those of a single model, and so are the bits. A unit is a *group* of W instances.
+//
+// The solvers have fixed steps, so all lanes of a group are in the same stage at the same time, whatever their times are. An
+// instance that begins anew (its state was set, its forces changed) has a *clock* of its own from then on: when its steps end and
+// what its polynomial is asked for, as a simulation by itself would have it.
+//
+//     clock 0   ──┼───────┼───────┼──▾────┼      two steps, and the state at ▾ inside the second
+//     clock 1        ·┼───────┼──────▾┼          begun at ·
+//
+// The first evaluation of a clock writes dy/dt at y into every lane; those of other clocks have it already, to the bit. Where one
+// clock needs a step more than another, the other's lanes are put back afterwards.
+//
+// What a group keeps between advances are the first four vectors of a one-step solver (solver/vectors.h): y and dy/dt at both ends
+// of the last step. The stages' vectors are the worker's.
+#include "base/error.h"
+#include "base/memory.h"
+#include "ensemble/ensemble.h"
+#include "plan/plan.h"
+#include "solver/vectors.h"
+#include <stdio.h>
+
+enum { KEPT = CAL_ONE_STEP_OWN, STAGES = 3, CLOCK_NUMBERS = 8, CLOCK_DOWN = 4 };
+
+typedef struct lane_clock {
+    double memory[CLOCK_NUMBERS]; // of the solver's control
+    double down[CLOCK_DOWN];
+    cal_step_decision decision;
+    bool interpolates;          // a step has been accepted
+    bool moves;                 // has not arrived yet
+    int64_t steps, evaluations; // of this job
+} lane_clock;
+
+typedef struct group {
+    lane_clock* clocks; // as many as lanes
+    double* vectors[KEPT];
+    double *tau, *control;
+    int8_t clock_of[CAL_MAX_LANES];
+    uint8_t begins; // lanes that begin anew with the next job, as bits
+} group;
+
+typedef struct worker {
+    cal_state* state; // of one group
+    bool one_force;   // the model has no joint forces: the state's forces are tau itself
+    double *own_tau, *own_control;
+    double *stages, *sample, *saved; // STAGES, one and KEPT vectors
+} worker;
+
+struct cal_lockstep {
+    cal_plan* plan;
+    int lanes;
+    size_t stride; // doubles from one vector to the next
+    group* groups;
+    worker* workers;
+    double *vectors, *drives;
+    lane_clock* clocks;
+};
+
+bool cal_lockstep_takes(const cal_solver_ops* ops) {
+    return ops && ops->fixed_step && ops->vector_count <= KEPT + STAGES && ops->down_count <= CLOCK_DOWN &&
+           ops->control_size <= CLOCK_NUMBERS * sizeof(double);
+}
+
+// --- Making one --------------------------------------------------------------------------------------------------------
+
+static void destroy(cal_ensemble* ensemble) {
+    struct cal_lockstep* own = ensemble->lockstep;
+    if (!own) return;
+    for (int i = 0; own->workers && i < ensemble->workers; i++) {
+        cal_state_destroy(own->workers[i].state);
+        cal_free(own->workers[i].stages);
+    }
+    cal_plan_destroy(own->plan);
+    cal_free(own->groups);
+    cal_free(own->workers);
+    cal_free(own->vectors);
+    cal_free(own->drives);
+    cal_free(own->clocks);
+    cal_free(own);
+}
+
+static cal_status create_worker(const struct cal_lockstep* own, worker* out) {
+    const cal_status status = cal_state_create(own->plan, &out->state);
+    if (status) return status;
+    const cal_context* context = &out->state->context;
+    out->own_tau = context->tau;
+    out->own_control = context->control;
+    out->one_force = context->force == context->tau;
+    out->stages = cal_allocate((STAGES + 1 + KEPT) * own->stride, sizeof(double));
+    if (!out->stages) return CAL_NO_MEMORY;
+    out->sample = out->stages + STAGES * own->stride;
+    out->saved = out->sample + own->stride;
+    return CAL_OK;
+}
+
+// All lanes at the model's start, those without an instance too: they are computed, and nobody looks at them.
+static void fill_group(const cal_ensemble* ensemble, int unit) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    const cal_layout* layout = own->plan->layout;
+    const size_t lanes = (size_t)own->lanes, controls = lanes * (size_t)ensemble->model->actuator_count;
+    const cal_state* state = own->workers[0].state;
+    group* g = &own->groups[unit];
+    for (size_t i = 0; i < KEPT; i++) g->vectors[i] = own->vectors + ((size_t)unit * KEPT + i) * own->stride;
+    g->clocks = own->clocks + (size_t)unit * lanes;
+    g->tau = own->drives + (size_t)unit * (layout->v_size + controls);
+    g->control = g->tau + layout->v_size;
+    g->begins = UINT8_MAX;
+    memcpy(g->vectors[CAL_ONE_STEP_Y], state->context.y, layout->y_size * sizeof(double));
+    memcpy(g->control, state->context.control, controls * sizeof(double));
+}
+
+static cal_status create(cal_ensemble* ensemble, cal_error* error) {
+    struct cal_lockstep* own = ensemble->lockstep = cal_allocate(1, sizeof *own);
+    if (!own) return CAL_NO_MEMORY;
+    const int lanes = own->lanes = ensemble->engine->lanes;
+    const size_t units = (size_t)(ensemble->end - ensemble->first + lanes - 1) / (size_t)lanes;
+    ensemble->unit_count = (int)units;
+    const cal_plan_def def = {
+        .model = ensemble->model, .program = &cal_program_aba, .machine = ensemble->engine, .copies = lanes};
+    cal_status status = cal_plan_create_def(&def, &own->plan, error);
+    if (status) return status;
+    const cal_layout* layout = own->plan->layout;
+    const size_t controls = (size_t)lanes * (size_t)ensemble->model->actuator_count;
+    // As in a simulation: an odd number of cache lines.
+    own->stride = 8 * ((layout->y_size + 7) / 8 | 1);
+    own->workers = cal_allocate((size_t)ensemble->workers, sizeof *own->workers);
+    own->groups = cal_allocate(units, sizeof *own->groups);
+    own->vectors = cal_allocate(units * KEPT, own->stride * sizeof(double));
+    own->drives = cal_allocate(units, (layout->v_size + controls) * sizeof(double));
+    own->clocks = cal_allocate(units * (size_t)lanes, sizeof *own->clocks);
+    if (!own->workers || !own->groups || !own->vectors || !own->drives || !own->clocks) return CAL_NO_MEMORY;
+    for (int i = 0; i < ensemble->workers && !status; i++) status = create_worker(own, &own->workers[i]);
+    for (int i = 0; i < ensemble->unit_count && !status; i++) fill_group(ensemble, i);
+    return status;
+}
+
+// --- Changing instances ------------------------------------------------------------------------------------------------
+
+static group* group_of(const cal_ensemble* ensemble, int instance, int* lane) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    *lane = (instance - ensemble->first) % own->lanes;
+    return &own->groups[(instance - ensemble->first) / own->lanes];
+}
+
+static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                        cal_error* error) {
+    (void)projects, (void)error; // there are no constraints
+    int lane;
+    group* g = group_of(ensemble, instance, &lane);
+    cal_ensemble_show(ensemble, instance, q, v);
+    g->begins = (uint8_t)(g->begins | 1u << lane);
+    return CAL_OK;
+}
+
+static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
+    const cal_layout* layout = ensemble->lockstep->plan->layout;
+    const int v_count = ensemble->model->v_count, actuators = ensemble->model->actuator_count;
+    int lane;
+    group* g = group_of(ensemble, instance, &lane);
+    const int32_t* position = layout->tau_position + (size_t)lane * (size_t)v_count;
+    for (int i = 0; tau && i < v_count; i++) g->tau[position[i]] = tau[i];
+    if (control) memcpy(g->control + (size_t)lane * (size_t)actuators, control, (size_t)actuators * sizeof(double));
+    g->begins = (uint8_t)(g->begins | 1u << lane);
+    return CAL_OK;
+}
+
+// --- Steps of a group --------------------------------------------------------------------------------------------------
+
+// One group on one worker.
+typedef struct run_of_group {
+    cal_ensemble* ensemble;
+    const struct cal_lockstep* own;
+    const cal_ensemble_job* job;
+    group* g;
+    worker* w;
+    int first;                        // instance of lane 0
+    unsigned live;                    // lanes that have an instance which has not failed, as bits
+    unsigned lanes_of[CAL_MAX_LANES]; // of these, each clock's
+    int clock_count;                  // those after it have no lanes
+    double* vectors[KEPT + STAGES];
+    cal_solver_context context;
+} run_of_group;
+
+static run_of_group begin_run(cal_ensemble* ensemble, int number, int unit, const cal_ensemble_job* job) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    worker* w = &own->workers[number];
+    run_of_group r = {.ensemble = ensemble,
+                      .own = own,
+                      .job = job,
+                      .g = &own->groups[unit],
+                      .w = w,
+                      .first = ensemble->first + unit * own->lanes};
+    for (size_t i = 0; i < KEPT; i++) r.vectors[i] = r.g->vectors[i];
+    for (size_t i = 0; i < STAGES; i++) r.vectors[KEPT + i] = w->stages + i * own->stride;
+    cal_context* context = &w->state->context;
+    context->tau = r.g->tau;
+    context->control = r.g->control;
+    if (w->one_force) context->force = context->tau;
+    r.context = (cal_solver_context){.layout = own->plan->layout, .y = context->y, .ydot = context->ydot};
+    return r;
+}
+
+static void find_lanes(run_of_group* r) {
+    for (int lane = 0; lane < r->own->lanes; lane++) {
+        const int clock = r->g->clock_of[lane];
+        if (!(r->live & 1u << lane)) continue;
+        r->lanes_of[clock] |= 1u << lane;
+        if (clock >= r->clock_count) r->clock_count = clock + 1;
+    }
+}
+
+// The sums, which would stop the whole group, are not shown to control: each instance is looked at when it has arrived.
+static cal_status evaluate(run_of_group* r, lane_clock* leader) {
+    double sums[CAL_MAX_SUMS];
+    r->context.down = leader->down;
+    r->context.vectors = r->vectors;
+    return cal_plan_run(r->own->plan, r->w->state, r->job->ops, &r->context, false, sums);
+}
+
+static cal_status control(const run_of_group* r, lane_clock* clock) {
+    static const double quiet[CAL_MAX_SUMS] = {0};
+    clock->evaluations++;
+    const cal_status status = r->job->ops->control(clock->memory, quiet, clock->down, &clock->decision);
+    clock->interpolates = clock->decision.accepted;
+    if (clock->decision.accepted) clock->steps++;
+    return status;
+}
+
+// Time does not get on, since the step is too small for it.
+static void fail_clock(run_of_group* r, int clock, cal_status status) {
+    const unsigned lanes = r->lanes_of[clock];
+    char text[200];
+    for (int lane = 0; lane < r->own->lanes; lane++) {
+        if (!(lanes & 1u << lane)) continue;
+        snprintf(text, sizeof text, "steps of %g s do not get past t = %g s; the state at t = %g s is kept",
+                 r->job->step, r->g->clocks[clock].decision.time,
+                 cal_ensemble_row(r->ensemble, r->first + lane)[CAL_ROW_TIME]);
+        cal_ensemble_fail(r->ensemble, r->first + lane, status, text);
+    }
+    r->live &= ~lanes;
+    r->lanes_of[clock] = 0;
+}
+
+// A clock for the lanes that begin anew: one that no other lane has. They are all at the ensemble's time.
+static cal_status begin_clock(run_of_group* r) {
+    const unsigned beginning = r->g->begins & r->live, lanes = (unsigned)r->own->lanes;
+    const cal_solver_settings settings = {.step = r->job->step, .horizon = r->job->step, .component_count = 1};
+    unsigned used = 0;
+    int number = 0;
+    if (!beginning) {
+        find_lanes(r);
+        return CAL_OK;
+    }
+    for (unsigned lane = 0; lane < lanes; lane++)
+        if (r->live & ~beginning & 1u << lane) used |= 1u << r->g->clock_of[lane];
+    while (used & 1u << number) number++;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        if (!(beginning & 1u << lane)) continue;
+        const int some = r->first + (int)lane;
+        r->g->clock_of[lane] = (int8_t)number;
+        cal_layout_scatter(r->own->plan->layout, (int)lane, cal_ensemble_q(r->ensemble, some),
+                           cal_ensemble_v(r->ensemble, some), r->g->vectors[CAL_ONE_STEP_Y]);
+    }
+    r->g->begins = (uint8_t)(r->g->begins & ~beginning);
+    lane_clock* clock = &r->g->clocks[number];
+    *clock = (lane_clock){0};
+    r->job->ops->start(clock->memory, &settings, r->ensemble->time, clock->down, &clock->decision);
+    find_lanes(r);
+    const cal_status status = evaluate(r, clock);
+    if (!status) {
+        const cal_status own = control(r, clock);
+        if (own) fail_clock(r, number, own);
+    }
+    return status;
+}
+
+static bool has_arrived(const cal_ensemble_job* job, const lane_clock* clock) {
+    if (job->steps >= 0) return clock->steps >= job->steps;
+    return clock->interpolates && clock->decision.time >= job->time;
+}
+
+// Which clocks still move, and the lanes of those that have arrived; false when all have.
+static bool find_moving(run_of_group* r, unsigned* arrived) {
+    bool some = false;
+    *arrived = 0;
+    for (int i = 0; i < r->clock_count; i++) {
+        lane_clock* clock = &r->g->clocks[i];
+        const unsigned lanes = r->lanes_of[i];
+        clock->moves = lanes && !has_arrived(r->job, clock);
+        if (clock->moves)
+            some = true;
+        else
+            *arrived |= lanes;
+    }
+    return some;
+}
+
+static lane_clock* first_moving(const run_of_group* r) {
+    for (int i = 0; i < r->clock_count; i++)
+        if (r->g->clocks[i].moves) return &r->g->clocks[i];
+    return NULL;
+}
+
+// All stages of a step, on all lanes, for the clocks that move.
+static cal_status take_step(run_of_group* r) {
+    for (lane_clock* leader = first_moving(r); leader; leader = first_moving(r)) {
+        const cal_status status = evaluate(r, leader);
+        if (status) return status;
+        for (int i = 0; i < r->clock_count; i++) {
+            lane_clock* clock = &r->g->clocks[i];
+            const cal_status own = clock->moves ? control(r, clock) : CAL_OK;
+            if (!own) continue;
+            clock->moves = false;
+            fail_clock(r, i, own);
+        }
+        leader = first_moving(r);
+        if (leader && leader->decision.accepted) return CAL_OK;
+    }
+    return CAL_OK;
+}
+
+// Instances fill every lane of every block, so a number's lane is its place modulo the width.
+static void put_back(const run_of_group* r, unsigned lanes) {
+    const size_t width = (size_t)r->own->lanes;
+    for (size_t i = 0; i < KEPT; i++)
+        for (size_t k = 0; k < r->own->plan->layout->y_size; k++)
+            if (lanes >> k % width & 1u) r->vectors[i][k] = r->w->saved[i * r->own->stride + k];
+}
+
+static cal_status take_steps(run_of_group* r) {
+    unsigned arrived;
+    while (find_moving(r, &arrived)) {
+        for (size_t i = 0; arrived && i < KEPT; i++)
+            memcpy(r->w->saved + i * r->own->stride, r->vectors[i], r->own->plan->layout->y_size * sizeof(double));
+        const cal_status status = take_step(r);
+        if (status) return status;
+        if (arrived) put_back(r, arrived);
+    }
+    return CAL_OK;
+}
+
+// --- What comes of it --------------------------------------------------------------------------------------------------
+
+// Whether all numbers of one node and lane are finite in a y-shaped vector.
+static bool is_finite(const run_of_group* r, const cal_node* node, int lane, const double* y) {
+    const cal_layout* layout = r->own->plan->layout;
+    const cal_model* model = r->ensemble->model;
+    const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count + node->first_q;
+    const int32_t* v = layout->v_position + (size_t)lane * (size_t)model->v_count + node->first_v;
+    double sum = 0.0; // stays zero while all are finite
+    for (int i = 0; i < cal_kind_q(node->kind); i++) sum += 0.0 * y[q[i]];
+    for (int i = 0; i < cal_kind_v(node->kind); i++) sum += 0.0 * y[v[i]];
+    return sum == 0.0;
+}
+
+// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
+static int find_not_finite(const run_of_group* r, int lane, const double* y) {
+    const cal_model* model = r->ensemble->model;
+    for (int n = 0; n < model->node_count; n++)
+        if (!is_finite(r, &model->nodes[n], lane, y) ||
+            !is_finite(r, &model->nodes[n], lane, r->vectors[CAL_ONE_STEP_F]))
+            return n;
+    return -1;
+}
+
+static void show_lane(run_of_group* r, int lane, const double* y) {
+    cal_ensemble* ensemble = r->ensemble;
+    const int instance = r->first + lane, node = find_not_finite(r, lane, y);
+    double* row = cal_ensemble_row(ensemble, instance);
+    const lane_clock* clock = &r->g->clocks[r->g->clock_of[lane]];
+    row[CAL_ROW_STEPS] += (double)clock->steps;
+    row[CAL_ROW_EVALUATIONS] += (double)clock->evaluations;
+    if (node >= 0) {
+        char name[80], text[256];
+        snprintf(text, sizeof text,
+                 "body '%s' became infinite or not a number before t = %g s; the state at t = %g s is kept: use a "
+                 "smaller step, or check the forces",
+                 cal_model_body_name(ensemble->model, ensemble->model->nodes[node].body, name, sizeof name),
+                 r->job->time, row[CAL_ROW_TIME]);
+        cal_ensemble_fail(ensemble, instance, CAL_NOT_FINITE, text);
+        return;
+    }
+    cal_layout_gather(r->own->plan->layout, lane, y, cal_ensemble_q(ensemble, instance),
+                      cal_ensemble_v(ensemble, instance));
+    row[CAL_ROW_TIME] = r->job->time;
+}
+
+// Each lane at the job's time, by its clock's polynomial; or at the end of its steps.
+static void show(run_of_group* r) {
+    const cal_layout* layout = r->own->plan->layout;
+    int sampled = -1;
+    for (int lane = 0; lane < r->own->lanes; lane++) {
+        if (!(r->live & 1u << lane)) continue;
+        const int number = r->g->clock_of[lane];
+        for (int c = 0; r->job->steps < 0 && number != sampled && c < layout->column_count; c++)
+            r->job->ops->interpolate(r->g->clocks[number].memory, &r->context, &layout->columns[c], r->job->time,
+                                     r->w->sample);
+        sampled = number;
+        show_lane(r, lane, r->job->steps < 0 ? r->w->sample : r->vectors[CAL_ONE_STEP_Y]);
+    }
+}
+
+// --- Forward dynamics --------------------------------------------------------------------------------------------------
+
+// Numbers of a group's copies lie side by side: one position serves all. rows: the group's first instance's row of `count`
+// numbers; NULL: zeros.
+static void fill_lanes(const int32_t* position, int count, int live, const double* rows, double* out) {
+    for (int i = 0; i < count; i++) {
+        double* lanes = out + position[i];
+        for (int copy = 0; copy < live; copy++)
+            lanes[copy] = rows ? rows[(size_t)copy * (size_t)count + (size_t)i] : 0.0;
+    }
+}
+
+static void read_lanes(const int32_t* position, int count, int live, const double* from, double* rows) {
+    for (int i = 0; i < count; i++) {
+        const double* lanes = from + position[i];
+        for (int copy = 0; copy < live; copy++) rows[(size_t)copy * (size_t)count + (size_t)i] = lanes[copy];
+    }
+}
+
+static cal_status forward(run_of_group* r) {
+    const cal_layout* layout = r->own->plan->layout;
+    cal_context* context = &r->w->state->context;
+    const cal_ensemble_job* job = r->job;
+    const int q_count = r->ensemble->model->q_count, v_count = r->ensemble->model->v_count;
+    const int rest = r->ensemble->end - r->first, live = rest < r->own->lanes ? rest : r->own->lanes;
+    const size_t v_first = (size_t)r->first * (size_t)v_count;
+    double* const own_y = context->y;
+    context->y = r->vectors[CAL_ONE_STEP_Y]; // where the states stay until somebody looks (show_kept)
+    context->tau = r->w->own_tau;
+    if (r->w->one_force) context->force = context->tau;
+    fill_lanes(layout->q_position, q_count, live, job->q + (size_t)r->first * (size_t)q_count, context->y);
+    fill_lanes(layout->v_position, v_count, live, job->v + v_first, context->y);
+    fill_lanes(layout->tau_position, v_count, live, job->tau ? job->tau + v_first : NULL, context->tau);
+    const cal_status status = cal_plan_run(r->own->plan, r->w->state, NULL, NULL, true, NULL);
+    read_lanes(layout->v_position, v_count, live, context->ydot, job->qdd + v_first);
+    context->y = own_y;
+    r->g->begins = UINT8_MAX;
+    return status;
+}
+
+static void show_kept(const cal_ensemble* ensemble) {
+    const struct cal_lockstep* own = ensemble->lockstep;
+    for (int i = ensemble->first; i < ensemble->end; i++) {
+        int lane;
+        const group* g = group_of(ensemble, i, &lane);
+        cal_layout_gather(own->plan->layout, lane, g->vectors[CAL_ONE_STEP_Y], cal_ensemble_q(ensemble, i),
+                          cal_ensemble_v(ensemble, i));
+    }
+}
+
+static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_ensemble_job* job) {
+    run_of_group r = begin_run(ensemble, number, unit, job);
+    r.context.vectors = r.vectors; // which moved with r
+    if (job->qdd) return forward(&r);
+    for (int lane = 0; lane < r.own->lanes && r.first + lane < ensemble->end; lane++)
+        if (!cal_ensemble_has_failed(ensemble, r.first + lane)) r.live |= 1u << lane;
+    if (!r.live) return CAL_OK;
+    if (job->steps >= 0) r.g->begins = UINT8_MAX;
+    for (int i = 0; i < r.own->lanes; i++) r.g->clocks[i].steps = r.g->clocks[i].evaluations = 0;
+    cal_status status = begin_clock(&r);
+    if (!status) status = take_steps(&r);
+    if (!status) show(&r);
+    // Steps may have been another solver's; and what failed has left something half done.
+    if (status || job->steps >= 0) r.g->begins = UINT8_MAX;
+    return status;
+}
+
+const cal_ensemble_ops cal_ensemble_lockstep = {.create = create,
+                                                .destroy = destroy,
+                                                .start = start,
+                                                .drive = drive,
+                                                .run = run,
+                                                .show_kept = show_kept,
+                                                .takes_steps = true};
