@@ -1,9 +1,12 @@
-// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II).
+// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II), and one of Cash and Karp.
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
 // Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
 // by the weights must not exceed one; the higher order goes on.
+//
+// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is h times
+// a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump, however small h.
 //
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
@@ -41,7 +44,8 @@ enum {
 typedef struct method {
     int stages, order;
     bool embedded;
-    int exponent; // the error that is tested is of this power in h
+    bool per_step; // the error of a whole step is tested
+    int exponent;  // the error that is tested is of this power in h
     double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
 } method;
 
@@ -81,12 +85,30 @@ static const method method_rkf = {
     .b = {16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0},
     .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0}};
 
+// Cash and Karp (1990).
+static const method method_rkck = {
+    .stages = 6,
+    .order = 5,
+    .embedded = true,
+    .per_step = true,
+    .exponent = 5,
+    .c = {0.0, 1.0 / 5.0, 3.0 / 10.0, 3.0 / 5.0, 1.0, 7.0 / 8.0},
+    .a = {{0},
+          {1.0 / 5.0},
+          {3.0 / 40.0, 9.0 / 40.0},
+          {3.0 / 10.0, -9.0 / 10.0, 6.0 / 5.0},
+          {-11.0 / 54.0, 5.0 / 2.0, -70.0 / 27.0, 35.0 / 27.0},
+          {1631.0 / 55296.0, 175.0 / 512.0, 575.0 / 13824.0, 44275.0 / 110592.0, 253.0 / 4096.0}},
+    .b = {37.0 / 378.0, 0.0, 250.0 / 621.0, 125.0 / 594.0, 0.0, 512.0 / 1771.0},
+    .e = {37.0 / 378.0 - 2825.0 / 27648.0, 0.0, 250.0 / 621.0 - 18575.0 / 48384.0, 125.0 / 594.0 - 13525.0 / 55296.0,
+          -277.0 / 14336.0, 512.0 / 1771.0 - 1.0 / 4.0}};
+
 static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
 
 // Control's memory is written into checkpoints, so it names its method by a number: an address would be another one there.
-typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf } method_name;
-static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf};
+typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf, METHOD_rkck } method_name;
+static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf, &method_rkck};
 
 typedef struct control {
     method_name method;
@@ -181,6 +203,7 @@ static cal_status send_stage(control* c, double* down, cal_step_decision* decisi
     for (int j = 0; j < STAGES; j++) {
         down[DOWN_ROW + j] = h * m->a[c->stage][j];
         down[DOWN_RESULT + j] = h * m->b[j];
+        if (m->per_step) down[DOWN_ERROR + j] = h * m->e[j];
     }
     decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
@@ -210,6 +233,14 @@ static cal_status reject(control* c, double ratio, double* down, cal_step_decisi
     return send_stage(c, down, decision);
 }
 
+// As cal_step_ratio says; the paper's methods keep the C library's power.
+static double next_ratio(const method* m, double size, bool failed) {
+    if (m->per_step) return cal_step_ratio(size, m->exponent, failed);
+    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
+    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), failed ? 1.0 : LARGEST_RATIO);
+    return size > 1.0 ? fmin(ratio, SAFETY) : ratio;
+}
+
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
     control* c = memory;
     const method* m = methods[c->method];
@@ -237,11 +268,10 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     if (!m->embedded && ++c->pass < 3) return send_stage(c, down, decision);
     c->pass = 0;
 
-    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
-    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), c->failures > 0 ? 1.0 : LARGEST_RATIO);
+    const double ratio = next_ratio(m, size, c->failures > 0);
     if (size > 1.0) {
         if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, fmin(ratio, SAFETY), down, decision);
+        return reject(c, ratio, down, decision);
     }
     c->failures = c->not_finite = 0;
     c->used = c->step;
@@ -284,3 +314,4 @@ RUNGE_KUTTA(iec, "improved Euler-Cauchy, order 2, variable step by step doubling
 RUNGE_KUTTA(rki, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
 RUNGE_KUTTA(rkg, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
 RUNGE_KUTTA(rkf, "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
+RUNGE_KUTTA(rkck, "Cash-Karp 5(4), error per step: for runs with many events");

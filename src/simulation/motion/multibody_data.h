@@ -57,8 +57,6 @@ cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, cons
                              double tolerance, double* next, double* last_acceleration, double* error);
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
                                             const double* tau, double* out);
-// How much each joint force falls with velocity and position, not less than zero; false: none does (joint_slopes.c).
-bool cal_joint_slopes(const cal_model* model, const double* q, const double* v, double* damping, double* stiffness);
 // Links of which it is not known any more where they are: to be computed anew.
 cal_links* cal_multibody_forgotten(cal_multibody* m);
 // The multibody's own state has changed.

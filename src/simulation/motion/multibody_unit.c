@@ -3,6 +3,7 @@
 // velocity relative to the other's: an impulse on one moves both.
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
+#include "pass/joint_law.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/rotate.h"
@@ -199,7 +200,8 @@ static void unit_normalize(const cal_group_member* unit, double* q) {
 
 static bool unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
                         double* stiffness) {
-    return cal_joint_slopes(self_of(unit)->engine->model, q, v, damping, stiffness);
+    const cal_multibody_model* e = self_of(unit)->engine;
+    return cal_joint_slopes(e->model, e->aba_state->context.control, q, v, damping, stiffness);
 }
 
 static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
