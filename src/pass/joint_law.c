@@ -99,6 +99,10 @@ cal_slopes cal_motor_slopes(const cal_actuator_def* motor, double control, doubl
 
 // --- All of a model ------------------------------------------------------------------------------------------------------
 
+static double control_of(const cal_model* model, const double* control, int actuator) {
+    return control ? control[actuator] : model->actuators[actuator].initial_control;
+}
+
 double cal_joint_force(const cal_model* model, int joint, const double* control, double q, double v) {
     const cal_joint* own = &model->joints[joint];
     const cal_joint_def* def = own->def;
@@ -107,7 +111,7 @@ double cal_joint_force(const cal_model* model, int joint, const double* control,
     force += cal_friction_force(def->friction_loss, v);
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* motor = &model->actuators[i];
-        if (motor->joint == joint) force += cal_motor_force(motor, control ? control[i] : motor->initial_control, q, v);
+        if (motor->joint == joint) force += cal_motor_force(motor, control_of(model, control, i), q, v);
     }
     return force;
 }
@@ -133,7 +137,7 @@ bool cal_joint_slopes(const cal_model* model, const double* control, const doubl
     }
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_joint* joint = &model->joints[model->actuators[i].joint];
-        add(cal_motor_slopes(&model->actuators[i], control[i], q[joint->first_q], v[joint->first_v]),
+        add(cal_motor_slopes(&model->actuators[i], control_of(model, control, i), q[joint->first_q], v[joint->first_v]),
             &damping[joint->first_v], &stiffness[joint->first_v]);
     }
     bool any = false;

@@ -49,6 +49,6 @@ cal_slopes cal_servo_slopes(const cal_actuator_def* motor);
 /// All of it for a joint of one degree, with its actuators; control: one per actuator of the model, or NULL:
 /// the initial ones.
 double cal_joint_force(const cal_model* model, int joint, const double* control, double q, double v);
-/// The slopes of all joints, with their actuators, in the user's order of v; control: one per actuator. False: all are zero.
+/// The slopes of all joints, with their actuators, in the user's order of v; control as above. False: all are zero.
 bool cal_joint_slopes(const cal_model* model, const double* control, const double* q, const double* v, double* damping,
                       double* stiffness);

@@ -214,7 +214,7 @@ static cal_status extend(cal_world* world, int component) {
         if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
         if (!stiff && h < STIFF_STEP) {
             double *damping = e->work, *stiffness = damping + e->v_count;
-            stiff = cal_joint_slopes(e->model, e->aba_state->context.control, data, data + at_v(m), damping, stiffness);
+            stiff = cal_joint_slopes(e->model, NULL, data, data + at_v(m), damping, stiffness);
             if (stiff) h = STIFF_STEP;
         }
     }

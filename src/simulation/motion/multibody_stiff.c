@@ -48,7 +48,7 @@ cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, cons
                              double tolerance, double* next, double* last_acceleration, double* error) {
     const int q_count = e->q_count, v_count = e->v_count, size = q_count + v_count;
     double *table = e->work, *work = table + ROWS * size, *damping = work + size, *stiffness = damping + v_count;
-    cal_joint_slopes(e->model, e->aba_state->context.control, data, data + q_count, damping, stiffness);
+    cal_joint_slopes(e->model, NULL, data, data + q_count, damping, stiffness);
     cal_status status = cal_multibody_model_mass(e, data, e->mass);
     *error = 0.0;
     // The table keeps one row: T_j,k+1 takes the place of T_j−1,k+1, with which T_j,k+2 was made.

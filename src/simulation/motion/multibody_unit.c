@@ -201,7 +201,7 @@ static void unit_normalize(const cal_group_member* unit, double* q) {
 static bool unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
                         double* stiffness) {
     const cal_multibody_model* e = self_of(unit)->engine;
-    return cal_joint_slopes(e->model, e->aba_state->context.control, q, v, damping, stiffness);
+    return cal_joint_slopes(e->model, NULL, q, v, damping, stiffness);
 }
 
 static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
