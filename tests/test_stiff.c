@@ -168,6 +168,62 @@ static void a_servo_on_a_light_link_is_cheap(void** state) {
     cal_model_destroy(model);
 }
 
+static void push_and_pull(cal_force_context* context, void* user) {
+    context->tau[0] += context->time < *(const double*)user ? 1.0 : -2.0;
+}
+
+// Wherever in a step it is: in the last sixth of it, too, where no Euler step begins.
+static void a_force_that_jumps_is_seen(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum:start=1.5");
+    for (int k = 0; k < 40; k++) {
+        cal_sim* sims[2];
+        double jump_at = 0.3 + 0.005 * k;
+        for (int i = 0; i < 2; i++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = i == 0 ? "implicit" : "rkck", def.relative = i == 0 ? 1e-8 : 1e-12;
+            def.force = push_and_pull, def.user = &jump_at;
+            assert_int_equal(cal_sim_create(model, &def, &sims[i], NULL), CAL_OK);
+            advance(sims[i], 0.6);
+        }
+        // 64 tolerances for the jump, and the weights of numbers up to 5.
+        cal_test_expect_below(difference(sims[0], sims[1], model), 64.0 * 1e-8 * 6.0, "error", "a jump");
+        cal_sim_destroy(sims[0]), cal_sim_destroy(sims[1]);
+    }
+    cal_model_destroy(model);
+}
+
+// A rod of 1 m and 1 kg falls from the horizontal on a stop of 1e6 N m/rad, at five angles, and comes back.
+static void a_stiff_stop_is_met(void** state) {
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        cal_builder* builder = NULL;
+        cal_model* model = NULL;
+        assert_int_equal(cal_builder_create(&builder), CAL_OK);
+        cal_body_def rod = cal_default_body_def();
+        rod.mass = 1.0, rod.center[0] = 0.5;
+        for (int i = 0; i < 3; i++) rod.inertia[i] = 1.0 / 12.0;
+        cal_joint_def hinge = cal_default_joint_def();
+        hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
+        hinge.limited = true, hinge.range[0] = -3.0, hinge.range[1] = 0.6 + 0.01 * k;
+        hinge.limit_stiffness = 1e6, hinge.limit_damping = 0.2;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), &hinge);
+        assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+        cal_builder_destroy(builder);
+        cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-7, NULL);
+        double worst = 0.0, back = 0.0;
+        for (int i = 1; i <= 120; i++) {
+            advance(sim, 0.005 * i), advance(expected, 0.005 * i);
+            worst = fmax(worst, difference(sim, expected, model));
+            back = fmin(back, cal_sim_v(sim)[0]);
+        }
+        cal_test_expect_below(worst, 1e-4, "difference to rkck", "stop");
+        assert_true(back < -0.5);
+        cal_sim_destroy(expected), cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
 static void machines_have_the_same_bits(void** state) {
     (void)state;
     static const char* const names[] = {"stickman", "chain:n=20", "random:n=30,seed=6"};
@@ -217,6 +273,8 @@ int main(void) {
         cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
         cmocka_unit_test(machines_have_the_same_bits),
         cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(a_force_that_jumps_is_seen),
+        cmocka_unit_test(a_stiff_stop_is_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

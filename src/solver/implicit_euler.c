@@ -27,8 +27,16 @@
 // something fast is over within the step, no polynomial follows it, and the two differ by a few times what is wrong: so that
 // their difference may be 64 times the allowed error, and is tested with it.
 //
-//   evaluation      1     2   3     4   5   6    …   21
-//   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6
+// Every Euler step evaluates where it begins, and so nobody sees a force that jumps, or a stop that is met, in the last sixth of a
+// step. One more evaluation does, at the end of the six steps of n = 6, as if there was a seventh: the differences
+//
+//     h ∇⁵ (Δv/h) = ∑ (−1)ⁱ binomial(5, i) h (Δv/h)₆₋ᵢ ,   i = 0 … 5
+//
+// are a sixth derivative times h⁶ where motion is smooth (less than the error of order 5, measured), and h times what jumps
+// otherwise: more than what the step lacks. They are tested as the polynomial is, with 64 times the allowed error.
+//
+//   evaluation      1     2   3     4   5   6    …   21    22
+//   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
 #include "solver/vectors.h"
 #include <string.h>
 
@@ -38,16 +46,18 @@ enum {
     VECTOR_CURRENT,
     VECTOR_IMPLICIT,
     VECTOR_SLOPES,
-    VECTOR_CHANGE,     // the sums: y₁ − y₀ …
-    VECTOR_ERROR,      // … less that of order 5 …
-    VECTOR_DERIVATIVE, // … and d_k
-    VECTOR_COUNT = VECTOR_DERIVATIVE + DERIVATIVES
+    VECTOR_CHANGE,                                 // the sums: y₁ − y₀ …
+    VECTOR_ERROR,                                  // … less that of order 5 …
+    VECTOR_DERIVATIVE,                             // … and d_k
+    VECTOR_JUMP = VECTOR_DERIVATIVE + DERIVATIVES, // h ∇⁵ (Δv/h)
+    VECTOR_COUNT
 };
 enum {
     DOWN_COMMIT = CAL_DOWN_IMPLICIT_COUNT, // 1: y₁ is the new y₀
     DOWN_FIRST,                            // 1: the first Euler step of an n, from y₀
     DOWN_BEGIN,                            // 1: the sums begin with this one
     DOWN_LAST,                             // 1: the sums end with this one
+    DOWN_JUMP,                             // what Δv/h counts in the differences
     DOWN_WEIGHT,
     DOWN_COUNT = DOWN_WEIGHT + SUMS
 };
@@ -74,7 +84,9 @@ static double extrapolation_weight(int n, int first) {
 
 // What the result of Euler step `index` of n counts in each of the sums.
 static void find_weights(int n, int index, double weights[SUMS]) {
-    const int back = n - 1 - index; // results from the end
+    const int back = n - 1 - index; // results from the end; −1: beyond it
+    memset(weights, 0, SUMS * sizeof *weights);
+    if (back < 0) return;
     weights[0] = back == 0 ? extrapolation_weight(n, 1) : 0.0;
     weights[1] = back == 0 && n > 1 ? weights[0] - extrapolation_weight(n, 2) : weights[0];
     for (int k = 1; k <= DERIVATIVES; k++) {
@@ -114,6 +126,12 @@ static void move_block(int kind, int W, double h, const double* y, double* out) 
     }
 }
 
+// (−1)ⁱ binomial(5, i) for the Euler step that begins i steps before the end.
+static double jump_weight(int n, int index) {
+    static const double binomials[6] = {1.0, -5.0, 10.0, -10.0, 5.0, -1.0};
+    return n == ROWS && index > 0 ? binomials[ROWS - index] : 0.0;
+}
+
 CAL_WIDE_INLINE void add_to_sums(const cal_solver_context* context, int first, int end) {
     double* const* x = context->vectors;
     const bool begins = context->down[DOWN_BEGIN] != 0.0;
@@ -128,12 +146,12 @@ CAL_WIDE_INLINE void add_to_sums(const cal_solver_context* context, int first, i
     }
 }
 
-// 5⁵/6⁶ g / 64 of one component.
+// 5⁵/6⁶ g / 64 of one component, or what jumps.
 CAL_WIDE_INLINE double inner_error(double* const* x, int i) {
     double const* const* d = (double const* const*)(x + VECTOR_DERIVATIVE);
     const double g =
         (((x[VECTOR_CHANGE][i] - d[0][i]) + d[1][i] / 2.0) + (d[3][i] / 24.0 - d[2][i] / 6.0)) - d[4][i] / 120.0;
-    return (3125.0 / 46656.0 / 64.0) * g;
+    return fmax(cal_size((3125.0 / 46656.0) * g), cal_size(x[VECTOR_JUMP][i])) / 64.0;
 }
 
 CAL_WIDE static void implicit_follow_up(const cal_solver_context* context, const cal_column* column, int block,
@@ -147,6 +165,10 @@ CAL_WIDE static void implicit_follow_up(const cal_solver_context* context, const
     for (int i = v; i < end; i++) reached[i] = context->y[i] + h * context->ydot[i];
     move_block(column->kind, W, h, context->y + first, reached + first);
     add_to_sums(context, first, end);
+    for (int i = first; i < end; i++)
+        x[VECTOR_JUMP][i] = i < v || context->down[DOWN_BEGIN] != 0.0
+                                ? 0.0
+                                : x[VECTOR_JUMP][i] + context->down[DOWN_JUMP] * context->ydot[i];
     // The error at the end of a step; before it, whether all is finite, and how fast y changes.
     const bool last = context->down[DOWN_LAST] != 0.0;
     for (int l = 0; l < W; l++) shares[l] = 0.0;
@@ -165,7 +187,8 @@ static cal_status send(control* c, double* down, cal_step_decision* decision) {
     down[CAL_DOWN_IMPLICIT_STEP] = h;
     down[CAL_DOWN_FREEZE] = down[DOWN_FIRST] = c->index == 0 ? 1.0 : 0.0;
     down[DOWN_BEGIN] = c->n == 1 ? 1.0 : 0.0;
-    down[DOWN_LAST] = c->n == ROWS && c->index == ROWS - 1 ? 1.0 : 0.0;
+    down[DOWN_LAST] = c->n == ROWS && c->index == ROWS ? 1.0 : 0.0;
+    down[DOWN_JUMP] = h * jump_weight(c->n, c->index);
     find_weights(c->n, c->index, down + DOWN_WEIGHT);
     decision->evaluation_time = c->time + c->index * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
@@ -203,7 +226,7 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
         c->chosen = true;
         return send(c, down, decision);
     }
-    if (++c->index < c->n) return send(c, down, decision);
+    if (++c->index < c->n + (c->n == ROWS)) return send(c, down, decision);
     c->index = 0;
     if (++c->n <= ROWS) return send(c, down, decision);
     c->n = 1;
