@@ -167,7 +167,8 @@ static void test_samples_are_as_good_as_steps_and_free(void** state) {
     cal_model_destroy(model);
 }
 
-// The largest error inside of any single step, by its weight, up to a time: against a run that starts where the step does.
+// The largest error inside of any single step, by its weight, up to a time: against a run that starts where the step
+// does.
 static double error_inside_steps(const cal_model* model, const char* solver, double tolerance, double until) {
     cal_sim_def def = cal_default_sim_def();
     def.solver = solver, def.relative = tolerance;

@@ -24,8 +24,8 @@ static double difference(const cal_sim* a, const cal_sim* b, const cal_model* mo
                 cal_test_largest_difference(cal_sim_v(a), cal_sim_v(b), (size_t)cal_model_v_count(model)));
 }
 
-// A swinging arm of 1 m and 1 kg, and at its end a link of 0.1 m and 10 g whose servo (kp = 1e4 N m/rad) keeps it at an angle.
-// Damping ratio 1 for the link alone: both of its rates are about 1.8e4 1/s.
+// A swinging arm of 1 m and 1 kg, and at its end a link of 0.1 m and 10 g whose servo (kp = 1e4 N m/rad) keeps it at an
+// angle. Damping ratio 1 for the link alone: both of its rates are about 1.8e4 1/s.
 static cal_model* servo_model(void) {
     cal_builder* builder = NULL;
     cal_model* model = NULL;
@@ -50,7 +50,7 @@ static cal_model* servo_model(void) {
     return model;
 }
 
-// --- The laws -----------------------------------------------------------------------------------------------------------
+// --- The laws --------------------------------------------------------------------------------------------------------
 
 // A hinge with everything.
 static cal_model* dressed_hinge(void) {
@@ -107,7 +107,7 @@ static void a_clamped_servo_is_less_stiff(void** state) {
     cal_model_destroy(model);
 }
 
-// --- The solver ---------------------------------------------------------------------------------------------------------
+// --- The solver ------------------------------------------------------------------------------------------------------
 
 // With these steps the error falls by more than that.
 static void it_has_order_six(void** state) {

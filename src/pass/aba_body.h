@@ -274,8 +274,8 @@ static void inbound_free(articulated* I, const double* force, const double* cons
     *I = (articulated){0};
 }
 
-// One step inbound: from the node's articulated inertia (own part included) to what its parent adds. implicit: what a solver
-// adds to the armature of each degree (pass.h), or NULL.
+// One step inbound: from the node's articulated inertia (own part included) to what its parent adds. implicit: what a
+// solver adds to the armature of each degree (pass.h), or NULL.
 #define inbound LANE(cal_inbound)
 LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, const double* implicit,
                          double* record) {

@@ -1,5 +1,5 @@
-// Forces in the joints, for any width: τ, dampers and springs on all lanes of a column, then one by one the rare ones. What each
-// force is: joint_law.h.
+// Forces in the joints, for any width: τ, dampers and springs on all lanes of a column, then one by one the rare ones.
+// What each force is: joint_law.h.
 #include "pass/joint_force.h"
 
 #include "pass/joint_law.h"
@@ -37,7 +37,7 @@ static void add_extra(const cal_context* context, const cal_nonlinear_force* ext
     }
 }
 
-// --- Implicit solvers (solver_ops.h) -----------------------------------------------------------------------------------
+// --- Implicit solvers (solver_ops.h) ---------------------------------------------------------------------------------
 
 // What a rare force falls by at y, added to D and K of its degrees.
 static void add_extra_slopes(const cal_context* context, const cal_nonlinear_force* extra) {

@@ -13,7 +13,7 @@ static double clamp(double value, const double range[2]) {
 
 static double positive(double value) { return value > 0.0 ? value : 0.0; }
 
-// --- Springs -----------------------------------------------------------------------------------------------------------
+// --- Springs ---------------------------------------------------------------------------------------------------------
 
 void cal_ball_spring_force(double stiffness, const double q[4], double out[3]) {
     double turn[3];
@@ -34,7 +34,7 @@ cal_slopes cal_passive_slopes(const cal_joint_def* joint) {
     return (cal_slopes){.damping = joint->damping, .stiffness = joint->kind == CAL_FREE ? 0.0 : joint->stiffness};
 }
 
-// --- Stops -------------------------------------------------------------------------------------------------------------
+// --- Stops -----------------------------------------------------------------------------------------------------------
 
 // How far a joint is beyond its range, and how fast that grows; false: it is inside.
 typedef struct overrun {
@@ -63,7 +63,7 @@ cal_slopes cal_stop_slopes(const cal_joint* joint, double q, double v) {
                         .stiffness = joint->limit_stiffness * positive(1.0 + joint->def->limit_damping * over.rate)};
 }
 
-// --- Dry friction --------------------------------------------------------------------------------------------------------
+// --- Dry friction ----------------------------------------------------------------------------------------------------
 
 double cal_friction_force(double friction_loss, double v) {
     return -(friction_loss * v / sqrt(v * v + friction_speed * friction_speed));
@@ -73,7 +73,7 @@ double cal_friction_damping(double friction_loss, double v) {
     return friction_loss / sqrt(v * v + friction_speed * friction_speed);
 }
 
-// --- Motors --------------------------------------------------------------------------------------------------------------
+// --- Motors ----------------------------------------------------------------------------------------------------------
 
 // Before the clamp, at the motor's side of its gear.
 static double motor_wish(const cal_actuator_def* motor, double control, double q, double v) {
@@ -97,7 +97,7 @@ cal_slopes cal_motor_slopes(const cal_actuator_def* motor, double control, doubl
     return (cal_slopes){.damping = share * servo.damping, .stiffness = share * servo.stiffness};
 }
 
-// --- All of a model ------------------------------------------------------------------------------------------------------
+// --- All of a model --------------------------------------------------------------------------------------------------
 
 static double control_of(const cal_model* model, const double* control, int actuator) {
     return control ? control[actuator] : model->actuators[actuator].initial_control;

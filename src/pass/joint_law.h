@@ -1,20 +1,22 @@
 // The laws of joints and actuators, each once: force, how it falls with q and v, energy.
 //
-//   spring, damper   −k (q − q₀) − c q̇, of a ball −k θ e, with θ e the rotation vector of q     energy ½ k (q − q₀)², ½ k θ²
-//   stop      x beyond the end of the range, ẋ into it:  −k x (1 + c ẋ), never pulling (Hunt and Crossley): no jump at x = 0
+//   spring, damper   −k (q − q₀) − c q̇, of a ball −k θ e, with θ e the rotation vector of q
+//                    energy ½ k (q − q₀)², ½ k θ²
+//   stop      x beyond the end of the range, ẋ into it:  −k x (1 + c ẋ), never pulling (Hunt and Crossley):
+//             no jump at x = 0
 //   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
 //   motor     gear · clamp(gain · clamp(control) + b₀ + b₁ gear q + b₂ gear q̇)
 //
-// How forces fall is what a step must take at its end, and not at its beginning, where a light link hangs on a strong damper or
-// motor:
+// How forces fall is what a step must take at its end, and not at its beginning, where a light link hangs on a strong
+// damper or motor:
 //
 //   spring, damper      k, c
 //   stop                k (1 + c ẋ), k c x
-//   dry friction        f / √(q̇² + s²)           the secant to q̇ = 0: a step may stop a joint, and never throws it back
-//   motor               −gear² b₁, −gear² b₂     of a servo; less by as much as its force is clamped
+//   dry friction        f / √(q̇² + s²)     the secant to q̇ = 0: a step may stop a joint, and never throws it back
+//   motor               −gear² b₁, −gear² b₂   of a servo; less by as much as its force is clamped
 //
-// Only what falls counts. Where a number here is not the derivative, a step is less accurate, and smaller for that; it goes to
-// the same limit.
+// Only what falls counts. Where a number here is not the derivative, a step is less accurate, and smaller for that; it
+// goes to the same limit.
 #pragma once
 #include "model/model.h"
 

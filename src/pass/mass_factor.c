@@ -1,5 +1,5 @@
-// The factored mass matrix of a tree (mass_factor.h). Inbound each node adds what its children left, in the order of the tree,
-// and writes only its own numbers.
+// The factored mass matrix of a tree (mass_factor.h). Inbound each node adds what its children left, in the order of
+// the tree, and writes only its own numbers.
 #include "pass/mass_factor.h"
 #include "base/memory.h"
 #include "layout/layout.h"
@@ -35,7 +35,7 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
     *tree = (cal_mass_factor){0};
 }
 
-// --- Factoring ---------------------------------------------------------------------------------------------------------
+// --- Factoring -------------------------------------------------------------------------------------------------------
 
 // S in the world's axes, 6 numbers a degree of freedom.
 static void find_axes(const cal_node* node, const double rotation[9], double* out) {
@@ -174,7 +174,7 @@ void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motio
     }
 }
 
-// --- Solving -----------------------------------------------------------------------------------------------------------
+// --- Solving ---------------------------------------------------------------------------------------------------------
 
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
     for (int i = 0; i < row->node_count; i++) {

@@ -19,9 +19,9 @@
 // order.
 //
 // Implicit solvers. With D and K what joint forces fall by with v and q (joint_law.h), diagonal, a solver may ask for
-// (M + h D + h² K)⁻¹ (M a − h K v) in the place of the acceleration a: the articulated-body algorithm with h D + h² K on the
-// armatures and − h K v on the joint forces. It names two of its vectors for these, and sends h down, and whether D and K
-// are to be taken anew at the y of this evaluation.
+// (M + h D + h² K)⁻¹ (M a − h K v) in the place of the acceleration a: the articulated-body algorithm with h D + h² K
+// on the armatures and − h K v on the joint forces. It names two of its vectors for these, and sends h down, and
+// whether D and K are to be taken anew at the y of this evaluation.
 #pragma once
 #include "layout/layout.h"
 

@@ -93,7 +93,8 @@ static void add_slopes(const cal_context* context, const cal_nonlinear_force* ex
     context->tau[extra->v] += slopes.damping;
 }
 
-// Servos, as if their forces were not clamped, and stops, as if nothing moved: what they are at a distance from their ends.
+// Servos, as if their forces were not clamped, and stops, as if nothing moved: what they are at a distance from their
+// ends.
 static void add_extra(const cal_context* context, const cal_nonlinear_force* extra) {
     if (extra->kind == CAL_NONLINEAR_ACTUATOR)
         add_slopes(context, extra, cal_servo_slopes(&context->model->actuators[extra->index]));

@@ -1,39 +1,44 @@
-// Linearly implicit Euler steps, extrapolated (Deuflhard, Hairer and Zugck 1987): for servos on light links, stiff stops and
-// strong dampers, which ask for steps of microseconds from any explicit method, long after what they do has died away.
+// Linearly implicit Euler steps, extrapolated (Deuflhard, Hairer and Zugck 1987): for servos on light links, stiff
+// stops and strong dampers, which ask for steps of microseconds from any explicit method, long after what they do has
+// died away.
 //
-// With D and K what joint forces fall by with v and q (pass/joint_law.h), taken at the beginning of a step of size H, one of n
-// Euler steps of size h = H/n is
+// With D and K what joint forces fall by with v and q (pass/joint_law.h), taken at the beginning of a step of size H,
+// one of n Euler steps of size h = H/n is
 //
 //     (M + h D + h² K) Δv = h (M a(q, v) − h K v),    v⁺ = v + Δv,    q⁺ = q + h q̇(q, v⁺), quaternions normalised
 //
-// and Δv/h is what a pass computes for an implicit solver (pass/solver_ops.h): no matrix is made. Whatever D and K are, what n
-// such steps give has an expansion in powers of h, so the results Y_n for n = 1 … 6 are extrapolated to order 6, and without
-// the first of them to order 5; the two differ by the error of the latter. Extrapolation is linear (Aitken and Neville):
+// and Δv/h is what a pass computes for an implicit solver (pass/solver_ops.h): no matrix is made. Whatever D and K are,
+// what n such steps give has an expansion in powers of h, so the results Y_n for n = 1 … 6 are extrapolated to order 6,
+// and without the first of them to order 5; the two differ by the error of the latter. Extrapolation is linear (Aitken
+// and Neville):
 //
 //     y₁ = ∑ c_n Y_n ,   c_n = ∏_{m ≠ n} n / (n − m)
 //
-// so one vector sums it up as the Y_n come, and nothing else of them is kept. All sums are of differences to y₀, so that
-// rounding is measured by what a step changes.
+// so one vector sums it up as the Y_n come, and nothing else of them is kept. All sums are of differences to y₀, so
+// that rounding is measured by what a step changes.
 //
-// Inside a step (Hairer and Ostermann 1990): the backward differences ∇ᵏ of the n steps at the end, times nᵏ, have an expansion
-// as well; extrapolated over n = k … 6 they are d_k = Hᵏ y⁽ᵏ⁾ with an error of H⁷, and linear in the steps' results again. The
-// polynomial of degree 6 has these derivatives for k ≤ 5 at the end, and both values: with u = −1 … 0 and Δ = y₁ − y₀
+// Inside a step (Hairer and Ostermann 1990): the backward differences ∇ᵏ of the n steps at the end, times nᵏ, have an
+// expansion as well; extrapolated over n = k … 6 they are d_k = Hᵏ y⁽ᵏ⁾ with an error of H⁷, and linear in the steps'
+// results again. The polynomial of degree 6 has these derivatives for k ≤ 5 at the end, and both values: with u = −1 …
+// 0 and Δ = y₁ − y₀
 //
 //     y₀ + Δ (1 − u⁶) + ∑ d_k (uᵏ − (−1)ᵏ u⁶) / k!
 //
-// Nothing in it is an acceleration, in which a stiff force would multiply the error of y by its own size. The one of degree 5,
-// without d₅, differs from it by g u⁵ (1 + u), g = −Δ − ∑ (−1)ᵏ d_k / k!, at most 5⁵/6⁶ |g|. Where motion is smooth that is 46
-// to 63 times the error of order 5 (measured: both grow with H⁶), and the polynomial itself is better than that error. Where
-// something fast is over within the step, no polynomial follows it, and the two differ by a few times what is wrong: so that
-// their difference may be 64 times the allowed error, and is tested with it.
+// Nothing in it is an acceleration, in which a stiff force would multiply the error of y by its own size. The one of
+// degree 5, without d₅, differs from it by g u⁵ (1 + u), g = −Δ − ∑ (−1)ᵏ d_k / k!, at most 5⁵/6⁶ |g|. Where motion is
+// smooth that is 46 to 63 times the error of order 5 (measured: both grow with H⁶), and the polynomial itself is better
+// than that error. Where something fast is over within the step, no polynomial follows it, and the two differ by a few
+// times what is wrong: so that their difference may be 64 times the allowed error, and is tested with it.
 //
-// Every Euler step evaluates where it begins, and so nobody sees a force that jumps, or a stop that is met, in the last sixth of a
-// step. One more evaluation does, at the end of the six steps of n = 6, as if there was a seventh: the differences
+// Every Euler step evaluates where it begins, and so nobody sees a force that jumps, or a stop that is met, in the last
+// sixth of a step. One more evaluation does, at the end of the six steps of n = 6, as if there was a seventh: the
+// differences
 //
 //     h ∇⁵ (Δv/h) = ∑ (−1)ⁱ binomial(5, i) h (Δv/h)₆₋ᵢ ,   i = 0 … 5
 //
-// are a sixth derivative times h⁶ where motion is smooth (less than the error of order 5, measured), and h times what jumps
-// otherwise: more than what the step lacks. They are tested as the polynomial is, with 64 times the allowed error.
+// are a sixth derivative times h⁶ where motion is smooth (less than the error of order 5, measured), and h times what
+// jumps otherwise: more than what the step lacks. They are tested as the polynomial is, with 64 times the allowed
+// error.
 //
 //   evaluation      1     2   3     4   5   6    …   21    22
 //   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7

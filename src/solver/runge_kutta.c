@@ -1,12 +1,14 @@
-// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II), and one of Cash and Karp.
+// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II), and one of Cash and
+// Karp.
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
 // Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
 // by the weights must not exceed one; the higher order goes on.
 //
-// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is h times
-// a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump, however small h.
+// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is
+// h times a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump,
+// however small h.
 //
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
@@ -14,20 +16,22 @@
 //   attempt (embedded)   y₀ ──────h──────▸ y₁
 //   attempt (doubling)   y₀ ──────h──────▸ Y    y₀ ──h/2──▸ middle ──h/2──▸ y      no evaluation is shared
 //
-// Inside a step, positions have the polynomial of degree five of vectors.h, and velocities its derivative, in which the positions'
-// error is divided by h: right where errors are those of a unit step, too much where they are those of a step. There velocities
-// have the polynomial of degree four of both values, both slopes and the value in the middle,
+// Inside a step, positions have the polynomial of degree five of vectors.h, and velocities its derivative, in which the
+// positions' error is divided by h: right where errors are those of a unit step, too much where they are those of a
+// step. There velocities have the polynomial of degree four of both values, both slopes and the value in the middle,
 //
 //   v(½) = v₀ + h (∑ d_j k_j + d₇ k₇) ,   k₇ = f(y₁)
 //
-// of order 4, as the error that is tested. All of the eight conditions for that (Hairer, Nørsett and Wanner, II.6) hold for a
-// line of such d; the one with d₆ = 0 has an error of h⁵ within a third of the smallest on it. What the polynomial itself lacks is
+// of order 4, as the error that is tested. All of the eight conditions for that (Hairer, Nørsett and Wanner, II.6) hold
+// for a line of such d; the one with d₆ = 0 has an error of h⁵ within a third of the smallest on it. What the
+// polynomial itself lacks is
 //
 //   h⁵ v⁽⁵⁾/120 s² (1 − s)² (s − ½) ,   at most 1/13416 h⁵ |v⁽⁵⁾| (s = ½ ± √5/10)
 //
-// and nothing that a step computes tells of it: all combinations of its stages without a term of h⁴ are multiples of the error
-// that is tested, which may be much smaller. But the middle's difference to the cubic of the ends is h⁴ v⁽⁴⁾/384, and so two
-// steps one after the other have v⁽⁵⁾ as well. The next step is no larger than what makes this twice the allowed error.
+// and nothing that a step computes tells of it: all combinations of its stages without a term of h⁴ are multiples of
+// the error that is tested, which may be much smaller. But the middle's difference to the cubic of the ends is h⁴
+// v⁽⁴⁾/384, and so two steps one after the other have v⁽⁵⁾ as well. The next step is no larger than what makes this
+// twice the allowed error.
 //
 // Prepare and follow-up serve all of them: which vectors to combine, with which factors, comes down from control. An
 // attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
@@ -137,7 +141,8 @@ static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RAT
 static const double MOST_INSIDE = 2.0; // allowed errors
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
 
-// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one there.
+// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one
+// there.
 typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf, METHOD_rkck } method_name;
 static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf, &method_rkck};
 
@@ -189,7 +194,8 @@ CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* er
         }
 }
 
-// v(½) of the last step less the cubic of its ends there; the stages are still there until this step's second evaluation.
+// v(½) of the last step less the cubic of its ends there; the stages are still there until this step's second
+// evaluation.
 CAL_WIDE_INLINE double middle_rest(const cal_solver_context* context, int i) {
     double* const* x = context->vectors;
     const double* d = context->down + DOWN_MIDDLE;
@@ -350,8 +356,9 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     return send_stage(c, down, decision);
 }
 
-// Velocities at the fraction s of the last step: the cubic of values and slopes at both ends, and 16 s² (1 − s)² times what it
-// lacks in the middle. The stages are still there, until the next execution; the first has become the previous derivative.
+// Velocities at the fraction s of the last step: the cubic of values and slopes at both ends, and 16 s² (1 − s)² times
+// what it lacks in the middle. The stages are still there, until the next execution; the first has become the previous
+// derivative.
 static void interpolate_velocities(const cal_solver_context* context, const cal_column* column, double s, double h,
                                    double* out) {
     const cal_layout* layout = context->layout;

@@ -51,8 +51,8 @@ static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0;
 
 double cal_step_ratio(double size, int power, bool failed) {
     const double most = size > 1.0 ? SAFETY : failed ? 1.0 : LARGEST_RATIO;
-    // x with size xᵖ = 1 by Newton's method for x^(−p) − size, which from below stays below and grows by at most 1 + 1/p a
-    // turn; plain arithmetic, so that the bits are the same everywhere.
+    // x with size xᵖ = 1 by Newton's method for x^(−p) − size, which from below stays below and grows by at most 1 +
+    // 1/p a turn; plain arithmetic, so that the bits are the same everywhere.
     double x = SMALLEST_RATIO / SAFETY;
     while (SAFETY * x < most) {
         double rest = size;

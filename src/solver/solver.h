@@ -12,8 +12,8 @@ const cal_solver_ops* cal_find_solver(const char* name);
 cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, const cal_model* model,
                             cal_error* error);
 
-// By how much the next step is larger, after one whose error was `size` times what is allowed and grows with the given power of
-// the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
+// By how much the next step is larger, after one whose error was `size` times what is allowed and grows with the given
+// power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
 double cal_step_ratio(double size, int power, bool failed);
 
 // The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
