@@ -40,11 +40,9 @@ typedef struct cal_context {
     double* control; // copies × actuator_count
     double* wrench;  // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
                      // Force and torque in the world's axes, point in the node's frame.
-    double*
-        implicit; // y-shaped, NULL: none. The v part is added to the armature of each degree: what a solver takes of
-                  // joint forces at the end of its step (solver_ops.h)
-    double*
-        slopes; // y-shaped, with implicit: how joint forces fall, with v in the v part, with q in front of the q part
+    // Of implicit solvers (solver_ops.h), y-shaped; NULL: none. The v part of implicit is added to the armature of each
+    // degree of freedom. slopes: what joint forces fall by, with v in the v part, with q at the front of the q part.
+    double *implicit, *slopes;
     double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
     double* scratch;   // walked programs: the stack
     double* workspace; // swept programs: node_doubles a node

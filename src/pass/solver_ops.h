@@ -63,13 +63,13 @@ typedef struct cal_solver_ops {
     const char* name;
     const char* help; // one line
     int vector_count, sum_count, down_count;
-    int max_count;       // the first max_count of the sums are combined by maximum instead of by addition
-    bool fixed_step;     // steps have the size that the settings name
-    double reach;        // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
-    int degree;          // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order
-    bool keeps_end;      // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
+    int max_count;        // the first max_count of the sums are combined by maximum instead of by addition
+    bool fixed_step;      // steps have the size that the settings name
+    double reach;         // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
+    int degree;           // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order
+    bool keeps_end;       // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
     int implicit, slopes; // implicit solvers: the vectors that passes use for it (cal_context); 0: not implicit
-    size_t control_size; // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
+    size_t control_size;  // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
     // Begins at `time` with y in vectors[0]: fills control's memory and the first numbers to send down.
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
                   cal_step_decision* decision);

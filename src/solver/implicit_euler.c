@@ -278,6 +278,7 @@ const cal_solver_ops cal_solver_implicit = {
     .sum_count = 1,
     .max_count = 1,
     .down_count = DOWN_COUNT,
+    .degree = DERIVATIVES + 1,
     .implicit = VECTOR_IMPLICIT,
     .slopes = VECTOR_SLOPES,
     .control_size = sizeof(control),
