@@ -59,7 +59,7 @@ const char* cal_sim_algorithm_choice(int index) {
 static void print_details(void) {
     printf("\nsolvers:\n");
     for (int i = 0; cal_solver_name(i); i++)
-        printf("  %-6s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
+        printf("  %-8s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
     printf(
         "\nWorlds of colliding bodies have other options: 'calder sim atoms --help'. A model, such as a file with\n"
         "free bodies, becomes a world where one of --loop, --events, --restitution, --friction, --separate is given.\n"

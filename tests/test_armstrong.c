@@ -143,6 +143,7 @@ static void test_every_solver_gives_the_trajectory_of_aba(void** unused) {
     cal_model* dressed = cal_test_dress(model, 3);
     const size_t size = (size_t)cal_model_q_count(dressed);
     for (int i = 0; cal_solver_name(i); i++) {
+        if (strcmp(cal_solver_name(i), "implicit") == 0) continue; // for aba alone, as test_stiff.c says
         cal_sim* expected = simulate(dressed, cal_solver_name(i), "aba", NULL, 1e-8, 0.3);
         cal_sim* sim = simulate(dressed, cal_solver_name(i), "armstrong", NULL, 1e-8, 0.3);
         cal_test_expect_below(cal_test_largest_difference(cal_sim_q(sim), cal_sim_q(expected), size), 1e-7,

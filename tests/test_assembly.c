@@ -171,11 +171,13 @@ static void runs_with_every_solver(void** state) {
     double q[9], reference[9];
     hash_of_run(model, "gear", "serial", serial(1), reference);
     for (int i = 0; cal_solver_name(i); i++) {
+        if (strcmp(cal_solver_name(i), "implicit") == 0) continue; // for aba alone, as test_stiff.c says
         hash_of_run(model, cal_solver_name(i), "3", serial(0), q);
         cal_test_expect_below(cal_test_largest_difference(q, reference, 9), 1e-3, cal_solver_name(i), "3 parts");
     }
     // Where nothing is cut solvers see a plan without joins.
     for (int i = 0; cal_solver_name(i); i++) {
+        if (strcmp(cal_solver_name(i), "implicit") == 0) continue; // for aba alone, as test_stiff.c says
         hash_of_run(model, cal_solver_name(i), "auto", serial(0), q);
         cal_test_expect_below(cal_test_largest_difference(q, reference, 9), 1e-3, cal_solver_name(i), "one part");
     }

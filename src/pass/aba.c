@@ -33,6 +33,7 @@ const cal_program cal_program_aba = {
     .help = "forward dynamics by articulated bodies, four passes",
     .walked = true,
     .solves = true,
+    .implicit = true,
     .record = cal_aba_record,
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,
     .passes = passes,

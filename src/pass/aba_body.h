@@ -212,13 +212,24 @@ LANE_INLINE v3 column_of(s3 m, int i) {
     return i == 0 ? (v3){m.xx, m.xy, m.xz} : i == 1 ? (v3){m.xy, m.yy, m.yz} : (v3){m.xz, m.yz, m.zz};
 }
 
+// E diag(x) Eᵀ of three numbers in the node's axes, added.
+#define add_turned LANE(cal_add_turned)
+LANE_INLINE void add_turned(s3* m, m3 E, const double* x) {
+    const lane zero = lane_set(0.0);
+    const s3 turned = s3_congruent(E, (s3){LOAD(x, 0), LOAD(x, 1), LOAD(x, 2), zero, zero, zero});
+    m->xx = m->xx + turned.xx, m->yy = m->yy + turned.yy, m->zz = m->zz + turned.zz;
+    m->xy = m->xy + turned.xy, m->xz = m->xz + turned.xz, m->yz = m->yz + turned.yz;
+}
+
 // A ball: U = [Θ; Hᵀ], D = Θ + armature, three columns at once.
 #define inbound_ball LANE(cal_inbound_ball)
-static void inbound_ball(articulated* I, const double* force, const double* constants, double* record) {
+static void inbound_ball(articulated* I, const double* force, const double* constants, const double* implicit,
+                         double* record) {
     const v3 d = load3(record, LANE(BALL_D));
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 D = I->T;
     D.xx = D.xx + armature, D.yy = D.yy + armature, D.zz = D.zz + armature;
+    if (implicit) add_turned(&D, load_columns(record, LANE(BALL_E)), implicit);
     const s3 Di = s3_inverse(D);
     const v3 u = v3_sub(m3_times(load_columns(record, LANE(BALL_E)), load3(force, 0)), I->n);
     const v3 k = s3_times(Di, u);
@@ -239,11 +250,16 @@ static void inbound_ball(articulated* I, const double* force, const double* cons
 
 // A free body has nobody above it: solve [Θ H; Hᵀ M] [δα; δa] = [τ; force] − [n⁰; f⁰] here.
 #define inbound_free LANE(cal_inbound_free)
-static void inbound_free(articulated* I, const double* force, const double* constants, double* record) {
+static void inbound_free(articulated* I, const double* force, const double* constants, const double* implicit,
+                         double* record) {
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 M = I->M, T = I->T;
     M.xx = M.xx + armature, M.yy = M.yy + armature, M.zz = M.zz + armature;
     T.xx = T.xx + armature, T.yy = T.yy + armature, T.zz = T.zz + armature;
+    if (implicit) {
+        M.xx = M.xx + LOAD(implicit, 0), M.yy = M.yy + LOAD(implicit, 1), M.zz = M.zz + LOAD(implicit, 2);
+        add_turned(&T, load_columns(record, LANE(FREE_E)), implicit + 3 * CAL_WIDTH);
+    }
     const s3 Mi = s3_inverse(M);
     const v3 f = v3_sub(load3(force, 0), I->f);
     const v3 n = v3_sub(m3_times(load_columns(record, LANE(FREE_E)), load3(force, 3)), I->n);
@@ -258,19 +274,23 @@ static void inbound_free(articulated* I, const double* force, const double* cons
     *I = (articulated){0};
 }
 
-// One step inbound: from the node's articulated inertia (own part included) to what its parent adds.
+// One step inbound: from the node's articulated inertia (own part included) to what its parent adds. implicit: what a
+// solver adds to the armature of each degree (pass.h), or NULL.
 #define inbound LANE(cal_inbound)
-LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, double* record) {
+LANE_INLINE void inbound(int kind, articulated* I, const double* force, const double* constants, const double* implicit,
+                         double* record) {
     if (kind == CAL_BALL) {
-        inbound_ball(I, force, constants, record);
+        inbound_ball(I, force, constants, implicit, record);
     } else if (kind == CAL_FREE) {
-        inbound_free(I, force, constants, record);
+        inbound_free(I, force, constants, implicit, record);
     } else {
         const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
         const bool turns = kind == CAL_REVOLUTE;
         const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
         const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
-        const lane D = v3_dot(z, turns ? n : uf) + LOAD(constants, CAL_CONSTANT_ARMATURE);
+        lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
+        if (implicit) armature = armature + LOAD(implicit, 0);
+        const lane D = v3_dot(z, turns ? n : uf) + armature;
         const lane u = LOAD(force, 0) - v3_dot(z, turns ? I->n : I->f);
         const lane Di = lane_set(1.0) / D;
         move(I, d);

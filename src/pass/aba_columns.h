@@ -47,7 +47,7 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
-        inbound(kind, &I, at.force, at.constants, at.record);
+        inbound(kind, &I, at.force, at.constants, at.implicit, at.record);
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);

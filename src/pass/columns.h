@@ -9,7 +9,7 @@
 
 // Where the numbers of one step of a column are.
 typedef struct place {
-    const double *y, *constants, *force, *external;
+    const double *y, *constants, *force, *external, *implicit;
     double *ydot, *record, *scratch;
 } place;
 
@@ -29,6 +29,7 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
         .constants = layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (size_t)l,
         .force = context->force + v_at,
         .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
+        .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,
         .ydot = context->ydot + y_at,
         .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
         .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,

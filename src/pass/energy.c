@@ -8,8 +8,8 @@
 //   momentum  A p, and about the world's origin A l + x × A p
 //
 // The roots are added up in the end.
-#include "math/rotation_vector.h"
 #include "pass/body_frames.h"
+#include "pass/joint_law.h"
 
 enum { KINETIC, POTENTIAL, LINEAR, ANGULAR = LINEAR + 3, SUM_COUNT = ANGULAR + 3 };
 
@@ -20,15 +20,6 @@ typedef struct energetic {
 
 static void move(const cal_context* context, int column) {
     cal_world_motion_column(context, column, CAL_DOUBLES(energetic));
-}
-
-static double spring_energy(const cal_node* node, const double* q) {
-    double stretch[3] = {0.0, 0.0, 0.0};
-    if (node->kind == CAL_BALL)
-        cal_rotation_vector(q, stretch);
-    else if (node->kind != CAL_FREE)
-        stretch[0] = q[0] - node->spring_reference;
-    return 0.5 * node->stiffness * cal_dot3(stretch, stretch);
 }
 
 static void write_own(const cal_context* context, int n, energetic* own) {
@@ -45,7 +36,7 @@ static void write_own(const cal_context* context, int n, energetic* own) {
     for (int i = 0; i < 3; i++) center[i] += node->mass * x[i];
     sums[KINETIC] = 0.5 * (cal_dot3(velocity.angular, momentum.angular) + cal_dot3(velocity.linear, momentum.linear));
     for (int i = 0; i < cal_kind_v(node->kind); i++) sums[KINETIC] += 0.5 * node->armature * q_dot[i] * q_dot[i];
-    sums[POTENTIAL] = spring_energy(node, cal_node_q(context, n)) - cal_dot3(center, context->model->gravity);
+    sums[POTENTIAL] = cal_spring_energy(node, cal_node_q(context, n)) - cal_dot3(center, context->model->gravity);
 
     double about_origin[3], spin[3];
     cal_rotate3(A, momentum.linear, sums + LINEAR);

@@ -1,33 +1,9 @@
-// Forces in the joints, for any width: τ − c q̇ − k (q − q₀) on all lanes of a column, then one by one the rare ones:
-//
-//   stop      x beyond the end of the range, ẋ into it:  −k x (1 + c ẋ), never pulling (Hunt and Crossley): no jump at x = 0
-//   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
-//   spring of a ball   −k θ e, with θ e the rotation vector of q
-//   motor     gear · clamp(gain · clamp(control) + b₀ + b₁ gear q + b₂ gear q̇)
+// Forces in the joints, for any width: τ, dampers and springs on all lanes of a column, then one by one the rare ones.
+// What each force is: joint_law.h.
 #include "pass/joint_force.h"
 
-#include "math/rotation_vector.h"
-
-static const double friction_speed = 0.01; // s
-
-static double clamp(double value, const double range[2]) {
-    if (range[0] == range[1]) return value;
-    return value < range[0] ? range[0] : value > range[1] ? range[1] : value;
-}
-
-static double stop_force(const cal_joint* joint, double q, double v) {
-    const double low = joint->def->range[0] - q, high = q - joint->def->range[1];
-    const double x = low > 0.0 ? low : high, rate = low > 0.0 ? -v : v;
-    if (!(x > 0.0)) return 0.0;
-    const double force = joint->limit_stiffness * x * (1.0 + joint->def->limit_damping * rate);
-    if (!(force > 0.0)) return 0.0;
-    return low > 0.0 ? force : -force;
-}
-
-static double motor_force(const cal_actuator_def* motor, double control, double q, double v) {
-    const double bias = motor->bias[0] + motor->bias[1] * (motor->gear * q) + motor->bias[2] * (motor->gear * v);
-    return motor->gear * clamp(motor->gain * clamp(control, motor->control_range) + bias, motor->force_range);
-}
+#include "pass/joint_law.h"
+#include "pass/solver_ops.h"
 
 static void add_extra(const cal_context* context, const cal_nonlinear_force* extra) {
     const cal_model* model = context->model;
@@ -36,29 +12,95 @@ static void add_extra(const cal_context* context, const cal_nonlinear_force* ext
     double* force = context->force;
     switch (extra->kind) {
     case CAL_NONLINEAR_LIMIT:
-        force[extra->v] += stop_force(&model->joints[extra->index], y[extra->y], y[extra->v_in_y]);
+        force[extra->v] += cal_stop_force(&model->joints[extra->index], y[extra->y], y[extra->v_in_y]);
         break;
     case CAL_NONLINEAR_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
-        force[extra->v] += motor_force(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
+        force[extra->v] += cal_motor_force(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
         break;
     }
     case CAL_NONLINEAR_FRICTION: {
         const cal_joint_def* joint = model->joints[extra->index].def;
         for (int i = 0; i < cal_joint_v_count(joint->kind); i++) {
             const double v = y[extra->v_in_y + i * width];
-            force[extra->v + i * width] -= joint->friction_loss * v / sqrt(v * v + friction_speed * friction_speed);
+            force[extra->v + i * width] += cal_friction_force(joint->friction_loss, v);
         }
         break;
     }
     default: {
         const double q[4] = {y[extra->y], y[extra->y + width], y[extra->y + 2 * width], y[extra->y + 3 * width]};
-        double turn[3];
-        cal_rotation_vector(q, turn);
-        const double stiffness = model->joints[extra->index].def->stiffness;
-        for (int i = 0; i < 3; i++) force[extra->v + i * width] -= stiffness * turn[i];
+        double torque[3];
+        cal_ball_spring_force(model->joints[extra->index].def->stiffness, q, torque);
+        for (int i = 0; i < 3; i++) force[extra->v + i * width] += torque[i];
         break;
     }
+    }
+}
+
+// --- Implicit solvers (solver_ops.h) ---------------------------------------------------------------------------------
+
+// What a rare force falls by at y, added to D and K of its degrees.
+static void add_extra_slopes(const cal_context* context, const cal_nonlinear_force* extra) {
+    const cal_model* model = context->model;
+    const int width = context->layout->width;
+    const double* y = context->y;
+    double *damping = context->slopes + extra->v_in_y, *stiffness = context->slopes + extra->y;
+    cal_slopes slopes = {0};
+    switch (extra->kind) {
+    case CAL_NONLINEAR_LIMIT:
+        slopes = cal_stop_slopes(&model->joints[extra->index], y[extra->y], y[extra->v_in_y]);
+        break;
+    case CAL_NONLINEAR_ACTUATOR: {
+        const double control = context->control[extra->copy * model->actuator_count + extra->index];
+        slopes = cal_motor_slopes(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
+        break;
+    }
+    case CAL_NONLINEAR_FRICTION: {
+        const cal_joint_def* joint = model->joints[extra->index].def;
+        for (int i = 0; i < cal_joint_v_count(joint->kind); i++)
+            damping[i * width] += cal_friction_damping(joint->friction_loss, y[extra->v_in_y + i * width]);
+        return;
+    }
+    default:
+        for (int i = 0; i < 3; i++)
+            stiffness[i * width] += cal_passive_slopes(model->joints[extra->index].def).stiffness;
+        return;
+    }
+    *damping += slopes.damping;
+    *stiffness += slopes.stiffness;
+}
+
+// D and K of a column at y.
+static void freeze_slopes(const cal_context* context, const cal_column* column) {
+    const cal_layout* layout = context->layout;
+    const int width = layout->width, q_size = cal_kind_q(column->kind) * width,
+              v_size = cal_kind_v(column->kind) * width;
+    for (int block = column->first_block; block < column->first_block + column->block_count; block++) {
+        double *stiffness = context->slopes + layout->block_y[block], *damping = stiffness + q_size;
+        const double* passive = column->has_passive ? layout->passive + layout->block_v[block] : NULL;
+        for (int i = 0; i < v_size; i++) {
+            damping[i] = passive ? passive[i] : 0.0;
+            stiffness[i] = passive && v_size == width ? passive[layout->v_size + (size_t)i] : 0.0;
+        }
+    }
+    for (int i = 0; i < column->extra_count; i++) add_extra_slopes(context, &layout->extras[column->first_extra + i]);
+}
+
+// h D + h² K for the armatures, − h K v for the forces.
+static void take_implicitly(const cal_context* context, const cal_column* column) {
+    const cal_layout* layout = context->layout;
+    const int width = layout->width, q_size = cal_kind_q(column->kind) * width,
+              v_size = cal_kind_v(column->kind) * width;
+    const double h = context->solver->down[CAL_DOWN_IMPLICIT_STEP];
+    if (context->solver->down[CAL_DOWN_FREEZE] != 0.0) freeze_slopes(context, column);
+    for (int block = column->first_block; block < column->first_block + column->block_count; block++) {
+        const int at = layout->block_y[block];
+        const double *stiffness = context->slopes + at, *damping = stiffness + q_size, *v = context->y + at + q_size;
+        double *added = context->implicit + at + q_size, *force = context->force + layout->block_v[block];
+        for (int i = 0; i < v_size; i++) {
+            added[i] = h * (damping[i] + h * stiffness[i]);
+            force[i] -= h * stiffness[i] * v[i];
+        }
     }
 }
 
@@ -80,11 +122,12 @@ void cal_joint_forces(const cal_context* context, int index) {
             const double* v = q + q_size;
             const int first = layout->block_v[block];
             for (int i = 0; i < v_size; i++) {
-                double force = context->tau[first + i] - damping[first + i] * v[i];
-                if (v_size == width) force -= stiffness[first + i] * (q[i] - slack[first + i]);
+                double force = cal_damper_force(context->tau[first + i], damping[first + i], v[i]);
+                if (v_size == width) force = cal_spring_force(force, stiffness[first + i], slack[first + i], q[i]);
                 context->force[first + i] = force;
             }
         }
     }
     for (int i = 0; i < column->extra_count; i++) add_extra(context, &layout->extras[column->first_extra + i]);
+    if (context->implicit) take_implicitly(context, column);
 }

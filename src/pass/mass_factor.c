@@ -1,7 +1,9 @@
-// The factored mass matrix of a tree (tree.h).
+// The factored mass matrix of a tree (mass_factor.h). Inbound each node adds what its children left, in the order of
+// the tree, and writes only its own numbers.
 #include "pass/mass_factor.h"
 #include "base/memory.h"
 #include "layout/layout.h"
+#include "pass/pass.h"
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
@@ -16,8 +18,10 @@ cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out) 
                              .arm = cal_allocate(3 * nodes, sizeof(double)),
                              .wrench = cal_allocate(SIX * nodes, sizeof(double)),
                              .motion = cal_allocate(SIX * nodes, sizeof(double)),
-                             .share = cal_allocate(degrees, sizeof(double))};
-    if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion && out->share)
+                             .share = cal_allocate(degrees, sizeof(double)),
+                             .after = cal_allocate(nodes, sizeof(int32_t))};
+    if (out->axes && out->response && out->root && out->inertia && out->arm && out->wrench && out->motion &&
+        out->share && out->after)
         return CAL_OK;
     cal_mass_factor_destroy(out);
     return CAL_NO_MEMORY;
@@ -27,10 +31,11 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
     double* arrays[] = {tree->axes, tree->response, tree->root,   tree->inertia,
                         tree->arm,  tree->wrench,   tree->motion, tree->share};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_free(tree->after);
     *tree = (cal_mass_factor){0};
 }
 
-// --- Factoring ---------------------------------------------------------------------------------------------------------
+// --- Factoring -------------------------------------------------------------------------------------------------------
 
 // S in the world's axes, 6 numbers a degree of freedom.
 static void find_axes(const cal_node* node, const double rotation[9], double* out) {
@@ -131,8 +136,9 @@ static void eliminate(cal_mass_factor* tree, int n) {
     }
 }
 
-// I_parent += Xᵀ I X with X = ((1, 0), (−s×, 1)).
-static void hand_up(const double* I, const double s[3], double* parent) {
+// I_parent += Xᵀ I X with X = ((1, 0), (−s×, 1)), s the child's arm.
+static void pull_inertia(const cal_mass_factor* tree, int child, double* parent) {
+    const double *I = tree->inertia + (size_t)child * SQUARE, *s = tree->arm + 3 * (size_t)child;
     double B[SQUARE];
     memcpy(B, I, sizeof B);
     // Column j of −s× is e_j × s.
@@ -162,15 +168,13 @@ void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motio
             arm[i] = motions[n].origin[i] - (node->parent < 0 ? 0.0 : motions[node->parent].origin[i]);
     }
     for (int n = model->node_count - 1; n >= 0; n--) {
-        const int parent = model->nodes[n].parent;
+        for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c))
+            pull_inertia(tree, c, tree->inertia + (size_t)n * SQUARE);
         eliminate(tree, n);
-        if (parent >= 0)
-            hand_up(tree->inertia + (size_t)n * SQUARE, tree->arm + 3 * (size_t)n,
-                    tree->inertia + (size_t)parent * SQUARE);
     }
 }
 
-// --- Solving -----------------------------------------------------------------------------------------------------------
+// --- Solving ---------------------------------------------------------------------------------------------------------
 
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
     for (int i = 0; i < row->node_count; i++) {
@@ -182,19 +186,26 @@ void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double facto
     }
 }
 
-// Moves a node's wrench to its parent and clears it.
-static void pass_on(cal_mass_factor* tree, int n) {
-    const int parent = tree->model->nodes[n].parent;
-    double* wrench = tree->wrench + SIX * (size_t)n;
-    if (parent >= 0) {
-        double* above = tree->wrench + SIX * (size_t)parent;
-        double moment[3];
-        cal_cross3(tree->arm + 3 * (size_t)n, wrench + 3, moment);
-        for (int i = 0; i < 3; i++) {
-            above[i] += wrench[i] + moment[i];
-            above[3 + i] += wrench[3 + i];
-        }
+// Adds what a child passes on to its parent's wrench.
+static void pull_wrench(cal_mass_factor* tree, int child, int parent) {
+    const double* passed = tree->motion + SIX * (size_t)child;
+    double *wrench = tree->wrench + SIX * (size_t)parent, moment[3];
+    cal_cross3(tree->arm + 3 * (size_t)child, passed + 3, moment);
+    for (int i = 0; i < 3; i++) {
+        wrench[i] += passed[i] + moment[i];
+        wrench[3 + i] += passed[3 + i];
     }
+}
+
+static void pull_children(cal_mass_factor* tree, int n) {
+    const cal_model* model = tree->model;
+    for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c)) pull_wrench(tree, c, n);
+}
+
+// Leaves a node's wrench for its parent and clears it.
+static void pass_on(cal_mass_factor* tree, int n) {
+    double *wrench = tree->wrench + SIX * (size_t)n, *passed = tree->motion + SIX * (size_t)n;
+    memcpy(passed, wrench, SIX * sizeof *wrench);
     memset(wrench, 0, SIX * sizeof *wrench);
 }
 
@@ -213,11 +224,17 @@ static void take_share(cal_mass_factor* tree, int n, double* y, double* share) {
 }
 
 void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
+    const cal_node* all = tree->model->nodes;
+    int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
     int at = 0;
-    for (int i = 0; i < count; i++) at += cal_kind_v(tree->model->nodes[nodes[i]].kind);
+    for (int i = 0; i < count; i++) at += cal_kind_v(all[nodes[i]].kind);
     for (int i = count - 1; i >= 0; i--) {
         double share[SIX];
-        at -= cal_kind_v(tree->model->nodes[nodes[i]].kind);
+        int below = i + 1;
+        for (; below < count && nodes[below] < all[nodes[i]].end; below = after[below])
+            pull_wrench(tree, nodes[below], nodes[i]);
+        after[i] = below;
+        at -= cal_kind_v(all[nodes[i]].kind);
         take_share(tree, nodes[i], y + at, share);
         pass_on(tree, nodes[i]);
     }
@@ -227,6 +244,7 @@ void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {
         double y[SIX];
+        pull_children(tree, n);
         take_share(tree, n, y, tree->share + model->nodes[n].first_v);
         pass_on(tree, n);
     }
@@ -256,6 +274,7 @@ void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
     for (int n = model->node_count - 1; n >= 0; n--) {
         const cal_node* node = &model->nodes[n];
         const double* S = tree->axes + (size_t)(SIX * node->first_v);
+        pull_children(tree, n);
         for (int k = 0; k < cal_kind_v(node->kind); k++)
             tau[node->first_v + k] += dot6(S + SIX * k, tree->wrench + SIX * (size_t)n);
         pass_on(tree, n);

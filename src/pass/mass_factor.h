@@ -20,8 +20,9 @@ typedef struct cal_mass_factor {
     double* inertia;                // 36 a node
     double* arm;                    // 3 a node: from the parent's origin
     double* wrench;                 // 6 a node: moment, force; what a solve consumes
-    double* motion;                 // 6 a node: scratch
+    double* motion;                 // 6 a node: scratch; inbound what a node passes on, outbound its motion
     double* share;                  // v_count: scratch
+    int32_t* after;                 // node_count: scratch
 } cal_mass_factor;
 
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);

@@ -33,13 +33,16 @@ typedef enum cal_band {
 typedef struct cal_context {
     const cal_layout* layout;
     const cal_model* model;
-    double* y;         // y-shaped: where to evaluate (q and v of each block)
-    double* ydot;      // y-shaped: its derivative; the v part is the acceleration
-    double* tau;       // v-shaped: what the user set
-    double* force;     // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
-    double* control;   // copies × actuator_count
-    double* wrench;    // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
-                       // Force and torque in the world's axes, point in the node's frame.
+    double* y;       // y-shaped: where to evaluate (q and v of each block)
+    double* ydot;    // y-shaped: its derivative; the v part is the acceleration
+    double* tau;     // v-shaped: what the user set
+    double* force;   // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
+    double* control; // copies × actuator_count
+    double* wrench;  // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
+                     // Force and torque in the world's axes, point in the node's frame.
+    // Of implicit solvers (solver_ops.h), y-shaped; NULL: none. The v part of implicit is added to the armature of each
+    // degree of freedom. slopes: what joint forces fall by, with v in the v part, with q at the front of the q part.
+    double *implicit, *slopes;
     double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
     double* scratch;   // walked programs: the stack
     double* workspace; // swept programs: node_doubles a node
@@ -71,8 +74,9 @@ typedef struct cal_program {
     const char* name;
     const char* help;
     bool walked;
-    bool spreads; // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
-    bool solves;  // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    bool spreads;  // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
+    bool solves;   // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
+    bool implicit; // adds context->implicit to armatures
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks

@@ -17,6 +17,11 @@
 // Unit quaternions. dq/dt = ½ q ∘ ω is linear in q, so scaling a quaternion's whole history by 1/|q| gives exactly the
 // history of the scaled solution: solvers do that after each accepted step, which keeps unit length and the method's
 // order.
+//
+// Implicit solvers. With D and K what joint forces fall by with v and q (joint_law.h), diagonal, a solver may ask for
+// (M + h D + h² K)⁻¹ (M a − h K v) in the place of the acceleration a: the articulated-body algorithm with h D + h² K
+// on the armatures and − h K v on the joint forces. It names two of its vectors for these, and sends h down, and
+// whether D and K are to be taken anew at the y of this evaluation.
 #pragma once
 #include "layout/layout.h"
 
@@ -51,17 +56,20 @@ typedef struct cal_solver_settings {
 
 enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
 enum { CAL_MAX_ORDER = 12, CAL_MAX_DEGREE = CAL_MAX_ORDER }; // of a step, and of its polynomial
+// The first numbers that an implicit solver sends down.
+enum { CAL_DOWN_IMPLICIT_STEP, CAL_DOWN_FREEZE, CAL_DOWN_IMPLICIT_COUNT };
 
 typedef struct cal_solver_ops {
     const char* name;
     const char* help; // one line
     int vector_count, sum_count, down_count;
-    int max_count;       // the first max_count of the sums are combined by maximum instead of by addition
-    bool fixed_step;     // steps have the size that the settings name
-    double reach;        // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
-    int degree;          // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order
-    bool keeps_end;      // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
-    size_t control_size; // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
+    int max_count;        // the first max_count of the sums are combined by maximum instead of by addition
+    bool fixed_step;      // steps have the size that the settings name
+    double reach;         // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
+    int degree;           // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order
+    bool keeps_end;       // at an accepted decision vectors[0] is y at the end of the step (else: at its beginning)
+    int implicit, slopes; // implicit solvers: the vectors that passes use for it (cal_context); 0: not implicit
+    size_t control_size;  // bytes of memory for control: plain numbers, no addresses, since checkpoints hold them
     // Begins at `time` with y in vectors[0]: fills control's memory and the first numbers to send down.
     void (*start)(void* control, const cal_solver_settings* settings, double time, double* down,
                   cal_step_decision* decision);

@@ -362,6 +362,9 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
                         cal_solver_context* solver_context, bool prepared, double* sums) {
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
+    const bool implicit = solver && solver->implicit > 0;
+    state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
+    state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
     const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);

@@ -1,9 +1,9 @@
 // Energy and momentum of what moves, for reports. Of a body: ½ m u² + ½ ω·Iω and −m g·x. Joints add what no body has: armature,
 // ½ a q̇², and springs, ½ k (q − q₀)², of a ball ½ k θ² with θ its angle.
 #include "base/memory.h"
-#include "math/rotation_vector.h"
 #include "model/model.h"
 #include "layout/layout.h"
+#include "pass/joint_law.h"
 #include "simulation/motion/multibody_data.h"
 
 void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_world_report* r) {
@@ -20,15 +20,6 @@ void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_
     for (int i = 0; i < 3; i++) r->momentum[3 + i] += spin[i] + part->mass * orbital[i];
 }
 
-static double spring_energy(const cal_node* node, const double* q) {
-    double stretch[3] = {0.0, 0.0, 0.0};
-    if (node->kind == CAL_BALL)
-        cal_rotation_vector(q, stretch);
-    else if (node->kind != CAL_FREE)
-        stretch[0] = q[0] - node->spring_reference;
-    return 0.5 * node->stiffness * cal_dot3(stretch, stretch);
-}
-
 void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) {
     const cal_multibody* m = &world->multibodies[multibody];
     const cal_multibody_model* e = m->engine;
@@ -38,7 +29,7 @@ void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) 
     const cal_status status = cal_multibody_at(world, m, world->time, q, v);
     for (int n = 0; status == CAL_OK && n < e->model->node_count; n++) {
         const cal_node* node = &e->model->nodes[n];
-        r->potential += spring_energy(node, q + node->first_q);
+        r->potential += cal_spring_energy(node, q + node->first_q);
         for (int i = 0; i < cal_kind_v(node->kind); i++)
             r->kinetic += 0.5 * node->armature * v[node->first_v + i] * v[node->first_v + i];
     }

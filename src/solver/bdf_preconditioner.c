@@ -25,6 +25,7 @@
 #include "solver/bdf_preconditioner.h"
 #include "base/memory.h"
 #include "pass/aba.h"
+#include "pass/joint_law.h"
 #include "solver/bdf_plan.h"
 #include "solver/bdf_preconditioner_lanes.h"
 #include "solver/vectors.h"
@@ -87,22 +88,18 @@ cal_status cal_preconditioner_create(const cal_plan* plan, cal_preconditioner** 
     return CAL_OK;
 }
 
-// A servo is a spring and a damper.
-static void add_motor(const cal_context* context, const cal_nonlinear_force* extra) {
-    const cal_actuator_def* motor = &context->model->actuators[extra->index];
-    context->force[extra->v] += fmax(0.0, -motor->gear * motor->gear * motor->bias[1]);
-    context->tau[extra->v] += fmax(0.0, -motor->gear * motor->gear * motor->bias[2]);
+static void add_slopes(const cal_context* context, const cal_nonlinear_force* extra, cal_slopes slopes) {
+    context->force[extra->v] += slopes.stiffness;
+    context->tau[extra->v] += slopes.damping;
 }
 
-// A stop is one where it is touched.
-static void add_stop(const cal_context* context, const cal_nonlinear_force* extra) {
-    const cal_joint* joint = &context->model->joints[extra->index];
-    const cal_joint_def* def = joint->def;
-    const double q = context->y[extra->y], low = def->range[0] - q, high = q - def->range[1];
-    const double depth = low > 0.0 ? low : high;
-    if (!(depth > 0.0)) return;
-    context->force[extra->v] += joint->limit_stiffness;
-    context->tau[extra->v] += joint->limit_stiffness * def->limit_damping * depth;
+// Servos, as if their forces were not clamped, and stops, as if nothing moved: what they are at a distance from their
+// ends.
+static void add_extra(const cal_context* context, const cal_nonlinear_force* extra) {
+    if (extra->kind == CAL_NONLINEAR_ACTUATOR)
+        add_slopes(context, extra, cal_servo_slopes(&context->model->actuators[extra->index]));
+    if (extra->kind == CAL_NONLINEAR_LIMIT)
+        add_slopes(context, extra, cal_stop_slopes(&context->model->joints[extra->index], context->y[extra->y], 0.0));
 }
 
 void cal_stiff_prepare(const cal_context* context, const cal_column* column) {
@@ -120,10 +117,8 @@ void cal_stiff_prepare(const cal_context* context, const cal_column* column) {
                 context->force[i] = context->model->joints[node->joint].def->stiffness;
             }
         }
-    for (int i = column->first_extra; i < column->first_extra + column->extra_count; i++) {
-        if (layout->extras[i].kind == CAL_NONLINEAR_ACTUATOR) add_motor(context, &layout->extras[i]);
-        if (layout->extras[i].kind == CAL_NONLINEAR_LIMIT) add_stop(context, &layout->extras[i]);
-    }
+    for (int i = column->first_extra; i < column->first_extra + column->extra_count; i++)
+        add_extra(context, &layout->extras[i]);
 }
 
 cal_status cal_preconditioner_set(cal_preconditioner* p, const double* y, double gamma) {

@@ -1,15 +1,37 @@
-// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II).
+// The paper's four Runge-Kutta methods with variable steps: IEC, RKI, RKG, RKF (Jung, table II), and one of Cash and
+// Karp.
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
 // Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
 // by the weights must not exceed one; the higher order goes on.
 //
+// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is
+// h times a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump,
+// however small h.
+//
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
 //
 //   attempt (embedded)   y₀ ──────h──────▸ y₁
 //   attempt (doubling)   y₀ ──────h──────▸ Y    y₀ ──h/2──▸ middle ──h/2──▸ y      no evaluation is shared
+//
+// Inside a step, positions have the polynomial of degree five of vectors.h, and velocities its derivative, in which the
+// positions' error is divided by h: right where errors are those of a unit step, too much where they are those of a
+// step. There velocities have the polynomial of degree four of both values, both slopes and the value in the middle,
+//
+//   v(½) = v₀ + h (∑ d_j k_j + d₇ k₇) ,   k₇ = f(y₁)
+//
+// of order 4, as the error that is tested. All of the eight conditions for that (Hairer, Nørsett and Wanner, II.6) hold
+// for a line of such d; the one with d₆ = 0 has an error of h⁵ within a third of the smallest on it. What the
+// polynomial itself lacks is
+//
+//   h⁵ v⁽⁵⁾/120 s² (1 − s)² (s − ½) ,   at most 1/13416 h⁵ |v⁽⁵⁾| (s = ½ ± √5/10)
+//
+// and nothing that a step computes tells of it: all combinations of its stages without a term of h⁴ are multiples of
+// the error that is tested, which may be much smaller. But the middle's difference to the cubic of the ends is h⁴
+// v⁽⁴⁾/384, and so two steps one after the other have v⁽⁵⁾ as well. The next step is no larger than what makes this
+// twice the allowed error.
 //
 // Prepare and follow-up serve all of them: which vectors to combine, with which factors, comes down from control. An
 // attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
@@ -22,9 +44,18 @@ enum {
     VECTOR_FULL,                    // Y
     VECTOR_MIDDLE,
     VECTOR_K,
-    VECTOR_COUNT = VECTOR_K + STAGES
+    VECTOR_COUNT = VECTOR_K + STAGES,
+    VECTOR_FOURTH = VECTOR_COUNT, // with per_step: v⁽⁴⁾ of the last step
+    VECTOR_COUNT_PER_STEP
 };
-typedef enum finish { FINISH_NOTHING, FINISH_FULL, FINISH_MIDDLE, FINISH_EMBEDDED, FINISH_DOUBLING } finish;
+typedef enum finish {
+    FINISH_NOTHING,
+    FINISH_FULL,
+    FINISH_MIDDLE,
+    FINISH_EMBEDDED,
+    FINISH_DOUBLING,
+    FINISH_INSIDE // the last step, with the derivative at its end: how good its polynomial is
+} finish;
 // What control sends down.
 enum {
     DOWN_COMMIT, // 1: the attempt succeeded, its result is the new y₀
@@ -35,14 +66,20 @@ enum {
     DOWN_ROW,                          // h a_ij of the stage
     DOWN_RESULT = DOWN_ROW + STAGES,   // h b_j
     DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
-    DOWN_COUNT = DOWN_ERROR + STAGES
+    DOWN_USED = DOWN_ERROR + STAGES,   // with per_step: the last step's size, and that of the one before it (0: none)
+    DOWN_BEFORE,
+    DOWN_MIDDLE,
+    DOWN_COUNT = DOWN_MIDDLE + STAGES + 1
 };
+_Static_assert((int)DOWN_COUNT <= CAL_MAX_DOWN, "numbers go down");
 
 typedef struct method {
     int stages, order;
     bool embedded;
-    int exponent; // the error that is tested is of this power in h
+    bool per_step; // the error of a whole step is tested
+    int exponent;  // the error that is tested is of this power in h
     double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
+    double middle[STAGES + 1]; // d, with per_step
 } method;
 
 static const method method_iec = {
@@ -81,20 +118,42 @@ static const method method_rkf = {
     .b = {16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0},
     .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0}};
 
+// Cash and Karp (1990).
+static const method method_rkck = {
+    .stages = 6,
+    .order = 5,
+    .embedded = true,
+    .per_step = true,
+    .exponent = 5,
+    .c = {0.0, 1.0 / 5.0, 3.0 / 10.0, 3.0 / 5.0, 1.0, 7.0 / 8.0},
+    .a = {{0},
+          {1.0 / 5.0},
+          {3.0 / 40.0, 9.0 / 40.0},
+          {3.0 / 10.0, -9.0 / 10.0, 6.0 / 5.0},
+          {-11.0 / 54.0, 5.0 / 2.0, -70.0 / 27.0, 35.0 / 27.0},
+          {1631.0 / 55296.0, 175.0 / 512.0, 575.0 / 13824.0, 44275.0 / 110592.0, 253.0 / 4096.0}},
+    .b = {37.0 / 378.0, 0.0, 250.0 / 621.0, 125.0 / 594.0, 0.0, 512.0 / 1771.0},
+    .e = {37.0 / 378.0 - 2825.0 / 27648.0, 0.0, 250.0 / 621.0 - 18575.0 / 48384.0, 125.0 / 594.0 - 13525.0 / 55296.0,
+          -277.0 / 14336.0, 512.0 / 1771.0 - 1.0 / 4.0},
+    .middle = {89.0 / 864.0, 0.0, 575.0 / 1512.0, 25.0 / 1728.0, -13.0 / 448.0, 0.0, 1.0 / 32.0}};
+
 static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
+static const double MOST_INSIDE = 2.0; // allowed errors
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
 
-// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one there.
-typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf } method_name;
-static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf};
+// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one
+// there.
+typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf, METHOD_rkck } method_name;
+static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf, &method_rkck};
 
 typedef struct control {
     method_name method;
     cal_solver_settings settings;
     double time, step;
-    double used;  // size of the last successful step
-    bool chosen;  // the first step's size
-    bool pending; // a step succeeded and waits for the derivative at its end
+    double used;   // size of the last successful step
+    double before; // with per_step: and of the one before it; 0: none
+    bool chosen;   // the first step's size
+    bool pending;  // a step succeeded and waits for the derivative at its end
     int pass, stage, failures, not_finite;
 } control;
 
@@ -135,9 +194,36 @@ CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* er
         }
 }
 
+// v(½) of the last step less the cubic of its ends there; the stages are still there until this step's second
+// evaluation.
+CAL_WIDE_INLINE double middle_rest(const cal_solver_context* context, int i) {
+    double* const* x = context->vectors;
+    const double* d = context->down + DOWN_MIDDLE;
+    const double f0 = x[CAL_ONE_STEP_PREVIOUS_F][i], f1 = x[CAL_ONE_STEP_F][i];
+    double sum = d[0] * f0;
+    for (int j = 1; j < STAGES; j++) sum += d[j] * x[stage_vector(0, j)][i];
+    sum += d[STAGES] * f1;
+    return context->down[DOWN_USED] * (sum - (f0 - f1) / 8.0) -
+           0.5 * (x[CAL_ONE_STEP_Y][i] - x[CAL_ONE_STEP_PREVIOUS][i]);
+}
+
+// What the polynomial of the last step's velocities lacks, of a block; positions' is much better.
+CAL_WIDE_INLINE void find_inside(const cal_solver_context* context, const cal_column* column, int first, int end,
+                                 double* error) {
+    const double h = context->down[DOWN_USED], before = context->down[DOWN_BEFORE];
+    const int v = first + cal_kind_q(column->kind) * context->layout->width;
+    double* fourth = context->vectors[VECTOR_FOURTH];
+    for (int i = first; i < v; i++) error[i - first] = 0.0 * context->ydot[i];
+    for (int i = v; i < end; i++) {
+        const double here = 384.0 * middle_rest(context, i) / (h * h * h * h);
+        const double fifth = before > 0.0 ? (here - fourth[i]) / (0.5 * (h + before)) : 0.0 * here;
+        error[i - first] = h * h * h * h * h * fifth / 13416.0;
+        fourth[i] = here;
+    }
+}
+
 CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                   double* shares) {
-    (void)column;
     const double* down = context->down;
     double* const* x = context->vectors;
     const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1], n = end - first;
@@ -149,7 +235,8 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
     cal_range_copy(x[index[stage]], context->ydot, first, end);
 
     double* result = x[what == FINISH_FULL ? VECTOR_FULL : what == FINISH_MIDDLE ? VECTOR_MIDDLE : VECTOR_NEXT];
-    if (what != FINISH_NOTHING) cal_range_combine(result, x[base], x, count, index, down + DOWN_RESULT, first, end);
+    if (what != FINISH_NOTHING && what != FINISH_INSIDE)
+        cal_range_combine(result, x[base], x, count, index, down + DOWN_RESULT, first, end);
     if (what == FINISH_EMBEDDED) {
         for (int i = 0; i < n; i++) error[i] = 0.0;
         for (int j = 0; j < count; j++)
@@ -160,6 +247,8 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
             error[i] = (result[first + i] - full[first + i]) * down[DOWN_EXTRAPOLATE];
             result[first + i] += error[i];
         }
+    } else if (what == FINISH_INSIDE) {
+        find_inside(context, column, first, end, error);
     } else {
         for (int i = 0; i < n; i++) error[i] = context->ydot[first + i];
     }
@@ -173,14 +262,20 @@ static cal_status send_stage(control* c, double* down, cal_step_decision* decisi
     const bool last = c->stage == m->stages - 1;
     down[DOWN_STAGE] = c->stage;
     down[DOWN_PASS] = c->pass;
-    down[DOWN_FINISH] = !last          ? FINISH_NOTHING
-                        : m->embedded  ? FINISH_EMBEDDED
-                        : c->pass == 0 ? FINISH_FULL
-                        : c->pass == 1 ? FINISH_MIDDLE
-                                       : FINISH_DOUBLING;
+    down[DOWN_FINISH] = c->pending && m->per_step && c->stage == 0 ? FINISH_INSIDE
+                        : !last                                    ? FINISH_NOTHING
+                        : m->embedded                              ? FINISH_EMBEDDED
+                        : c->pass == 0                             ? FINISH_FULL
+                        : c->pass == 1                             ? FINISH_MIDDLE
+                                                                   : FINISH_DOUBLING;
+    if (m->per_step) {
+        down[DOWN_USED] = c->used, down[DOWN_BEFORE] = c->before;
+        for (int j = 0; j <= STAGES; j++) down[DOWN_MIDDLE + j] = m->middle[j];
+    }
     for (int j = 0; j < STAGES; j++) {
         down[DOWN_ROW + j] = h * m->a[c->stage][j];
         down[DOWN_RESULT + j] = h * m->b[j];
+        if (m->per_step) down[DOWN_ERROR + j] = h * m->e[j];
     }
     decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
@@ -210,6 +305,14 @@ static cal_status reject(control* c, double ratio, double* down, cal_step_decisi
     return send_stage(c, down, decision);
 }
 
+// As cal_step_ratio says; the paper's methods keep the C library's power.
+static double next_ratio(const method* m, double size, bool failed) {
+    if (m->per_step) return cal_step_ratio(size, m->exponent, failed);
+    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
+    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), failed ? 1.0 : LARGEST_RATIO);
+    return size > 1.0 ? fmin(ratio, SAFETY) : ratio;
+}
+
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
     control* c = memory;
     const method* m = methods[c->method];
@@ -227,6 +330,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
         decision->time = c->time;
         decision->step = c->used;
         c->pending = false;
+        if (m->per_step) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, m->exponent, false));
     }
     if (!c->chosen) {
         c->step = cal_first_step(&c->settings, size);
@@ -237,13 +341,13 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     if (!m->embedded && ++c->pass < 3) return send_stage(c, down, decision);
     c->pass = 0;
 
-    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
-    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), c->failures > 0 ? 1.0 : LARGEST_RATIO);
+    const double ratio = next_ratio(m, size, c->failures > 0);
     if (size > 1.0) {
         if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, fmin(ratio, SAFETY), down, decision);
+        return reject(c, ratio, down, decision);
     }
     c->failures = c->not_finite = 0;
+    c->before = c->used;
     c->used = c->step;
     c->time += c->step;
     c->step = limit_step(c, c->step * ratio);
@@ -252,13 +356,32 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     return send_stage(c, down, decision);
 }
 
+// Velocities at the fraction s of the last step: the cubic of values and slopes at both ends, and 16 s² (1 − s)² times
+// what it lacks in the middle. The stages are still there, until the next execution; the first has become the previous
+// derivative.
+static void interpolate_velocities(const cal_solver_context* context, const cal_column* column, double s, double h,
+                                   double* out) {
+    const cal_layout* layout = context->layout;
+    double* const* x = context->vectors;
+    const double *y0 = x[CAL_ONE_STEP_PREVIOUS], *y1 = x[CAL_ONE_STEP_Y];
+    const double *f0 = x[CAL_ONE_STEP_PREVIOUS_F], *f1 = x[CAL_ONE_STEP_F];
+    const double rise = s * s * (3.0 - 2.0 * s), bump = 16.0 * s * s * (1.0 - s) * (1.0 - s);
+    const double c0 = h * s * (1.0 - s) * (1.0 - s), c1 = h * s * s * (s - 1.0);
+    for (int b = column->first_block; b < column->first_block + column->block_count; b++)
+        for (int i = layout->block_y[b] + cal_kind_q(column->kind) * layout->width; i < layout->block_y[b + 1]; i++) {
+            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]) + bump * middle_rest(context, i);
+        }
+}
+
 static void rk_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
                            double* out) {
     const control* c = memory;
-    cal_one_step_interpolate(context, column, 1.0 + (time - c->time) / c->used, c->used, true, out);
+    const double s = 1.0 + (time - c->time) / c->used;
+    cal_one_step_interpolate(context, column, s, c->used, true, out);
+    if (methods[c->method]->per_step) interpolate_velocities(context, column, s, c->used, out);
 }
 
-#define RUNGE_KUTTA(symbol, text)                                                                                      \
+#define RUNGE_KUTTA(symbol, vectors, text)                                                                             \
     static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
                                cal_step_decision* decision) {                                                          \
         rk_start(METHOD_##symbol, memory, settings, time, down, decision);                                             \
@@ -266,7 +389,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
     const cal_solver_ops cal_solver_##symbol = {                                                                       \
         .name = #symbol,                                                                                               \
         .help = text,                                                                                                  \
-        .vector_count = VECTOR_COUNT,                                                                                  \
+        .vector_count = vectors,                                                                                       \
         .sum_count = 1,                                                                                                \
         .max_count = 1,                                                                                                \
         .down_count = DOWN_COUNT,                                                                                      \
@@ -280,7 +403,9 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
         .interpolate = rk_interpolate,                                                                                 \
     }
 
-RUNGE_KUTTA(iec, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
-RUNGE_KUTTA(rki, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
-RUNGE_KUTTA(rkg, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
-RUNGE_KUTTA(rkf, "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
+RUNGE_KUTTA(iec, VECTOR_COUNT, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
+RUNGE_KUTTA(rki, VECTOR_COUNT, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
+RUNGE_KUTTA(rkg, VECTOR_COUNT, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
+RUNGE_KUTTA(rkf, VECTOR_COUNT,
+            "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
+RUNGE_KUTTA(rkck, VECTOR_COUNT_PER_STEP, "Cash-Karp 5(4), error per step: for runs with many events");

@@ -2,11 +2,13 @@
 // methods.
 #include "solver/bdf.h"
 #include "solver/vectors.h"
+#include "base/error.h"
+#include "pass/pass.h"
 #include <string.h>
 
 static const cal_solver_ops* const solvers[] = {
-    &cal_solver_gear, &cal_solver_iec, &cal_solver_rki,   &cal_solver_rkg,
-    &cal_solver_rkf,  &cal_solver_rk4, &cal_solver_euler,
+    &cal_solver_gear, &cal_solver_iec,      &cal_solver_rki, &cal_solver_rkg,   &cal_solver_rkf,
+    &cal_solver_rkck, &cal_solver_implicit, &cal_solver_rk4, &cal_solver_euler,
 };
 
 const cal_solver_ops* cal_find_solver(const char* name) {
@@ -15,7 +17,7 @@ const cal_solver_ops* cal_find_solver(const char* name) {
     return NULL;
 }
 
-static const char* const names[] = {"gear", "iec", "rki", "rkg", "rkf", "rk4", "euler", "bdf"};
+static const char* const names[] = {"gear", "iec", "rki", "rkg", "rkf", "rkck", "implicit", "rk4", "euler", "bdf"};
 
 const char* cal_solver_name(int index) {
     const int count = (int)(sizeof names / sizeof names[0]) - (cal_bdf_available() ? 0 : 1);
@@ -31,6 +33,35 @@ const char* cal_solver_help(const char* name) {
 bool cal_solver_has_fixed_step(const char* name) {
     const cal_solver_ops* ops = name ? cal_find_solver(name) : NULL;
     return ops && ops->fixed_step;
+}
+
+cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, const cal_model* model,
+                            cal_error* error) {
+    if (!solver || solver->implicit == 0) return CAL_OK;
+    if (!cal_find_program(algorithm)->implicit)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "solver %s needs algorithm aba, not %s", solver->name, algorithm);
+    if (model->constraint_count > 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "solver %s cannot hold constraints, of which '%s' has %d; use gear or bdf", solver->name,
+                        model->name ? model->name : "the model", model->constraint_count);
+    return CAL_OK;
+}
+
+static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0;
+
+double cal_step_ratio(double size, int power, bool failed) {
+    const double most = size > 1.0 ? SAFETY : failed ? 1.0 : LARGEST_RATIO;
+    // x with size xᵖ = 1 by Newton's method for x^(−p) − size, which from below stays below and grows by at most 1 +
+    // 1/p a turn; plain arithmetic, so that the bits are the same everywhere.
+    double x = SMALLEST_RATIO / SAFETY;
+    while (SAFETY * x < most) {
+        double rest = size;
+        for (int i = 0; i < power; i++) rest *= x;
+        const double next = x + x * (1.0 - rest) / power;
+        if (!(next > x)) break;
+        x = next;
+    }
+    return fmin(SAFETY * x, most);
 }
 
 double cal_first_step(const cal_solver_settings* settings, double norm) {

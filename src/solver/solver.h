@@ -3,10 +3,18 @@
 #include "pass/solver_ops.h"
 
 extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal_solver_rkg, cal_solver_rkf,
-    cal_solver_rk4, cal_solver_euler;
+    cal_solver_rkck, cal_solver_implicit, cal_solver_rk4, cal_solver_euler;
 
 // NULL when there is none of that name (BDF is not one of these: bdf.h).
 const cal_solver_ops* cal_find_solver(const char* name);
+
+// Whether a solver (NULL: BDF) can advance a model with an algorithm.
+cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, const cal_model* model,
+                            cal_error* error);
+
+// By how much the next step is larger, after one whose error was `size` times what is allowed and grows with the given
+// power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
+double cal_step_ratio(double size, int power, bool failed);
 
 // The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
 // weights.

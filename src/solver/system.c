@@ -174,6 +174,7 @@ cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal
     *out = NULL;
     if (!model || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: model and def must not be NULL");
     cal_status status = check_def(def, error);
+    if (!status) status = cal_solver_check(cal_find_solver(def->solver), def->algorithm, model, error);
     if (status) return status;
     cal_system* system = cal_allocate(1, sizeof *system);
     if (!system) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");

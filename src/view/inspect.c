@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "drawing/drawing.h"
 #include "math/vector.h"
+#include "pass/joint_law.h"
 #include "view/subtree.h"
 
 cal_status cal_inspector_create(cal_inspector* inspector, const cal_model* model, cal_error* error) {
@@ -49,27 +50,6 @@ static void write_numbers(FILE* file, const char* key, const double* values, int
     fputc(']', file);
 }
 
-static double clamp(double value, const double range[2]) {
-    return range[0] == range[1] ? value : fmin(fmax(value, range[0]), range[1]);
-}
-
-// Damper, spring, stop and motors of a one-degree joint.
-static double joint_force(const cal_model* model, int joint, const cal_joint_def* def, double q, double v) {
-    double force = -def->damping * v - def->stiffness * (q - def->spring_reference);
-    const double low = def->range[0] - q, high = q - def->range[1];
-    if (def->limited && low > 0) force += fmax(def->limit_stiffness * low * (1 - def->limit_damping * v), 0);
-    if (def->limited && high > 0) force -= fmax(def->limit_stiffness * high * (1 + def->limit_damping * v), 0);
-    for (int i = 0; i < cal_model_actuator_count(model); i++) {
-        cal_actuator_def motor;
-        cal_model_actuator(model, i, &motor);
-        if (motor.joint != joint) continue;
-        const double bias = motor.bias[0] + motor.bias[1] * motor.gear * q + motor.bias[2] * motor.gear * v;
-        force += motor.gear *
-                 clamp(motor.gain * clamp(motor.initial_control, motor.control_range) + bias, motor.force_range);
-    }
-    return force;
-}
-
 static void write_joints(const cal_inspector* s, int body, const double* q, const double* v, FILE* file) {
     bool first = true;
     fputs(",\"joints\":[", file);
@@ -85,7 +65,7 @@ static void write_joints(const cal_inspector* s, int body, const double* q, cons
         write_numbers(file, "q", q + first_q, cal_joint_q_count(def.kind));
         write_numbers(file, "v", v + first_v, cal_joint_v_count(def.kind));
         if (cal_joint_v_count(def.kind) == 1) {
-            const double force = joint_force(s->model, joint, &def, q[first_q], v[first_v]);
+            const double force = cal_joint_force(s->model, joint, NULL, q[first_q], v[first_v]);
             write_numbers(file, "force", &force, 1);
         }
         fputc('}', file);

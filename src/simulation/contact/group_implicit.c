@@ -7,7 +7,7 @@
 //
 // with rows y_n = v_n + gap/h for bodies that are apart (they may close the gap and no more) and y_n = v_n for those that
 // overlap by a hair. Forces of contact and friction are implicit: no stiffness, no creep, no step size at which it blows up.
-// So are forces in joints, as far as they fall with velocity and position (by D and K, joint_slopes.c):
+// So are forces in joints, as far as they fall with velocity and position (by D and K, pass/joint_law.h):
 //
 //     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
 //

@@ -8,6 +8,7 @@
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "pass/joint_law.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/rotate.h"
 #include <stdio.h>
@@ -232,7 +233,7 @@ static cal_status extend(cal_world* world, int component) {
         if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
         if (!stiff && h < STIFF_STEP) {
             double *damping = e->work, *stiffness = damping + e->v_count;
-            stiff = cal_joint_slopes(e->model, data, data + at_v(m), damping, stiffness);
+            stiff = cal_joint_slopes(e->model, NULL, data, data + at_v(m), damping, stiffness);
             if (stiff) h = STIFF_STEP;
         }
     }

@@ -86,8 +86,6 @@ void cal_loops_bend(cal_multibody_model* e, double h, double* v);
 cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double* v, cal_error* error);
 // Whether constraints of a multibody leave it loose from the ground.
 bool cal_loops_are_loose(const cal_multibody_model* e);
-// How much each joint force falls with velocity and position, not less than zero; false: none does (joint_slopes.c).
-bool cal_joint_slopes(const cal_model* model, const double* q, const double* v, double* damping, double* stiffness);
 // Links of which it is not known any more where they are: to be computed anew.
 cal_links* cal_multibody_forgotten(cal_multibody* m);
 // The multibody's own state has changed.

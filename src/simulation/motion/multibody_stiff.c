@@ -1,7 +1,7 @@
 // Stiff multibodies, alone: linearly implicit Euler steps, extrapolated (Deuflhard, Hairer and Zugck 1987).
 //
 // A servo on a light link asks for steps of microseconds from any explicit method, long after what it does has died away. With
-// D and K what forces in joints fall by (joint_slopes.c), a step of size h is
+// D and K what forces in joints fall by (pass/joint_law.h), a step of size h is
 //
 //     (M + h D + h² K) Δv = h (M a(q, v) − h K v),    v⁺ = v + Δv,    q⁺ = q moved along v⁺
 //
@@ -14,6 +14,7 @@
 //
 // With constraints, v⁺ is corrected, by M + h D + h² K, to A v⁺ = −h Ȧ v, and q⁺ is projected: both are smooth, so the expansion
 // stays.
+#include "pass/joint_law.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/motion/multibody_data.h"
 #include <string.h>
@@ -54,7 +55,7 @@ cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, cons
                              double tolerance, double* next, double* last_acceleration, double* error) {
     const int q_count = e->q_count, v_count = e->v_count, size = q_count + v_count;
     double *table = e->work, *work = table + ROWS * size, *damping = work + size, *stiffness = damping + v_count;
-    cal_joint_slopes(e->model, data, data + q_count, damping, stiffness);
+    cal_joint_slopes(e->model, NULL, data, data + q_count, damping, stiffness);
     cal_status status = cal_multibody_model_mass(e, data, e->mass);
     *error = 0.0;
     // The table keeps one row: T_j,k+1 takes the place of T_j−1,k+1, with which T_j,k+2 was made.

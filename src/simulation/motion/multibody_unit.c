@@ -3,6 +3,7 @@
 // velocity relative to the other's: an impulse on one moves both.
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
+#include "pass/joint_law.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/rotate.h"
@@ -215,7 +216,7 @@ static cal_status unit_normalize(const cal_group_member* unit, double* q) {
 
 static cal_status unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
                               double* stiffness, bool* any) {
-    *any = cal_joint_slopes(self_of(unit)->engine->model, q, v, damping, stiffness);
+    *any = cal_joint_slopes(self_of(unit)->engine->model, NULL, q, v, damping, stiffness);
     return CAL_OK;
 }
 

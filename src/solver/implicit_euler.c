@@ -1,0 +1,290 @@
+// Linearly implicit Euler steps, extrapolated (Deuflhard, Hairer and Zugck 1987): for servos on light links, stiff
+// stops and strong dampers, which ask for steps of microseconds from any explicit method, long after what they do has
+// died away.
+//
+// With D and K what joint forces fall by with v and q (pass/joint_law.h), taken at the beginning of a step of size H,
+// one of n Euler steps of size h = H/n is
+//
+//     (M + h D + h² K) Δv = h (M a(q, v) − h K v),    v⁺ = v + Δv,    q⁺ = q + h q̇(q, v⁺), quaternions normalised
+//
+// and Δv/h is what a pass computes for an implicit solver (pass/solver_ops.h): no matrix is made. Whatever D and K are,
+// what n such steps give has an expansion in powers of h, so the results Y_n for n = 1 … 6 are extrapolated to order 6,
+// and without the first of them to order 5; the two differ by the error of the latter. Extrapolation is linear (Aitken
+// and Neville):
+//
+//     y₁ = ∑ c_n Y_n ,   c_n = ∏_{m ≠ n} n / (n − m)
+//
+// so one vector sums it up as the Y_n come, and nothing else of them is kept. All sums are of differences to y₀, so
+// that rounding is measured by what a step changes.
+//
+// Inside a step (Hairer and Ostermann 1990): the backward differences ∇ᵏ of the n steps at the end, times nᵏ, have an
+// expansion as well; extrapolated over n = k … 6 they are d_k = Hᵏ y⁽ᵏ⁾ with an error of H⁷, and linear in the steps'
+// results again. The polynomial of degree 6 has these derivatives for k ≤ 5 at the end, and both values: with u = −1 …
+// 0 and Δ = y₁ − y₀
+//
+//     y₀ + Δ (1 − u⁶) + ∑ d_k (uᵏ − (−1)ᵏ u⁶) / k!
+//
+// Nothing in it is an acceleration, in which a stiff force would multiply the error of y by its own size. The one of
+// degree 5, without d₅, differs from it by g u⁵ (1 + u), g = −Δ − ∑ (−1)ᵏ d_k / k!, at most 5⁵/6⁶ |g|. Where motion is
+// smooth that is 46 to 63 times the error of order 5 (measured: both grow with H⁶), and the polynomial itself is better
+// than that error. Where something fast is over within the step, no polynomial follows it, and the two differ by a few
+// times what is wrong: so that their difference may be 64 times the allowed error, and is tested with it.
+//
+// Every Euler step evaluates where it begins, and so nobody sees a force that jumps, or a stop that is met, in the last
+// sixth of a step. One more evaluation does, at the end of the six steps of n = 6, as if there was a seventh: the
+// differences
+//
+//     h ∇⁵ (Δv/h) = ∑ (−1)ⁱ binomial(5, i) h (Δv/h)₆₋ᵢ ,   i = 0 … 5
+//
+// are a sixth derivative times h⁶ where motion is smooth (less than the error of order 5, measured), and h times what
+// jumps otherwise: more than what the step lacks. They are tested as the polynomial is, with 64 times the allowed
+// error.
+//
+//   evaluation      1     2   3     4   5   6    …   21    22
+//   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
+#include "solver/vectors.h"
+#include <string.h>
+
+enum { ROWS = 6, DERIVATIVES = 5, SUMS = 2 + DERIVATIVES };
+enum {
+    VECTOR_Y, // at the beginning of the step
+    VECTOR_CURRENT,
+    VECTOR_IMPLICIT,
+    VECTOR_SLOPES,
+    VECTOR_CHANGE,                                 // the sums: y₁ − y₀ …
+    VECTOR_ERROR,                                  // … less that of order 5 …
+    VECTOR_DERIVATIVE,                             // … and d_k
+    VECTOR_JUMP = VECTOR_DERIVATIVE + DERIVATIVES, // h ∇⁵ (Δv/h)
+    VECTOR_COUNT
+};
+enum {
+    DOWN_COMMIT = CAL_DOWN_IMPLICIT_COUNT, // 1: y₁ is the new y₀
+    DOWN_FIRST,                            // 1: the first Euler step of an n, from y₀
+    DOWN_BEGIN,                            // 1: the sums begin with this one
+    DOWN_LAST,                             // 1: the sums end with this one
+    DOWN_JUMP,                             // what Δv/h counts in the differences
+    DOWN_WEIGHT,
+    DOWN_COUNT = DOWN_WEIGHT + SUMS
+};
+
+static const double RATIO_NOT_FINITE = 0.25;
+enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10, ORDER = ROWS };
+
+typedef struct control {
+    cal_solver_settings settings;
+    double time, step;
+    double end, used; // of the last successful step: where it ends, its size
+    bool chosen;      // the first step's size
+    int n, index;     // of the Euler step that is evaluated: index 0 … n − 1
+    int failures, not_finite;
+} control;
+
+// ∏ n / (n − m) over m = first … ROWS but n.
+static double extrapolation_weight(int n, int first) {
+    double weight = 1.0;
+    for (int m = first; m <= ROWS; m++)
+        if (m != n) weight *= (double)n / (n - m);
+    return weight;
+}
+
+// What the result of Euler step `index` of n counts in each of the sums.
+static void find_weights(int n, int index, double weights[SUMS]) {
+    const int back = n - 1 - index; // results from the end; −1: beyond it
+    memset(weights, 0, SUMS * sizeof *weights);
+    if (back < 0) return;
+    weights[0] = back == 0 ? extrapolation_weight(n, 1) : 0.0;
+    weights[1] = back == 0 && n > 1 ? weights[0] - extrapolation_weight(n, 2) : weights[0];
+    for (int k = 1; k <= DERIVATIVES; k++) {
+        double weight = n >= k && back <= k ? extrapolation_weight(n, k) : 0.0;
+        for (int i = 0; i < k; i++) weight *= n;
+        for (int i = 0; i < back && weight != 0.0; i++) weight *= -(double)(k - i) / (i + 1); // (−1)ⁱ binomial
+        weights[1 + k] = weight;
+    }
+}
+
+static void implicit_prepare(const cal_solver_context* context, const cal_column* column) {
+    const double* down = context->down;
+    double* const* x = context->vectors;
+    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
+    if (down[DOWN_COMMIT] != 0.0) {
+        for (int i = first; i < end; i++) x[VECTOR_Y][i] += x[VECTOR_CHANGE][i];
+        cal_normalize_column(context->layout, column, x[VECTOR_Y]);
+    }
+    cal_range_copy(context->y, x[down[DOWN_FIRST] != 0.0 ? VECTOR_Y : VECTOR_CURRENT], first, end);
+}
+
+// q⁺ of a block from v⁺, which out has: q̇ is v, or ½ q ∘ ω.
+static void move_block(int kind, int W, double h, const double* y, double* out) {
+    const int plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1, v = cal_kind_q(kind) * W;
+    for (int i = 0; i < plain * W; i++) out[i] = y[i] + h * out[v + i];
+    const int at_q = cal_quaternion_component(kind) * W, at_w = cal_angular_component(kind) * W;
+    if (at_q < 0) return;
+    for (int l = 0; l < W; l++) {
+        const double q[4] = {y[at_q + l], y[at_q + W + l], y[at_q + 2 * W + l], y[at_q + 3 * W + l]};
+        const double w[4] = {0.0, out[at_w + l], out[at_w + W + l], out[at_w + 2 * W + l]};
+        double turned[4];
+        cal_quaternion_multiply(q, w, turned);
+        for (int i = 0; i < 4; i++) turned[i] = q[i] + 0.5 * h * turned[i];
+        const double scale =
+            1.0 / sqrt(turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2] + turned[3] * turned[3]);
+        for (int i = 0; i < 4; i++) out[at_q + i * W + l] = turned[i] * scale;
+    }
+}
+
+// (−1)ⁱ binomial(5, i) for the Euler step that begins i steps before the end.
+static double jump_weight(int n, int index) {
+    static const double binomials[6] = {1.0, -5.0, 10.0, -10.0, 5.0, -1.0};
+    return n == ROWS && index > 0 ? binomials[ROWS - index] : 0.0;
+}
+
+CAL_WIDE_INLINE void add_to_sums(const cal_solver_context* context, int first, int end) {
+    double* const* x = context->vectors;
+    const bool begins = context->down[DOWN_BEGIN] != 0.0;
+    for (int k = 0; k < SUMS; k++) {
+        const double weight = context->down[DOWN_WEIGHT + k];
+        double* restrict sum = x[VECTOR_CHANGE + k];
+        const double* restrict y = x[VECTOR_Y], * restrict reached = x[VECTOR_CURRENT];
+        if (begins)
+            for (int i = first; i < end; i++) sum[i] = 0.0;
+        if (weight == 0.0) continue;
+        for (int i = first; i < end; i++) sum[i] += weight * (reached[i] - y[i]);
+    }
+}
+
+// 5⁵/6⁶ g / 64 of one component, or what jumps.
+CAL_WIDE_INLINE double inner_error(double* const* x, int i) {
+    double const* const* d = (double const* const*)(x + VECTOR_DERIVATIVE);
+    const double g =
+        (((x[VECTOR_CHANGE][i] - d[0][i]) + d[1][i] / 2.0) + (d[3][i] / 24.0 - d[2][i] / 6.0)) - d[4][i] / 120.0;
+    return fmax(cal_size((3125.0 / 46656.0) * g), cal_size(x[VECTOR_JUMP][i])) / 64.0;
+}
+
+CAL_WIDE static void implicit_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                        double* shares) {
+    const cal_layout* layout = context->layout;
+    double* const* x = context->vectors;
+    const int first = layout->block_y[block], end = layout->block_y[block + 1], W = layout->width;
+    const int v = first + cal_kind_q(column->kind) * W;
+    const double h = context->down[CAL_DOWN_IMPLICIT_STEP];
+    double* reached = x[VECTOR_CURRENT];
+    for (int i = v; i < end; i++) reached[i] = context->y[i] + h * context->ydot[i];
+    move_block(column->kind, W, h, context->y + first, reached + first);
+    add_to_sums(context, first, end);
+    for (int i = first; i < end; i++)
+        x[VECTOR_JUMP][i] = i < v || context->down[DOWN_BEGIN] != 0.0
+                                ? 0.0
+                                : x[VECTOR_JUMP][i] + context->down[DOWN_JUMP] * context->ydot[i];
+    // The error at the end of a step; before it, whether all is finite, and how fast y changes.
+    const bool last = context->down[DOWN_LAST] != 0.0;
+    for (int l = 0; l < W; l++) shares[l] = 0.0;
+    for (int i = first; i < end; i += W)
+        for (int l = 0; l < W; l++) {
+            const double error =
+                last ? fmax(cal_size(x[VECTOR_ERROR][i + l]), cal_size(inner_error(x, i + l))) : context->ydot[i + l];
+            const double size = cal_size(error / cal_weight(context, x[VECTOR_Y][i + l]));
+            shares[l] = size > shares[l] ? size : shares[l];
+        }
+}
+
+// Sends the present Euler step down.
+static cal_status send(control* c, double* down, cal_step_decision* decision) {
+    const double h = c->step / c->n;
+    down[CAL_DOWN_IMPLICIT_STEP] = h;
+    down[CAL_DOWN_FREEZE] = down[DOWN_FIRST] = c->index == 0 ? 1.0 : 0.0;
+    down[DOWN_BEGIN] = c->n == 1 ? 1.0 : 0.0;
+    down[DOWN_LAST] = c->n == ROWS && c->index == ROWS ? 1.0 : 0.0;
+    down[DOWN_JUMP] = h * jump_weight(c->n, c->index);
+    find_weights(c->n, c->index, down + DOWN_WEIGHT);
+    decision->evaluation_time = c->time + c->index * h;
+    if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
+    return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
+}
+
+// The first evaluation has h = 0: dy/dt itself, from which the first step's size follows.
+static void implicit_start(void* memory, const cal_solver_settings* settings, double time, double* down,
+                           cal_step_decision* decision) {
+    control* c = memory;
+    *c = (control){.settings = *settings, .time = time, .end = time, .n = 1};
+    memset(down, 0, DOWN_COUNT * sizeof *down);
+    *decision = (cal_step_decision){.previous = time, .time = time, .order = ORDER};
+    (void)send(c, down, decision);
+}
+
+static cal_status reject(control* c, double ratio, double* down, cal_step_decision* decision) {
+    decision->rejected = true;
+    c->step *= ratio;
+    c->n = 1, c->index = 0;
+    return send(c, down, decision);
+}
+
+static cal_status implicit_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
+    control* c = memory;
+    const double size = sums[0];
+    decision->accepted = decision->rejected = false;
+    down[DOWN_COMMIT] = 0.0;
+    if (!(size <= DBL_MAX)) {
+        if (!c->chosen || ++c->not_finite >= MOST_NOT_FINITE) return CAL_NOT_FINITE;
+        return reject(c, RATIO_NOT_FINITE, down, decision);
+    }
+    if (!c->chosen) {
+        c->step = cal_first_step(&c->settings, size);
+        c->chosen = true;
+        return send(c, down, decision);
+    }
+    if (++c->index < c->n + (c->n == ROWS)) return send(c, down, decision);
+    c->index = 0;
+    if (++c->n <= ROWS) return send(c, down, decision);
+    c->n = 1;
+
+    const double ratio = cal_step_ratio(size, ORDER, c->failures > 0);
+    if (size > 1.0) {
+        if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
+        return reject(c, ratio, down, decision);
+    }
+    c->failures = c->not_finite = 0;
+    c->used = c->step;
+    c->time += c->step;
+    c->end = c->time;
+    decision->accepted = true;
+    decision->previous = decision->time;
+    decision->time = c->time;
+    decision->step = c->used;
+    c->step *= ratio;
+    if (c->settings.largest_step > 0.0) c->step = fmin(c->step, c->settings.largest_step);
+    down[DOWN_COMMIT] = 1.0;
+    return send(c, down, decision);
+}
+
+static void implicit_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
+                                 double time, double* out) {
+    const control* c = memory;
+    int vectors[1 + DERIVATIVES] = {VECTOR_CHANGE};
+    const double u = (time - c->end) / c->used, sixth = u * u * u * u * u * u;
+    double factors[1 + DERIVATIVES] = {1.0 - sixth}, power = 1.0, sign = 1.0, factorial = 1.0;
+    for (int k = 1; k <= DERIVATIVES; k++) {
+        power *= u, sign = -sign, factorial *= k;
+        factors[k] = (power - sign * sixth) / factorial;
+        vectors[k] = VECTOR_DERIVATIVE + k - 1;
+    }
+    cal_range_combine(out, context->vectors[VECTOR_Y], context->vectors, 1 + DERIVATIVES, vectors, factors,
+                      cal_column_first(context->layout, column), cal_column_end(context->layout, column));
+    cal_normalize_column(context->layout, column, out);
+}
+
+const cal_solver_ops cal_solver_implicit = {
+    .name = "implicit",
+    .help = "extrapolated linearly implicit Euler: for stiff servos, stops and dampers",
+    .vector_count = VECTOR_COUNT,
+    .sum_count = 1,
+    .max_count = 1,
+    .down_count = DOWN_COUNT,
+    .degree = DERIVATIVES + 1,
+    .implicit = VECTOR_IMPLICIT,
+    .slopes = VECTOR_SLOPES,
+    .control_size = sizeof(control),
+    .start = implicit_start,
+    .prepare = implicit_prepare,
+    .follow_up = implicit_follow_up,
+    .control = implicit_steer,
+    .interpolate = implicit_interpolate,
+};

@@ -1,0 +1,280 @@
+// Stiff joints: what joint forces fall by, and the solver that takes it at the end of its steps.
+#include "pass/joint_law.h"
+#include "support.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cal_sim* open_sim(const cal_model* model, const char* solver, double tolerance, cal_machine* machine) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    def.solver = solver, def.relative = tolerance, def.machine = machine;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    return sim;
+}
+
+static void advance(cal_sim* sim, double time) {
+    cal_error error = {0};
+    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+}
+
+static double difference(const cal_sim* a, const cal_sim* b, const cal_model* model) {
+    return fmax(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), (size_t)cal_model_q_count(model)),
+                cal_test_largest_difference(cal_sim_v(a), cal_sim_v(b), (size_t)cal_model_v_count(model)));
+}
+
+// A swinging arm of 1 m and 1 kg, and at its end a link of 0.1 m and 10 g whose servo (kp = 1e4 N m/rad) keeps it at an
+// angle. Damping ratio 1 for the link alone: both of its rates are about 1.8e4 1/s.
+static cal_model* servo_model(void) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    const double stiffness = 1e4, own = 0.01 * 0.1 * 0.1 / 12.0, inertia = own + 0.01 * 0.05 * 0.05;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def arm = cal_default_body_def(), link = cal_default_body_def();
+    arm.mass = 1.0, arm.center[0] = 0.5;
+    for (int i = 0; i < 3; i++) arm.inertia[i] = 1.0 / 12.0, link.inertia[i] = own;
+    link.mass = 0.01, link.center[0] = 0.05, link.position[0] = 1.0;
+    cal_joint_def hinge = cal_default_joint_def();
+    hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
+    link.parent = cal_builder_add_body(builder, &arm);
+    cal_builder_add_joint(builder, link.parent, &hinge);
+    const int wrist = cal_builder_add_joint(builder, cal_builder_add_body(builder, &link), &hinge);
+    cal_actuator_def servo = cal_default_actuator_def();
+    servo.joint = wrist, servo.gain = stiffness, servo.initial_control = 0.3;
+    servo.bias[1] = -stiffness, servo.bias[2] = -2.0 * sqrt(stiffness * inertia);
+    cal_builder_add_actuator(builder, &servo);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+// --- The laws --------------------------------------------------------------------------------------------------------
+
+// A hinge with everything.
+static cal_model* dressed_hinge(void) {
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    body.mass = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 0.1;
+    cal_joint_def joint = cal_default_joint_def();
+    joint.damping = 0.7, joint.stiffness = 30.0, joint.spring_reference = 0.1;
+    joint.limited = true, joint.range[0] = -1.0, joint.range[1] = 1.0;
+    joint.limit_stiffness = 500.0, joint.limit_damping = 0.4;
+    const int hinge = cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    cal_actuator_def servo = cal_default_actuator_def();
+    servo.joint = hinge, servo.gear = 2.0, servo.gain = 40.0, servo.bias[1] = -40.0, servo.bias[2] = -3.0;
+    servo.force_range[0] = -200.0, servo.force_range[1] = 200.0;
+    cal_builder_add_actuator(builder, &servo);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return model;
+}
+
+static void slopes_are_the_derivatives_of_forces(void** state) {
+    (void)state;
+    cal_model* model = dressed_hinge();
+    static const double places[] = {0.2, 1.3, -1.2}, speeds[] = {0.5, -0.8}, control = 0.7, e = 1e-5;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            const double q = places[i], v = speeds[k];
+            double damping, stiffness;
+            assert_true(cal_joint_slopes(model, &control, &q, &v, &damping, &stiffness));
+            const double by_q =
+                cal_joint_force(model, 0, &control, q + e, v) - cal_joint_force(model, 0, &control, q - e, v);
+            const double by_v =
+                cal_joint_force(model, 0, &control, q, v + e) - cal_joint_force(model, 0, &control, q, v - e);
+            cal_test_expect_below(fabs(-by_q / (2.0 * e) - stiffness), 1e-5, "stiffness", "hinge");
+            cal_test_expect_below(fabs(-by_v / (2.0 * e) - damping), 1e-5, "damping", "hinge");
+        }
+    cal_model_destroy(model);
+}
+
+// What the controls ask for decides whether a servo is clamped, and a clamped one holds nothing.
+static void a_clamped_servo_is_less_stiff(void** state) {
+    (void)state;
+    cal_model* model = dressed_hinge();
+    const double q = 0.0, v = 0.0, mild = 0.5, strong = 50.0;
+    double damping, free_stiffness, clamped_stiffness;
+    cal_joint_slopes(model, &mild, &q, &v, &damping, &free_stiffness);
+    cal_joint_slopes(model, &strong, &q, &v, &damping, &clamped_stiffness);
+    cal_test_expect_below(fabs(free_stiffness - (30.0 + 4.0 * 40.0)), 1e-12, "stiffness", "servo");
+    cal_test_expect_below(fabs(clamped_stiffness - (30.0 + 0.1 * 4.0 * 40.0)), 1e-12, "stiffness", "clamped servo");
+    cal_model_destroy(model);
+}
+
+// --- The solver ------------------------------------------------------------------------------------------------------
+
+// With these steps the error falls by more than that.
+static void it_has_order_six(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum:start=1.5,damping=0.3");
+    cal_sim* exact = open_sim(model, "rkf", 1e-12, NULL);
+    advance(exact, 3.2);
+    double errors[2];
+    for (int half = 0; half < 2; half++) {
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        def.solver = "implicit", def.relative = 0.1, def.largest_step = 0.16 / (half + 1);
+        assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+        advance(sim, 3.2);
+        errors[half] = difference(sim, exact, model);
+        cal_sim_destroy(sim);
+    }
+    const double order = log2(errors[0] / errors[1]);
+    if (!(order > 5.5 && errors[0] < 1e-5))
+        fail_msg("observed order %.2f (errors %.3g, %.3g)", order, errors[0], errors[1]);
+    cal_sim_destroy(exact);
+    cal_model_destroy(model);
+}
+
+// Every kind of joint, with dampers, springs, stops, dry friction and motors.
+static void it_agrees_with_explicit_methods(void** state) {
+    (void)state;
+    static const char* const names[] = {"stickman", "random:n=12,seed=4", "tree:height=3,fanout=2,joint=ball"};
+    for (int i = 0; i < 3; i++) {
+        cal_model *plain = cal_test_model(names[i]), *model = cal_test_dress(plain, 3 + (uint64_t)i);
+        cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-8, NULL);
+        advance(expected, 0.3), advance(sim, 0.3);
+        cal_test_expect_below(difference(sim, expected, model), 1e-5, "difference to rkck", names[i]);
+        cal_sim_destroy(expected), cal_sim_destroy(sim);
+        cal_model_destroy(model), cal_model_destroy(plain);
+    }
+}
+
+static void a_servo_on_a_light_link_is_cheap(void** state) {
+    (void)state;
+    cal_model* model = servo_model();
+    cal_sim *expected = open_sim(model, "rkf", 1e-9, NULL), *explicit = open_sim(model, "rkf", 1e-6, NULL);
+    cal_sim* sim = open_sim(model, "implicit", 1e-6, NULL);
+    cal_sim_report report, explicit_report;
+    advance(explicit, 1.0);
+    // Samples inside of steps are as good as their ends.
+    double worst = 0.0;
+    for (int k = 1; k <= 200; k++) {
+        advance(sim, 0.005 * k), advance(expected, 0.005 * k);
+        worst = fmax(worst, difference(sim, expected, model));
+    }
+    cal_test_expect_below(worst, 2e-5, "difference to rkf", "servo");
+    cal_sim_get_report(sim, &report);
+    cal_sim_get_report(explicit, &explicit_report);
+    if (!(10 * report.evaluations < explicit_report.evaluations))
+        fail_msg("%lld evaluations, rkf %lld", (long long)report.evaluations, (long long)explicit_report.evaluations);
+    cal_sim_destroy(expected), cal_sim_destroy(explicit), cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+static void push_and_pull(cal_force_context* context, void* user) {
+    context->tau[0] += context->time < *(const double*)user ? 1.0 : -2.0;
+}
+
+// Wherever in a step it is: in the last sixth of it, too, where no Euler step begins.
+static void a_force_that_jumps_is_seen(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("pendulum:start=1.5");
+    for (int k = 0; k < 40; k++) {
+        cal_sim* sims[2];
+        double jump_at = 0.3 + 0.005 * k;
+        for (int i = 0; i < 2; i++) {
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = i == 0 ? "implicit" : "rkck", def.relative = i == 0 ? 1e-8 : 1e-12;
+            def.force = push_and_pull, def.user = &jump_at;
+            assert_int_equal(cal_sim_create(model, &def, &sims[i], NULL), CAL_OK);
+            advance(sims[i], 0.6);
+        }
+        // 64 tolerances for the jump, and the weights of numbers up to 5.
+        cal_test_expect_below(difference(sims[0], sims[1], model), 64.0 * 1e-8 * 6.0, "error", "a jump");
+        cal_sim_destroy(sims[0]), cal_sim_destroy(sims[1]);
+    }
+    cal_model_destroy(model);
+}
+
+// A rod of 1 m and 1 kg falls from the horizontal on a stop of 1e6 N m/rad, at five angles, and comes back.
+static void a_stiff_stop_is_met(void** state) {
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        cal_builder* builder = NULL;
+        cal_model* model = NULL;
+        assert_int_equal(cal_builder_create(&builder), CAL_OK);
+        cal_body_def rod = cal_default_body_def();
+        rod.mass = 1.0, rod.center[0] = 0.5;
+        for (int i = 0; i < 3; i++) rod.inertia[i] = 1.0 / 12.0;
+        cal_joint_def hinge = cal_default_joint_def();
+        hinge.axis[0] = hinge.axis[2] = 0.0, hinge.axis[1] = 1.0;
+        hinge.limited = true, hinge.range[0] = -3.0, hinge.range[1] = 0.6 + 0.01 * k;
+        hinge.limit_stiffness = 1e6, hinge.limit_damping = 0.2;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &rod), &hinge);
+        assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+        cal_builder_destroy(builder);
+        cal_sim *expected = open_sim(model, "rkck", 1e-11, NULL), *sim = open_sim(model, "implicit", 1e-7, NULL);
+        double worst = 0.0, back = 0.0;
+        for (int i = 1; i <= 120; i++) {
+            advance(sim, 0.005 * i), advance(expected, 0.005 * i);
+            worst = fmax(worst, difference(sim, expected, model));
+            back = fmin(back, cal_sim_v(sim)[0]);
+        }
+        cal_test_expect_below(worst, 1e-4, "difference to rkck", "stop");
+        assert_true(back < -0.5);
+        cal_sim_destroy(expected), cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
+static void machines_have_the_same_bits(void** state) {
+    (void)state;
+    static const char* const names[] = {"stickman", "chain:n=20", "random:n=30,seed=6"};
+    for (int i = 0; i < 3; i++) {
+        cal_model *plain = cal_test_model(names[i]), *model = cal_test_dress(plain, 5);
+        uint64_t hash = 0;
+        for (int k = 0; k < 6; k++) {
+            cal_machine* machine = NULL;
+            cal_threads_def threads = cal_default_threads_def();
+            threads.workers = k - 2;
+            if (k < 4 && 1 << k > cal_best_lanes()) continue;
+            assert_int_equal(k < 4 ? cal_machine_serial(1 << k, &machine, NULL)
+                                   : cal_machine_threads(&threads, &machine, NULL),
+                             CAL_OK);
+            cal_sim* sim = open_sim(model, "implicit", 1e-6, machine);
+            advance(sim, 0.1);
+            if (k == 0) hash = cal_sim_hash(sim);
+            if (cal_sim_hash(sim) != hash) fail_msg("%s: other bits on machine %d", names[i], k);
+            cal_sim_destroy(sim);
+            cal_machine_destroy(machine);
+        }
+        cal_model_destroy(model), cal_model_destroy(plain);
+    }
+}
+
+static void what_it_cannot_do_is_refused(void** state) {
+    (void)state;
+    cal_model *tree = cal_test_model("pendulum"), *loop = cal_test_model("fourbar:n=1");
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    def.solver = "implicit", def.algorithm = "armstrong";
+    assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_string_equal(error.text, "solver implicit needs algorithm aba, not armstrong");
+    def.algorithm = "aba";
+    assert_int_equal(cal_sim_create(loop, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "constraints"));
+    cal_model_destroy(tree), cal_model_destroy(loop);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slopes_are_the_derivatives_of_forces),
+        cmocka_unit_test(a_clamped_servo_is_less_stiff),
+        cmocka_unit_test(it_has_order_six),
+        cmocka_unit_test(it_agrees_with_explicit_methods),
+        cmocka_unit_test(a_servo_on_a_light_link_is_cheap),
+        cmocka_unit_test(machines_have_the_same_bits),
+        cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(a_force_that_jumps_is_seen),
+        cmocka_unit_test(a_stiff_stop_is_met),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
