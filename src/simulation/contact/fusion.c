@@ -7,7 +7,7 @@
 
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
-#define STILL 0.02   // m/s at the surface: slower is still
+#define STILL 0.2    // of what is slow, at the surface: slower is still
 enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
@@ -91,6 +91,7 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
         cal_group_integrate(world, component, from, to, cal_data_at(queue, queue->tail - 1), error);
     if (status != CAL_OK) return status;
     cal_data_at(queue, queue->tail - 1)[world->components[component].group->at_rest + CAL_REST_CHECKED] = 0.0;
+    cal_group_arrive(world, component);
     cal_component_mark_used(world, component, to);
     cal_events_schedule(&world->events, world->components[component].group->check_event, to, (uint64_t)component);
     return settle_members(world, component, from, error);
@@ -107,6 +108,7 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
     double* data = cal_data_at(&world->components[component].queue, world->components[component].queue.tail - 1);
     if (data[g->at_rest + CAL_REST_ASLEEP] == 0.0 && time > from)
         status = cal_group_integrate(world, component, from, time, data, error);
+    if (status == CAL_OK) cal_group_arrive(world, component);
     data[g->at_rest + CAL_REST_ASLEEP] = 0.0;
     data[g->at_rest + CAL_REST_QUIET] = 0.0;
     data[g->at_rest + CAL_REST_CHECKED] = 1.0;
@@ -287,7 +289,8 @@ static cal_status release(cal_world* world, int component, int unit, double time
     double* data = cal_data_at(&c->queue, c->queue.tail - 1);
     c->local_time = time;
     if (c->kind == CAL_MULTIBODY) {
-        cal_multibody_restore(world, member, q, v, extras, data);
+        const cal_status status = cal_multibody_restore(world, member, q, v, extras, data, error);
+        if (status != CAL_OK) return status;
     } else {
         memcpy(data + CAL_AT_POSITION, q, 3 * sizeof *q);
         memcpy(data + CAL_AT_QUATERNION, q + 3, 4 * sizeof *q);
@@ -373,7 +376,7 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
     if (status != CAL_OK) return cal_fail(error, status, "a contact group cannot be followed at %g s", time);
     cal_queue* queue = &world->components[component].queue;
     double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-    const bool still = !g->restless && largest_speed(world, g, data) < STILL;
+    const bool still = !g->restless && largest_speed(world, g, data) < STILL * world->slow;
     rest[CAL_REST_CHECKED] = 1.0;
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {

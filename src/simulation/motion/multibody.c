@@ -1,10 +1,13 @@
 // Multibodies: models of calder.h in a world. One queue for all links; alone, it is integrated by Dormand and Prince's pair
 // of orders 5 and 4, whose steps depend on the state that they start from and on nothing else; by linearly implicit steps
-// where forces in its joints would make those too small (multibody_stiff.c). Between two states, q and v follow cubics
-// through their values and derivatives.
+// where forces in its joints would make those too small (multibody_stiff.c). After a state, q follows a polynomial (bounds.c):
+// the quintic through q, v and accelerations at both ends of the step, or after a stiff step, whose accelerations say little
+// about what is between, the cubic. v is its derivative, so that what is looked at is what moves.
 //
-// A state's numbers: q, v, joint forces and slots; then accelerations, the size of the next step, and whether it is stiff.
-#include "simulation/motion/multibody_data.h"
+// A state's numbers: q, v, joint forces and slots; accelerations, the size of the next step, and whether it is stiff. Then what
+// the step from it has given: its length (0: it was not taken yet), the polynomial, and bounds of all links on it. A new motion
+// that begins within a step leaves what is before as it was.
+#include "simulation/motion/bounds.h"
 #include "base/memory.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/rotate.h"
@@ -16,7 +19,6 @@
 #define STIFF_STEP 0.00048828125 // s: where an explicit step must be smaller, an implicit one is tried
 #define LONGEST_BOX 0.0625       // s
 #define BEYOND_CALLBACK 1e-4     // s
-#define LINK_SLACK 50.0          // m/s²: what a link's centre may be accelerated by
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
@@ -26,6 +28,10 @@ static int at_slots(const cal_multibody* m) { return at_tau(m) + m->engine->v_co
 static int at_acceleration(const cal_multibody* m) { return at_slots(m) + m->slots; }
 static int at_step(const cal_multibody* m) { return at_acceleration(m) + m->engine->v_count; }
 static int at_stiff(const cal_multibody* m) { return at_step(m) + 1; }
+static int at_length(const cal_multibody* m) { return at_stiff(m) + 1; }
+static int at_rows(const cal_multibody* m) { return at_length(m) + 1; }
+static int at_bounds(const cal_multibody* m) { return at_rows(m) + (int)CAL_STEP_TERMS * m->engine->q_count; }
+static int stride_of(const cal_multibody* m) { return at_bounds(m) + 3 * m->engine->body_count; }
 
 static cal_multibody* of_body(const cal_world* world, int body) {
     return &world->multibodies[world->bodies[body].multibody];
@@ -193,6 +199,20 @@ static double step_factor(double error) {
     return error < 1e-3 ? 2.0 : error < 0.03 ? 1.4 : 1.0;
 }
 
+// The polynomial from a state to the next one, with its bounds; false: there are none.
+static bool connect(const cal_world* world, const cal_multibody* m, int degree, double h, double* data,
+                    const double* next) {
+    cal_multibody_model* e = m->engine;
+    double *rows = data + at_rows(m), *bounds = data + at_bounds(m);
+    cal_fit_step(e->model, degree, h, data, data + at_v(m), data + at_acceleration(m), next, next + at_v(m),
+                 next + at_acceleration(m), rows);
+    cal_bound_links(world, m, rows, degree, h, e->work, bounds);
+    data[at_length(m)] = h;
+    for (int i = 0; i < 3 * e->body_count; i++)
+        if (!isfinite(bounds[i])) return false;
+    return true;
+}
+
 // The next state of an isolated multibody.
 static cal_status extend(cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
@@ -201,14 +221,18 @@ static cal_status extend(cal_world* world, int component) {
     const double start = cal_saved_state_at(queue, queue->tail - 1)->time;
     if (cal_queue_push(world, component, CAL_STEP, start) == NULL) return CAL_NO_MEMORY;
     queue = &world->components[component].queue;
-    const double* data = cal_data_at(queue, queue->tail - 2);
+    double* data = cal_data_at(queue, queue->tail - 2);
     double *next = cal_data_at(queue, queue->tail - 1), h = data[at_step(m)], error;
     bool stiff = data[at_stiff(m)] != 0.0;
     for (;;) {
-        const cal_status status = (stiff ? cal_stiff_attempt : attempt)(
+        cal_status status = (stiff ? cal_stiff_attempt : attempt)(
             e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
         if (status != CAL_OK && status != CAL_NOT_FINITE) return status;
-        if (status == CAL_OK && error <= 1.0) break;
+        if (status == CAL_OK && error <= 1.0) {
+            cal_multibody_normalize(e->model, next);
+            if (connect(world, m, stiff ? 3 : 5, h, data, next)) break;
+            status = CAL_NOT_FINITE; // a frame turns by too much for its polynomial
+        }
         h *= status == CAL_OK ? step_factor(error) : 0.25;
         if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
         if (!stiff && h < STIFF_STEP) {
@@ -217,72 +241,62 @@ static cal_status extend(cal_world* world, int component) {
             if (stiff) h = STIFF_STEP;
         }
     }
-    cal_multibody_normalize(e->model, next);
     cal_saved_state_at(queue, queue->tail - 1)->time = start + h;
+    next[at_length(m)] = 0.0;
     next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP);
     next[at_stiff(m)] = stiff ? 1.0 : 0.0;
     world->report.series++;
     return CAL_OK;
 }
 
-void cal_multibody_refresh(cal_world* world, int component) {
+cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error) {
     cal_multibody* m = world->components[component].multibody;
     const cal_queue* queue = &world->components[component].queue;
+    const double time = cal_saved_state_at(queue, queue->tail - 1)->time;
     double* data = cal_data_at(queue, queue->tail - 1);
-    cal_multibody_model_acceleration(m->engine, cal_saved_state_at(queue, queue->tail - 1)->time, data, data + at_v(m),
-                                     data + at_tau(m), data + at_acceleration(m));
+    const cal_status status = cal_multibody_model_acceleration(m->engine, time, data, data + at_v(m), data + at_tau(m),
+                                                               data + at_acceleration(m));
     if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = 1e-3;
+    data[at_length(m)] = 0.0;
     cal_multibody_forget(m);
+    if (status == CAL_OK) return CAL_OK;
+    char name[64];
+    return cal_fail(error, status, "the multibody of %s has no accelerations at %g s: %s",
+                    cal_body_name_at(world, m->bodies[0], name, sizeof name), time, cal_status_text(status));
 }
 
-static void cubic(double a, double slope_a, double b, double slope_b, double h, double t, double* value) {
-    const double s = t / h, c = 3.0 * (b - a) - h * (2.0 * slope_a + slope_b),
-                 d = 2.0 * (a - b) + h * (slope_a + slope_b);
-    *value = a + s * (h * slope_a + s * (c + s * d));
+// The state whose step holds at a time; takes steps as far as that needs. beyond: the step must go on after the time.
+static cal_status state_for(cal_world* world, int component, double time, bool beyond, int64_t* number) {
+    const cal_multibody* m = world->components[component].multibody;
+    for (;;) {
+        const cal_queue* queue = &world->components[component].queue;
+        int64_t n = cal_queue_find(queue, time);
+        if (n < queue->head) n = queue->head;
+        *number = n;
+        const cal_saved_state* knot = cal_saved_state_at(queue, n);
+        if (n + 1 < queue->tail || knot->kind == CAL_FUSED || (!beyond && time <= knot->time)) return CAL_OK;
+        const double length = cal_data_at(queue, n)[at_length(m)];
+        if (length > 0.0 && time < knot->time + length) return CAL_OK;
+        const cal_status status = extend(world, component);
+        if (status == CAL_OK) continue;
+        world->components[component].queue.tail--;
+        world->states--;
+        return status;
+    }
 }
 
 cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number) {
-    cal_multibody* m = world->components[component].multibody;
-    const cal_queue* queue = &world->components[component].queue;
-    int64_t n = cal_queue_find(queue, time);
-    if (n < queue->head) n = queue->head;
-    while (n + 1 == queue->tail && time > cal_saved_state_at(queue, n)->time &&
-           cal_saved_state_at(queue, n)->kind != CAL_FUSED) {
-        const cal_status status = extend(world, component);
-        if (status != CAL_OK) {
-            world->components[component].queue.tail--;
-            world->states--;
-            return status;
-        }
-        queue = &world->components[component].queue;
-        n = cal_queue_find(queue, time);
-    }
-    *number = n;
+    const cal_multibody* m = world->components[component].multibody;
     const cal_multibody_model* e = m->engine;
-    const double* a = cal_data_at(queue, n);
-    const double t = time - cal_saved_state_at(queue, n)->time;
-    memcpy(q, a, (size_t)e->q_count * sizeof *q);
-    memcpy(v, a + at_v(m), (size_t)e->v_count * sizeof *v);
-    if (t <= 0.0 || n + 1 == queue->tail) return CAL_OK;
-    const double *b = cal_data_at(queue, n + 1),
-                 h = cal_saved_state_at(queue, n + 1)->time - cal_saved_state_at(queue, n)->time;
-    // A new motion after this state says nothing about the end of the step.
-    if (cal_saved_state_at(queue, n + 1)->kind != CAL_STEP || !(h > 0.0)) {
-        double *rate = e->work, *moved = e->work + e->q_count;
-        cal_multibody_rate(e->model, q, v, rate);
-        for (int i = 0; i < e->q_count; i++) moved[i] = q[i] + t * rate[i];
-        memcpy(q, moved, (size_t)e->q_count * sizeof *q);
-        for (int i = 0; i < e->v_count; i++) v[i] += t * a[at_acceleration(m) + i];
-        cal_multibody_normalize(e->model, q);
-        return CAL_OK;
-    }
-    double *rate_a = e->work, *rate_b = e->work + e->q_count;
-    cal_multibody_rate(e->model, a, a + at_v(m), rate_a);
-    cal_multibody_rate(e->model, b, b + at_v(m), rate_b);
-    for (int i = 0; i < e->q_count; i++) cubic(a[i], rate_a[i], b[i], rate_b[i], h, t, &q[i]);
-    for (int i = 0; i < e->v_count; i++)
-        cubic(a[at_v(m) + i], a[at_acceleration(m) + i], b[at_v(m) + i], b[at_acceleration(m) + i], h, t, &v[i]);
-    cal_multibody_normalize(e->model, q);
+    const cal_status status = state_for(world, component, time, false, number);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double* data = cal_data_at(queue, *number);
+    const double t = time - cal_saved_state_at(queue, *number)->time;
+    memcpy(q, data, (size_t)e->q_count * sizeof *q);
+    memcpy(v, data + at_v(m), (size_t)e->v_count * sizeof *v);
+    if (t > 0.0 && data[at_length(m)] > 0.0)
+        cal_evaluate_step(e->model, data + at_rows(m), data[at_length(m)], t, q, v);
     return CAL_OK;
 }
 
@@ -357,17 +371,24 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
 void cal_multibody_numbers(const cal_world* world, int body, const double* q, const double* v, const double* to_q,
                            const double* to_v, double length, double t, double* at_q, double* at_rate) {
     const cal_multibody_model* e = of_body(world, body)->engine;
-    double *rate_a = e->work, *rate_b = e->work + e->q_count;
-    cal_multibody_rate(e->model, q, v, rate_a);
-    memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
-    if (to_q == NULL) {
-        for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rate_a[i];
-    } else {
-        cal_multibody_rate(e->model, to_q, to_v, rate_b);
-        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], length, t, &at_q[i]);
-        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / length * (to_v[i] - v[i]);
+    double* rows = e->work; // 6 q numbers of 12 (q + v)
+    if (to_q != NULL) {
+        cal_fit_step(e->model, 3, length, q, v, NULL, to_q, to_v, NULL, rows);
+        cal_evaluate_step(e->model, rows, length, t, at_q, at_rate);
+        return;
     }
+    cal_multibody_rate(e->model, q, v, rows);
+    memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
+    for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rows[i];
     cal_multibody_normalize(e->model, at_q);
+}
+
+void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
+                                  const double* to_q, const double* to_v, double length, double* out) {
+    const cal_multibody* m = of_body(world, body);
+    double *rows = m->engine->work, *work = rows + CAL_STEP_TERMS * m->engine->q_count;
+    cal_fit_step(m->engine->model, 3, length, q, v, NULL, to_q, to_v, NULL, rows);
+    cal_bound_links(world, m, rows, 3, length, work, out);
 }
 
 // Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
@@ -426,11 +447,17 @@ double cal_multibody_room(const cal_world* world, int component, double time) {
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
                                 cal_motion_bounds* out) {
     (void)until;
-    cal_motion at = {0};
-    const cal_status status = cal_multibody_motion(world, component, link, from, &at);
-    out->slack = LINK_SLACK;
-    out->turn = 1.5 * sqrt(cal_dot3(at.w, at.w)) + 1.0;
-    return status;
+    const cal_multibody* m = world->components[component].multibody;
+    int64_t n;
+    const cal_status status = state_for(world, component, from, true, &n);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double *data = cal_data_at(queue, n), *bounds = data + at_bounds(m) + 3 * link;
+    if (!(data[at_length(m)] > 0.0)) return CAL_OK; // a state that nobody went on from
+    out->slack = bounds[0], out->turn = bounds[1], out->twist = bounds[2];
+    out->until = cal_saved_state_at(queue, n)->time + data[at_length(m)];
+    if (n + 1 < queue->tail) out->until = fmin(out->until, cal_saved_state_at(queue, n + 1)->time);
+    return CAL_OK;
 }
 
 // --- States -------------------------------------------------------------------------------------------------------------------
@@ -449,7 +476,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
     if (status == CAL_OK) {
         const cal_queue* queue = &world->components[component].queue;
         memcpy(cal_data_at(queue, queue->tail - 1), numbers, size * sizeof *numbers);
-        cal_multibody_refresh(world, component);
+        status = cal_multibody_refresh(world, component, error);
     }
     cal_free(numbers);
     return status;
@@ -464,13 +491,13 @@ cal_status cal_multibody_changed(cal_world* world, int component, double time, c
     return status;
 }
 
-void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
-                           double* data) {
+cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
+                                 const double* extras, double* data, cal_error* error) {
     const cal_multibody* m = world->components[component].multibody;
     memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
     memcpy(data + at_v(m), v, (size_t)m->engine->v_count * sizeof *v);
     memcpy(data + at_tau(m), extras, (size_t)(m->engine->v_count + m->slots) * sizeof *extras);
-    cal_multibody_refresh(world, component);
+    return cal_multibody_refresh(world, component, error);
 }
 
 // --- Adding -------------------------------------------------------------------------------------------------------------------
@@ -587,7 +614,8 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = &world->multibodies[i];
-        m->component = cal_component_add(world, CAL_MULTIBODY, at_stiff(m) + 1);
+        m->component = cal_component_add(world, CAL_MULTIBODY, stride_of(m));
+        if (m->component >= 0) world->components[m->component].queue.copied = at_length(m);
         if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, 0.0) == NULL)
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];
@@ -601,7 +629,8 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             const cal_status status = cal_body_weigh_link(world, m->bodies[body], error);
             if (status != CAL_OK) return status;
         }
-        cal_multibody_refresh(world, m->component);
+        const cal_status status = cal_multibody_refresh(world, m->component, error);
+        if (status != CAL_OK) return status;
     }
     return CAL_OK;
 }

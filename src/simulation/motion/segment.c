@@ -39,8 +39,8 @@ cal_status cal_step_component(cal_world* world, int component, double time, cal_
     cal_component* c = &world->components[component];
     cal_component_mark_used(world, component, time);
     if (c->kind != CAL_FREE_BODY || cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED) return CAL_OK;
-    const cal_status status = begin_free(world, component, CAL_STEP, time, error);
-    cal_world_refresh(world, component);
+    cal_status status = begin_free(world, component, CAL_STEP, time, error);
+    if (status == CAL_OK) status = cal_world_refresh(world, component, error);
     world->change_count = 0; // the motion goes on as it was
     return status;
 }
@@ -78,9 +78,9 @@ cal_status cal_world_apply_impulse(cal_world* world, int body, double time, cons
     return CAL_OK;
 }
 
-void cal_world_refresh(cal_world* world, int component) {
+cal_status cal_world_refresh(cal_world* world, int component, cal_error* error) {
     const cal_component* c = &world->components[component];
     if (c->kind == CAL_FREE_BODY)
         cal_free_body_begin(&world->bodies[c->body], cal_data_at(&c->queue, c->queue.tail - 1));
-    if (c->kind == CAL_MULTIBODY) cal_multibody_refresh(world, component);
+    return c->kind == CAL_MULTIBODY ? cal_multibody_refresh(world, component, error) : CAL_OK;
 }

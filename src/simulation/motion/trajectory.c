@@ -24,6 +24,10 @@ enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 // A series ends where its last terms are this small, relative to its first.
 #define SERIES_ACCURACY 1e-16
 #define LONGEST_SERIES 1.0
+// Moments that differ by less, relative, are equal to rounding: what they make turns keep changes by less than the margin in
+// 10⁷ turns.
+#define EQUAL 1e-14
+#define MARGIN 1e-6
 #define SHORTEST_SERIES 1e-9
 
 int cal_free_body_stride(const cal_sim_body* part) {
@@ -247,42 +251,79 @@ double cal_body_motion_start(const cal_world* world, int body) {
     return cal_saved_state_at(queue, n)->time;
 }
 
-// A torque-free body keeps its angular momentum: |ω| ≤ |L| / least moment. With a torque it may gain τ h / I.
+// The largest turning rate over a time. Without a torque |I ω| and ω·I ω are kept, so |ω| ≤ |L| / I₃ and |ω| ≤ √(2 T / I₃)
+// with I₃ the least moment; a body with two equal moments keeps |ω| itself. With a torque L gains at most |τ| h.
+static double largest_turn(const cal_sim_body* part, const double w[3], const double torque[3], double h) {
+    const double* I = part->inertia;
+    const double least = fmin(I[0], fmin(I[1], I[2])), tau = sqrt(cal_dot3(torque, torque));
+    double momentum = 0.0, energy = 0.0;
+    for (int i = 0; i < 3; i++) {
+        momentum += I[i] * w[i] * I[i] * w[i];
+        energy += I[i] * w[i] * w[i];
+    }
+    if (tau > 0.0) return (sqrt(momentum) + tau * h) / least;
+    for (int i = 0; i < 3; i++)
+        if (fabs(I[i] - I[(i + 1) % 3]) <= EQUAL * I[i]) return (1.0 + MARGIN) * sqrt(cal_dot3(w, w));
+    return fmin(sqrt(momentum) / least, sqrt(energy / least));
+}
+
+// Euler's equations: ω̇ᵢ = τᵢ / Iᵢ + rᵢ ωⱼ ωₖ with rᵢ = (Iⱼ − Iₖ) / Iᵢ, and Σ ωⱼ² ωₖ² ≤ |ω|⁴ / 3. Of two equal moments one r is
+// zero, and |ω̇| keeps its value.
+static double largest_twist(const cal_sim_body* part, const double w[3], const double torque[3], double turn) {
+    double most = 0.0, given = 0.0, now = 0.0;
+    bool equal = false;
+    for (int i = 0; i < 3; i++) {
+        const double ratio = (part->inertia[(i + 1) % 3] - part->inertia[(i + 2) % 3]) / part->inertia[i];
+        const double gain = torque[i] / part->inertia[i], own = ratio * w[(i + 1) % 3] * w[(i + 2) % 3];
+        most = fmax(most, fabs(ratio));
+        given += gain * gain;
+        now += own * own;
+        equal |= fabs(ratio) <= EQUAL;
+    }
+    if (equal && given == 0.0) return (1.0 + MARGIN) * sqrt(now) + EQUAL * turn * turn;
+    return most * turn * turn * sqrt(1.0 / 3.0) + sqrt(given);
+}
+
+// Until when the motion of a free body goes on as it does after a state: steps continue it.
+static double motion_end(const cal_queue* queue, int64_t number) {
+    int64_t n = number + 1;
+    while (n < queue->tail && cal_saved_state_at(queue, n)->kind == CAL_STEP) n++;
+    return n < queue->tail ? cal_saved_state_at(queue, n)->time : (double)INFINITY;
+}
+
 static cal_status free_limits(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
     int64_t n;
     const cal_status status = state_for(world, component, from, &n);
     if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
     const cal_sim_body* part = &world->bodies[c->body];
-    const double* data = cal_data_at(&c->queue, n);
+    const double *data = cal_data_at(&c->queue, n), *w = data + CAL_AT_ANGULAR, *torque = data + CAL_AT_TORQUE;
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
-    out->slack = out->turn = 0.0;
+    out->until = fmin(until, motion_end(&c->queue, n));
     if (!part->spinning) return CAL_OK;
-    double square = 0.0, torque = 0.0, least = part->inertia[0];
-    for (int i = 0; i < 3; i++) {
-        const double momentum = part->inertia[i] * data[CAL_AT_ANGULAR + i];
-        square += momentum * momentum;
-        torque += data[CAL_AT_TORQUE + i] * data[CAL_AT_TORQUE + i];
-        least = fmin(least, part->inertia[i]);
+    if (part->round) {
+        out->turn = sqrt(cal_dot3(w, w)); // a torque would have a series
+        return CAL_OK;
     }
-    const double time = cal_saved_state_at(&c->queue, n)->time;
-    out->turn = (sqrt(square) + sqrt(torque) * (until - time)) / least;
+    out->turn = largest_turn(part, w, torque, out->until - cal_saved_state_at(&c->queue, n)->time);
+    out->twist = largest_twist(part, w, torque, out->turn);
     return CAL_OK;
 }
 
 cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out) {
     const cal_sim_body* part = &world->bodies[body];
-    *out = (cal_motion_bounds){0};
+    *out = (cal_motion_bounds){.until = until};
     if (part->component < 0) {
-        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration;
+        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration, out->loose = true;
         return CAL_OK;
     }
     const int component = cal_body_component(world, body, from);
+    cal_status status;
     switch (world->components[component].kind) {
-    case CAL_MULTIBODY: return cal_multibody_limits(world, component, part->link, from, until, out);
-    case CAL_GROUP: return cal_group_limits(world, component, body, from, until, out);
-    case CAL_FREE_BODY:
-    case CAL_UNUSED: break;
+    case CAL_MULTIBODY: status = cal_multibody_limits(world, component, part->link, from, until, out); break;
+    case CAL_GROUP: status = cal_group_limits(world, component, body, from, until, out); break;
+    default: status = free_limits(world, component, from, until, out); break;
     }
-    return free_limits(world, component, from, until, out);
+    out->until = fmin(out->until, until);
+    return status;
 }

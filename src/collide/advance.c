@@ -1,0 +1,205 @@
+// Conservative advancement: how long two moving geometries cannot touch.
+//
+// Let n be the direction of the shortest connection of two convex pieces A and B now, from B to A, and g their distance. At any
+// later time their distance is not less than what is seen along the same n (collide.h), so it is not less than
+//
+//     F(τ) = g + min n·(p(τ) − p(0)) over the points of A − the same maximum over the points of B.
+//
+// A body's origin moves by u τ + a τ²/2 and at most s τ²/2 more, where a + s hold its acceleration. A point at r from it turns by
+// R(τ) r. With ω now and |ω̇| ≤ α, R(τ) differs from a turn at the constant rate ω by an angle of at most α τ²/2; and that turn
+// has a Taylor series, whose third-order remainder is at most |ω|³ |r| τ³/6:
+//
+//     n·R(τ) r ≥ m(τ)·r − (α + |ω|³ τ/3) |r| τ²/2,    m(τ) = n + τ n×ω + ½ τ² ((n·ω) ω − ω² n).
+//
+// m is a vector polynomial. On [0, h] it is a mean of its Bernstein coefficients m₀ = n, m₁, m₂ with weights that are not
+// negative, and the least value of a sum is not less than the sum of the least values:
+//
+//     min m(τ)·r ≥ Σ Bᵢ(τ/h) min mᵢ·r,    and each min mᵢ·r is one support point.
+//
+// So F is bounded from below by a quadratic on [0, h], and its first root is a time before which nothing happens. The bound is
+// exact to second order in what the pieces do: corners that come down while the nearest one leaves are in it, and steps to it
+// converge quadratically from below. A rounding (a ball's, a capsule's radius) does not turn: only cores count.
+//
+// Of a driven body only a bound of every point's acceleration is known: then m has no quadratic term, and that bound is in s.
+#include "collide/convex.h"
+
+enum { MOST_TRIALS = 8 };
+
+typedef struct side {
+    const cal_geometry* geometry;
+    const cal_pose* pose;
+    const cal_sweep* sweep;
+    double rate; // |ω|
+} side;
+
+typedef struct advance {
+    side sides[2];
+    double speed, relative, slack; // of the origins to each other: velocity, acceleration, and what that may be off by
+    double horizon, touch;
+    const cal_distance_cache* warm;
+    cal_advance* out;
+} advance;
+
+static double reach_of(const side* s) {
+    return s->sweep->twist == 0.0 && s->rate == 0.0 ? 0.0 : s->geometry->reach;
+}
+
+// By how much any two points can come nearer to each other in a time.
+static double way_of(const advance* v, double time) {
+    double turning = 0.0;
+    for (int i = 0; i < 2; i++) {
+        const double reach = reach_of(&v->sides[i]);
+        if (reach > 0.0) turning += reach * (v->sides[i].rate + 0.5 * v->sides[i].sweep->twist * time);
+    }
+    return time * (v->speed + turning + 0.5 * time * (v->relative + v->slack));
+}
+
+// A piece of a side along a direction n of the world, which is its inward one (sign +1: A) or its outward one (−1: B).
+typedef struct piece_motion {
+    const cal_convex* piece;
+    double rotation[9]; // of the core's frame
+    double arm[3];      // of the core's frame from the body's origin, world
+    double sign, linear[3], quadratic[3];
+    double second, third; // what τ²/2 and τ³/6 are multiplied by at most
+    double now;           // the least of sign · n·r
+    bool turns;
+} piece_motion;
+
+// The least value of sign · m·r over the core's points.
+static double least_along(const piece_motion* p, const double m[3]) {
+    double d[3], local[3], point[3];
+    for (int i = 0; i < 3; i++) d[i] = -p->sign * m[i];
+    cal_unrotate3(p->rotation, d, local);
+    cal_support_local(p->piece, local, point);
+    return -(cal_dot3(local, point) + cal_dot3(d, p->arm));
+}
+
+static void begin_piece(const side* s, const cal_convex* piece, double sign, const double n[3], piece_motion* out) {
+    *out = (piece_motion){.piece = piece, .sign = sign};
+    const cal_sweep* sweep = s->sweep;
+    const double center = sqrt(cal_dot3(piece->center, piece->center));
+    const double reach = center + fmax(piece->reach - piece->radius, 0.0);
+    out->turns = s->rate > 0.0 && piece->core != CAL_CORE_HALF_SPACE;
+    if (sweep->twist > 0.0) out->second = sweep->twist * reach;
+    if (!out->turns) return;
+    cal_multiply33(s->pose->rotation, piece->frame.rotation, out->rotation);
+    cal_rotate3(s->pose->rotation, piece->frame.position, out->arm);
+    cal_cross3(n, sweep->w, out->linear);
+    const double along = cal_dot3(n, sweep->w), square = s->rate * s->rate;
+    for (int i = 0; !sweep->loose && i < 3; i++) out->quadratic[i] = along * sweep->w[i] - square * n[i];
+    if (!sweep->loose) out->third = square * s->rate * reach;
+    out->now = least_along(out, n);
+}
+
+// What a piece adds to the second and third Bernstein coefficients of F on [0, h].
+static void add_piece(const piece_motion* p, const double n[3], double h, double beta[3]) {
+    beta[2] -= 0.5 * h * h * (p->second + h * p->third / 3.0);
+    if (!p->turns) return;
+    double m[3];
+    for (int i = 0; i < 3; i++) m[i] = n[i] + 0.5 * h * p->linear[i];
+    beta[1] += least_along(p, m) - p->now;
+    for (int i = 0; i < 3; i++) m[i] = n[i] + h * (p->linear[i] + 0.5 * h * p->quadratic[i]);
+    beta[2] += least_along(p, m) - p->now;
+}
+
+// Where in [0, 1] a quadratic with Bernstein coefficients β first falls below zero, for β₀ > 0; 1: nowhere.
+static double first_root(const double beta[3]) {
+    if (beta[1] >= 0.0 && beta[2] >= 0.0) return 1.0;
+    const double slope = 2.0 * (beta[1] - beta[0]), bend = beta[0] - 2.0 * beta[1] + beta[2];
+    const double square = slope * slope - 4.0 * bend * beta[0];
+    if (square < 0.0) return 1.0;
+    const double root = sqrt(square);
+    const double at = slope < 0.0 ? 2.0 * beta[0] / (root - slope) : bend < 0.0 ? (slope + root) / (-2.0 * bend) : 1.0;
+    return at < 1.0 ? at : 1.0;
+}
+
+// How long two pieces that are `level` from touching along n stay apart, as far as `horizon`.
+static double safe_time(const advance* v, const piece_motion pieces[2], const double n[3], double level,
+                        double horizon) {
+    double du[3], da[3];
+    for (int i = 0; i < 3; i++) {
+        du[i] = v->sides[0].sweep->u[i] - v->sides[1].sweep->u[i];
+        da[i] = v->sides[0].sweep->acceleration[i] - v->sides[1].sweep->acceleration[i];
+    }
+    const double speed = cal_dot3(n, du), bend = cal_dot3(n, da) - v->slack;
+    double best = 0.0, h = horizon;
+    for (int trial = 0; trial < MOST_TRIALS && h > best; trial++) {
+        double beta[3] = {level, level + 0.5 * h * speed, level + h * (speed + 0.5 * h * bend)};
+        for (int i = 0; i < 2; i++) add_piece(&pieces[i], n, h, beta);
+        const double safe = h * first_root(beta);
+        if (safe > best) best = safe;
+        if (safe >= 0.5 * h) break;
+        // The remainder grows with h: a shorter interval has a better bound.
+        h = fmax(2.0 * safe, h / 16.0);
+    }
+    return best;
+}
+
+static double approach(const advance* v, const cal_separation* gap) {
+    double rate[2];
+    for (int i = 0; i < 2; i++) {
+        const side* s = &v->sides[i];
+        const double* point = i == 0 ? gap->point_a : gap->point_b;
+        double arm[3], velocity[3];
+        cal_subtract3(point, s->pose->position, arm);
+        cal_cross3(s->sweep->w, arm, velocity);
+        rate[i] = cal_dot3(gap->normal, velocity) + cal_dot3(gap->normal, s->sweep->u);
+    }
+    return rate[1] - rate[0];
+}
+
+static void look(void* user, int i, int k, double* limit) {
+    const advance* v = user;
+    cal_advance* out = v->out;
+    const side *a = &v->sides[0], *b = &v->sides[1];
+    const cal_convex *p = &a->geometry->pieces[i], *q = &b->geometry->pieces[k];
+    if (cal_pieces_are_far(p, a->pose, q, b->pose, *limit)) return;
+    const bool warm = v->warm != NULL && v->warm->piece_a == i && v->warm->piece_b == k &&
+                      cal_dot3(v->warm->direction, v->warm->direction) > 0.0;
+    cal_separation gap;
+    cal_piece_distance(p, a->pose, q, b->pose, warm ? v->warm->direction : NULL, &gap);
+    if (!(gap.distance <= *limit)) return;
+    gap.piece_a = i, gap.piece_b = k;
+    const double speed = approach(v, &gap);
+    if (gap.distance <= v->touch && speed > 0.0 && (!out->touching || speed > out->speed)) {
+        out->touching = true;
+        out->speed = speed;
+        out->contact = gap;
+    }
+    piece_motion pieces[2];
+    begin_piece(a, p, 1.0, gap.normal, &pieces[0]);
+    begin_piece(b, q, -1.0, gap.normal, &pieces[1]);
+    // Pieces that touch and part: until they are deeper in each other than now by what counts as touching.
+    const double level = gap.distance > v->touch ? gap.distance : fmax(gap.distance + 2.0 * v->touch, v->touch);
+    const double time = safe_time(v, pieces, gap.normal, level, fmin(v->horizon, out->time));
+    if (out->nearest.piece_a >= 0 && time >= out->time) return;
+    out->time = time;
+    out->closing = speed;
+    out->nearest = gap;
+    *limit = fmin(*limit, fmax(way_of(v, time), v->touch));
+}
+
+void cal_advance_pair(const cal_geometry* a, const cal_pose* pose_a, const cal_sweep* sweep_a, const cal_geometry* b,
+                      const cal_pose* pose_b, const cal_sweep* sweep_b, double horizon, double touch,
+                      cal_distance_cache* warm, cal_advance* out) {
+    *out = (cal_advance){.time = horizon, .nearest = {.piece_a = -1, .piece_b = -1}};
+    advance v = {.sides = {{a, pose_a, sweep_a, sqrt(cal_dot3(sweep_a->w, sweep_a->w))},
+                           {b, pose_b, sweep_b, sqrt(cal_dot3(sweep_b->w, sweep_b->w))}},
+                 .slack = sweep_a->slack + sweep_b->slack,
+                 .horizon = horizon,
+                 .touch = touch,
+                 .warm = warm,
+                 .out = out};
+    double u[3], acceleration[3];
+    for (int i = 0; i < 3; i++) {
+        u[i] = sweep_a->u[i] - sweep_b->u[i];
+        acceleration[i] = sweep_a->acceleration[i] - sweep_b->acceleration[i];
+    }
+    v.speed = sqrt(cal_dot3(u, u));
+    v.relative = sqrt(cal_dot3(acceleration, acceleration));
+    double limit = fmax(way_of(&v, horizon), touch);
+    cal_visit_pairs(a, pose_a, b, pose_b, &limit, look, &v);
+    if (warm == NULL) return;
+    warm->piece_a = out->nearest.piece_a, warm->piece_b = out->nearest.piece_b;
+    memcpy(warm->direction, out->nearest.normal, sizeof warm->direction);
+}
