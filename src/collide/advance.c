@@ -148,6 +148,13 @@ static double approach(const advance* v, const cal_separation* gap) {
     return rate[1] - rate[0];
 }
 
+// How far pieces are from what matters: touching, and for those that touch and part, being deeper in each other by what counts as
+// touching, or by a sixteenth where they are in each other already.
+static double level_of(double gap, double touch) {
+    if (gap > touch) return gap;
+    return gap > -touch ? gap + 2.0 * touch : fmax(touch, -0.0625 * gap);
+}
+
 static void look(void* user, int i, int k, double* limit) {
     const advance* v = user;
     cal_advance* out = v->out;
@@ -169,8 +176,7 @@ static void look(void* user, int i, int k, double* limit) {
     piece_motion pieces[2];
     begin_piece(a, p, 1.0, gap.normal, &pieces[0]);
     begin_piece(b, q, -1.0, gap.normal, &pieces[1]);
-    // Pieces that touch and part: until they are deeper in each other than now by what counts as touching.
-    const double level = gap.distance > v->touch ? gap.distance : fmax(gap.distance + 2.0 * v->touch, v->touch);
+    const double level = level_of(gap.distance, v->touch);
     const double time = safe_time(v, pieces, gap.normal, level, fmin(v->horizon, out->time));
     if (out->nearest.piece_a >= 0 && time >= out->time) return;
     out->time = time;

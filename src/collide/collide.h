@@ -173,7 +173,8 @@ typedef struct cal_advance {
 } cal_advance;
 
 // How long two geometries cannot touch, from two poses on and as far as a horizon in which the sweeps hold (advance.c).
-// Pieces nearer than `touch` touch already; those that part are followed until they are deeper by that.
+// Pieces nearer than `touch` touch already; those that part are followed until they are deeper by that, or by a sixteenth of
+// what they are.
 void cal_advance_pair(const cal_geometry* a, const cal_pose* pose_a, const cal_sweep* sweep_a, const cal_geometry* b,
                       const cal_pose* pose_b, const cal_sweep* sweep_b, double horizon, double touch,
                       cal_distance_cache* warm, cal_advance* out);

@@ -196,6 +196,28 @@ void cal_group_numbers(const cal_world* world, int component, int body, double t
                           s.t, q, v);
 }
 
+void cal_group_state(const cal_world* world, int component, double time, double* out) {
+    const cal_contact_group* g = group_of(world, component);
+    const span s = span_at(world, component, time);
+    memcpy(out, s.from, (size_t)(g->at_v + g->group.v_count) * sizeof *out);
+    if (s.to == NULL || !(s.t > 0.0)) return;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const cal_group_member* unit = &g->units[i];
+        const int q = unit->first_q, v = g->at_v + unit->first_v;
+        if (!unit->free) {
+            cal_multibody_numbers(world, g->bodies[unit->first_body], s.from + q, s.from + v, s.to + q, s.to + v,
+                                  s.length, s.t, out + q, out + v);
+            continue;
+        }
+        cal_motion at;
+        free_between(&s, q, v, &at);
+        memcpy(out + q, at.pose.position, 3 * sizeof *out);
+        memcpy(out + q + 3, at.quaternion, 4 * sizeof *out);
+        memcpy(out + v, at.u, 3 * sizeof *out);
+        cal_unrotate3(at.pose.rotation, at.w, out + v + 3);
+    }
+}
+
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out) {
     (void)until;

@@ -38,6 +38,8 @@ enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
 // q and v of the multibody that a member belongs to.
 void cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
+// q and v of all members at a time.
+void cal_group_state(const cal_world* world, int component, double time, double* out);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out);
 // After a step to the newest state of a group: its end and the bounds of motions in it are kept with that state.

@@ -97,21 +97,25 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     return settle_members(world, component, from, error);
 }
 
+// What was predicted for a group comes from the motion between its states; so a state that begins in between is on that motion,
+// and not on an integration of its own, which would come to another place than the one that was looked at.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error) {
     const cal_contact_group* g = world->components[component].group;
+    const size_t size = (size_t)(g->at_v + g->group.v_count);
+    double* numbers = cal_allocate(size, sizeof *numbers);
+    if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    cal_group_state(world, component, time, numbers);
     cal_status status = cal_rollback_to(world, component, time, error);
-    if (status != CAL_OK) return status;
-    const cal_queue* queue = &world->components[component].queue;
-    const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
-    if (cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    double* data = cal_data_at(&world->components[component].queue, world->components[component].queue.tail - 1);
-    if (data[g->at_rest + CAL_REST_ASLEEP] == 0.0 && time > from)
-        status = cal_group_integrate(world, component, from, time, data, error);
-    if (status == CAL_OK) cal_group_arrive(world, component);
-    data[g->at_rest + CAL_REST_ASLEEP] = 0.0;
-    data[g->at_rest + CAL_REST_QUIET] = 0.0;
-    data[g->at_rest + CAL_REST_CHECKED] = 1.0;
+    if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    if (status == CAL_OK) {
+        const cal_queue* queue = &world->components[component].queue;
+        double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
+        memcpy(data, numbers, size * sizeof *data);
+        cal_group_arrive(world, component);
+        rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
+    }
+    cal_free(numbers);
     return status;
 }
 
