@@ -145,13 +145,9 @@ static void advance(chase* c, double horizon, cal_advance* out) {
                      TOUCH_GENERAL * c->size, &c->warm, out);
 }
 
-#include <stdio.h>
-#include <stdlib.h>
-static double dbg_gap;
 static sight look_general(chase* c, double horizon) {
     cal_advance ahead;
     advance(c, horizon, &ahead);
-    dbg_gap = ahead.nearest.distance;
     if (ahead.nearest.piece_a < 0) return (sight){.step = (double)INFINITY};
     return (sight){ahead.time, ahead.touching ? ahead.speed : ahead.closing, ahead.touching};
 }
@@ -183,7 +179,6 @@ static cal_status search(cal_world* world, const cal_pair* pair, double from, do
         status = look(&c, pair, time, to, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
         if (status != CAL_OK || s.touching || time >= to) return status;
-        if (getenv("DBG") && i > 2000 && i < 2030) fprintf(stderr, "%d: t=%.17g step=%g speed=%g touching=%d until=%.17g to=%.17g slack %g %g twist %g %g turn %g %g size %g gap %g\n", i, time, s.step, s.speed, s.touching, c.until, to, c.limits[0].slack, c.limits[1].slack, c.limits[0].twist, c.limits[1].twist, c.limits[0].turn, c.limits[1].turn, c.size, dbg_gap);
         time = time + s.step >= c.until ? c.until : time + s.step;
     }
     return status == CAL_OK ? CAL_NOT_CONVERGED : status;
