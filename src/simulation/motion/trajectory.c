@@ -176,7 +176,9 @@ static cal_status free_motion(cal_world* world, int component, double time, bool
     double* data = cal_data_at(&c->queue, n);
     const double t = time - cal_saved_state_at(&c->queue, n)->time;
     fly(data, t, out->pose.position, out->u);
-    if (!turning) {
+    if (!turning) { // any orientation: a ball has none
+        static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        memcpy(out->pose.rotation, upright, sizeof upright);
         memset(out->w, 0, sizeof out->w);
         return CAL_OK;
     }
