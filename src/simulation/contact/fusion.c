@@ -231,19 +231,17 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
 // --- Checks -------------------------------------------------------------------------------------------------------------------
 
 // How fast the fastest point of a group is.
-static double largest_speed(const cal_world* world, const cal_contact_group* g, const double* data) {
-    double most = 0.0;
-    for (int i = 0; i < g->group.unit_count; i++) {
-        const cal_group_member* unit = &g->units[i];
-        const double* v = data + g->at_v + unit->first_v;
-        if (unit->free) {
-            const cal_sim_body* part = &world->bodies[g->bodies[unit->first_body]];
-            most = fmax(most, sqrt(cal_dot3(v, v)) + part->reach * sqrt(cal_dot3(v + 3, v + 3)));
-        } else {
-            for (int k = 0; k < unit->v_count; k++) most = fmax(most, fabs(v[k]));
-        }
+static cal_status largest_speed(cal_world* world, const cal_contact_group* g, double time, double* most) {
+    *most = 0.0;
+    for (int i = 0; i < g->group.body_count; i++) {
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        if (part->component < 0) continue;
+        cal_motion at;
+        const cal_status status = cal_body_at(world, g->bodies[i], time, &at);
+        if (status != CAL_OK) return status;
+        *most = fmax(*most, sqrt(cal_dot3(at.u, at.u)) + part->reach * sqrt(cal_dot3(at.w, at.w)));
     }
-    return most;
+    return CAL_OK;
 }
 
 // Which pairs still touch, in place; returns how many.
@@ -377,10 +375,15 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
         return status;
     }
     cal_free(pairs);
-    if (status != CAL_OK) return cal_fail(error, status, "a contact group cannot be followed at %g s", time);
+    double speed = 0.0;
+    if (status == CAL_OK) status = largest_speed(world, g, time, &speed);
+    char name[64];
+    if (status != CAL_OK)
+        return cal_fail(error, status, "the contact group of %s cannot be followed at %g s: %s",
+                        cal_body_name_at(world, g->bodies[0], name, sizeof name), time, cal_status_text(status));
     cal_queue* queue = &world->components[component].queue;
     double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-    const bool still = !g->restless && largest_speed(world, g, data) < STILL * world->slow;
+    const bool still = !g->restless && speed < STILL * world->slow;
     rest[CAL_REST_CHECKED] = 1.0;
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {

@@ -14,11 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_STEP 0.015625    // s
-#define SHORTEST_STEP 1e-9       // s
-#define STIFF_STEP 0.00048828125 // s: where an explicit step must be smaller, an implicit one is tried
-#define LONGEST_BOX 0.0625       // s
-#define BEYOND_CALLBACK 1e-4     // s
+// In windows of the world (world.h), 2⁻⁶ s where groups are checked at 100 Hz.
+#define LONGEST_STEP 1.0
+#define FIRST_STEP 0.064
+#define SHORTEST_STEP 6.4e-8
+#define STIFF_STEP 0.03125 // where an explicit step must be smaller, an implicit one is tried
+#define LONGEST_BOX 4.0
+#define BEYOND_CALLBACK 0.0064
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
@@ -74,6 +76,7 @@ static void destroy_engine(cal_multibody_model* e) {
     cal_free(e->mass);
     cal_free(e->factor);
     cal_free(e->work);
+    cal_free(e->scale);
     cal_free(e);
 }
 
@@ -98,8 +101,10 @@ static cal_status create_engine(const cal_model* model, cal_multibody_model** ou
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + 1, sizeof(double));
+    e->scale = cal_allocate(q + v + 1, sizeof(double));
     if (status == CAL_OK &&
-        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL))
+        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL ||
+         e->scale == NULL))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     if (status != CAL_OK) {
         destroy_engine(e);
@@ -188,7 +193,7 @@ static cal_status attempt(cal_multibody_model* e, double time, double h, const d
     for (int i = 0; i < size; i++) {
         double sum = 0.0;
         for (int s = 0; s < STAGES; s++) sum += error_weight[s] * slopes[s * size + i];
-        *error = fmax(*error, fabs(h * sum) / (tolerance * (1.0 + fabs(next[i]))));
+        *error = fmax(*error, fabs(h * sum) / (tolerance * (e->scale[i] + fabs(next[i]))));
     }
     return isfinite(*error) ? CAL_OK : CAL_NOT_FINITE;
 }
@@ -234,16 +239,16 @@ static cal_status extend(cal_world* world, int component) {
             status = CAL_NOT_FINITE; // a frame turns by too much for its polynomial
         }
         h *= status == CAL_OK ? step_factor(error) : 0.25;
-        if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
-        if (!stiff && h < STIFF_STEP) {
+        if (h < SHORTEST_STEP * world->window) return CAL_NOT_CONVERGED;
+        if (!stiff && h < STIFF_STEP * world->window) {
             double *damping = e->work, *stiffness = damping + e->v_count;
             stiff = cal_joint_slopes(e->model, data, data + at_v(m), damping, stiffness);
-            if (stiff) h = STIFF_STEP;
+            if (stiff) h = STIFF_STEP * world->window;
         }
     }
     cal_saved_state_at(queue, queue->tail - 1)->time = start + h;
     next[at_length(m)] = 0.0;
-    next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP);
+    next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP * world->window);
     next[at_stiff(m)] = stiff ? 1.0 : 0.0;
     world->report.series++;
     return CAL_OK;
@@ -256,7 +261,7 @@ cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* err
     double* data = cal_data_at(queue, queue->tail - 1);
     const cal_status status = cal_multibody_model_acceleration(m->engine, time, data, data + at_v(m), data + at_tau(m),
                                                                data + at_acceleration(m));
-    if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = 1e-3;
+    if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = FIRST_STEP * world->window;
     data[at_length(m)] = 0.0;
     cal_multibody_forget(m);
     if (status == CAL_OK) return CAL_OK;
@@ -441,7 +446,7 @@ double cal_multibody_next_callback(const cal_world* world, int component) {
 double cal_multibody_room(const cal_world* world, int component, double time) {
     // A little beyond the callback, which makes new boxes: what ends with it would be made twice.
     const double next = cal_multibody_next_callback(world, component) - time;
-    return fmin(LONGEST_BOX, fmax(next, 0.0) + BEYOND_CALLBACK);
+    return fmin(LONGEST_BOX * world->window, fmax(next, 0.0) + BEYOND_CALLBACK * world->window);
 }
 
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
@@ -611,6 +616,30 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
     return cal_world_body(world, world->multibodies[multibody.index].bodies[body]);
 }
 
+// What errors of coordinates are relative to, beside their values: an angle of 1, the size of the multibody, and these at the rate
+// of a hundredth of the group checks, which is 1/s unless the user says otherwise.
+static void set_scales(const cal_world* world, const cal_multibody* m) {
+    cal_multibody_model* e = m->engine;
+    const double rate = 0.01 * world->def.group_rate;
+    double size = 0.0;
+    for (int body = 0; body < e->body_count; body++) {
+        cal_body_def def;
+        cal_model_body(e->model, body, &def);
+        size = fmax(size, sqrt(cal_dot3(def.position, def.position)));
+        if (world->bodies[m->bodies[body]].reach < (double)INFINITY)
+            size = fmax(size, world->bodies[m->bodies[body]].reach);
+    }
+    for (int i = 0; i < e->q_count + e->v_count; i++) e->scale[i] = i < e->q_count ? 1.0 : rate;
+    for (int joint = 0; size > 0.0 && joint < cal_model_joint_count(e->model); joint++) {
+        cal_joint_def def;
+        int first_q, first_v;
+        cal_model_joint(e->model, joint, &def, NULL, &first_q, &first_v);
+        const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
+        for (int i = 0; i < count; i++)
+            e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
+    }
+}
+
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = &world->multibodies[i];
@@ -629,6 +658,7 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             const cal_status status = cal_body_weigh_link(world, m->bodies[body], error);
             if (status != CAL_OK) return status;
         }
+        set_scales(world, m);
         const cal_status status = cal_multibody_refresh(world, m->component, error);
         if (status != CAL_OK) return status;
     }

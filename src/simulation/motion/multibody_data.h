@@ -14,6 +14,7 @@ typedef struct cal_multibody_model {
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
     double* work;          // for integration
+    double* scale;         // of errors of q and v
 } cal_multibody_model;
 
 // Where all links are, and what that was computed from.

@@ -23,12 +23,11 @@
 enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 // A series ends where its last terms are this small, relative to its first.
 #define SERIES_ACCURACY 1e-16
-#define LONGEST_SERIES 1.0
+#define LONGEST_SERIES 8.0 // rad, at the rate at which the body turns now, or is made to
 // Moments that differ by less, relative, are equal to rounding: what they make turns keep changes by less than the margin in
 // 10⁷ turns.
 #define EQUAL 1e-14
 #define MARGIN 1e-6
-#define SHORTEST_SERIES 1e-9
 
 int cal_free_body_stride(const cal_sim_body* part) {
     return part->series + (part->round ? 0 : 1 + (int)SERIES_NUMBERS);
@@ -84,19 +83,18 @@ static double largest(const double* values, int count) {
     return most;
 }
 
-static double length_of(const double* rows) {
+static double length_of(const double* rows, double rate) {
     const double *last = rows + 7 * CAL_SERIES, *before = last - 7;
     const double q_last = largest(last, 4), q_before = largest(before, 4);
     const double w_last = largest(last + 4, 3), w_before = largest(before + 4, 3);
     const double w_bound = SERIES_ACCURACY * largest(rows + 4, 3);
-    double h = LONGEST_SERIES;
-    while (h > SHORTEST_SERIES) {
+    // Coefficients fall at least as powers of the rate, over factors: some angle is short enough.
+    for (double h = LONGEST_SERIES / rate;; h *= 0.75) {
         double power = 1.0;
         for (int i = 0; i < CAL_SERIES - 1; i++) power *= h;
-        if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) break;
-        h *= 0.75;
+        if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) return h;
+        if (h * rate < LONGEST_SERIES * 1e-6) return h; // not a number
     }
-    return h;
 }
 
 void cal_free_body_begin(const cal_sim_body* part, double* data) {
@@ -105,7 +103,10 @@ void cal_free_body_begin(const cal_sim_body* part, double* data) {
     memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
     memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
     extend_series(part->inertia, data + CAL_AT_TORQUE, rows);
-    series[0] = length_of(rows);
+    double push = 0.0;
+    for (int i = 0; i < 3; i++) push = fmax(push, fabs(data[CAL_AT_TORQUE + i]) / part->inertia[i]);
+    const double rate = sqrt(cal_dot3(data + CAL_AT_ANGULAR, data + CAL_AT_ANGULAR) + push);
+    series[0] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
 }
 
 static void evaluate_series(const double* rows, double t, double q[4], double w[3]) {
