@@ -258,7 +258,7 @@ static double exhaustive_hit(const toss* t, double horizon) {
 }
 
 static const cal_shape_kind kinds[] = {CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID, CAL_CYLINDER, CAL_BOX, CAL_MESH};
-enum { KINDS = 6, THROWS = 25 };
+enum { KINDS = 6, THROWS = 25, ENCOUNTERS = 30 };
 
 static void every_shape_at_every_speed_meets_every_wall(void** state) {
     (void)state;
@@ -281,6 +281,120 @@ static void every_shape_at_every_speed_meets_every_wall(void** state) {
                 cal_world_destroy(world);
             }
         }
+}
+
+// --- Two bodies -----------------------------------------------------------------------------------------------------------------
+
+// Two tosses towards each other under one gravity, which may miss; no walls.
+typedef struct encounter {
+    toss part[2];
+} encounter;
+
+static encounter random_encounter(cal_shape_kind a, cal_shape_kind b) {
+    encounter e = {{random_toss(a), random_toss(b)}};
+    toss *p = &e.part[0], *q = &e.part[1];
+    const double ratio = p->size / q->size;
+    for (int i = 0; i < 3; i++) q->shape.size[i] *= ratio; // about as large
+    for (int i = 0; i < 3 * POINTS; i++) q->vertices[i] *= ratio;
+    const double speed = decades(-3.0, 4.0), apart = 3.0 * p->size;
+    p->time = q->time = apart / speed;
+    for (int k = 0; k < 2; k++) {
+        toss* t = &e.part[k];
+        const double spin = decades(-2.0, 1.5) / t->time;
+        for (int i = 0; i < 3; i++) {
+            t->body.position[i] = i == 2 ? (k == 0 ? 0.0 : apart) : 0.4 * p->size * between(-0.5, 0.5);
+            t->body.velocity[i] = speed * (i == 2 ? (k == 0 ? 0.6 : -0.4) : between(-0.05, 0.05));
+            t->body.angular_velocity[i] = spin * between(-1.0, 1.0);
+        }
+    }
+    return e;
+}
+
+static cal_world* encounter_world(const encounter* e, cal_world_loop loop, bool meet, cal_body_id ids[2]) {
+    const toss* t = &e->part[0];
+    cal_world_def def = weightless(loop);
+    def.gravity[2] = -fmin(t->gravity, 10.0 * t->size / (t->time * t->time));
+    def.group_rate = 20.0 / t->time;
+    def.step = t->time / 13.0;
+    cal_world* world = cal_test_world(&def);
+    cal_error error = {CAL_OK, ""};
+    for (int k = 0; k < 2; k++) {
+        const cal_mesh_def mesh = mesh_of(&e->part[k]);
+        const cal_shape_def* shape = &e->part[k].shape;
+        assert_int_equal(cal_world_add_body(world, &e->part[k].body, &ids[k], &error), CAL_OK);
+        if (cal_world_add_shape(world, ids[k], shape, shape->kind == CAL_MESH ? &mesh : NULL, &error) != CAL_OK)
+            fail_msg("%s", error.text);
+    }
+    if (!meet) assert_int_equal(cal_world_ignore_pair(world, ids[0], ids[1]), CAL_OK);
+    return world;
+}
+
+static cal_geometry* geometry_of(const toss* t) {
+    cal_piece_def piece = cal_default_piece_def();
+    piece.kind = t->shape.kind;
+    memcpy(piece.size, t->shape.size, sizeof piece.size);
+    piece.vertices = t->vertices, piece.vertex_count = POINTS;
+    return cal_test_geometry(&piece, 1);
+}
+
+// As first_overlap; least: the least distance that was seen.
+static double first_meeting(const encounter* e, cal_geometry* const shapes[2], double from, double to, int samples,
+                            double* low, double* least) {
+    cal_body_id ids[2];
+    cal_world* world = encounter_world(e, CAL_TIMEWARP, false, ids);
+    double found = INFINITY;
+    *low = from;
+    for (int i = 1; i <= samples && isinf(found); i++) {
+        const double time = from + (to - from) * i / samples;
+        cal_test_advance(world, time);
+        cal_pose poses[2];
+        for (int k = 0; k < 2; k++) {
+            double x[3], q[4];
+            assert_int_equal(cal_world_get_body(world, ids[k], x, q, NULL, NULL), CAL_OK);
+            poses[k] = cal_pose_make(x, q);
+        }
+        cal_separation gap;
+        cal_distance(shapes[0], &poses[0], shapes[1], &poses[1], NULL, &gap);
+        *least = fmin(*least, gap.distance);
+        if (gap.distance <= 0.0)
+            found = time;
+        else
+            *low = time;
+    }
+    cal_world_destroy(world);
+    return found;
+}
+
+static void any_two_shapes_meet_when_they_first_touch(void** state) {
+    (void)state;
+    int hits = 0;
+    for (int pair = 0; pair < ENCOUNTERS * KINDS * KINDS; pair++) {
+        seed = (uint64_t)(50000 + pair);
+        const encounter e = random_encounter(kinds[pair % KINDS], kinds[pair / KINDS % KINDS]);
+        const double span = 1.5 * e.part[0].time;
+        cal_geometry* const shapes[2] = {geometry_of(&e.part[0]), geometry_of(&e.part[1])};
+        double low, least = INFINITY, unused = INFINITY, wanted = first_meeting(&e, shapes, 0.0, span, 2000, &low, &least);
+        for (int level = 0; level < 8 && isfinite(wanted); level++)
+            wanted = first_meeting(&e, shapes, low, wanted, 32, &low, &unused);
+        hits += isfinite(wanted);
+        for (int loop = 0; loop < LOOPS; loop++) {
+            cal_body_id ids[2];
+            cal_world* world = encounter_world(&e, loops[loop], true, ids);
+            cal_test_advance(world, isfinite(wanted) ? fmin(1.001 * wanted, span) : span);
+            const double found = first_time(world);
+            double near = INFINITY;
+            if (found < wanted - 1e-9 * span) // between two samples: they must touch there, to rounding
+                first_meeting(&e, shapes, found, found * (1.0 + 1e-15), 1, &low, &near);
+            if (!(fabs(found - wanted) < 1e-9 * span) && !(isinf(found) && isinf(wanted)) &&
+                !(near < 1e-10 * e.part[0].size))
+                fail_msg("encounter %d (%s, %s), loop %d: first impact at %.15g s, by sampling %.15g s, of %g", pair,
+                         cal_shape_kind_name(e.part[0].shape.kind), cal_shape_kind_name(e.part[1].shape.kind), loop,
+                         found, wanted, span);
+            cal_world_destroy(world);
+        }
+        for (int k = 0; k < 2; k++) cal_geometry_destroy(shapes[k]);
+    }
+    assert_true(hits > ENCOUNTERS * KINDS * KINDS / 4);
 }
 
 // --- Units ----------------------------------------------------------------------------------------------------------------------
@@ -333,6 +447,7 @@ int main(void) {
                                        cmocka_unit_test(a_driven_arm_is_stopped_by_a_post),
                                        cmocka_unit_test(a_thin_capsule_at_2_km_per_second_meets_a_thin_wall),
                                        cmocka_unit_test(every_shape_at_every_speed_meets_every_wall),
+                                       cmocka_unit_test(any_two_shapes_meet_when_they_first_touch),
                                        cmocka_unit_test(a_scene_in_other_units_has_the_same_history)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,10 +20,21 @@
 // exact to second order in what the pieces do: corners that come down while the nearest one leaves are in it, and steps to it
 // converge quadratically from below. A rounding (a ball's, a capsule's radius) does not turn: only cores count.
 //
-// Of a driven body only a bound of every point's acceleration is known: then m has no quadratic term, and that bound is in s.
+// Where faces and edges lie along n, one direction does not separate them for long: an edge that turns dips below the plane at
+// one of its ends at once, though nothing is there. Then n may go along, n(τ) = n + τ ν: any direction of any length will do, as
+// long as F stays above zero. That adds ν to n×ω in m, 2 ν×ω to its quadratic term, and to the motion of the origins, whose
+// difference is d, τ ν·d + τ² ν·ḋ. It also makes remainders longer by 1 + |ν| h, and adds |ν| (ω² + α) |r| τ³/2. Tried are ν = ω × n
+// of either body, which keeps n on its face, and for edges e of A and f of B the one that keeps n across both:
+//
+//     (n×ω_A + ν)·e = 0,    (n×ω_B + ν)·f = 0,    ν·n = 0.
+//
+// Of a driven body only a bound of every point's acceleration is known: then the Taylor series of its turn ends after ω, and that
+// bound is in s.
 #include "collide/convex.h"
 
 enum { MOST_TRIALS = 8 };
+#define ENOUGH 0.125 // of the time that is wanted
+#define TILT 1e-6    // rad: ends of an edge are told apart by a direction tilted by this
 
 typedef struct side {
     const cal_geometry* geometry;
@@ -57,49 +68,55 @@ static double way_of(const advance* v, double time) {
 // A piece of a side along a direction n of the world, which is its inward one (sign +1: A) or its outward one (−1: B).
 typedef struct piece_motion {
     const cal_convex* piece;
+    const side* side;
     double rotation[9]; // of the core's frame
     double arm[3];      // of the core's frame from the body's origin, world
-    double sign, linear[3], quadratic[3];
-    double second, third; // what τ²/2 and τ³/6 are multiplied by at most
-    double now;           // the least of sign · n·r
-    bool turns;
+    double sign, reach;
+    double now; // the least of sign · n·r
 } piece_motion;
 
-// The least value of sign · m·r over the core's points.
-static double least_along(const piece_motion* p, const double m[3]) {
+// The support point of the core, from the body's origin in the world's axes, at which sign · m·r is least; returns that.
+static double least_along(const piece_motion* p, const double m[3], double* out) {
     double d[3], local[3], point[3];
     for (int i = 0; i < 3; i++) d[i] = -p->sign * m[i];
     cal_unrotate3(p->rotation, d, local);
     cal_support_local(p->piece, local, point);
+    if (out != NULL) {
+        cal_rotate3(p->rotation, point, out);
+        for (int i = 0; i < 3; i++) out[i] += p->arm[i];
+    }
     return -(cal_dot3(local, point) + cal_dot3(d, p->arm));
 }
 
 static void begin_piece(const side* s, const cal_convex* piece, double sign, const double n[3], piece_motion* out) {
-    *out = (piece_motion){.piece = piece, .sign = sign};
-    const cal_sweep* sweep = s->sweep;
-    const double center = sqrt(cal_dot3(piece->center, piece->center));
-    const double reach = center + fmax(piece->reach - piece->radius, 0.0);
-    out->turns = s->rate > 0.0 && piece->core != CAL_CORE_HALF_SPACE;
-    if (sweep->twist > 0.0) out->second = sweep->twist * reach;
-    if (!out->turns) return;
+    *out = (piece_motion){.piece = piece, .side = s, .sign = sign};
+    if (piece->core == CAL_CORE_HALF_SPACE) return;
+    out->reach = sqrt(cal_dot3(piece->center, piece->center)) + fmax(piece->reach - piece->radius, 0.0);
     cal_multiply33(s->pose->rotation, piece->frame.rotation, out->rotation);
     cal_rotate3(s->pose->rotation, piece->frame.position, out->arm);
-    cal_cross3(n, sweep->w, out->linear);
-    const double along = cal_dot3(n, sweep->w), square = s->rate * s->rate;
-    for (int i = 0; !sweep->loose && i < 3; i++) out->quadratic[i] = along * sweep->w[i] - square * n[i];
-    if (!sweep->loose) out->third = square * s->rate * reach;
-    out->now = least_along(out, n);
+    out->now = least_along(out, n, NULL);
 }
 
-// What a piece adds to the second and third Bernstein coefficients of F on [0, h].
-static void add_piece(const piece_motion* p, const double n[3], double h, double beta[3]) {
-    beta[2] -= 0.5 * h * h * (p->second + h * p->third / 3.0);
-    if (!p->turns) return;
-    double m[3];
-    for (int i = 0; i < 3; i++) m[i] = n[i] + 0.5 * h * p->linear[i];
-    beta[1] += least_along(p, m) - p->now;
-    for (int i = 0; i < 3; i++) m[i] = n[i] + h * (p->linear[i] + 0.5 * h * p->quadratic[i]);
-    beta[2] += least_along(p, m) - p->now;
+// What a piece adds to the second and third Bernstein coefficients of F on [0, h], where the direction is n + τ ν.
+static void add_piece(const piece_motion* p, const double n[3], const double nu[3], double h, double beta[3]) {
+    const cal_sweep* sweep = p->side->sweep;
+    const double *w = sweep->w, rate = p->side->rate, drift = sqrt(cal_dot3(nu, nu)), square = rate * rate;
+    if (p->piece->core == CAL_CORE_HALF_SPACE || (rate == 0.0 && drift == 0.0 && sweep->twist == 0.0)) return;
+    double linear[3], quadratic[3], m[3];
+    cal_cross3(n, w, linear);
+    cal_cross3(nu, w, quadratic);
+    const double along = cal_dot3(n, w);
+    for (int i = 0; i < 3; i++) {
+        linear[i] += nu[i];
+        quadratic[i] *= 2.0;
+        if (!sweep->loose) quadratic[i] += along * w[i] - square * n[i];
+    }
+    const double third = sweep->loose ? 0.0 : square * rate * (1.0 + drift * h) + 3.0 * drift * (square + sweep->twist);
+    beta[2] -= 0.5 * h * h * p->reach * (sweep->twist + h * third / 3.0);
+    for (int i = 0; i < 3; i++) m[i] = n[i] + 0.5 * h * linear[i];
+    beta[1] += least_along(p, m, NULL) - p->now;
+    for (int i = 0; i < 3; i++) m[i] = n[i] + h * (linear[i] + 0.5 * h * quadratic[i]);
+    beta[2] += least_along(p, m, NULL) - p->now;
 }
 
 // Where in [0, 1] a quadratic with Bernstein coefficients β first falls below zero, for β₀ > 0; 1: nowhere.
@@ -113,24 +130,80 @@ static double first_root(const double beta[3]) {
     return at < 1.0 ? at : 1.0;
 }
 
-// How long two pieces that are `level` from touching along n stay apart, as far as `horizon`.
-static double safe_time(const advance* v, const piece_motion pieces[2], const double n[3], double level,
-                        double horizon) {
-    double du[3], da[3];
+// How long two pieces that are `level` from touching along n stay apart along n + τ ν, as far as `horizon`.
+static double time_along(const advance* v, const piece_motion pieces[2], const double n[3], const double nu[3],
+                         double level, double horizon) {
+    double d[3], du[3], da[3];
     for (int i = 0; i < 3; i++) {
-        du[i] = v->sides[0].sweep->u[i] - v->sides[1].sweep->u[i];
-        da[i] = v->sides[0].sweep->acceleration[i] - v->sides[1].sweep->acceleration[i];
+        const side *a = &v->sides[0], *b = &v->sides[1];
+        d[i] = a->pose->position[i] - b->pose->position[i];
+        du[i] = a->sweep->u[i] - b->sweep->u[i];
+        da[i] = a->sweep->acceleration[i] - b->sweep->acceleration[i];
     }
-    const double speed = cal_dot3(n, du), bend = cal_dot3(n, da) - v->slack;
+    const double drift = sqrt(cal_dot3(nu, nu)), speed = cal_dot3(n, du) + cal_dot3(nu, d);
+    const double bend = cal_dot3(n, da) + 2.0 * cal_dot3(nu, du), third = 3.0 * fabs(cal_dot3(nu, da));
     double best = 0.0, h = horizon;
     for (int trial = 0; trial < MOST_TRIALS && h > best; trial++) {
-        double beta[3] = {level, level + 0.5 * h * speed, level + h * (speed + 0.5 * h * bend)};
-        for (int i = 0; i < 2; i++) add_piece(&pieces[i], n, h, beta);
+        const double off = v->slack * (1.0 + drift * h) + h * third / 3.0;
+        double beta[3] = {level, level + 0.5 * h * speed, level + h * (speed + 0.5 * h * (bend - off))};
+        for (int i = 0; i < 2; i++) add_piece(&pieces[i], n, nu, h, beta);
         const double safe = h * first_root(beta);
         if (safe > best) best = safe;
         if (safe >= 0.5 * h) break;
         // The remainder grows with h: a shorter interval has a better bound.
         h = fmax(2.0 * safe, h / 16.0);
+    }
+    return best;
+}
+
+// What lies along n of a piece on both sides of the way that its body turns: an edge, or nothing.
+static void edge_of(const piece_motion* p, const double n[3], const double tilt[3], double out[3]) {
+    double ends[2][3], m[3];
+    for (int end = 0; end < 2; end++) {
+        for (int i = 0; i < 3; i++) m[i] = n[i] + (end == 0 ? TILT : -TILT) * tilt[i];
+        least_along(p, m, ends[end]);
+    }
+    cal_subtract3(ends[0], ends[1], out);
+}
+
+// ν that keeps n across an edge of each piece; false: these are no two edges that cross.
+static bool follow_edges(const piece_motion pieces[2], const double n[3], double nu[3]) {
+    double edges[2][3], wanted[2], cross[3], tilt[3];
+    for (int i = 0; i < 2; i++) {
+        double turned[3];
+        for (int k = 0; k < 3; k++) tilt[k] = pieces[0].side->sweep->w[k] - pieces[1].side->sweep->w[k];
+        cal_cross3(n, tilt, turned);
+        if (!cal_normalize3(turned)) return false;
+        edge_of(&pieces[i], n, turned, edges[i]);
+        cal_cross3(n, pieces[i].side->sweep->w, turned);
+        wanted[i] = -cal_dot3(turned, edges[i]);
+    }
+    cal_cross3(edges[0], edges[1], cross);
+    const double area = cal_dot3(cross, n), square = cal_dot3(edges[0], edges[0]) * cal_dot3(edges[1], edges[1]);
+    if (!(area * area > 1e-12 * square)) return false;
+    // ν = (wanted₀ f×n + wanted₁ n×e) / (n·e×f): across n, with ν·e = wanted₀ and ν·f = wanted₁.
+    double first[3], second[3];
+    cal_cross3(edges[1], n, first);
+    cal_cross3(n, edges[0], second);
+    for (int i = 0; i < 3; i++) nu[i] = (wanted[0] * first[i] + wanted[1] * second[i]) / area;
+    return true;
+}
+
+static double safe_time(const advance* v, const piece_motion pieces[2], const double n[3], double level, double closing,
+                        double horizon) {
+    static const double still[3] = {0.0, 0.0, 0.0};
+    double best = time_along(v, pieces, n, still, level, horizon), nu[3];
+    // As long as the nearest points need, or nearly: no direction does better.
+    const double wanted = closing > 0.0 ? fmin(horizon, level / closing) : horizon;
+    if (best >= ENOUGH * wanted) return best;
+    for (int i = 0; i < 2; i++)
+        if (pieces[i].piece->core == CAL_CORE_HALF_SPACE) return best;
+    for (int i = 0; i < 3 && best < ENOUGH * wanted; i++) {
+        if (i < 2)
+            cal_cross3(v->sides[i].sweep->w, n, nu);
+        else if (!follow_edges(pieces, n, nu))
+            break;
+        best = fmax(best, time_along(v, pieces, n, nu, level, horizon));
     }
     return best;
 }
@@ -177,7 +250,7 @@ static void look(void* user, int i, int k, double* limit) {
     begin_piece(a, p, 1.0, gap.normal, &pieces[0]);
     begin_piece(b, q, -1.0, gap.normal, &pieces[1]);
     const double level = level_of(gap.distance, v->touch);
-    const double time = safe_time(v, pieces, gap.normal, level, fmin(v->horizon, out->time));
+    const double time = safe_time(v, pieces, gap.normal, level, speed, fmin(v->horizon, out->time));
     if (out->nearest.piece_a >= 0 && time >= out->time) return;
     out->time = time;
     out->closing = speed;
