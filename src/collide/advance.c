@@ -23,7 +23,8 @@
 // Where faces and edges lie along n, one direction does not separate them for long: an edge that turns dips below the plane at
 // one of its ends at once, though nothing is there. Then n may go along, n(τ) = n + τ ν: any direction of any length will do, as
 // long as F stays above zero. That adds ν to n×ω in m, 2 ν×ω to its quadratic term, and to the motion of the origins, whose
-// difference is d, τ ν·d + τ² ν·ḋ. It also makes remainders longer by 1 + |ν| h, and adds |ν| (ω² + α) |r| τ³/2. Tried are ν = ω × n
+// difference is d, τ ν·d + τ² ν·ḋ. It also makes remainders longer by 1 + |ν| h, adds |ν| (ω² + α) |r| τ³/2, and for a rounding by
+// ρ takes off ρ (|n(τ)| − 1) ≤ ρ ν² τ²/2, since ν is across n. Tried are ν = ω × n
 // of either body, which keeps n on its face, and for edges e of A and f of B the one that keeps n across both:
 //
 //     (n×ω_A + ν)·e = 0,    (n×ω_B + ν)·f = 0,    ν·n = 0.
@@ -140,11 +141,12 @@ static double time_along(const advance* v, const piece_motion pieces[2], const d
         du[i] = a->sweep->u[i] - b->sweep->u[i];
         da[i] = a->sweep->acceleration[i] - b->sweep->acceleration[i];
     }
-    const double drift = sqrt(cal_dot3(nu, nu)), speed = cal_dot3(n, du) + cal_dot3(nu, d);
+    const double square = cal_dot3(nu, nu), drift = sqrt(square), speed = cal_dot3(n, du) + cal_dot3(nu, d);
+    const double round = square * (pieces[0].piece->radius + pieces[1].piece->radius);
     const double bend = cal_dot3(n, da) + 2.0 * cal_dot3(nu, du), third = 3.0 * fabs(cal_dot3(nu, da));
     double best = 0.0, h = horizon;
     for (int trial = 0; trial < MOST_TRIALS && h > best; trial++) {
-        const double off = v->slack * (1.0 + drift * h) + h * third / 3.0;
+        const double off = v->slack * (1.0 + drift * h) + h * third / 3.0 + round;
         double beta[3] = {level, level + 0.5 * h * speed, level + h * (speed + 0.5 * h * (bend - off))};
         for (int i = 0; i < 2; i++) add_piece(&pieces[i], n, nu, h, beta);
         const double safe = h * first_root(beta);
