@@ -2,6 +2,7 @@
 // overlap are reported or moved apart.
 #include "simulation/world.h"
 #include "base/memory.h"
+#include "simulation/component.h"
 #include "simulation/motion/multibody.h"
 #include <stdio.h>
 #include <string.h>
@@ -202,9 +203,10 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
         world->component_capacity = capacity;
         c = world->component_count++;
     }
-    world->components[c] = (cal_component){.kind = kind, .body = -1, .weight = 1};
+    world->components[c] = (cal_component){.kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1};
     if (cal_queue_create(&world->components[c].queue, stride)) return c;
     world->components[c].kind = CAL_UNUSED;
+    world->components[c].ops = NULL;
     world->unused_components[world->unused_count++] = c;
     return -1;
 }

@@ -140,6 +140,7 @@ typedef struct cal_contact_group cal_contact_group;
 
 typedef struct cal_component {
     _Alignas(64) cal_component_kind kind;
+    const struct cal_component_ops* ops; // what it can do (component.h); NULL: unused
     int body;          // of a free body
     int weight;        // moving bodies
     double local_time; // how far it was asked for

@@ -310,6 +310,7 @@ void cal_group_destroy(cal_world* world, int component) {
     world->states -= c->queue.tail - c->queue.head;
     cal_queue_destroy(&c->queue);
     c->kind = CAL_UNUSED;
+    c->ops = NULL;
 }
 
 static int order_of_pair(const void* a, const void* b) {

@@ -15,8 +15,7 @@
 // a series reaches depends on its coefficients only, so states do not depend on the times that were asked for.
 #include "simulation/world.h"
 #include "base/wide.h"
-#include "simulation/motion/multibody.h"
-#include "simulation/contact/contact_group.h"
+#include "simulation/component.h"
 #include "simulation/motion/rotate.h"
 #include <string.h>
 
@@ -168,7 +167,7 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
     return CAL_OK;
 }
 
-static cal_status free_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
+cal_status cal_free_body_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
     int64_t n;
     const cal_status status = state_for(world, component, time, &n);
     if (status != CAL_OK) return status;
@@ -226,13 +225,7 @@ static cal_status motion_of(cal_world* world, int body, double time, bool turnin
         return CAL_OK;
     }
     const int component = cal_body_component(world, body, time);
-    switch (world->components[component].kind) {
-    case CAL_MULTIBODY: return cal_multibody_motion(world, component, part->link, time, out);
-    case CAL_GROUP: return cal_group_motion(world, component, body, time, out);
-    case CAL_FREE_BODY:
-    case CAL_UNUSED: break;
-    }
-    return free_motion(world, component, time, turning, out);
+    return world->components[component].ops->motion(world, component, body, time, turning, out);
 }
 
 cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out) {
@@ -294,7 +287,7 @@ static double motion_end(const cal_queue* queue, int64_t number) {
     return n < queue->tail ? cal_saved_state_at(queue, n)->time : (double)INFINITY;
 }
 
-static cal_status free_limits(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
+cal_status cal_free_body_bounds(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
     int64_t n;
     const cal_status status = state_for(world, component, from, &n);
     if (status != CAL_OK) return status;
@@ -321,12 +314,7 @@ cal_status cal_body_bounds(cal_world* world, int body, double from, double until
         return CAL_OK;
     }
     const int component = cal_body_component(world, body, from);
-    cal_status status;
-    switch (world->components[component].kind) {
-    case CAL_MULTIBODY: status = cal_multibody_limits(world, component, part->link, from, until, out); break;
-    case CAL_GROUP: status = cal_group_limits(world, component, body, from, until, out); break;
-    default: status = free_limits(world, component, from, until, out); break;
-    }
+    const cal_status status = world->components[component].ops->bounds(world, component, body, from, until, out);
     out->until = fmin(out->until, until);
     return status;
 }
