@@ -152,6 +152,33 @@ void cal_distance(const cal_geometry* a, const cal_pose* pose_a, const cal_geome
 void cal_distance_within(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
                          double limit, cal_distance_cache* warm, cal_separation* out);
 
+// --- Advancement ------------------------------------------------------------------------------------------------------
+
+// What is known of a body's motion over an interval: where it goes now, and bounds of what it may do.
+typedef struct cal_sweep {
+    double u[3], w[3];      // velocity of the frame's origin and turning rate, now, world's axes
+    double acceleration[3]; // of the origin, over the whole interval
+    double slack;           // as far as the origin's acceleration may be from that
+    double twist;           // as much as the turning rate may change, rad/s²
+    bool loose;             // slack holds for every point of the body, however it turns; twist is zero then
+} cal_sweep;
+
+typedef struct cal_advance {
+    double time;            // they do not touch before, from now; at most the horizon
+    double closing;         // how fast the nearest points of `nearest` approach
+    cal_separation nearest; // the pieces that gave the time; piece −1: none can come near within the horizon
+    bool touching;          // pieces touch and approach
+    double speed;           // at which they do, the fastest of them
+    cal_separation contact; // where
+} cal_advance;
+
+// How long two geometries cannot touch, from two poses on and as far as a horizon in which the sweeps hold (advance.c).
+// Pieces nearer than `touch` touch already; those that part are followed until they are deeper by that, or by a sixteenth of
+// what they are.
+void cal_advance_pair(const cal_geometry* a, const cal_pose* pose_a, const cal_sweep* sweep_a, const cal_geometry* b,
+                      const cal_pose* pose_b, const cal_sweep* sweep_b, double horizon, double touch,
+                      cal_distance_cache* warm, cal_advance* out);
+
 // --- Contact manifolds ------------------------------------------------------------------------------------------------
 
 enum { CAL_MANIFOLD_POINTS = 8 };

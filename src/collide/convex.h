@@ -276,6 +276,10 @@ typedef void cal_pair_visitor(void* user, int piece_a, int piece_b, double* limi
 void cal_visit_pairs(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
                      double* limit, cal_pair_visitor* visit, void* user);
 
+// Whether the balls about two pieces say that they are further apart than a limit; never so for limits below zero.
+bool cal_pieces_are_far(const cal_convex* p, const cal_pose* pose_p, const cal_convex* q, const cal_pose* pose_q,
+                        double limit);
+
 // Whether a normal (geometry's frame, out of the prism) is against a wall that another prism covers.
 bool cal_prism_blocks(const cal_convex* prism, const double normal[3]);
 

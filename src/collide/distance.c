@@ -102,12 +102,13 @@ typedef struct nearest_search {
 } nearest_search;
 
 // Bounding balls bound distances that are positive.
-static bool is_far(const nearest_search* s, const cal_convex* p, const cal_convex* q, double limit) {
+bool cal_pieces_are_far(const cal_convex* p, const cal_pose* pose_p, const cal_convex* q, const cal_pose* pose_q,
+                        double limit) {
     if (limit < 0.0 || !isfinite(p->reach) || !isfinite(q->reach)) return false;
     double x[3], y[3], d[3];
-    cal_rotate3(s->pose_a->rotation, p->center, x);
-    cal_rotate3(s->pose_b->rotation, q->center, y);
-    for (int i = 0; i < 3; i++) d[i] = (s->pose_a->position[i] - s->pose_b->position[i]) + (x[i] - y[i]);
+    cal_rotate3(pose_p->rotation, p->center, x);
+    cal_rotate3(pose_q->rotation, q->center, y);
+    for (int i = 0; i < 3; i++) d[i] = (pose_p->position[i] - pose_q->position[i]) + (x[i] - y[i]);
     const double apart = limit + p->reach + q->reach;
     return cal_dot3(d, d) > apart * apart * (1.0 + 1e-12);
 }
@@ -115,7 +116,7 @@ static bool is_far(const nearest_search* s, const cal_convex* p, const cal_conve
 static void look(void* user, int i, int k, double* limit) {
     nearest_search* s = user;
     const cal_convex *p = &s->a->pieces[i], *q = &s->b->pieces[k];
-    if (is_far(s, p, q, *limit)) return;
+    if (cal_pieces_are_far(p, s->pose_a, q, s->pose_b, *limit)) return;
     const bool warm = s->warm != NULL && s->warm->piece_a == i && s->warm->piece_b == k &&
                       cal_dot3(s->warm->direction, s->warm->direction) > 0.0;
     cal_separation trial;

@@ -2,6 +2,7 @@
 // overlap are reported or moved apart.
 #include "simulation/world.h"
 #include "base/memory.h"
+#include "simulation/component.h"
 #include "simulation/motion/multibody.h"
 #include <stdio.h>
 #include <string.h>
@@ -202,9 +203,10 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
         world->component_capacity = capacity;
         c = world->component_count++;
     }
-    world->components[c] = (cal_component){.kind = kind, .body = -1, .weight = 1};
+    world->components[c] = (cal_component){.kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1};
     if (cal_queue_create(&world->components[c].queue, stride)) return c;
     world->components[c].kind = CAL_UNUSED;
+    world->components[c].ops = NULL;
     world->unused_components[world->unused_count++] = c;
     return -1;
 }
@@ -268,8 +270,9 @@ static void name_overlap(const cal_world* world, const cal_pair* pair, double de
              depth);
 }
 
-// Moves two bodies apart, the lighter one further; a link takes its multibody along. False: both are held by the ground.
-static bool part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by) {
+// Moves two bodies apart, the lighter one further; a link takes its multibody along. moved: not both are held by the ground.
+static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by, bool* moved,
+                            cal_error* error) {
     double share[2];
     for (int i = 0; i < 2; i++) {
         const cal_sim_body* part = &world->bodies[pair->body[i]];
@@ -285,13 +288,15 @@ static bool part_pair(cal_world* world, const cal_pair* pair, const cal_separati
         double move[3];
         for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
         if (part->multibody >= 0) {
-            cal_multibody_shift(world, pair->body[i], move);
+            const cal_status status = cal_multibody_shift(world, pair->body[i], move, error);
+            if (status != CAL_OK) return status;
             continue;
         }
         double* data = cal_data_at(&world->components[part->component].queue, 0);
         for (int k = 0; k < 3; k++) data[CAL_AT_POSITION + k] += move[k];
     }
-    return sum > 0.0;
+    *moved = sum > 0.0;
+    return CAL_OK;
 }
 
 // How deep two bodies are in each other at the start, 0: they are not; with the size of the smaller one.
@@ -319,11 +324,11 @@ static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found
         const cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
         if (status != CAL_OK) return status;
         if (depth == 0.0) continue;
-        if (move && !part_pair(world, pair, &gap, PARTED * size + depth)) {
-            const cal_status ignored_overlaps = cal_world_ignore_overlap(world, i, depth, error);
-            if (ignored_overlaps != CAL_OK) return ignored_overlaps;
-            continue;
-        }
+        bool moved = true;
+        cal_status done = move ? part_pair(world, pair, &gap, PARTED * size + depth, &moved, error) : CAL_OK;
+        if (done == CAL_OK && !moved) done = cal_world_ignore_overlap(world, i, depth, error);
+        if (done != CAL_OK) return done;
+        if (!moved) continue;
         name_overlap(world, pair, depth, found);
         found->count++;
     }
@@ -394,14 +399,34 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     }
 }
 
-cal_status cal_world_start(cal_world* world, cal_error* error) {
+// Times are those of the group checks, the one time that the user gives for a scene: a scene in milliseconds has a rate in
+// 1/ms. The window is a power of two, so that its multiples are exact: the largest that is not over 1.6 intervals.
+static void set_times(cal_world* world) {
+    const double interval = 1.0 / world->def.group_rate;
+    world->window = 1.0;
+    while (world->window > 1.6 * interval) world->window *= 0.5;
+    while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
+    world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
+}
+
+// What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of
+// the smallest moving body's size in that time, which no contact can tell from rest.
+static void set_speeds(cal_world* world) {
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
-    world->contact_speed =
-        world->def.contact_speed > 0.0 ? world->def.contact_speed : fmax(g / world->def.group_rate, 1e-6);
-    world->lag = world->def.forced_rollbacks > 0.0 ? 0.0625 : 0.0;
+    double size = (double)INFINITY;
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].component >= 0 && world->bodies[i].reach > 0.0) size = fmin(size, world->bodies[i].reach);
+    world->slow = g / world->def.group_rate;
+    if (size < (double)INFINITY) world->slow = fmax(world->slow, 1e-7 * size * world->def.group_rate);
+    world->contact_speed = world->def.contact_speed > 0.0 ? world->def.contact_speed : world->slow;
+}
+
+cal_status cal_world_start(cal_world* world, cal_error* error) {
+    set_times(world);
     world->random.state = world->def.seed;
     cal_status status = cal_multibodies_prepare(world, error);
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) status = prepare_part(world, i, error);
+    if (status == CAL_OK) set_speeds(world);
     if (status == CAL_OK && world->broad == NULL && cal_broad_create(world->body_count + 1, &world->broad) != CAL_OK)
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", world->body_count);
     world->placing = true;

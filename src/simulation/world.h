@@ -140,6 +140,7 @@ typedef struct cal_contact_group cal_contact_group;
 
 typedef struct cal_component {
     _Alignas(64) cal_component_kind kind;
+    const struct cal_component_ops* ops; // what it can do (component.h); NULL: unused
     int body;          // of a free body
     int weight;        // moving bodies
     double local_time; // how far it was asked for
@@ -255,7 +256,9 @@ struct cal_world {
     double now;        // of the event being processed
     double gvt;        // nothing before it can change
     double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
+    double window;     // searches begin at multiples of it, or where a motion does
     double contact_speed;
+    double slow;  // what gravity gives between two group checks, or without gravity a little of a size: slower is at rest
     void* owned;                  // what a scene's callbacks read; freed with the world
     void (*release)(void* owned); // before that; NULL: nothing to do
     cal_model** models;           // those that live as long as the world
@@ -303,12 +306,13 @@ int cal_body_component(const cal_world* world, int body, double time);
 cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out);
 // When the newest motion of a body began; minus infinity for fixed and driven ones.
 double cal_body_motion_start(const cal_world* world, int body);
-// What the motion of a body after a time keeps to, as far as `until`: the acceleration of its centre, how fast it turns, and
-// by how much a point at a distance of reach is accelerated by that.
+// What the motion of a body after a time keeps to.
 typedef struct cal_motion_bounds {
     double acceleration[3]; // of the centre, where it is constant
     double slack;           // how far the centre's acceleration may be from that
-    double turn;            // rad/s
+    double turn, twist;     // the largest turning rate and its largest derivative
+    double until;           // these hold until then, not longer than was asked for
+    bool loose;             // of a driven body: slack is of any of its points
 } cal_motion_bounds;
 cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out);
 // Velocity of a point of a body.
@@ -320,8 +324,6 @@ static inline void cal_point_velocity(const cal_motion* motion, const double poi
 }
 
 // --- Collisions -----------------------------------------------------------------------------------------------------------
-
-#define CAL_WINDOW 0.015625 // 2⁻⁶ s: searches begin at multiples of it, or where a motion does
 
 typedef struct cal_hit {
     double time;
@@ -337,6 +339,8 @@ bool cal_has_formula(const cal_world* world, const cal_pair* pair, double time);
 cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
                          bool* touching);
 cal_pair_kind cal_classify(const cal_world* world, int a, int b);
+// Where two bodies touch that collide: the pieces that approach fastest of those that touch, or the nearest (search.c).
+void cal_world_contact(cal_world* world, const cal_pair* pair, const cal_motion at[2], cal_separation* out);
 // The signed distance of two bodies in given motions (search.c).
 void cal_world_distance(cal_world* world, int a, const cal_motion* at_a, int b, const cal_motion* at_b, double limit,
                         cal_distance_cache* warm, cal_separation* out);
@@ -374,7 +378,7 @@ cal_status cal_world_response(cal_world* world, int body, double time, const cal
 cal_status cal_world_apply_impulse(cal_world* world, int body, double time, const cal_motion* motion,
                                    const double point[3], const double impulse[3], cal_error* error);
 // After the numbers of a component's newest state were changed (segment.c).
-void cal_world_refresh(cal_world* world, int component);
+cal_status cal_world_refresh(cal_world* world, int component, cal_error* error);
 
 // Processes a collision of a pair at a time: new states, junction, log, callbacks, perhaps a group (collision.c).
 cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error* error);

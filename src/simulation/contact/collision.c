@@ -115,7 +115,7 @@ static cal_status meet(cal_world* world, const cal_pair* pair, const cal_motion 
     cal_separation gap;
     double friction;
     *out = (outcome){0};
-    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, &gap);
+    cal_world_contact(world, pair, at, &gap);
     memcpy(out->normal, gap.normal, sizeof out->normal);
     for (int i = 0; i < 3; i++) out->point[i] = 0.5 * (gap.point_a[i] + gap.point_b[i]);
     cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &out->restitution);
@@ -173,8 +173,8 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     world->report.discontinuities++;
     world->report.collisions++;
     status = cal_call_collision(world, bodies[0], bodies[1], o.impulse, time, error);
-    for (int i = 0; i < 2; i++)
-        if (components[i] >= 0) cal_world_refresh(world, components[i]);
+    for (int i = 0; status == CAL_OK && i < 2; i++)
+        if (components[i] >= 0) status = cal_world_refresh(world, components[i], error);
     if (status == CAL_OK) status = write_log(world, &event, junction, error);
     if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;

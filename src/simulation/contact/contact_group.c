@@ -1,9 +1,11 @@
 // Contact groups as data: what they are made of, where a body's numbers are, and how bodies move between two states.
 #include "simulation/contact/contact_group.h"
 #include "base/memory.h"
-#include "simulation/motion/multibody.h"
+#include "simulation/motion/bounds.h"
 #include <stdlib.h>
 #include <string.h>
+
+#define CREEP 0.01 // of what is slow: friction of the penalty method is full from here on
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
@@ -72,36 +74,37 @@ double cal_group_horizon(const cal_world* world, int component) {
 
 // Two neighbouring states of a group about a time, and where between them it is.
 typedef struct span {
-    const double *from, *to; // to is NULL after the last state
-    double length, t;
+    const double *from, *to; // q and v at both ends; to is NULL after the last state
+    const double* bounds;    // of all members between them
+    double length, t, end;
 } span;
 
 static span span_at(const cal_world* world, int component, double time) {
+    const cal_contact_group* g = group_of(world, component);
     const cal_queue* queue = &world->components[component].queue;
     int64_t n = cal_queue_find(queue, time);
     if (n < queue->head) n = queue->head;
-    span s = {.from = cal_data_at(queue, n), .t = time - cal_saved_state_at(queue, n)->time};
-    if (n + 1 < queue->tail && cal_saved_state_at(queue, n + 1)->time > cal_saved_state_at(queue, n)->time) {
-        s.to = cal_data_at(queue, n + 1);
-        s.length = cal_saved_state_at(queue, n + 1)->time - cal_saved_state_at(queue, n)->time;
+    const double start = cal_saved_state_at(queue, n)->time;
+    span s = {.from = cal_data_at(queue, n), .t = time - start, .end = (double)INFINITY};
+    const bool asleep = s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0;
+    if (n + 1 < queue->tail && cal_saved_state_at(queue, n + 1)->time > start) {
+        const double* next = cal_data_at(queue, n + 1);
+        s.end = cal_saved_state_at(queue, n + 1)->time;
+        s.length = s.end - start;
+        if (!asleep) s.to = next + g->at_arrival, s.bounds = next + g->at_bounds;
     }
-    if (group_of(world, component) != NULL && s.from[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0)
-        s.t = 0.0, s.to = NULL;
+    if (asleep) s.t = 0.0;
     return s;
 }
 
-// A cubic through two values with given slopes, and its slope.
-static void cubic(double a, double slope_a, double b, double slope_b, double h, double t, double* value,
-                  double* slope) {
-    const double s = t / h, c = 3.0 * (b - a) - h * (2.0 * slope_a + slope_b),
-                 d = 2.0 * (a - b) + h * (slope_a + slope_b);
-    *value = a + s * (h * slope_a + s * (c + s * d));
-    *slope = slope_a + s * (2.0 * c + 3.0 * s * d) / h;
-}
+enum { FREE_ROWS = 7, BODY_BOUNDS = 6 }; // a body's bounds: acceleration, slack, turning rate, its derivative
 
-static void quaternion_rate(const double q[4], const double w[3], double out[4]) {
-    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
-    cal_quaternion_multiply(q, half, out);
+// The cubics of a free body's position and quaternion.
+static void fit_free(const span* s, int at_q, int at_v, double rows[FREE_ROWS][CAL_STEP_TERMS]) {
+    const double *q = s->from + at_q, *v = s->from + at_v, *r = s->to + at_q, *u = s->to + at_v;
+    for (int i = 0; i < 3; i++)
+        cal_fit_coordinate(3, s->length, (double[]){q[i], v[i], 0.0}, (double[]){r[i], u[i], 0.0}, rows[i]);
+    cal_fit_quaternion(3, s->length, q + 3, v + 3, NULL, r + 3, u + 3, NULL, rows[3]);
 }
 
 static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
@@ -115,19 +118,13 @@ static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
         memcpy(w, v + 3, 3 * sizeof *v);
         for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
     } else {
-        const double *r = s->to + at_q, *u = s->to + at_v;
-        double rate[2][4], unused;
-        for (int i = 0; i < 3; i++) cubic(q[i], v[i], r[i], u[i], s->length, s->t, &out->pose.position[i], &out->u[i]);
-        quaternion_rate(q + 3, v + 3, rate[0]);
-        quaternion_rate(r + 3, u + 3, rate[1]);
-        double sign = 0.0;
-        for (int i = 0; i < 4; i++) sign += q[3 + i] * r[3 + i];
-        sign = sign < 0.0 ? -1.0 : 1.0;
-        for (int i = 0; i < 4; i++)
-            cubic(q[3 + i], rate[0][i], sign * r[3 + i], sign * rate[1][i], s->length, s->t, &out->quaternion[i],
-                  &unused);
-        cal_quaternion_normalize(out->quaternion);
-        for (int i = 0; i < 3; i++) w[i] = v[3 + i] + s->t / s->length * (u[3 + i] - v[3 + i]);
+        double rows[FREE_ROWS][CAL_STEP_TERMS];
+        fit_free(s, at_q, at_v, rows);
+        for (int i = 0; i < 3; i++) {
+            out->pose.position[i] = cal_evaluate_coordinate(rows[i], s->t / s->length, &out->u[i]);
+            out->u[i] /= s->length;
+        }
+        cal_evaluate_quaternion(rows[3], s->length, s->t, out->quaternion, w);
     }
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     cal_rotate3(out->pose.rotation, w, out->w);
@@ -142,6 +139,49 @@ static cal_multibody_span multibody_span(const cal_contact_group* g, int unit, c
                                 .extras = s->from + g->extras[unit],
                                 .length = s->length,
                                 .t = s->t};
+}
+
+// The acceleration on a cubic is linear: its mean, and half of the way from one end to the other.
+static void bound_free(const span* s, int at_q, int at_v, double out[BODY_BOUNDS]) {
+    double rows[FREE_ROWS][CAL_STEP_TERMS], half[3];
+    fit_free(s, at_q, at_v, rows);
+    const double scale = 1.0 / (s->length * s->length);
+    for (int i = 0; i < 3; i++) {
+        half[i] = 3.0 * rows[i][3] * scale;
+        out[i] = 2.0 * rows[i][2] * scale + half[i];
+    }
+    out[3] = sqrt(cal_dot3(half, half));
+    cal_bound_turning(rows[3], CAL_STEP_TERMS, 3, s->length, &out[4], &out[5]);
+}
+
+void cal_group_arrive(cal_world* world, int component) {
+    const cal_contact_group* g = group_of(world, component);
+    const cal_queue* queue = &world->components[component].queue;
+    double* data = cal_data_at(queue, queue->tail - 1);
+    memcpy(data + g->at_arrival, data, (size_t)(g->at_v + g->group.v_count) * sizeof *data);
+    if (queue->tail - queue->head < 2) return;
+    const double start = cal_saved_state_at(queue, queue->tail - 2)->time,
+                 end = cal_saved_state_at(queue, queue->tail - 1)->time;
+    const span s = {.from = cal_data_at(queue, queue->tail - 2), .to = data, .length = end - start};
+    if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const cal_group_member* unit = &g->units[i];
+        const int q = unit->first_q, v = g->at_v + unit->first_v;
+        double* out = data + g->at_bounds + BODY_BOUNDS * unit->first_body;
+        if (unit->free) {
+            bound_free(&s, q, v, out);
+            continue;
+        }
+        // Three numbers for each link, from the back: they become six.
+        double* three = out;
+        cal_multibody_bounds_between(world, g->bodies[unit->first_body], s.from + q, s.from + v, s.to + q, s.to + v,
+                                     s.length, three);
+        for (int k = unit->body_count - 1; k >= 0; k--) {
+            const double own[3] = {three[3 * k], three[3 * k + 1], three[3 * k + 2]};
+            memset(out + BODY_BOUNDS * k, 0, 3 * sizeof *out);
+            memcpy(out + BODY_BOUNDS * k + 3, own, sizeof own);
+        }
+    }
 }
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
@@ -163,34 +203,43 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
     return cal_multibody_numbers(world, body, &own, q, v);
 }
 
+cal_status cal_group_state(const cal_world* world, int component, double time, double* out) {
+    const cal_contact_group* g = group_of(world, component);
+    const span s = span_at(world, component, time);
+    memcpy(out, s.from, (size_t)(g->at_v + g->group.v_count) * sizeof *out);
+    if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const cal_group_member* unit = &g->units[i];
+        const int q = unit->first_q, v = g->at_v + unit->first_v;
+        if (!unit->free) {
+            const cal_multibody_span own = multibody_span(g, i, &s);
+            const cal_status status =
+                cal_multibody_numbers(world, g->bodies[unit->first_body], &own, out + q, out + v);
+            if (status != CAL_OK) return status;
+            continue;
+        }
+        cal_motion at;
+        free_between(&s, q, v, &at);
+        memcpy(out + q, at.pose.position, 3 * sizeof *out);
+        memcpy(out + q + 3, at.quaternion, 4 * sizeof *out);
+        memcpy(out + v, at.u, 3 * sizeof *out);
+        cal_unrotate3(at.pose.rotation, at.w, out + v + 3);
+    }
+    return CAL_OK;
+}
+
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out) {
     (void)until;
-    const span s = span_at(world, component, from);
     const cal_contact_group* g = group_of(world, component);
-    if (s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return CAL_OK; // nothing moves
+    const span s = span_at(world, component, from);
+    out->until = s.end;
+    if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
     const cal_group_member* unit = &g->units[unit_of(world, g, body)];
-    if (!unit->free) {
-        // A link is looked at where it is: its accelerations are what gravity and joints of its size give.
-        cal_motion at = {0};
-        const cal_status status = cal_group_motion(world, component, body, from, &at);
-        out->turn = 2.0 * sqrt(cal_dot3(at.w, at.w)) + 1.0;
-        out->slack = 50.0;
-        return status;
-    }
-    const double* v = s.from + g->at_v + unit->first_v;
-    out->turn = sqrt(cal_dot3(v + 3, v + 3));
-    if (s.to == NULL) return CAL_OK;
-    const double *u = s.to + g->at_v + unit->first_v, *q = s.from + unit->first_q, *r = s.to + unit->first_q;
-    out->turn = 1.2 * fmax(out->turn, sqrt(cal_dot3(u + 3, u + 3))) + 1e-3;
-    // The second derivative of a cubic is largest at one of its ends.
-    double first[3], last[3];
-    for (int i = 0; i < 3; i++) {
-        const double mean = 6.0 * (r[i] - q[i]) / s.length;
-        first[i] = (mean - 4.0 * v[i] - 2.0 * u[i]) / s.length;
-        last[i] = (2.0 * v[i] + 4.0 * u[i] - mean) / s.length;
-    }
-    out->slack = sqrt(fmax(cal_dot3(first, first), cal_dot3(last, last)));
+    const int place = unit->first_body + (unit->free ? 0 : world->bodies[body].link);
+    const double* bounds = s.bounds + BODY_BOUNDS * place;
+    memcpy(out->acceleration, bounds, sizeof out->acceleration);
+    out->slack = bounds[3], out->turn = bounds[4], out->twist = bounds[5];
     return CAL_OK;
 }
 
@@ -278,6 +327,7 @@ void cal_group_destroy(cal_world* world, int component) {
     world->states -= c->queue.tail - c->queue.head;
     cal_queue_destroy(&c->queue);
     c->kind = CAL_UNUSED;
+    c->ops = NULL;
 }
 
 static int order_of_pair(const void* a, const void* b) {
@@ -359,7 +409,7 @@ static void describe(cal_world* world, cal_contact_group* g) {
     g->group.world = world;
     memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
     g->group.tolerance = world->def.group_tolerance;
-    g->group.creep = 1e-3;
+    g->group.creep = CREEP * world->slow;
     g->size = (double)INFINITY;
     for (int i = 0; i < g->group.body_count; i++) {
         const cal_sim_body* part = &world->bodies[g->bodies[i]];
@@ -447,7 +497,11 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
         stride += extras_count(world, members[i]);
         weight += world->components[members[i]].weight;
     }
-    const int component = cal_component_add(world, CAL_GROUP, stride);
+    g->at_arrival = stride;
+    g->at_bounds = stride + g->at_v + g->group.v_count;
+    for (int i = 0; i < member_count; i++) stride += BODY_BOUNDS * g->units[i].body_count;
+    const int component = cal_component_add(world, CAL_GROUP, stride + g->at_v + g->group.v_count);
+    if (component >= 0) world->components[component].queue.copied = g->at_arrival;
     if (component < 0) {
         free_group(g);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");

@@ -8,7 +8,9 @@
 //               groups and isolated bodies of its own (fission); what has been still for long enough falls asleep
 //     step      the integrator advances the group to its next check; between two states bodies follow cubics
 //
-// A state's numbers: q, v, what the integrator remembers, three numbers about rest, and for each member what the user set.
+// A state's numbers: q, v, what the integrator remembers, three numbers about rest, and for each member what the user set. Then
+// how it was come to: q and v as the step before it gave them, which an impulse at this state does not change, and bounds of
+// the motion of all members in that step.
 #pragma once
 #include "simulation/world.h"
 
@@ -23,6 +25,7 @@ struct cal_contact_group {
     int pair_count;
     size_t memory_count;
     int at_v, at_memory, at_rest; // in a state
+    int at_arrival, at_bounds;
     int check_event, step_event;
     int last_contacts;
     bool restless; // rows something that is driven
@@ -35,8 +38,12 @@ enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
 // q and v of the multibody that a member belongs to.
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
+// q and v of all members at a time.
+cal_status cal_group_state(const cal_world* world, int component, double time, double* out);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out);
+// After a step to the newest state of a group: its end and the bounds of motions in it are kept with that state.
+void cal_group_arrive(cal_world* world, int component);
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error);

@@ -7,7 +7,7 @@
 
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
-#define STILL 0.02   // m/s at the surface: slower is still
+#define STILL 0.2    // of what is slow, at the surface: slower is still
 enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
@@ -91,25 +91,32 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
         cal_group_integrate(world, component, from, to, cal_data_at(queue, queue->tail - 1), error);
     if (status != CAL_OK) return status;
     cal_data_at(queue, queue->tail - 1)[world->components[component].group->at_rest + CAL_REST_CHECKED] = 0.0;
+    cal_group_arrive(world, component);
     cal_component_mark_used(world, component, to);
     cal_events_schedule(&world->events, world->components[component].group->check_event, to, (uint64_t)component);
     return settle_members(world, component, from, error);
 }
 
+// What was predicted for a group comes from the motion between its states; so a state that begins in between is on that motion,
+// and not on an integration of its own, which would come to another place than the one that was looked at.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error) {
     const cal_contact_group* g = world->components[component].group;
-    cal_status status = cal_rollback_to(world, component, time, error);
-    if (status != CAL_OK) return status;
-    const cal_queue* queue = &world->components[component].queue;
-    const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
-    if (cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    double* data = cal_data_at(&world->components[component].queue, world->components[component].queue.tail - 1);
-    if (data[g->at_rest + CAL_REST_ASLEEP] == 0.0 && time > from)
-        status = cal_group_integrate(world, component, from, time, data, error);
-    data[g->at_rest + CAL_REST_ASLEEP] = 0.0;
-    data[g->at_rest + CAL_REST_QUIET] = 0.0;
-    data[g->at_rest + CAL_REST_CHECKED] = 1.0;
+    const size_t size = (size_t)(g->at_v + g->group.v_count);
+    double* numbers = cal_allocate(size, sizeof *numbers);
+    if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    cal_status status = cal_group_state(world, component, time, numbers);
+    if (status != CAL_OK) status = cal_fail(error, status, "a contact group cannot be followed to %g s", time);
+    if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
+    if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    if (status == CAL_OK) {
+        const cal_queue* queue = &world->components[component].queue;
+        double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
+        memcpy(data, numbers, size * sizeof *data);
+        cal_group_arrive(world, component);
+        rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
+    }
+    cal_free(numbers);
     return status;
 }
 
@@ -225,19 +232,17 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
 // --- Checks -------------------------------------------------------------------------------------------------------------------
 
 // How fast the fastest point of a group is.
-static double largest_speed(const cal_world* world, const cal_contact_group* g, const double* data) {
-    double most = 0.0;
-    for (int i = 0; i < g->group.unit_count; i++) {
-        const cal_group_member* unit = &g->units[i];
-        const double* v = data + g->at_v + unit->first_v;
-        if (unit->free) {
-            const cal_sim_body* part = &world->bodies[g->bodies[unit->first_body]];
-            most = fmax(most, sqrt(cal_dot3(v, v)) + part->reach * sqrt(cal_dot3(v + 3, v + 3)));
-        } else {
-            for (int k = 0; k < unit->v_count; k++) most = fmax(most, fabs(v[k]));
-        }
+static cal_status largest_speed(cal_world* world, const cal_contact_group* g, double time, double* most) {
+    *most = 0.0;
+    for (int i = 0; i < g->group.body_count; i++) {
+        const cal_sim_body* part = &world->bodies[g->bodies[i]];
+        if (part->component < 0) continue;
+        cal_motion at;
+        const cal_status status = cal_body_at(world, g->bodies[i], time, &at);
+        if (status != CAL_OK) return status;
+        *most = fmax(*most, sqrt(cal_dot3(at.u, at.u)) + part->reach * sqrt(cal_dot3(at.w, at.w)));
     }
-    return most;
+    return CAL_OK;
 }
 
 // Which pairs still touch, in place; returns how many.
@@ -287,7 +292,8 @@ static cal_status release(cal_world* world, int component, int unit, double time
     double* data = cal_data_at(&c->queue, c->queue.tail - 1);
     c->local_time = time;
     if (c->kind == CAL_MULTIBODY) {
-        cal_multibody_restore(world, member, q, v, extras, data);
+        const cal_status status = cal_multibody_restore(world, member, q, v, extras, data, error);
+        if (status != CAL_OK) return status;
     } else {
         memcpy(data + CAL_AT_POSITION, q, 3 * sizeof *q);
         memcpy(data + CAL_AT_QUATERNION, q + 3, 4 * sizeof *q);
@@ -370,10 +376,15 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
         return status;
     }
     cal_free(pairs);
-    if (status != CAL_OK) return cal_fail(error, status, "a contact group cannot be followed at %g s", time);
+    double speed = 0.0;
+    if (status == CAL_OK) status = largest_speed(world, g, time, &speed);
+    char name[64];
+    if (status != CAL_OK)
+        return cal_fail(error, status, "the contact group of %s cannot be followed at %g s: %s",
+                        cal_body_name_at(world, g->bodies[0], name, sizeof name), time, cal_status_text(status));
     cal_queue* queue = &world->components[component].queue;
     double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-    const bool still = !g->restless && largest_speed(world, g, data) < STILL;
+    const bool still = !g->restless && speed < STILL * world->slow;
     rest[CAL_REST_CHECKED] = 1.0;
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {

@@ -165,7 +165,7 @@ static double next_change(const cal_world* world, int body, double time) {
 // Where a search begins: at the states that hold at a time, or at the last of a row of fixed times, so that what it finds does
 // not depend on when it was asked for.
 static double search_start(const cal_world* world, const cal_pair* pair, double time) {
-    double start = CAL_WINDOW * floor(time / CAL_WINDOW);
+    double start = world->window * floor(time / world->window);
     for (int i = 0; i < 2; i++) {
         const int component = cal_body_component(world, pair->body[i], time);
         if (component < 0) continue;
@@ -193,7 +193,11 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     double bound = until;
     p->hit = false;
     const cal_status status = cal_bound_hit(world, p, time, until, &bound, &p->hit);
-    if (status != CAL_OK) return cal_fail(error, status, "bodies %d and %d cannot be followed", a, b);
+    char first[64], second[64];
+    if (status != CAL_OK)
+        return cal_fail(error, status, "%s and %s cannot be followed at %g s: %s",
+                        cal_body_name_at(world, a, first, sizeof first),
+                        cal_body_name_at(world, b, second, sizeof second), time, cal_status_text(status));
     if (p->hit) bound = time;
     const double next = p->hit || bound < until ? bound : look_again(world, p, until, time);
     cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));

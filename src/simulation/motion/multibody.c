@@ -1,11 +1,14 @@
 // Multibodies: models of calder.h in a world. One queue for all links; alone, it is integrated by Dormand and Prince's pair
 // of orders 5 and 4, whose steps depend on the state that they start from and on nothing else; by linearly implicit steps
-// where forces in its joints would make those too small (multibody_stiff.c). Between two states, q and v follow cubics
-// through their values and derivatives.
+// where forces in its joints would make those too small (multibody_stiff.c). After a state, q follows a polynomial (bounds.c):
+// the quintic through q, v and accelerations at both ends of the step, or after a stiff step, whose accelerations say little
+// about what is between, the cubic. v is its derivative, so that what is looked at is what moves.
 //
-// A state's numbers: q, v, joint forces, slots and which constraints are active; then accelerations, the size of the next step,
-// and whether it is stiff. States, and what is shown between them, are projected onto the constraints (multibody_loops.c).
-#include "simulation/motion/multibody_data.h"
+// A state's numbers: q, v, joint forces, slots and which constraints are active; accelerations, the size of the next step, and
+// whether it is stiff. Then what the step from it has given: its length (0: it was not taken yet), the polynomial, and bounds of
+// all links on it. A new motion that begins within a step leaves what is before as it was. States, and what is shown between
+// them, are projected onto the constraints (multibody_loops.c).
+#include "simulation/motion/bounds.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "pass/joint_law.h"
@@ -14,12 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_STEP 0.015625    // s
-#define SHORTEST_STEP 1e-9       // s
-#define STIFF_STEP 0.00048828125 // s: where an explicit step must be smaller, an implicit one is tried
-#define LONGEST_BOX 0.0625       // s
-#define BEYOND_CALLBACK 1e-4     // s
-#define LINK_SLACK 50.0          // m/s²: what a link's centre may be accelerated by
+// In windows of the world (world.h), 2⁻⁶ s where groups are checked at 100 Hz.
+#define LONGEST_STEP 1.0
+#define FIRST_STEP 0.064
+#define SHORTEST_STEP 6.4e-8
+#define STIFF_STEP 0.03125 // where an explicit step must be smaller, an implicit one is tried
+#define LONGEST_BOX 4.0
+#define BEYOND_CALLBACK 0.0064
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
@@ -30,6 +34,10 @@ static int at_active(const cal_multibody* m) { return at_slots(m) + m->slots; }
 static int at_acceleration(const cal_multibody* m) { return at_active(m) + m->engine->constraint_count; }
 static int at_step(const cal_multibody* m) { return at_acceleration(m) + m->engine->v_count; }
 static int at_stiff(const cal_multibody* m) { return at_step(m) + 1; }
+static int at_length(const cal_multibody* m) { return at_stiff(m) + 1; }
+static int at_rows(const cal_multibody* m) { return at_length(m) + 1; }
+static int at_bounds(const cal_multibody* m) { return at_rows(m) + (int)CAL_STEP_TERMS * m->engine->q_count; }
+static int stride_of(const cal_multibody* m) { return at_bounds(m) + 3 * m->engine->body_count; }
 
 static cal_multibody* of_body(const cal_world* world, int body) {
     return &world->multibodies[world->bodies[body].multibody];
@@ -73,6 +81,7 @@ static void destroy_engine(cal_multibody_model* e) {
     cal_free(e->mass);
     cal_free(e->factor);
     cal_free(e->work);
+    cal_free(e->scale);
     cal_free(e);
 }
 
@@ -98,8 +107,10 @@ static cal_status create_engine(const cal_model* model, cal_multibody_model** ou
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
+    e->scale = cal_allocate(q + v + 1, sizeof(double));
     if (status == CAL_OK &&
-        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL))
+        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL ||
+         e->scale == NULL))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     if (status != CAL_OK) {
         destroy_engine(e);
@@ -196,7 +207,7 @@ static cal_status attempt(cal_multibody_model* e, double time, double h, const d
     for (int i = 0; i < size; i++) {
         double sum = 0.0;
         for (int s = 0; s < STAGES; s++) sum += error_weight[s] * slopes[s * size + i];
-        *error = fmax(*error, fabs(h * sum) / (tolerance * (1.0 + fabs(next[i]))));
+        *error = fmax(*error, fabs(h * sum) / (tolerance * (e->scale[i] + fabs(next[i]))));
     }
     return isfinite(*error) ? CAL_OK : CAL_NOT_FINITE;
 }
@@ -207,6 +218,20 @@ static double step_factor(double error) {
     return error < 1e-3 ? 2.0 : error < 0.03 ? 1.4 : 1.0;
 }
 
+// The polynomial from a state to the next one, with its bounds; false: there are none.
+static bool connect(const cal_world* world, const cal_multibody* m, int degree, double h, double* data,
+                    const double* next) {
+    cal_multibody_model* e = m->engine;
+    double *rows = data + at_rows(m), *bounds = data + at_bounds(m);
+    cal_fit_step(e->model, degree, h, data, data + at_v(m), data + at_acceleration(m), next, next + at_v(m),
+                 next + at_acceleration(m), rows);
+    cal_bound_links(world, m, rows, degree, h, e->work, bounds);
+    data[at_length(m)] = h;
+    for (int i = 0; i < 3 * e->body_count; i++)
+        if (!isfinite(bounds[i])) return false;
+    return true;
+}
+
 // The next state of an isolated multibody.
 static cal_status extend(cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
@@ -215,7 +240,7 @@ static cal_status extend(cal_world* world, int component) {
     const double start = cal_saved_state_at(queue, queue->tail - 1)->time;
     if (cal_queue_push(world, component, CAL_STEP, start) == NULL) return CAL_NO_MEMORY;
     queue = &world->components[component].queue;
-    const double* data = cal_data_at(queue, queue->tail - 2);
+    double* data = cal_data_at(queue, queue->tail - 2);
     double *next = cal_data_at(queue, queue->tail - 1), h = data[at_step(m)], error;
     bool stiff = data[at_stiff(m)] != 0.0;
     cal_loops_activate(e, data + at_active(m));
@@ -226,93 +251,84 @@ static cal_status extend(cal_world* world, int component) {
         if (status == CAL_OK && error <= 1.0) {
             cal_multibody_normalize(e->model, next);
             // What a step leaves so far beside the constraints that it cannot be projected was too long.
-            if (cal_loops_project(e, next, next + at_v(m), CAL_PROJECT_BOTH) != CAL_OK) status = CAL_NOT_FINITE;
+            if (cal_loops_project(e, next, next + at_v(m), CAL_PROJECT_BOTH) == CAL_OK &&
+                connect(world, m, stiff ? 3 : 5, h, data, next))
+                break;
+            status = CAL_NOT_FINITE; // or a frame turns by too much for its polynomial
         }
-        if (status == CAL_OK && error <= 1.0) break;
         h *= status == CAL_OK ? step_factor(error) : 0.25;
-        if (h < SHORTEST_STEP) return CAL_NOT_CONVERGED;
-        if (!stiff && h < STIFF_STEP) {
+        if (h < SHORTEST_STEP * world->window) return CAL_NOT_CONVERGED;
+        if (!stiff && h < STIFF_STEP * world->window) {
             double *damping = e->work, *stiffness = damping + e->v_count;
             stiff = cal_joint_slopes(e->model, NULL, data, data + at_v(m), damping, stiffness);
-            if (stiff) h = STIFF_STEP;
+            if (stiff) h = STIFF_STEP * world->window;
         }
     }
     cal_saved_state_at(queue, queue->tail - 1)->time = start + h;
-    next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP);
+    next[at_length(m)] = 0.0;
+    next[at_step(m)] = fmin(h * step_factor(error), LONGEST_STEP * world->window);
     next[at_stiff(m)] = stiff ? 1.0 : 0.0;
     world->report.series++;
     return CAL_OK;
 }
 
-void cal_multibody_refresh(cal_world* world, int component) {
+cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error) {
     cal_multibody* m = world->components[component].multibody;
     const cal_queue* queue = &world->components[component].queue;
+    const double time = cal_saved_state_at(queue, queue->tail - 1)->time;
     double* data = cal_data_at(queue, queue->tail - 1);
     cal_loops_activate(m->engine, data + at_active(m));
-    // What fails here fails again, and is reported, when the motion goes on.
-    (void)cal_multibody_held_acceleration(m->engine, cal_saved_state_at(queue, queue->tail - 1)->time, data,
-                                          data + at_v(m), data + at_tau(m), data + at_acceleration(m));
-    if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = 1e-3;
+    const cal_status status = cal_multibody_held_acceleration(m->engine, time, data, data + at_v(m), data + at_tau(m),
+                                                              data + at_acceleration(m));
+    if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = FIRST_STEP * world->window;
+    data[at_length(m)] = 0.0;
     cal_multibody_forget(m);
+    if (status == CAL_OK) return CAL_OK;
+    char name[64];
+    return cal_fail(error, status, "the multibody of %s has no accelerations at %g s: %s",
+                    cal_body_name_at(world, m->bodies[0], name, sizeof name), time, cal_status_text(status));
 }
 
-static void cubic(double a, double slope_a, double b, double slope_b, double h, double t, double* value) {
-    const double s = t / h, c = 3.0 * (b - a) - h * (2.0 * slope_a + slope_b),
-                 d = 2.0 * (a - b) + h * (slope_a + slope_b);
-    *value = a + s * (h * slope_a + s * (c + s * d));
+// The state whose step holds at a time; takes steps as far as that needs. beyond: the step must go on after the time.
+static cal_status state_for(cal_world* world, int component, double time, bool beyond, int64_t* number) {
+    const cal_multibody* m = world->components[component].multibody;
+    for (;;) {
+        const cal_queue* queue = &world->components[component].queue;
+        int64_t n = cal_queue_find(queue, time);
+        if (n < queue->head) n = queue->head;
+        *number = n;
+        const cal_saved_state* knot = cal_saved_state_at(queue, n);
+        if (n + 1 < queue->tail || knot->kind == CAL_FUSED || (!beyond && time <= knot->time)) return CAL_OK;
+        const double length = cal_data_at(queue, n)[at_length(m)];
+        if (length > 0.0 && time < knot->time + length) return CAL_OK;
+        const cal_status status = extend(world, component);
+        if (status == CAL_OK) continue;
+        world->components[component].queue.tail--;
+        world->states--;
+        return status;
+    }
 }
 
 cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number) {
-    cal_multibody* m = world->components[component].multibody;
-    const cal_queue* queue = &world->components[component].queue;
-    int64_t n = cal_queue_find(queue, time);
-    if (n < queue->head) n = queue->head;
-    while (n + 1 == queue->tail && time > cal_saved_state_at(queue, n)->time &&
-           cal_saved_state_at(queue, n)->kind != CAL_FUSED) {
-        const cal_status status = extend(world, component);
-        if (status != CAL_OK) {
-            world->components[component].queue.tail--;
-            world->states--;
-            return status;
-        }
-        queue = &world->components[component].queue;
-        n = cal_queue_find(queue, time);
-    }
-    *number = n;
+    const cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
-    const double* a = cal_data_at(queue, n);
-    const double t = time - cal_saved_state_at(queue, n)->time;
-    memcpy(q, a, (size_t)e->q_count * sizeof *q);
-    memcpy(v, a + at_v(m), (size_t)e->v_count * sizeof *v);
-    if (t <= 0.0 || n + 1 == queue->tail) return CAL_OK;
-    const double *b = cal_data_at(queue, n + 1),
-                 h = cal_saved_state_at(queue, n + 1)->time - cal_saved_state_at(queue, n)->time;
-    // A new motion after this state says nothing about the end of the step.
-    if (cal_saved_state_at(queue, n + 1)->kind != CAL_STEP || !(h > 0.0)) {
-        double *rate = e->work, *moved = e->work + e->q_count;
-        cal_multibody_rate(e->model, q, v, rate);
-        for (int i = 0; i < e->q_count; i++) moved[i] = q[i] + t * rate[i];
-        memcpy(q, moved, (size_t)e->q_count * sizeof *q);
-        for (int i = 0; i < e->v_count; i++) v[i] += t * a[at_acceleration(m) + i];
-        cal_multibody_normalize(e->model, q);
-        cal_loops_activate(e, a + at_active(m));
-        return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
-    }
-    double *rate_a = e->work, *rate_b = e->work + e->q_count;
-    cal_multibody_rate(e->model, a, a + at_v(m), rate_a);
-    cal_multibody_rate(e->model, b, b + at_v(m), rate_b);
-    for (int i = 0; i < e->q_count; i++) cubic(a[i], rate_a[i], b[i], rate_b[i], h, t, &q[i]);
-    for (int i = 0; i < e->v_count; i++)
-        cubic(a[at_v(m) + i], a[at_acceleration(m) + i], b[at_v(m) + i], b[at_acceleration(m) + i], h, t, &v[i]);
-    cal_multibody_normalize(e->model, q);
-    cal_loops_activate(e, a + at_active(m));
+    const cal_status status = state_for(world, component, time, false, number);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double* data = cal_data_at(queue, *number);
+    const double t = time - cal_saved_state_at(queue, *number)->time;
+    memcpy(q, data, (size_t)e->q_count * sizeof *q);
+    memcpy(v, data + at_v(m), (size_t)e->v_count * sizeof *v);
+    if (!(t > 0.0) || !(data[at_length(m)] > 0.0)) return CAL_OK;
+    cal_evaluate_step(e->model, data + at_rows(m), data[at_length(m)], t, q, v);
+    cal_loops_activate(e, data + at_active(m));
     return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
 }
 
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
     const int body = m->bodies[0], component = cal_body_component(world, body, time);
     int64_t number;
-    if (world->components[component].kind == CAL_GROUP) return cal_group_numbers(world, component, body, time, q, v);
+    if (component != m->component) return cal_group_numbers(world, component, body, time, q, v);
     return cal_multibody_state(world, m->component, time, q, v, &number);
 }
 
@@ -388,20 +404,26 @@ cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_mul
                                  double* at_rate) {
     const cal_multibody* m = of_body(world, body);
     cal_multibody_model* e = m->engine;
-    double *rate_a = e->work, *rate_b = e->work + e->q_count;
-    const double *q = span->q, *v = span->v, *to_q = span->to_q, *to_v = span->to_v, t = span->t;
-    cal_multibody_rate(e->model, q, v, rate_a);
-    memcpy(at_rate, v, (size_t)e->v_count * sizeof *v);
-    if (to_q == NULL) {
-        for (int i = 0; i < e->q_count; i++) at_q[i] = q[i] + t * rate_a[i];
+    double* rows = e->work; // 6 q numbers of 12 (q + v)
+    if (span->to_q != NULL) {
+        cal_fit_step(e->model, 3, span->length, span->q, span->v, NULL, span->to_q, span->to_v, NULL, rows);
+        cal_evaluate_step(e->model, rows, span->length, span->t, at_q, at_rate);
     } else {
-        cal_multibody_rate(e->model, to_q, to_v, rate_b);
-        for (int i = 0; i < e->q_count; i++) cubic(q[i], rate_a[i], to_q[i], rate_b[i], span->length, t, &at_q[i]);
-        for (int i = 0; i < e->v_count; i++) at_rate[i] += t / span->length * (to_v[i] - v[i]);
+        cal_multibody_rate(e->model, span->q, span->v, rows);
+        memcpy(at_rate, span->v, (size_t)e->v_count * sizeof *at_rate);
+        for (int i = 0; i < e->q_count; i++) at_q[i] = span->q[i] + span->t * rows[i];
+        cal_multibody_normalize(e->model, at_q);
     }
-    cal_multibody_normalize(e->model, at_q);
     cal_loops_activate(e, span->extras + e->v_count + m->slots);
     return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
+}
+
+void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
+                                  const double* to_q, const double* to_v, double length, double* out) {
+    const cal_multibody* m = of_body(world, body);
+    double *rows = m->engine->work, *work = rows + CAL_STEP_TERMS * m->engine->q_count;
+    cal_fit_step(m->engine->model, 3, length, q, v, NULL, to_q, to_v, NULL, rows);
+    cal_bound_links(world, m, rows, 3, length, work, out);
 }
 
 // Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
@@ -456,17 +478,23 @@ double cal_multibody_next_callback(const cal_world* world, int component) {
 double cal_multibody_room(const cal_world* world, int component, double time) {
     // A little beyond the callback, which makes new boxes: what ends with it would be made twice.
     const double next = cal_multibody_next_callback(world, component) - time;
-    return fmin(LONGEST_BOX, fmax(next, 0.0) + BEYOND_CALLBACK);
+    return fmin(LONGEST_BOX * world->window, fmax(next, 0.0) + BEYOND_CALLBACK * world->window);
 }
 
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
                                 cal_motion_bounds* out) {
     (void)until;
-    cal_motion at = {0};
-    const cal_status status = cal_multibody_motion(world, component, link, from, &at);
-    out->slack = LINK_SLACK;
-    out->turn = 1.5 * sqrt(cal_dot3(at.w, at.w)) + 1.0;
-    return status;
+    const cal_multibody* m = world->components[component].multibody;
+    int64_t n;
+    const cal_status status = state_for(world, component, from, true, &n);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double *data = cal_data_at(queue, n), *bounds = data + at_bounds(m) + 3 * link;
+    if (!(data[at_length(m)] > 0.0)) return CAL_OK; // a state that nobody went on from
+    out->slack = bounds[0], out->turn = bounds[1], out->twist = bounds[2];
+    out->until = cal_saved_state_at(queue, n)->time + data[at_length(m)];
+    if (n + 1 < queue->tail) out->until = fmin(out->until, cal_saved_state_at(queue, n + 1)->time);
+    return CAL_OK;
 }
 
 // --- States -------------------------------------------------------------------------------------------------------------------
@@ -485,7 +513,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
     if (status == CAL_OK) {
         const cal_queue* queue = &world->components[component].queue;
         memcpy(cal_data_at(queue, queue->tail - 1), numbers, size * sizeof *numbers);
-        cal_multibody_refresh(world, component);
+        status = cal_multibody_refresh(world, component, error);
     }
     cal_free(numbers);
     return status;
@@ -500,13 +528,13 @@ cal_status cal_multibody_changed(cal_world* world, int component, double time, c
     return status;
 }
 
-void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
-                           double* data) {
+cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
+                                 const double* extras, double* data, cal_error* error) {
     const cal_multibody* m = world->components[component].multibody;
     memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
     memcpy(data + at_v(m), v, (size_t)m->engine->v_count * sizeof *v);
     memcpy(data + at_tau(m), extras, (size_t)cal_multibody_extras(world, component) * sizeof *extras);
-    cal_multibody_refresh(world, component);
+    return cal_multibody_refresh(world, component, error);
 }
 
 // --- Adding -------------------------------------------------------------------------------------------------------------------
@@ -620,10 +648,35 @@ cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, i
     return cal_world_body(world, world->multibodies[multibody.index].bodies[body]);
 }
 
+// What errors of coordinates are relative to, beside their values: an angle of 1, the size of the multibody, and these at the rate
+// of a hundredth of the group checks, which is 1/s unless the user says otherwise.
+static void set_scales(const cal_world* world, const cal_multibody* m) {
+    cal_multibody_model* e = m->engine;
+    const double rate = 0.01 * world->def.group_rate;
+    double size = 0.0;
+    for (int body = 0; body < e->body_count; body++) {
+        cal_body_def def;
+        cal_model_body(e->model, body, &def);
+        size = fmax(size, sqrt(cal_dot3(def.position, def.position)));
+        if (world->bodies[m->bodies[body]].reach < (double)INFINITY)
+            size = fmax(size, world->bodies[m->bodies[body]].reach);
+    }
+    for (int i = 0; i < e->q_count + e->v_count; i++) e->scale[i] = i < e->q_count ? 1.0 : rate;
+    for (int joint = 0; size > 0.0 && joint < cal_model_joint_count(e->model); joint++) {
+        cal_joint_def def;
+        int first_q, first_v;
+        cal_model_joint(e->model, joint, &def, NULL, &first_q, &first_v);
+        const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
+        for (int i = 0; i < count; i++)
+            e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
+    }
+}
+
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = &world->multibodies[i];
-        m->component = cal_component_add(world, CAL_MULTIBODY, at_stiff(m) + 1);
+        m->component = cal_component_add(world, CAL_MULTIBODY, stride_of(m));
+        if (m->component >= 0) world->components[m->component].queue.copied = at_length(m);
         if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, 0.0) == NULL)
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];
@@ -639,10 +692,11 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             const cal_status status = cal_body_weigh_link(world, m->bodies[body], error);
             if (status != CAL_OK) return status;
         }
+        set_scales(world, m);
         cal_loops_activate(m->engine, data + at_active(m));
-        const cal_status status = cal_loops_start(world, m, data, data + at_v(m), error);
+        cal_status status = cal_loops_start(world, m, data, data + at_v(m), error);
+        if (status == CAL_OK) status = cal_multibody_refresh(world, m->component, error);
         if (status != CAL_OK) return status;
-        cal_multibody_refresh(world, m->component);
     }
     return CAL_OK;
 }

@@ -9,7 +9,7 @@ cal_status cal_multibody_limits(cal_world* world, int component, int link, doubl
 cal_status cal_multibody_begin(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error);
 // After a state's numbers were changed: what continues from it is computed anew.
-void cal_multibody_refresh(cal_world* world, int component);
+cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error);
 // As cal_world_response and cal_world_apply_impulse, for a link; also where a group is in charge. other: a link of the same multibody that gets the
 // opposite impulse, at the same point; −1: none.
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
@@ -41,12 +41,15 @@ typedef struct cal_multibody_span {
 cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
                                  double* at_v);
 cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody_span* span, cal_motion* out);
+// Bounds of all links between two such states, as of cal_bound_links.
+void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
+                                  const double* to_q, const double* to_v, double length, double* out);
 // Writes a state of its own.
-void cal_multibody_restore(cal_world* world, int component, const double* q, const double* v, const double* extras,
-                           double* data);
+cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
+                                 const double* extras, double* data, cal_error* error);
 // For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
 double cal_multibody_loose_mass(const cal_world* world, int body);
-void cal_multibody_shift(cal_world* world, int body, const double by[3]);
+cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error);
 // Whether links of the multibody that a body belongs to touch each other (links.c).
 bool cal_multibody_touches_itself(const cal_world* world, int body);
 // Visits the pairs of the world's bodies that are links of a multibody and that a joint, or none, holds together (links.c).

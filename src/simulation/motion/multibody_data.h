@@ -16,6 +16,7 @@ typedef struct cal_multibody_model {
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
     double* work;          // for integration
+    double* scale;         // of errors of q and v
     // Of a model with constraints: those that the state at hand says are active, and their rows there (multibody_loops.c).
     int constraint_count;
     cal_constraints* constraints; // NULL: the model has none

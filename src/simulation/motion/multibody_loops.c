@@ -170,8 +170,8 @@ static cal_status begin_motion(cal_world* world, const cal_multibody* m, int* co
 }
 
 static cal_status finish_motion(cal_world* world, int component, cal_error* error) {
-    cal_world_refresh(world, component);
-    return cal_world_update_changed(world, error);
+    const cal_status status = cal_world_refresh(world, component, error);
+    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }
 
 // Whether a constraint may be connected where the multibody is now; nothing is changed.

@@ -128,12 +128,12 @@ double cal_multibody_loose_mass(const cal_world* world, int body) {
     return free_joint_above(e->model, world->bodies[body].link) >= 0 ? cal_model_mass(e->model) : 0.0;
 }
 
-void cal_multibody_shift(cal_world* world, int body, const double by[3]) {
+cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error) {
     const cal_sim_body* part = &world->bodies[body];
     const cal_multibody* m = &world->multibodies[part->multibody];
     const cal_model* model = m->engine->model;
     const int own = free_joint_above(model, part->link);
-    if (own < 0) return;
+    if (own < 0) return CAL_OK;
     double R[9], local[3], *data = cal_data_at(&world->components[m->component].queue, 0);
     cal_quaternion_matrix(m->quaternion, R);
     cal_unrotate3(R, by, local);
@@ -145,7 +145,7 @@ void cal_multibody_shift(cal_world* world, int body, const double by[3]) {
         if (joint != own && (m->engine->constraint_count == 0 || def.kind != CAL_FREE)) continue;
         for (int i = 0; i < 3; i++) data[first_q + i] += local[i];
     }
-    cal_multibody_refresh(world, m->component);
+    return cal_multibody_refresh(world, m->component, error);
 }
 
 // --- As a unit ----------------------------------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 // What collisions and callbacks do to states: begin a new motion at a time, and change its velocities.
-#include "simulation/world.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/motion/multibody.h"
 #include <string.h>
 
 // Puts the state that holds at a time at the end of a free body's queue.
-static cal_status begin_free(cal_world* world, int component, cal_saved_state_kind kind, double time,
-                             cal_error* error) {
+cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
+                              cal_error* error) {
     const int body = world->components[component].body;
     cal_motion at;
     cal_status status = cal_body_at(world, body, time, &at);
@@ -26,23 +26,14 @@ static cal_status begin_free(cal_world* world, int component, cal_saved_state_ki
 cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error) {
     if (component < 0) return CAL_OK;
     cal_component_mark_used(world, component, time);
-    switch (world->components[component].kind) {
-    case CAL_MULTIBODY: return cal_multibody_begin(world, component, time, error);
-    case CAL_GROUP: return cal_group_begin(world, component, time, error);
-    case CAL_FREE_BODY:
-    case CAL_UNUSED: break;
-    }
-    return begin_free(world, component, CAL_SEGMENT, time, error);
+    return world->components[component].ops->begin(world, component, time, error);
 }
 
 cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error) {
-    cal_component* c = &world->components[component];
+    const cal_component* c = &world->components[component];
     cal_component_mark_used(world, component, time);
-    if (c->kind != CAL_FREE_BODY || cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED) return CAL_OK;
-    const cal_status status = begin_free(world, component, CAL_STEP, time, error);
-    cal_world_refresh(world, component);
-    world->change_count = 0; // the motion goes on as it was
-    return status;
+    if (cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED) return CAL_OK;
+    return c->ops->step(world, component, time, error);
 }
 
 cal_status cal_world_response(cal_world* world, int body, double time, const cal_motion* motion, const double point[3],
@@ -78,9 +69,6 @@ cal_status cal_world_apply_impulse(cal_world* world, int body, double time, cons
     return CAL_OK;
 }
 
-void cal_world_refresh(cal_world* world, int component) {
-    const cal_component* c = &world->components[component];
-    if (c->kind == CAL_FREE_BODY)
-        cal_free_body_begin(&world->bodies[c->body], cal_data_at(&c->queue, c->queue.tail - 1));
-    if (c->kind == CAL_MULTIBODY) cal_multibody_refresh(world, component);
+cal_status cal_world_refresh(cal_world* world, int component, cal_error* error) {
+    return world->components[component].ops->refresh(world, component, error);
 }

@@ -15,16 +15,18 @@
 // a series reaches depends on its coefficients only, so states do not depend on the times that were asked for.
 #include "simulation/world.h"
 #include "base/wide.h"
-#include "simulation/motion/multibody.h"
-#include "simulation/contact/contact_group.h"
+#include "simulation/component.h"
 #include "simulation/motion/rotate.h"
 #include <string.h>
 
 enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 // A series ends where its last terms are this small, relative to its first.
 #define SERIES_ACCURACY 1e-16
-#define LONGEST_SERIES 1.0
-#define SHORTEST_SERIES 1e-9
+#define LONGEST_SERIES 8.0 // rad, at the rate at which the body turns now, or is made to
+// Moments that differ by less, relative, are equal to rounding: what they make turns keep changes by less than the margin in
+// 10⁷ turns.
+#define EQUAL 1e-14
+#define MARGIN 1e-6
 
 int cal_free_body_stride(const cal_sim_body* part) {
     return part->series + (part->round ? 0 : 1 + (int)SERIES_NUMBERS);
@@ -80,19 +82,18 @@ static double largest(const double* values, int count) {
     return most;
 }
 
-static double length_of(const double* rows) {
+static double length_of(const double* rows, double rate) {
     const double *last = rows + 7 * CAL_SERIES, *before = last - 7;
     const double q_last = largest(last, 4), q_before = largest(before, 4);
     const double w_last = largest(last + 4, 3), w_before = largest(before + 4, 3);
     const double w_bound = SERIES_ACCURACY * largest(rows + 4, 3);
-    double h = LONGEST_SERIES;
-    while (h > SHORTEST_SERIES) {
+    // Coefficients fall at least as powers of the rate, over factors: some angle is short enough.
+    for (double h = LONGEST_SERIES / rate;; h *= 0.75) {
         double power = 1.0;
         for (int i = 0; i < CAL_SERIES - 1; i++) power *= h;
-        if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) break;
-        h *= 0.75;
+        if (power * (q_before + h * q_last) <= SERIES_ACCURACY && power * (w_before + h * w_last) <= w_bound) return h;
+        if (h * rate < LONGEST_SERIES * 1e-6) return h; // not a number
     }
-    return h;
 }
 
 void cal_free_body_begin(const cal_sim_body* part, double* data) {
@@ -101,7 +102,10 @@ void cal_free_body_begin(const cal_sim_body* part, double* data) {
     memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
     memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
     extend_series(part->inertia, data + CAL_AT_TORQUE, rows);
-    series[0] = length_of(rows);
+    double push = 0.0;
+    for (int i = 0; i < 3; i++) push = fmax(push, fabs(data[CAL_AT_TORQUE + i]) / part->inertia[i]);
+    const double rate = sqrt(cal_dot3(data + CAL_AT_ANGULAR, data + CAL_AT_ANGULAR) + push);
+    series[0] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
 }
 
 static void evaluate_series(const double* rows, double t, double q[4], double w[3]) {
@@ -163,7 +167,7 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
     return CAL_OK;
 }
 
-static cal_status free_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
+cal_status cal_free_body_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
     int64_t n;
     const cal_status status = state_for(world, component, time, &n);
     if (status != CAL_OK) return status;
@@ -172,7 +176,9 @@ static cal_status free_motion(cal_world* world, int component, double time, bool
     double* data = cal_data_at(&c->queue, n);
     const double t = time - cal_saved_state_at(&c->queue, n)->time;
     fly(data, t, out->pose.position, out->u);
-    if (!turning) {
+    if (!turning) { // any orientation: a ball has none
+        static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        memcpy(out->pose.rotation, upright, sizeof upright);
         memset(out->w, 0, sizeof out->w);
         return CAL_OK;
     }
@@ -219,13 +225,7 @@ static cal_status motion_of(cal_world* world, int body, double time, bool turnin
         return CAL_OK;
     }
     const int component = cal_body_component(world, body, time);
-    switch (world->components[component].kind) {
-    case CAL_MULTIBODY: return cal_multibody_motion(world, component, part->link, time, out);
-    case CAL_GROUP: return cal_group_motion(world, component, body, time, out);
-    case CAL_FREE_BODY:
-    case CAL_UNUSED: break;
-    }
-    return free_motion(world, component, time, turning, out);
+    return world->components[component].ops->motion(world, component, body, time, turning, out);
 }
 
 cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out) {
@@ -247,42 +247,74 @@ double cal_body_motion_start(const cal_world* world, int body) {
     return cal_saved_state_at(queue, n)->time;
 }
 
-// A torque-free body keeps its angular momentum: |ω| ≤ |L| / least moment. With a torque it may gain τ h / I.
-static cal_status free_limits(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
+// The largest turning rate over a time. Without a torque |I ω| and ω·I ω are kept, so |ω| ≤ |L| / I₃ and |ω| ≤ √(2 T / I₃)
+// with I₃ the least moment; a body with two equal moments keeps |ω| itself. With a torque L gains at most |τ| h.
+static double largest_turn(const cal_sim_body* part, const double w[3], const double torque[3], double h) {
+    const double* I = part->inertia;
+    const double least = fmin(I[0], fmin(I[1], I[2])), tau = sqrt(cal_dot3(torque, torque));
+    double momentum = 0.0, energy = 0.0;
+    for (int i = 0; i < 3; i++) {
+        momentum += I[i] * w[i] * I[i] * w[i];
+        energy += I[i] * w[i] * w[i];
+    }
+    if (tau > 0.0) return (sqrt(momentum) + tau * h) / least;
+    for (int i = 0; i < 3; i++)
+        if (fabs(I[i] - I[(i + 1) % 3]) <= EQUAL * I[i]) return (1.0 + MARGIN) * sqrt(cal_dot3(w, w));
+    return fmin(sqrt(momentum) / least, sqrt(energy / least));
+}
+
+// Euler's equations: ω̇ᵢ = τᵢ / Iᵢ + rᵢ ωⱼ ωₖ with rᵢ = (Iⱼ − Iₖ) / Iᵢ, and Σ ωⱼ² ωₖ² ≤ |ω|⁴ / 3. Of two equal moments one r is
+// zero, and |ω̇| keeps its value.
+static double largest_twist(const cal_sim_body* part, const double w[3], const double torque[3], double turn) {
+    double most = 0.0, given = 0.0, now = 0.0;
+    bool equal = false;
+    for (int i = 0; i < 3; i++) {
+        const double ratio = (part->inertia[(i + 1) % 3] - part->inertia[(i + 2) % 3]) / part->inertia[i];
+        const double gain = torque[i] / part->inertia[i], own = ratio * w[(i + 1) % 3] * w[(i + 2) % 3];
+        most = fmax(most, fabs(ratio));
+        given += gain * gain;
+        now += own * own;
+        equal |= fabs(ratio) <= EQUAL;
+    }
+    if (equal && given == 0.0) return (1.0 + MARGIN) * sqrt(now) + EQUAL * turn * turn;
+    return most * turn * turn * sqrt(1.0 / 3.0) + sqrt(given);
+}
+
+// Until when the motion of a free body goes on as it does after a state: steps continue it.
+static double motion_end(const cal_queue* queue, int64_t number) {
+    int64_t n = number + 1;
+    while (n < queue->tail && cal_saved_state_at(queue, n)->kind == CAL_STEP) n++;
+    return n < queue->tail ? cal_saved_state_at(queue, n)->time : (double)INFINITY;
+}
+
+cal_status cal_free_body_bounds(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
     int64_t n;
     const cal_status status = state_for(world, component, from, &n);
     if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
     const cal_sim_body* part = &world->bodies[c->body];
-    const double* data = cal_data_at(&c->queue, n);
+    const double *data = cal_data_at(&c->queue, n), *w = data + CAL_AT_ANGULAR, *torque = data + CAL_AT_TORQUE;
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
-    out->slack = out->turn = 0.0;
+    out->until = fmin(until, motion_end(&c->queue, n));
     if (!part->spinning) return CAL_OK;
-    double square = 0.0, torque = 0.0, least = part->inertia[0];
-    for (int i = 0; i < 3; i++) {
-        const double momentum = part->inertia[i] * data[CAL_AT_ANGULAR + i];
-        square += momentum * momentum;
-        torque += data[CAL_AT_TORQUE + i] * data[CAL_AT_TORQUE + i];
-        least = fmin(least, part->inertia[i]);
+    if (part->round) {
+        out->turn = sqrt(cal_dot3(w, w)); // a torque would have a series
+        return CAL_OK;
     }
-    const double time = cal_saved_state_at(&c->queue, n)->time;
-    out->turn = (sqrt(square) + sqrt(torque) * (until - time)) / least;
+    out->turn = largest_turn(part, w, torque, out->until - cal_saved_state_at(&c->queue, n)->time);
+    out->twist = largest_twist(part, w, torque, out->turn);
     return CAL_OK;
 }
 
 cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out) {
     const cal_sim_body* part = &world->bodies[body];
-    *out = (cal_motion_bounds){0};
+    *out = (cal_motion_bounds){.until = until};
     if (part->component < 0) {
-        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration;
+        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration, out->loose = true;
         return CAL_OK;
     }
     const int component = cal_body_component(world, body, from);
-    switch (world->components[component].kind) {
-    case CAL_MULTIBODY: return cal_multibody_limits(world, component, part->link, from, until, out);
-    case CAL_GROUP: return cal_group_limits(world, component, body, from, until, out);
-    case CAL_FREE_BODY:
-    case CAL_UNUSED: break;
-    }
-    return free_limits(world, component, from, until, out);
+    const cal_status status = world->components[component].ops->bounds(world, component, body, from, until, out);
+    out->until = fmin(out->until, until);
+    return status;
 }

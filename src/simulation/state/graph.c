@@ -1,8 +1,7 @@
 // Queues of states, the junctions between them, and rollback over both.
 #include "simulation/world.h"
 #include "base/memory.h"
-#include "simulation/contact/contact_group.h"
-#include "simulation/motion/multibody.h"
+#include "simulation/component.h"
 #include <string.h>
 
 enum { FIRST_CAPACITY = 2, LINE = 64 };
@@ -224,13 +223,7 @@ static cal_status settle_component(cal_world* world, const cal_change* change, c
     if (c->kind != CAL_GROUP && c->kind != CAL_UNUSED &&
         cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED)
         return CAL_OK; // its group settles
-    switch (c->kind) {
-    case CAL_FREE_BODY: return cal_body_changed(world, c->body, change->time, error);
-    case CAL_MULTIBODY: return cal_multibody_changed(world, change->component, change->time, error);
-    case CAL_GROUP: return cal_group_changed(world, change->component, change->time, error);
-    case CAL_UNUSED: break;
-    }
-    return CAL_OK;
+    return c->ops != NULL ? c->ops->changed(world, change->component, change->time, error) : CAL_OK;
 }
 
 cal_status cal_world_update_changed(cal_world* world, cal_error* error) {
