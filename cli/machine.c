@@ -1,6 +1,7 @@
 // Machines from the command line, and the ranks of MPI.
 #define _GNU_SOURCE
 #include "machine.h"
+#include "calder/calder_run.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -112,26 +113,6 @@ static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
 
 // --- Machines ---------------------------------------------------------------------------------------------------------
 
-// "threads", "threads:4", "threads,pinned", "threads:4,pinned"
-static bool parse_threads(const char* text, cal_threads_def* def) {
-    const size_t length = strlen("threads");
-    if (strncmp(text, "threads", length) != 0) return false;
-    text += length;
-    if (*text == ':') {
-        char* end;
-        if (text[1] < '0' || text[1] > '9') return false;
-        const long count = strtol(text + 1, &end, 10);
-        if (count < 1 || count > MOST_THREADS) return false;
-        def->workers = (int)count;
-        text = end;
-    }
-    if (strcmp(text, ",pinned") == 0) {
-        def->pinned = true;
-        return true;
-    }
-    return *text == '\0';
-}
-
 int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out) {
     const bool placed = placement && placement->processor_of_joint;
     const int width = atoi(lanes);
@@ -145,18 +126,12 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
     if (!text && placed) {
         def.workers = placement->processors;
         error.status = cal_machine_threads(&def, out, &error);
-    } else if (!text || strcmp(text, "serial") == 0) {
-        error.status = cal_machine_serial(width, out, &error);
-    } else if (strcmp(text, "mpi") == 0) {
+    } else if (text && strcmp(text, "mpi") == 0) {
         error.status = open_mpi(width, out, &error);
-    } else if (parse_threads(text, &def)) {
-        error.status = cal_machine_threads(&def, out, &error);
     } else {
-        return cal_complain(
-            CAL_EXIT_MISTAKE,
-            "--machine '%s' is not known; allowed: serial, threads, threads:N with N from 1 to %d, either "
-            "with ',pinned', and mpi",
-            text, MOST_THREADS);
+        error.status = cal_machine_from_text(text ? text : "serial", width, out, &error);
+        if (error.status == CAL_BAD_ARGUMENT && strncmp(error.text, "machine", 7) == 0)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and, but for the viewer, mpi", error.text);
     }
     if (error.status != CAL_OK) return cal_complain_error(&error);
     if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;
@@ -168,12 +143,5 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
 }
 
 const char* cal_machine_describe(const cal_machine* machine, int used, char* text, size_t capacity) {
-    const char* noun = strcmp(cal_machine_name(machine), "mpi") == 0 ? "rank" : "core";
-    if (used == 1 && cal_machine_processors(machine) == 1)
-        snprintf(text, capacity, "one %s", noun);
-    else if (used == cal_machine_processors(machine))
-        snprintf(text, capacity, "%d %ss", used, noun);
-    else
-        snprintf(text, capacity, "%d of %d %ss", used, cal_machine_processors(machine), noun);
-    return text;
+    return cal_machine_text(machine, used, text, capacity);
 }

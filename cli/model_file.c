@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "calder/calder_world.h"
-#include "world_options.h"
+#include "run_open.h"
 
 #define MOST_PACKAGE_PATHS 64
 

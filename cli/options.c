@@ -106,7 +106,7 @@ static int store(const cal_option* option, const char* text) {
 
 static int reject_unknown(const cal_usage* usage, const cal_option* options, size_t option_count, const char* dashes,
                           const char* name, size_t length) {
-    const char* names[32] = {"help"};
+    const char* names[96] = {"help"};
     int count = 1;
     for (size_t i = 0; i < option_count && count < (int)CAL_ARRAY_COUNT(names); i++) names[count++] = options[i].name;
     char text[64];
@@ -127,6 +127,11 @@ static const cal_option* find_option(const cal_option* options, size_t option_co
 
 int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t option_count, int argc, char** argv,
                       int* argument_count) {
+    return cal_options_parse_given(usage, options, option_count, argc, argv, argument_count, NULL);
+}
+
+int cal_options_parse_given(const cal_usage* usage, const cal_option* options, size_t option_count, int argc,
+                            char** argv, int* argument_count, bool* given) {
     int plain = 0;
     bool options_over = false;
     // Help is answered whatever else the line contains.
@@ -161,6 +166,7 @@ int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t 
         }
         int status = store(option, value);
         if (status != CAL_OPTIONS_PARSED) return status;
+        if (given) given[option - options] = true;
     }
     *argument_count = plain;
     if (plain < usage->least_arguments)

@@ -45,3 +45,6 @@ typedef struct cal_usage {
 // the status to exit with: 0 after --help was answered, 2 after a complaint.
 int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t option_count, int argc, char** argv,
                       int* argument_count);
+// The same, and says of each option whether it was given.
+int cal_options_parse_given(const cal_usage* usage, const cal_option* options, size_t option_count, int argc,
+                            char** argv, int* argument_count, bool* given);

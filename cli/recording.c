@@ -28,25 +28,18 @@ int cal_recording_sort(const cal_texts* names, cal_recording* recording) {
     return CAL_EXIT_DONE;
 }
 
-int cal_recording_open(cal_recording* r, const cal_model* model, const char* title, bool resumes, double last,
+int cal_recording_open(cal_recording* r, cal_run* run, const char* title, const char* events, bool resumes, double last,
                        unsigned columns) {
     cal_error error = {CAL_OK, ""};
     r->continues = resumes && r->csv_path && access(r->csv_path, F_OK) == 0;
     if (r->continues)
-        error.status = cal_csv_resume_with(r->csv_path, model, columns, last, &r->csv, &error);
+        error.status = cal_csv_resume(r->csv_path, run, columns, last, &r->csv, &error);
     else if (r->csv_path)
-        error.status = cal_csv_create_with(r->csv_path, model, columns, &r->csv, &error);
-    if (error.status == CAL_OK && r->glb_path) error.status = cal_glb_create(r->glb_path, model, &r->glb, &error);
+        error.status = cal_csv_create(r->csv_path, run, columns, &r->csv, &error);
+    if (error.status == CAL_OK && events) error.status = cal_csv_create_events(events, run, &r->events, &error);
+    if (error.status == CAL_OK && r->glb_path) error.status = cal_glb_create(r->glb_path, run, title, &r->glb, &error);
     if (error.status == CAL_OK && r->html_path)
-        error.status = cal_html_create(r->html_path, model, title, &r->html, &error);
-    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
-}
-
-int cal_recording_open_world(cal_recording* r, const cal_world* world, const char* title) {
-    cal_error error = {CAL_OK, ""};
-    if (r->glb_path) error.status = cal_glb_create_world(r->glb_path, world, title, &r->glb, &error);
-    if (error.status == CAL_OK && r->html_path)
-        error.status = cal_html_create_world(r->html_path, world, title, &r->html, &error);
+        error.status = cal_html_create(r->html_path, run, title, &r->html, &error);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
@@ -57,23 +50,15 @@ static bool page_needs(cal_recording* r, double time, bool last) {
     return needed;
 }
 
-int cal_recording_write(cal_recording* r, cal_sim* sim, bool last) {
+int cal_recording_write(cal_recording* r, cal_run* run, bool last) {
     cal_error error = {CAL_OK, ""};
     const bool known = r->continues && r->frames == 0;
     r->frames++;
-    if (r->csv && !known) error.status = cal_csv_write(r->csv, sim, &error);
-    if (error.status == CAL_OK && r->glb) error.status = cal_glb_write(r->glb, sim, &error);
-    if (error.status == CAL_OK && page_needs(r, cal_sim_time(sim), last))
-        error.status = cal_html_write(r->html, sim, &error);
-    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
-}
-
-int cal_recording_write_world(cal_recording* r, cal_world* world, bool last) {
-    cal_error error = {CAL_OK, ""};
-    r->frames++;
-    if (r->glb) error.status = cal_glb_write_world(r->glb, world, &error);
-    if (error.status == CAL_OK && page_needs(r, cal_world_time(world), last))
-        error.status = cal_html_write_world(r->html, world, &error);
+    if (r->csv && !known) error.status = cal_csv_write(r->csv, &error);
+    if (error.status == CAL_OK && r->events) error.status = cal_csv_write(r->events, &error);
+    if (error.status == CAL_OK && r->glb) error.status = cal_glb_write(r->glb, &error);
+    if (error.status == CAL_OK && page_needs(r, cal_run_time(run), last))
+        error.status = cal_html_write(r->html, &error);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "%s", error.text);
 }
 
@@ -84,14 +69,15 @@ int cal_recording_flush(cal_recording* r) {
 }
 
 int cal_recording_close(cal_recording* r) {
-    cal_error errors[3] = {{CAL_OK, ""}, {CAL_OK, ""}, {CAL_OK, ""}};
+    cal_error errors[4] = {{CAL_OK, ""}, {CAL_OK, ""}, {CAL_OK, ""}, {CAL_OK, ""}};
     errors[0].status = cal_csv_close(r->csv, &errors[0]);
-    errors[1].status = cal_glb_close(r->glb, &errors[1]);
-    errors[2].status = cal_html_close(r->html, &errors[2]);
-    r->csv = NULL;
+    errors[1].status = cal_csv_close(r->events, &errors[1]);
+    errors[2].status = cal_glb_close(r->glb, &errors[2]);
+    errors[3].status = cal_html_close(r->html, &errors[3]);
+    r->csv = r->events = NULL;
     r->glb = NULL;
     r->html = NULL;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (errors[i].status != CAL_OK) return cal_complain(CAL_EXIT_FAILED, "%s", errors[i].text);
     return CAL_EXIT_DONE;
 }

@@ -1,4 +1,5 @@
-// The files of `--out`: a table (.csv, or any other name), a glTF animation (.glb), a page that plays the run (.html).
+// The files of `--out`: a table (.csv, or any other name), a glTF animation (.glb), a page that plays the run (.html); and the
+// table of `--events`.
 #pragma once
 #include "calder/calder_record.h"
 #include "calder/calder_view.h"
@@ -9,7 +10,7 @@ typedef struct cal_recording {
     const char* csv_path; // NULL: none
     const char* glb_path;
     const char* html_path;
-    cal_csv* csv;
+    cal_csv *csv, *events;
     cal_glb* glb;
     cal_html* html;
     bool continues; // the table has the rows up to the start already
@@ -19,15 +20,12 @@ typedef struct cal_recording {
 
 // Sorts names by their endings; complains when two are of one kind. Returns CAL_EXIT_DONE or complains, as the others.
 int cal_recording_sort(const cal_texts* names, cal_recording* recording);
-// Opens all of them. A table that exists is continued after its row at `last` when `resumes`; columns: what it has beside
-// time, q and v (CAL_CSV_FORCES).
-int cal_recording_open(cal_recording* recording, const cal_model* model, const char* title, bool resumes, double last,
-                       unsigned columns);
-// Adds a frame; the page gets thirty a second at most, and the last one of the run.
-int cal_recording_write(cal_recording* recording, cal_sim* sim, bool last);
-// The same for a world that is at its start; its table is the caller's own.
-int cal_recording_open_world(cal_recording* recording, const cal_world* world, const char* title);
-int cal_recording_write_world(cal_recording* recording, cal_world* world, bool last);
+// Opens all of them, and the table of events (may be NULL). A table that exists is continued after its row at `last` when
+// `resumes`; columns: as of cal_csv_create.
+int cal_recording_open(cal_recording* recording, cal_run* run, const char* title, const char* events, bool resumes,
+                       double last, unsigned columns);
+// Adds a frame; the page gets thirty per second at most, and the last one of the run.
+int cal_recording_write(cal_recording* recording, cal_run* run, bool last);
 // Brings the table's rows to the disk.
 int cal_recording_flush(cal_recording* recording);
 // Completes and closes all of them, and says what went wrong first.

@@ -1,4 +1,4 @@
-// Constraints on the command line of `calder sim`.
+// Constraints on the command line.
 #include "sim_constraints.h"
 
 #include <math.h>
@@ -103,46 +103,16 @@ double cal_events_due(const cal_events* events) {
     return events->next < events->count ? events->list[events->next].time : (double)INFINITY;
 }
 
-int cal_events_apply(cal_events* events, cal_sim* sim) {
-    while (cal_events_due(events) <= cal_sim_time(sim)) {
+int cal_events_apply(cal_events* events, cal_run* run) {
+    while (cal_events_due(events) <= cal_run_time(run)) {
         const cal_event* event = &events->list[events->next++];
         cal_error error = {CAL_OK, ""};
         if (event->action == DISCONNECT)
-            error.status = cal_sim_disconnect(sim, event->constraint, &error);
+            error.status = cal_run_disconnect(run, event->constraint, &error);
         else
-            error.status = cal_sim_connect(sim, event->constraint,
+            error.status = cal_run_connect(run, event->constraint,
                                            event->action == CATCH ? CAL_CONNECT_INELASTIC : CAL_CONNECT_SMOOTH, &error);
         if (error.status != CAL_OK) return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
     }
     return CAL_EXIT_DONE;
-}
-
-// --- Saying what there is ----------------------------------------------------------------------------------------------
-
-void cal_sim_print_constraints(cal_sim* sim) {
-    cal_constraint_report report;
-    if (cal_sim_constraints(sim, &report) != CAL_OK) return;
-    printf("%-13s %d row%s, %d independent; error at most %.2e, root mean square %.2e\n", "constraints", report.rows,
-           report.rows == 1 ? "" : "s", report.rank, report.error_max, report.error_rms);
-}
-
-void cal_sim_json_constraints(cal_json* json, cal_sim* sim) {
-    cal_constraint_report report;
-    if (cal_sim_constraints(sim, &report) != CAL_OK) return;
-    cal_json_integer(json, "constraint_rows", report.rows);
-    cal_json_integer(json, "rank", report.rank);
-    cal_json_integer(json, "redundant_rows", report.rows - report.rank);
-    cal_json_number(json, "constraint_max", report.error_max);
-    cal_json_number(json, "constraint_rms", report.error_rms);
-    cal_json_number(json, "constraint_error", report.error);
-    cal_json_number(json, "constraint_speed", report.speed);
-}
-
-void cal_sim_warn_violation(cal_sim* sim, const cal_model* model) {
-    cal_constraint_report report;
-    char name[80];
-    if (!cal_is_first_rank() || cal_sim_constraints(sim, &report) != CAL_OK) return;
-    if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return;
-    fprintf(stderr, "calder: warning: the start is off the constraints: by %.3g at '%s', by speeds up to %.3g\n",
-            report.error, cal_model_constraint_name(model, report.error_of, name, sizeof name), report.speed);
 }

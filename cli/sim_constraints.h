@@ -1,7 +1,7 @@
-// What `calder sim` does about constraints: how they stay closed, what happens to them when, what is said about them.
+// Constraints on the command line: how they stay closed, and what happens to them when.
 #pragma once
-#include "json.h"
-#include "sim.h"
+#include "calder/calder_run.h"
+#include "command.h"
 
 // The forms of --constraint-form.
 const char* cal_constraint_form_choice(int index);
@@ -23,9 +23,4 @@ int cal_events_read(const char* text, const cal_model* model, cal_events* out); 
 void cal_events_free(cal_events* events);
 void cal_events_skip(cal_events* events, double time); // those up to a time have happened already
 double cal_events_due(const cal_events* events);       // time of the next one, or infinity
-int cal_events_apply(cal_events* events, cal_sim* sim);
-
-void cal_sim_print_constraints(cal_sim* sim);
-void cal_sim_json_constraints(cal_json* json, cal_sim* sim);
-// One line on standard error when a simulation that does not project begins off its constraints.
-void cal_sim_warn_violation(cal_sim* sim, const cal_model* model);
+int cal_events_apply(cal_events* events, cal_run* run);

@@ -16,3 +16,6 @@ bool cal_state_values_create(const cal_model* model, cal_state_values* values);
 void cal_state_values_destroy(cal_state_values* values);
 // Reads a file over the values; returns CAL_EXIT_DONE or complains. Without jansson in the build it always complains.
 int cal_state_values_read(cal_state_values* values, const cal_model* model, const char* path);
+// Writes time, q, v, and, where they are not NULL, controls as such a file; returns CAL_EXIT_DONE or complains.
+int cal_state_write(const char* path, const cal_model* model, double time, const double* q, const double* v,
+                    const double* control);

@@ -121,8 +121,8 @@ static void answers_scripts_in_json(void** unused) {
 static void summarises_for_people(void** unused) {
     (void)unused;
     cal_test_outcome o = cal_test_run_well("sim chain:n=3 --time 0.5");
-    const char* const words[] = {"3 joints",           "gear",         "× real time", "rejected",
-                                 "a simulated second", "energy drift", "state hash"};
+    const char* const words[] = {"3 joints",     "gear",      "× real time", "rejected", "per simulated second",
+                                 "energy drift", "state hash"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!strstr(o.out, words[i])) fail_msg("no '%s' in the summary: %s", words[i], o.out);
     }
@@ -153,6 +153,73 @@ static void records_frames_with_named_columns(void** unused) {
     assert_int_equal(row_commas, 7 * header_commas);
     assert_true(strtod(last, NULL) == 0.55);
     free(table);
+}
+
+// What was chosen, of every kind of run, by one writer.
+static void records_chosen_columns(void** unused) {
+    (void)unused;
+    const struct {
+        const char *call, *header;
+        int rows;
+    } runs[] = {
+        {"sim chain:n=2 --time 0.1 --fps 10 --columns v,energy --out run.csv", ".v,", 2},
+        {"sim chain:n=2 --time 0.1 --fps 10 --columns channels --out run.csv", ",kinetic,potential,total,drift", 2},
+        {"sim chain:n=2 --time 0.1 --fps 10 --forces --out run.csv", ".fx,", 2},
+        {"sim rail --rps 3 --time 0.1 --fps 10 --columns q,pose --out run.csv", ".qw,", 2},
+        {"sim atoms:n=5 --time 0.1 --fps 10 --columns pose,energy --out run.csv", "energy_kinetic,energy_potential\n",
+         2},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        cal_test_outcome o = cal_test_run_well(runs[i].call);
+        cal_test_release(&o);
+        char* table = cal_test_read_file("run.csv");
+        const char* found = strstr(table, runs[i].header);
+        if (!found || found > strchr(table, '\n')) fail_msg("%s: no column '%s'", runs[i].call, runs[i].header);
+        assert_int_equal(cal_test_count_lines(table), 1 + runs[i].rows);
+        free(table);
+    }
+    cal_test_expect_mistake("sim chain --columns q,w --out run.csv", "'w'");
+    cal_test_expect_mistake("sim chain --columns q", "--out");
+    cal_test_expect_mistake("sim chain --columns q --out run.glb", "--out");
+    cal_test_expect_mistake("sim atoms:n=5 --columns q --out run.csv", "a world has none");
+}
+
+// A run that is saved and begun again from the file goes on as if it had not been cut, to the solver's tolerance.
+static void saves_and_starts(void** unused) {
+    (void)unused;
+#ifdef CALDER_HAVE_JANSSON
+    cal_test_outcome o = cal_test_run_well("sim stickman --time 0.2 --tol 1e-10 --save half.json"),
+                     p = cal_test_run_well("sim stickman --time 0.2 --tol 1e-10 --start half.json --save whole.json"),
+                     w = cal_test_run_well("sim stickman --time 0.4 --tol 1e-10 --save straight.json");
+    cal_test_release(&o), cal_test_release(&p), cal_test_release(&w);
+    char *first = cal_test_read_file("whole.json"), *second = cal_test_read_file("straight.json");
+    json_t *whole = json_loads(first, 0, NULL), *straight = json_loads(second, 0, NULL);
+    free(first), free(second);
+    const json_t *a = json_object_get(whole, "q"), *b = json_object_get(straight, "q");
+    assert_true(json_array_size(a) > 3 && json_array_size(a) == json_array_size(b));
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        const double difference = json_number_value(json_array_get(a, i)) - json_number_value(json_array_get(b, i));
+        cal_test_expect_below(difference < 0 ? -difference : difference, 1e-7, "q", "stickman");
+    }
+    json_decref(whole);
+    json_decref(straight);
+    // The file is the one that eval reads, and that the other kinds of runs begin from.
+    o = cal_test_run_well("eval stickman --what energy --state whole.json --json");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim rail --rps 3 --time 0.1 --save rail.json");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim rail --rps 3 --time 0.1 --start rail.json");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim chain:n=3 --time 0.1 --save chain.json");
+    cal_test_release(&o);
+    o = cal_test_run_well("sim chain:n=3 --batch 4 --time 0.1 --start chain.json");
+    cal_test_release(&o);
+    cal_test_expect_mistake("sim chain:n=3 --start whole.json", "the model needs 3");
+    cal_test_expect_mistake("sim atoms:n=5 --start whole.json", "--start is for");
+    cal_test_expect_mistake("sim chain:n=3 --time 0.1 --save nowhere/state.json", "nowhere/state.json");
+#else
+    skip();
+#endif
 }
 
 static void draws_the_energy(void** unused) {
@@ -265,6 +332,8 @@ int main(void) {
         cmocka_unit_test(answers_scripts_in_json),
         cmocka_unit_test(summarises_for_people),
         cmocka_unit_test(records_frames_with_named_columns),
+        cmocka_unit_test(records_chosen_columns),
+        cmocka_unit_test(saves_and_starts),
         cmocka_unit_test(draws_the_energy),
         cmocka_unit_test(ends_in_the_same_state_with_all_lanes),
         cmocka_unit_test(undoes_forward_by_inverse),

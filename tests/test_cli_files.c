@@ -88,7 +88,7 @@ static void a_file_becomes_a_world(void** unused) {
         cal_test_outcome o = cal_test_run_well(call);
         assert_true(first_of(o.out, "\"collisions\": ") == 1);
         assert_true(first_of(o.out, "\"energy_start\": ") == 1);
-        const double energy = first_of(o.out, "\"energy\": ");
+        const double energy = first_of(o.out, "\"energy_end\": ");
         assert_true(energy > 0.25 - 1e-12 && energy < 0.25 + 1e-12);
         cal_test_release(&o);
         char* events = cal_test_read_file("e.csv");

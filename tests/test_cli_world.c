@@ -11,7 +11,7 @@ static void reports_what_happened(void** unused) {
     cal_test_expect_json("sim atoms:n=30 --time 0.5 --json",
                          "scene loop bodies moving time wall_s discontinuities checks integrations average_step_s "
                          "average_gap_s integrated_s_per_body rolled_back_s_per_body rollbacks groups largest_group "
-                         "largest_contacts peak_states energy momentum state_hash");
+                         "largest_contacts peak_states energy_end momentum state_hash");
     cal_test_expect_json("sim stack:n=2 --time 0.2 --loop retroactive --step 0.005 --json", "loop step asleep fusions");
     cal_test_expect_json("sim stack:n=2 --time 0.2 --loop conservative --group penalty --json", "group groups");
     cal_test_outcome o = cal_test_run_well("sim atoms:n=30 --time 0.5");

@@ -23,6 +23,13 @@ static cal_sim* create_sim(const cal_model* model) {
     return sim;
 }
 
+static cal_run* open_run(const cal_model* model) {
+    cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
+    assert_int_equal(cal_run_create_sim(model, &def, &run, NULL), CAL_OK);
+    return run;
+}
+
 static void numbers_read_back_to_the_same_bits(void** unused) {
     (void)unused;
     const double values[] = {0,     1,       -0.1,         1.0 / 3, 0.1 + 0.2,
@@ -57,9 +64,11 @@ static void quotes_names(void** unused) {
     cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
     assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
     cal_builder_destroy(builder);
+    cal_run* run = open_run(model);
     cal_csv* csv = NULL;
-    assert_int_equal(cal_csv_create(path, model, &csv, NULL), CAL_OK);
+    assert_int_equal(cal_csv_create(path, run, 0, &csv, NULL), CAL_OK);
     assert_int_equal(cal_csv_close(csv, NULL), CAL_OK);
+    cal_run_destroy(run);
     FILE* file = fopen(path, "r");
     char line[256] = "";
     assert_non_null(file);
@@ -74,11 +83,14 @@ static void rows_hold_the_state(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("chain:n=4");
     cal_sim* sim = create_sim(model);
+    cal_run* run = NULL;
     cal_csv* csv = NULL;
-    assert_int_equal(cal_csv_create(path, model, &csv, NULL), CAL_OK);
+    assert_int_equal(cal_run_of_sim(sim, &run, NULL), CAL_OK);
+    assert_int_equal(cal_csv_create(path, run, 0, &csv, NULL), CAL_OK);
     assert_int_equal(cal_sim_advance(sim, 0.3, NULL), CAL_OK);
-    assert_int_equal(cal_csv_write(csv, sim, NULL), CAL_OK);
+    assert_int_equal(cal_csv_write(csv, NULL), CAL_OK);
     assert_int_equal(cal_csv_close(csv, NULL), CAL_OK);
+    cal_run_destroy(run);
     FILE* file = fopen(path, "r");
     char line[1024];
     assert_non_null(file);
@@ -100,14 +112,57 @@ static void rows_hold_the_state(void** unused) {
     cal_model_destroy(model);
 }
 
+static void read_line(char* line, int capacity) {
+    FILE* file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, capacity, file));
+    fclose(file);
+}
+
+// What was chosen, in the table's own order, whatever the order of the names.
+static void columns_are_chosen(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("chain:n=1");
+    cal_run* run = open_run(model);
+    cal_csv* csv = NULL;
+    cal_error error;
+    unsigned columns = 0;
+    char line[1024] = "", name[64], expected[1024];
+    cal_run_body_name(run, 0, name, sizeof name);
+    assert_int_equal(cal_csv_columns("energy,pose,q", &columns, NULL), CAL_OK);
+    assert_int_equal(cal_csv_create(path, run, columns, &csv, NULL), CAL_OK);
+    assert_int_equal(cal_csv_write(csv, NULL), CAL_OK);
+    assert_int_equal(cal_csv_close(csv, NULL), CAL_OK);
+    read_line(line, sizeof line);
+    const char* q = strstr(line, ".q,");
+    snprintf(expected, sizeof expected, ",%s.x,%s.y,%s.z,%s.qw,%s.qx,%s.qy,%s.qz,energy_kinetic,energy_potential\n",
+             name, name, name, name, name, name, name);
+    assert_non_null(q);
+    assert_string_equal(q + 2, expected);
+    assert_int_equal(cal_csv_columns("q,w", &columns, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "'w'"));
+    cal_run_destroy(run);
+    cal_model_destroy(model);
+    // Bodies that collide have no q of their own.
+    cal_world* world = NULL;
+    assert_int_equal(cal_world_generate("atoms:n=5", NULL, &world, NULL), CAL_OK);
+    assert_int_equal(cal_run_of_world(world, &run, NULL), CAL_OK);
+    assert_int_equal(cal_csv_create(path, run, CAL_COLUMN_Q, &csv, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "a world has none"));
+    cal_run_destroy(run);
+    cal_world_destroy(world);
+}
+
 static void tells_when_a_file_cannot_be_made(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("chain:n=2");
+    cal_run* run = open_run(model);
     cal_csv* csv = NULL;
     cal_error error;
-    assert_int_not_equal(cal_csv_create("/nonexistent/run.csv", model, &csv, &error), CAL_OK);
+    assert_int_not_equal(cal_csv_create("/nonexistent/run.csv", run, 0, &csv, &error), CAL_OK);
     assert_null(csv);
     assert_non_null(strstr(error.text, "/nonexistent/run.csv"));
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
@@ -115,24 +170,24 @@ static void tells_when_a_file_cannot_be_made(void** unused) {
 static void tells_when_the_disk_is_full(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("chain:n=20");
-    cal_sim* sim = create_sim(model);
+    cal_run* run = open_run(model);
     cal_csv* csv = NULL;
     cal_error error = {CAL_OK, ""};
-    assert_int_equal(cal_csv_create(path, model, &csv, NULL), CAL_OK);
+    assert_int_equal(cal_csv_create(path, run, 0, &csv, NULL), CAL_OK);
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     const struct rlimit small = {4096, limit.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     cal_status status = CAL_OK;
-    for (int row = 0; row < 1000 && status == CAL_OK; row++) status = cal_csv_write(csv, sim, &error);
+    for (int row = 0; row < 1000 && status == CAL_OK; row++) status = cal_csv_write(csv, &error);
     cal_status at_end = cal_csv_close(csv, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_not_equal(status, CAL_OK);
     assert_int_not_equal(at_end, CAL_OK);
     assert_non_null(strstr(error.text, path));
-    cal_sim_destroy(sim);
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
@@ -153,6 +208,7 @@ int main(void) {
         cmocka_unit_test(numbers_have_a_point_in_every_locale),
         cmocka_unit_test(quotes_names),
         cmocka_unit_test(rows_hold_the_state),
+        cmocka_unit_test(columns_are_chosen),
         cmocka_unit_test(tells_when_a_file_cannot_be_made),
         cmocka_unit_test(tells_when_the_disk_is_full),
     };

@@ -8,14 +8,14 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 #include "math/vector.h"
 #include "view/access.h"
 #include "view/command.h"
-#include "view/engine.h"
+#include "record/drawing.h"
 #include "view/pace.h"
-#include "view/path.h"
-#include "view/pull.h"
+#include "run/path.h"
+#include "run/pull.h"
 
 // --- Who may connect ------------------------------------------------------------------------------------------------------
 
@@ -244,41 +244,51 @@ static void test_the_hand_feels_the_mass(void** unused) {
     cal_model_destroy(model);
 }
 
-static cal_view_engine* open_engine(const cal_model* model, double tolerance) {
-    const cal_view_settings settings = {"gear", "aba", "serial", tolerance, 0, 0, 0, NULL, 0, false};
-    cal_view_engine* engine = NULL;
+static cal_run* open_run(const cal_model* model, double tolerance) {
+    cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
     cal_error error = {CAL_OK, ""};
-    if (cal_view_engine_sim(model, cal_model_body_count(model), &settings, &engine, &error)) fail_msg("%s", error.text);
-    return engine;
+    def.sim.relative = tolerance;
+    def.rests = true;
+    if (cal_run_create_sim(model, &def, &run, &error) || cal_run_begin(run, false, NULL, &error))
+        fail_msg("%s", error.text);
+    return run;
 }
 
-static void advance_to(cal_view_engine* engine, double time) {
+static cal_status sample(cal_run* run, double* poses, double* channels, cal_run_pull* pull) {
+    cal_status status = cal_run_poses(run, poses, NULL);
+    if (!status) status = cal_run_read(run, channels, NULL);
+    cal_run_get_pull(run, pull);
+    return status;
+}
+
+static void advance_to(cal_run* run, double time) {
     cal_error error = {CAL_OK, ""};
     for (bool reached = false; !reached;)
-        if (engine->ops->advance(engine, time, &reached, &error)) fail_msg("%s", error.text);
+        if (cal_run_approach(run, time, &reached, &error)) fail_msg("%s", error.text);
 }
 
 // A damped pull of a pendulum ends at the angle where spring and weight balance, which statics gives.
 static void test_a_pull_settles_where_it_balances(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("pendulum:mass=1,length=1,start=0");
-    cal_view_engine* engine = open_engine(model, 1e-8);
+    cal_run* run = open_run(model, 1e-8);
     cal_body_def body;
-    float poses[7];
-    double channels[CAL_GAUGE_CHANNELS];
-    cal_view_pull pull;
+    double poses[7];
+    double channels[CAL_RUN_CHANNELS];
+    cal_run_pull pull;
     cal_model_body(model, 0, &body);
-    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
-    assert_int_equal(engine->ops->grab(engine, 0, body.center, NULL), CAL_OK);
-    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+    assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
+    assert_int_equal(cal_run_grab(run, 0, body.center, NULL), CAL_OK);
+    assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
     double target[3], gravity[3], up[3];
     cal_model_gravity(model, gravity);
     for (int k = 0; k < 3; k++) up[k] = -gravity[k] / 9.81, target[k] = pull.position[k] + 0.5 * up[k];
     // Half a metre up and half to every side.
     for (int k = 0; k < 3; k++) target[k] += up[k] == 0 ? 0.5 : 0;
-    engine->ops->drag(engine, target);
-    advance_to(engine, 20);
-    assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+    cal_run_drag(run, target);
+    advance_to(run, 20);
+    assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
     assert_true(channels[0] < 1e-9);
     // At rest the hand's force and the weight have no moment about the hinge: along the circle their sum is zero.
     cal_joint_def joint;
@@ -288,29 +298,29 @@ static void test_a_pull_settles_where_it_balances(void** unused) {
     for (int k = 0; k < 3; k++) sum += (pull.force[k] + body.mass * gravity[k]) * along[k];
     cal_test_expect_below(fabs(sum), 1e-4, "moment of hand and weight", "pendulum");
     assert_true(cal_dot3(pull.force, pull.force) > 1);
-    engine->ops->drop(engine);
-    engine->ops->destroy(engine);
+    cal_run_drop(run);
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
 static void test_after_a_pull_the_energy_stays(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("mobile:s=2,l=3,o=4");
-    cal_view_engine* engine = open_engine(model, 1e-8);
-    float* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
-    double before[CAL_GAUGE_CHANNELS], after[CAL_GAUGE_CHANNELS];
-    cal_view_pull pull;
-    assert_int_equal(engine->ops->grab(engine, 5, (const double[3]){0, -0.5, 0}, NULL), CAL_OK);
-    engine->ops->drag(engine, (const double[3]){3, 1, 2});
-    advance_to(engine, 1);
-    engine->ops->drop(engine);
-    assert_int_equal(engine->ops->sample(engine, poses, before, &pull), CAL_OK);
+    cal_run* run = open_run(model, 1e-8);
+    double* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
+    double before[CAL_RUN_CHANNELS], after[CAL_RUN_CHANNELS];
+    cal_run_pull pull;
+    assert_int_equal(cal_run_grab(run, 5, (const double[3]){0, -0.5, 0}, NULL), CAL_OK);
+    cal_run_drag(run, (const double[3]){3, 1, 2});
+    advance_to(run, 1);
+    cal_run_drop(run);
+    assert_int_equal(sample(run, poses, before, &pull), CAL_OK);
     assert_int_equal(pull.body, CAL_NONE);
-    advance_to(engine, 3);
-    assert_int_equal(engine->ops->sample(engine, poses, after, &pull), CAL_OK);
+    advance_to(run, 3);
+    assert_int_equal(sample(run, poses, after, &pull), CAL_OK);
     cal_test_expect_below(fabs(after[2] - before[2]) / fmax(before[0], after[0]), 1e-5, "energy", "mobile");
     free(poses);
-    engine->ops->destroy(engine);
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
@@ -318,31 +328,30 @@ static void test_after_a_pull_the_energy_stays(void** unused) {
 static void test_a_jerked_mobile_stays_finite(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
-    cal_view_engine* engine = open_engine(model, 1e-4);
+    cal_run* run = open_run(model, 1e-4);
     const int bodies = cal_model_body_count(model);
     assert_true(cal_model_joint_count(model) >= 1000);
-    float* poses = malloc(7 * sizeof *poses * (size_t)bodies);
-    const uint64_t start = engine->ops->hash(engine);
+    double* poses = malloc(7 * sizeof *poses * (size_t)bodies);
+    const uint64_t start = cal_run_hash(run);
     cal_random seed = {11};
-    cal_view_pull pull;
-    double channels[CAL_GAUGE_CHANNELS];
+    cal_run_pull pull;
+    double channels[CAL_RUN_CHANNELS];
     for (int frame = 0; frame < 120; frame++) {
         const int body = cal_random_below(&seed, bodies);
-        if (frame % 20 == 0)
-            assert_int_equal(engine->ops->grab(engine, body, (const double[3]){0, 0, 0}, NULL), CAL_OK);
-        if (frame % 60 == 50) engine->ops->drop(engine);
+        if (frame % 20 == 0) assert_int_equal(cal_run_grab(run, body, (const double[3]){0, 0, 0}, NULL), CAL_OK);
+        if (frame % 60 == 50) cal_run_drop(run);
         double target[3];
         for (int k = 0; k < 3; k++) target[k] = cal_random_between(&seed, -40, 40);
-        engine->ops->drag(engine, target);
-        advance_to(engine, (frame + 1) / 60.0);
-        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
+        cal_run_drag(run, target);
+        advance_to(run, (frame + 1) / 60.0);
+        assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
         for (int i = 0; i < 7 * bodies; i++) assert_true(isfinite(poses[i]));
     }
-    engine->ops->drop(engine);
-    assert_int_equal(engine->ops->reset(engine, NULL), CAL_OK);
-    assert_true(engine->ops->hash(engine) == start);
+    cal_run_drop(run);
+    assert_int_equal(cal_run_reset(run, NULL), CAL_OK);
+    assert_true(cal_run_hash(run) == start);
     free(poses);
-    engine->ops->destroy(engine);
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
@@ -352,15 +361,15 @@ static void test_a_rest_loses_nothing(void** unused) {
     cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
     int stretches[2] = {0, 0};
     uint64_t hashes[2];
-    for (int run = 0; run < 2; run++) {
-        cal_view_engine* engine = open_engine(model, 1e-9);
-        for (bool reached = false; !reached && stretches[run] < 100; stretches[run]++) {
-            const double time = run == 0 || stretches[run] == 0 ? 0.5 : 1e-3;
-            assert_int_equal(engine->ops->advance(engine, time, &reached, NULL), CAL_OK);
+    for (int k = 0; k < 2; k++) {
+        cal_run* run = open_run(model, 1e-9);
+        for (bool reached = false; !reached && stretches[k] < 100; stretches[k]++) {
+            const double time = k == 0 || stretches[k] == 0 ? 0.5 : 1e-3;
+            assert_int_equal(cal_run_approach(run, time, &reached, NULL), CAL_OK);
         }
-        assert_true(engine->ops->time(engine) == 0.5);
-        hashes[run] = engine->ops->hash(engine);
-        engine->ops->destroy(engine);
+        assert_true(cal_run_time(run) == 0.5);
+        hashes[k] = cal_run_hash(run);
+        cal_run_destroy(run);
     }
     assert_true(stretches[0] > 1);
     assert_int_equal(stretches[1], stretches[0]);
@@ -393,27 +402,24 @@ static void test_slowness_is_noticed(void** unused) {
 static void test_settings_change_on_the_way(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("chain:n=6");
-    cal_view_engine* engine = open_engine(model, 1e-6);
+    cal_run* run = open_run(model, 1e-6);
     cal_error error = {CAL_OK, ""};
-    advance_to(engine, 0.5);
-    const uint64_t hash = engine->ops->hash(engine);
-    const cal_view_settings good = {"rk4", "aba", "threads:2", 1e-4, 0, 0, 0, NULL, 0, false};
-    assert_int_equal(engine->ops->change(engine, &good, &error), CAL_OK);
-    assert_true(engine->ops->hash(engine) == hash);
-    const cal_view_settings bad[] = {{"gearbox", "aba", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
-                                     {"gear", "magic", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
-                                     {"gear", "armstrong", "serial", 1e-4, 0, 0, 0, NULL, 0, false},
-                                     {"gear", "aba", "mpi", 1e-4, 0, 0, 0, NULL, 0, false},
-                                     {"gear", "aba", "threads:0", 1e-4, 0, 0, 0, NULL, 0, false},
-                                     {"gear", "aba", "serial", 5, 0, 0, 0, NULL, 0, false}};
+    advance_to(run, 0.5);
+    const uint64_t hash = cal_run_hash(run);
+    const cal_run_settings good = {"rk4", "aba", "threads:2", 1e-4};
+    assert_int_equal(cal_run_change(run, &good, &error), CAL_OK);
+    assert_true(cal_run_hash(run) == hash);
+    const cal_run_settings bad[] = {{"gearbox", "aba", "serial", 1e-4},    {"gear", "magic", "serial", 1e-4},
+                                    {"gear", "armstrong", "serial", 1e-4}, {"gear", "aba", "mpi", 1e-4},
+                                    {"gear", "aba", "threads:0", 1e-4},    {"gear", "aba", "serial", 5}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         error.text[0] = '\0';
-        assert_int_not_equal(engine->ops->change(engine, &bad[i], &error), CAL_OK);
+        assert_int_not_equal(cal_run_change(run, &bad[i], &error), CAL_OK);
         assert_true(error.text[0]);
-        assert_true(engine->ops->hash(engine) == hash);
+        assert_true(cal_run_hash(run) == hash);
     }
-    advance_to(engine, 0.6);
-    engine->ops->destroy(engine);
+    advance_to(run, 0.6);
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
@@ -423,43 +429,53 @@ static void test_constraints_are_watched(void** unused) {
     cal_model* model = cal_test_model("fivebar");
     double errors[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
-        cal_view_settings settings = {.solver = "rk4",
-                                      .algorithm = "aba",
-                                      .machine = "serial",
-                                      .tolerance = 1e-4,
-                                      .step = 0.002,
-                                      .stabilize = i ? NULL : "none"};
-        cal_view_engine* engine = NULL;
+        cal_run_sim_def def = cal_default_run_sim_def();
+        cal_run* run = NULL;
         cal_error error = {CAL_OK, ""};
-        if (cal_view_engine_sim(model, cal_model_body_count(model), &settings, &engine, &error))
+        int count;
+        def.sim.solver = "rk4";
+        def.sim.step = 0.002;
+        if (i == 0) def.sim.stabilize = "none";
+        if (cal_run_create_sim(model, &def, &run, &error) || cal_run_begin(run, false, NULL, &error))
             fail_msg("%s", error.text);
-        memset(&settings, 0, sizeof settings); // they are the caller's, and may go
-        assert_int_equal(engine->channel_count, CAL_GAUGE_CHANNELS);
-        assert_string_equal(engine->channels[CAL_GAUGE_CHANNELS - 1].name, "constraint error");
-        const uint64_t start = engine->ops->hash(engine);
-        float* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
-        double channels[CAL_GAUGE_CHANNELS];
-        cal_view_pull pull;
-        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
-        for (int frame = 1; frame <= 120; frame++) advance_to(engine, frame / 60.0);
-        assert_int_equal(engine->ops->sample(engine, poses, channels, &pull), CAL_OK);
-        errors[i] = channels[CAL_GAUGE_CHANNELS - 1];
-        assert_int_equal(engine->ops->reset(engine, &error), CAL_OK);
-        assert_true(engine->ops->hash(engine) == start);
+        memset(&def, 0, sizeof def); // it is the caller's, and may go
+        const cal_channel* names = cal_run_channels(run, &count);
+        assert_string_equal(names[count - 1].name, "constraint error");
+        const uint64_t start = cal_run_hash(run);
+        double* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
+        double channels[CAL_RUN_CHANNELS];
+        cal_run_pull pull;
+        assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
+        for (int frame = 1; frame <= 120; frame++) advance_to(run, frame / 60.0);
+        assert_int_equal(sample(run, poses, channels, &pull), CAL_OK);
+        errors[i] = channels[count - 1];
+        assert_int_equal(cal_run_reset(run, &error), CAL_OK);
+        assert_true(cal_run_hash(run) == start);
         free(poses);
-        engine->ops->destroy(engine);
+        cal_run_destroy(run);
     }
     assert_true(errors[0] > 1e-9);
     cal_test_expect_below(errors[1], 1e-12, "constraint error", "fivebar");
     cal_model_destroy(model);
     model = cal_test_model("chain:n=3");
-    cal_view_engine* engine = open_engine(model, 1e-4);
-    assert_int_equal(engine->channel_count, CAL_GAUGE_CHANNELS - 1);
-    engine->ops->destroy(engine);
+    cal_run* run = open_run(model, 1e-4);
+    int count;
+    const cal_channel* names = cal_run_channels(run, &count);
+    for (int i = 0; i < count; i++) assert_string_not_equal(names[i].name, "constraint error");
+    cal_run_destroy(run);
     cal_model_destroy(model);
 }
 
 // --- Drawings -----------------------------------------------------------------------------------------------------------------
+
+static cal_status draw(const cal_model* model, cal_drawing** out) {
+    cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
+    assert_int_equal(cal_run_create_sim(model, &def, &run, NULL), CAL_OK);
+    const cal_status status = cal_drawing_create(run, out, NULL);
+    cal_run_destroy(run);
+    return status;
+}
 
 // The default solid has the body's mass and inertia: checked where its kind's own formula is known, a box.
 static void test_a_default_box_has_the_bodys_inertia(void** unused) {
@@ -479,7 +495,7 @@ static void test_a_default_box_has_the_bodys_inertia(void** unused) {
     cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
     assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
     cal_builder_destroy(builder);
-    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    assert_int_equal(draw(model, &drawing), CAL_OK);
     assert_int_equal(drawing->instance_count, 1);
     assert_int_equal(drawing->instances[0].kind, CAL_BOX);
     double R[9], size[3];
@@ -576,7 +592,7 @@ static void test_shapes_for_contact_stay_behind(void** unused) {
     }
     assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
     cal_builder_destroy(builder);
-    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    assert_int_equal(draw(model, &drawing), CAL_OK);
     assert_int_equal(drawing->instance_count, 2);
     assert_true(drawing->instances[0].body == 0 && drawing->instances[0].kind == CAL_MESH);
     assert_true(drawing->instances[1].body == 1 && drawing->instances[1].kind == CAL_BOX);
@@ -587,7 +603,7 @@ static void test_shapes_for_contact_stay_behind(void** unused) {
 // Every body of every model is drawn with finite numbers; shapes that the model has are drawn instead of the default.
 static void check_drawing(const cal_model* model, const char* name) {
     cal_drawing* drawing;
-    assert_int_equal(cal_drawing_create(model, &drawing, NULL), CAL_OK);
+    assert_int_equal(draw(model, &drawing), CAL_OK);
     bool* drawn = calloc((size_t)cal_model_body_count(model) + 1, sizeof *drawn);
     for (int i = 0; i < drawing->instance_count; i++) {
         const cal_drawn* instance = &drawing->instances[i];

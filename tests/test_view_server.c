@@ -18,6 +18,7 @@
 #include "calder/calder_view.h"
 
 static cal_model* model;
+static cal_run* run;
 static cal_viewer* viewer;
 static pthread_t thread;
 static int port;
@@ -33,7 +34,10 @@ static int start_server(void** unused) {
     cal_error error = {CAL_OK, ""};
     cal_viewer_def def = cal_default_viewer_def();
     model = cal_test_model("mobile:s=2,l=3,o=4");
-    if (cal_viewer_create(model, &def, &viewer, &error) != CAL_OK) {
+    cal_run_sim_def sim = cal_default_run_sim_def();
+    sim.rests = true;
+    if (cal_run_create_sim(model, &sim, &run, &error) != CAL_OK ||
+        cal_viewer_create(run, &def, &viewer, &error) != CAL_OK) {
         print_error("%s\n", error.text);
         return -1;
     }
@@ -46,6 +50,7 @@ static int stop_server(void** unused) {
     cal_viewer_stop(viewer);
     pthread_join(thread, NULL);
     cal_viewer_destroy(viewer);
+    cal_run_destroy(run);
     cal_model_destroy(model);
     return 0;
 }
@@ -473,19 +478,65 @@ static void test_a_taken_port_is_said(void** unused) {
     cal_error error = {CAL_OK, ""};
     cal_viewer_def def = cal_default_viewer_def();
     def.port = port;
-    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_viewer_create(run, &def, &second, &error), CAL_BAD_ARGUMENT);
     assert_null(second);
     assert_non_null(strstr(error.text, "port"));
     def.port = 0;
-    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_OK);
+    assert_int_equal(cal_viewer_create(run, &def, &second, &error), CAL_OK);
     assert_string_not_equal(cal_viewer_address(second), cal_viewer_address(viewer));
     cal_viewer_destroy(second);
     def.listen = "203.0.113.7"; // nobody's
-    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_viewer_create(run, &def, &second, &error), CAL_BAD_ARGUMENT);
     def = cal_default_viewer_def();
-    def.solver = "gearbox";
-    assert_int_equal(cal_viewer_create(model, &def, &second, &error), CAL_BAD_ARGUMENT);
-    assert_non_null(strstr(error.text, "gearbox"));
+    def.cookie = 0;
+    assert_int_equal(cal_viewer_create(run, &def, &second, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "cal_default_viewer_def"));
+}
+
+// A program with a loop of its own shows what it does: a page gets frames of the times that the program reached.
+static void test_a_programs_own_loop_is_shown(void** unused) {
+    (void)unused;
+    cal_sim_def def = cal_default_sim_def();
+    cal_viewer_def how = cal_default_viewer_def();
+    cal_sim* sim = NULL;
+    cal_run* own = NULL;
+    cal_viewer* shown = NULL;
+    assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+    assert_int_equal(cal_run_of_sim(sim, &own, NULL), CAL_OK);
+    assert_int_equal(cal_viewer_create(own, &how, &shown, NULL), CAL_OK);
+    const int before = port;
+    port = atoi(strrchr(cal_viewer_address(shown), ':') + 1);
+    char request[1024], host[64], origin[80];
+    static char text[1 << 20];
+    snprintf(host, sizeof host, "127.0.0.1:%d", port);
+    snprintf(origin, sizeof origin, "http://%s", host);
+    write_upgrade(request, sizeof request, "/live", origin, host);
+    const int s = dial();
+    send_all(s, request, strlen(request));
+    double time = -1;
+    uint32_t number = 0;
+    size_t used = 0;
+    for (int step = 1; step <= 400 && time < 0.5; step++) {
+        bool ended;
+        assert_int_equal(cal_sim_advance(sim, step / 200.0, NULL), CAL_OK);
+        assert_int_equal(cal_viewer_show(shown, NULL), CAL_OK);
+        used += receive(s, text + used, sizeof text - used, 1, 20, &ended);
+        for (char* frame = text; (frame = memmem(frame, used - (size_t)(frame - text), "CALF", 4)); frame++)
+            if ((size_t)(frame - text) + 16 <= used) {
+                memcpy(&number, frame + 4, sizeof number);
+                memcpy(&time, frame + 8, sizeof time);
+            }
+        if (number > 0) send_frame(s, 0x82, &number, sizeof number); // it has arrived
+        if (step == 50) say(s, "{\"do\":\"pause\"}");
+    }
+    if (!(time >= 0.5 && time <= cal_sim_time(sim))) fail_msg("the last frame is of %g s; %zu bytes came", time, used);
+    // It cannot be paused from a page, and says why.
+    assert_non_null(memmem(text, used, "advances this run by itself", strlen("advances this run by itself")));
+    close(s);
+    port = before;
+    cal_viewer_destroy(shown);
+    cal_run_destroy(own);
+    cal_sim_destroy(sim);
 }
 
 int main(void) {
@@ -500,6 +551,7 @@ int main(void) {
         cmocka_unit_test(test_a_thousand_connections),
         cmocka_unit_test(test_clients_that_never_read),
         cmocka_unit_test(test_a_taken_port_is_said),
+        cmocka_unit_test(test_a_programs_own_loop_is_shown),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }

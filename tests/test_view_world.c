@@ -5,36 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/engine.h"
+#include "record/drawing.h"
 
 static cal_status make(void* user, cal_world** out, cal_error* error) {
     return cal_world_generate(user, NULL, out, error);
 }
 
-static cal_view_engine* open_world(char* scene, cal_drawing** drawing) {
-    cal_view_engine* engine = NULL;
+static cal_run* open_world(char* scene, cal_drawing** drawing) {
+    cal_run* run = NULL;
     cal_error error = {CAL_OK, ""};
-    if (cal_view_engine_world(make, scene, drawing, &engine, &error)) fail_msg("%s: %s", scene, error.text);
-    return engine;
+    if (cal_run_create_world(make, scene, &run, &error) || cal_run_begin(run, false, NULL, &error) ||
+        cal_drawing_create(run, drawing, &error))
+        fail_msg("%s: %s", scene, error.text);
+    return run;
 }
 
-static void advance_to(cal_view_engine* engine, double time) {
+static void advance_to(cal_run* run, double time) {
     cal_error error = {CAL_OK, ""};
     bool reached = false;
-    if (engine->ops->advance(engine, time, &reached, &error)) fail_msg("%s", error.text);
-    assert_true(reached && engine->ops->time(engine) == time);
+    if (cal_run_approach(run, time, &reached, &error)) fail_msg("%s", error.text);
+    assert_true(reached && cal_run_time(run) == time);
 }
 
-static double channel(cal_view_engine* engine, const char* name) {
-    float* poses = calloc(7 * (size_t)engine->drawn_count, sizeof *poses);
-    double values[16];
-    cal_view_pull pull;
-    assert_int_equal(engine->ops->sample(engine, poses, values, &pull), CAL_OK);
-    assert_int_equal(pull.body, CAL_NONE);
-    for (int i = 0; i < 7 * engine->drawn_count; i++) assert_true(isfinite(poses[i]));
+static double channel(cal_run* run, const char* name) {
+    const int bodies = cal_run_body_count(run);
+    double* poses = calloc(7 * (size_t)bodies, sizeof *poses);
+    double values[CAL_RUN_CHANNELS];
+    int count;
+    const cal_channel* channels = cal_run_channels(run, &count);
+    assert_int_equal(cal_run_poses(run, poses, NULL), CAL_OK);
+    assert_int_equal(cal_run_read(run, values, NULL), CAL_OK);
+    for (int i = 0; i < 7 * bodies; i++) assert_true(isfinite(poses[i]));
     free(poses);
-    for (int i = 0; i < engine->channel_count; i++)
-        if (strcmp(engine->channels[i].name, name) == 0) return values[i];
+    for (int i = 0; i < count; i++)
+        if (strcmp(channels[i].name, name) == 0) return values[i];
     fail_msg("there is no channel '%s'", name);
     return NAN;
 }
@@ -44,30 +48,30 @@ static void test_frames_are_final(void** unused) {
     (void)unused;
     char scene[] = "atoms:n=60";
     cal_drawing* drawing;
-    cal_view_engine* engine = open_world(scene, &drawing);
-    const uint64_t start = engine->ops->hash(engine);
-    const double energy = channel(engine, "total");
+    cal_run* run = open_world(scene, &drawing);
+    const uint64_t start = cal_run_hash(run);
+    const double energy = channel(run, "total");
     double most = 0;
     for (int frame = 1; frame <= 120; frame++) {
-        advance_to(engine, frame / 60.0);
-        most = fmax(most, channel(engine, "discontinuities"));
+        advance_to(run, frame / 60.0);
+        most = fmax(most, channel(run, "discontinuities"));
     }
     cal_world* world = NULL;
     cal_world_report report;
     assert_int_equal(make(scene, &world, NULL), CAL_OK);
     assert_int_equal(cal_world_advance(world, 2, NULL), CAL_OK);
     cal_world_get_report(world, &report);
-    assert_true(engine->ops->hash(engine) == report.hash);
+    assert_true(cal_run_hash(run) == report.hash);
     assert_true(report.collisions > 0 && most > 0);
     cal_world_destroy(world);
     // Nothing is lost in this scene.
-    cal_test_expect_below(fabs(channel(engine, "total") / energy - 1), 1e-9, "energy", scene);
-    assert_int_equal(engine->ops->reset(engine, NULL), CAL_OK);
-    assert_true(engine->ops->hash(engine) == start);
-    assert_true(engine->ops->time(engine) == 0);
-    assert_true(channel(engine, "discontinuities") == 0);
+    cal_test_expect_below(fabs(channel(run, "total") / energy - 1), 1e-9, "energy", scene);
+    assert_int_equal(cal_run_reset(run, NULL), CAL_OK);
+    assert_true(cal_run_hash(run) == start);
+    assert_true(cal_run_time(run) == 0);
+    assert_true(channel(run, "discontinuities") == 0);
     cal_drawing_destroy(drawing);
-    engine->ops->destroy(engine);
+    cal_run_destroy(run);
 }
 
 // A pyramid becomes one group (every box touches the next ones), and falls asleep; it stands where it was put.
@@ -75,14 +79,14 @@ static void test_a_pyramid_is_a_group_and_sleeps(void** unused) {
     (void)unused;
     char scene[] = "stack:kind=pyramid,n=4";
     cal_drawing* drawing;
-    cal_view_engine* engine = open_world(scene, &drawing);
+    cal_run* run = open_world(scene, &drawing);
     assert_int_equal(drawing->moving, 10);
-    advance_to(engine, 0.3);
-    assert_true(channel(engine, "groups") == 1);
-    advance_to(engine, 3);
-    assert_true(channel(engine, "asleep") == 10);
+    advance_to(run, 0.3);
+    assert_true(channel(run, "groups") == 1);
+    advance_to(run, 3);
+    assert_true(channel(run, "asleep") == 10);
     cal_drawing_destroy(drawing);
-    engine->ops->destroy(engine);
+    cal_run_destroy(run);
 }
 
 // Rocks are points without triangles: what is drawn is their hull, closed by Euler's formula (triangles = 2 corners − 4).
@@ -90,7 +94,7 @@ static void test_rocks_are_drawn_as_hulls(void** unused) {
     (void)unused;
     char scene[] = "avalanche:n=5,boulders=2";
     cal_drawing* drawing;
-    cal_view_engine* engine = open_world(scene, &drawing);
+    cal_run* run = open_world(scene, &drawing);
     int rocks = 0;
     for (int i = 0; i < drawing->instance_count; i++) {
         const cal_drawn* instance = &drawing->instances[i];
@@ -106,7 +110,7 @@ static void test_rocks_are_drawn_as_hulls(void** unused) {
     }
     assert_int_equal(rocks, 7);
     cal_drawing_destroy(drawing);
-    engine->ops->destroy(engine);
+    cal_run_destroy(run);
 }
 
 // A mesh beyond the limit becomes the box around it, turned and moved as the mesh was.
@@ -133,22 +137,21 @@ static void test_what_worlds_refuse(void** unused) {
     (void)unused;
     char scene[] = "atoms:n=5", wrong[] = "atoms:n=five";
     cal_drawing* drawing;
-    cal_view_engine* engine = open_world(scene, &drawing);
-    const cal_view_settings settings = {.solver = "gear"};
+    cal_run* run = open_world(scene, &drawing);
+    const cal_run_settings settings = {.solver = "gear"};
     cal_error error = {CAL_OK, ""};
-    assert_int_equal(engine->ops->grab(engine, 0, (const double[3]){0, 0, 0}, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_run_grab(run, 0, (const double[3]){0, 0, 0}, &error), CAL_NOT_AVAILABLE);
     assert_non_null(strstr(error.text, "pulled"));
-    assert_int_equal(engine->ops->change(engine, &settings, &error), CAL_BAD_ARGUMENT);
-    engine->ops->drag(engine, (const double[3]){1, 1, 1});
-    engine->ops->drop(engine);
+    assert_int_equal(cal_run_change(run, &settings, &error), CAL_NOT_AVAILABLE);
+    cal_run_drag(run, (const double[3]){1, 1, 1});
+    cal_run_drop(run);
     bool reached;
-    advance_to(engine, 0.1);
-    assert_int_equal(engine->ops->advance(engine, 0.05, &reached, &error), CAL_BAD_ARGUMENT);
+    advance_to(run, 0.1);
+    assert_int_equal(cal_run_approach(run, 0.05, &reached, &error), CAL_BAD_ARGUMENT);
     cal_drawing_destroy(drawing);
-    engine->ops->destroy(engine);
-    assert_int_not_equal(cal_view_engine_world(make, wrong, &drawing, &engine, &error), CAL_OK);
-    assert_null(engine);
-    assert_null(drawing);
+    cal_run_destroy(run);
+    assert_int_not_equal(cal_run_create_world(make, wrong, &run, &error), CAL_OK);
+    assert_null(run);
 }
 
 int main(void) {

@@ -1,38 +1,46 @@
 /// \file calder_record.h
-/// Recording simulations and worlds in files.
+/// Recording runs in files.
 #pragma once
-#include "calder/calder_world.h"
+#include "calder/calder_run.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// A table of a run: one row a call, numbers as text that reads back to the same bits, columns named after the joints.
+/// A table of a run: one row per call, numbers as text that reads back to the same bits.
 ///
-/// The first line is the header: "time", then joint by joint its positions and its velocities, then "energy_kinetic" and
-/// "energy_potential". A revolute or prismatic joint called hip has hip.q and hip.v; a ball has .qw .qx .qy .qz and
-/// .wx .wy .wz; a free joint has .x .y .z .qw .qx .qy .qz and .vx .vy .vz .wx .wy .wz. A name with a comma, a quote or a
-/// line break is quoted as RFC 4180 says.
+/// The first line is the header: "time", then what was chosen, in this order: joint by joint its positions, its velocities
+/// and what it carries; body by body, but for fixed ones, its pose; the energies; the channels. A revolute or prismatic joint
+/// called hip has hip.q and hip.v; a ball has .qw .qx .qy .qz and .wx .wy .wz; a free joint has .x .y .z .qw .qx .qy .qz and
+/// .vx .vy .vz .wx .wy .wz. A name with a comma, a quote or a line break is quoted as RFC 4180 says.
 typedef struct cal_csv cal_csv;
 
-/// Creates or empties the file and writes the header. The model must outlive the recorder.
-/// #CAL_BAD_ARGUMENT when the file cannot be written; nothing is left to close then.
-cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error);
-/// Continues a table of the same model after its row of a time: keeps the rows up to that one, cuts off what follows, and
-/// writes on from there. #CAL_BAD_ARGUMENT, with the file untouched, when it is not there, has another header or no such row.
-cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error);
-/// What a table has beside its joints' numbers and energies.
+/// What a table has; a sum of them.
 enum {
-    CAL_CSV_FORCES = 1 ///< after each joint's velocities .fx .fy .fz .mx .my .mz: cal_sim_joint_forces
+    CAL_COLUMN_Q = 1,
+    CAL_COLUMN_V = 2,
+    CAL_COLUMN_FORCE = 4,   ///< .fx .fy .fz .mx .my .mz of each joint: cal_run_joint_forces
+    CAL_COLUMN_POSE = 8,    ///< .x .y .z .qw .qx .qy .qz of each body
+    CAL_COLUMN_ENERGY = 16, ///< energy_kinetic, energy_potential
+    CAL_COLUMN_CHANNELS = 32
 };
-/// The same with further columns, a sum of CAL_CSV_…
-cal_status cal_csv_create_with(const char* path, const cal_model* model, unsigned columns, cal_csv** out,
-                               cal_error* error);
-cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigned columns, double time, cal_csv** out,
-                               cal_error* error);
-/// Writes the state of a simulation of the same model at cal_sim_time as one row, and its energies.
+/// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels.
+cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error);
+/// What a table has where nothing was chosen: q, v and energy of a run with a model, poses of others.
+unsigned cal_csv_default_columns(const cal_run* run);
+/// Creates or empties the file and writes the header; columns 0: the default. The run must outlive the recorder.
+/// #CAL_BAD_ARGUMENT when the file cannot be written, or the run does not have what was chosen; nothing is left to close then.
+cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error);
+/// Continues a table of an equal run after its row of a time: keeps the rows up to that one, cuts off what follows, and
+/// writes on from there. #CAL_BAD_ARGUMENT, with the file untouched, when it is not there, has another header or no such row.
+cal_status cal_csv_resume(const char* path, cal_run* run, unsigned columns, double time, cal_csv** out,
+                          cal_error* error);
+/// A table of the run's events: time, body, other, impulse, kind. From now on the run keeps its events; cal_csv_write writes
+/// those that happened since the last call. #CAL_NOT_AVAILABLE for a run that has none.
+cal_status cal_csv_create_events(const char* path, cal_run* run, cal_csv** out, cal_error* error);
+/// Writes the run at cal_run_time as one row.
 /// #CAL_BAD_ARGUMENT when the file no longer takes data, for instance because the disk is full.
-cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error);
+cal_status cal_csv_write(cal_csv* csv, cal_error* error);
 /// Brings the rows so far to the disk, so that a crash cannot take them.
 cal_status cal_csv_flush(cal_csv* csv, cal_error* error);
 /// Writes what is still held back, closes the file and frees the recorder, also when that fails; NULL is allowed.
@@ -42,15 +50,11 @@ cal_status cal_csv_close(cal_csv* csv, cal_error* error);
 /// A run as a binary glTF 2.0 file with an animation, for Blender and any other viewer. Up is y there, as glTF wants it.
 typedef struct cal_glb cal_glb;
 
-/// Creates or empties the file. The model must outlive the recorder, which keeps all frames, 28 bytes a body and frame.
-/// #CAL_BAD_ARGUMENT when the file cannot be written.
-cal_status cal_glb_create(const char* path, const cal_model* model, cal_glb** out, cal_error* error);
-/// Adds the poses of a simulation of the same model at cal_sim_time as one frame.
-cal_status cal_glb_write(cal_glb* glb, cal_sim* sim, cal_error* error);
-/// The same for a world that was advanced to its start, and its frames at cal_world_time. title: what the file calls it.
-cal_status cal_glb_create_world(const char* path, const cal_world* world, const char* title, cal_glb** out,
-                                cal_error* error);
-cal_status cal_glb_write_world(cal_glb* glb, const cal_world* world, cal_error* error);
+/// Creates or empties the file. The run must outlive the recorder, which keeps all frames, 28 bytes per body and frame.
+/// title: what the file calls it. #CAL_BAD_ARGUMENT when the file cannot be written.
+cal_status cal_glb_create(const char* path, cal_run* run, const char* title, cal_glb** out, cal_error* error);
+/// Adds the poses at cal_run_time as one frame.
+cal_status cal_glb_write(cal_glb* glb, cal_error* error);
 /// Writes the file and frees the recorder, also when that fails; NULL is allowed.
 cal_status cal_glb_close(cal_glb* glb, cal_error* error);
 

@@ -1,4 +1,4 @@
-// Comma-separated tables of a run: a header that names joints and components, one row a sample.
+// Comma-separated tables of a run: a header that names joints, bodies and components, one row per sample.
 #define _POSIX_C_SOURCE 200809L
 #include "calder/calder_record.h"
 
@@ -14,10 +14,10 @@
 
 struct cal_csv {
     FILE* file;
-    const cal_model* model;
+    cal_run* run;
     char* path;
-    unsigned columns; // CAL_CSV_…
-    double* forces;   // of all joints; NULL: not written
+    unsigned columns; // CAL_COLUMN_…; 0: a table of events
+    double* numbers;  // room for the poses of all bodies, or the forces of all joints
 };
 
 // Names of a joint's numbers after the joint's own: positions, then velocities.
@@ -27,9 +27,41 @@ static const char* const free_components[] = {"x",  "y",  "z",  "qw", "qx", "qy"
                                               "vx", "vy", "vz", "wx", "wy", "wz", NULL};
 
 static const char* const force_components[] = {"fx", "fy", "fz", "mx", "my", "mz", NULL};
+static const char* const pose_components[] = {"x", "y", "z", "qw", "qx", "qy", "qz", NULL};
 
+// Positions and velocities of a kind of joint, each with its end.
 static const char* const* component_names(cal_joint_kind kind) {
     return kind == CAL_BALL ? ball_components : kind == CAL_FREE ? free_components : one_degree_components;
+}
+
+enum { OF_JOINTS = CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_FORCE };
+
+// What can be chosen, in the order of the columns.
+static const struct {
+    const char* name;
+    unsigned column;
+} choices[] = {{"q", CAL_COLUMN_Q},       {"v", CAL_COLUMN_V},           {"force", CAL_COLUMN_FORCE},
+               {"pose", CAL_COLUMN_POSE}, {"energy", CAL_COLUMN_ENERGY}, {"channels", CAL_COLUMN_CHANNELS}};
+enum { CHOICES = sizeof choices / sizeof choices[0] };
+
+cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
+    *out = 0;
+    for (const char* p = names;; p++) {
+        const size_t length = strcspn(p, ",");
+        int i = 0;
+        while (i < CHOICES && (strlen(choices[i].name) != length || memcmp(choices[i].name, p, length) != 0)) i++;
+        if (i == CHOICES)
+            return cal_fail(error, CAL_BAD_ARGUMENT,
+                            "columns '%.60s': '%.*s' is none of q, v, force, pose, energy, channels", names,
+                            (int)(length < 40 ? length : 40), p);
+        *out |= choices[i].column;
+        p += length;
+        if (*p == '\0') return CAL_OK;
+    }
+}
+
+unsigned cal_csv_default_columns(const cal_run* run) {
+    return cal_run_model(run) ? CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_ENERGY : CAL_COLUMN_POSE;
 }
 
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
@@ -54,34 +86,54 @@ const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
     return text;
 }
 
-static void write_quoted(FILE* file, const char* name, const char* component) {
-    bool quoted = strpbrk(name, ",\"\r\n") != NULL;
+// A cell as RFC 4180 says: quoted where it holds what separates cells.
+static void write_cell(FILE* file, const char* name, const char* component) {
+    const bool quoted = strpbrk(name, ",\"\r\n") != NULL;
     if (quoted) fputc('"', file);
     for (const char* p = name; *p; p++) {
         if (*p == '"') fputc('"', file);
         fputc(*p, file);
     }
-    fprintf(file, ".%s%s", component, quoted ? "\"" : "");
+    fprintf(file, "%s%s%s", component ? "." : "", component ? component : "", quoted ? "\"" : "");
 }
 
-static void write_names(FILE* file, const char* name, const char* const* component) {
-    for (; *component; component++) {
+static void write_names(FILE* file, const char* name, const char* const* component, int count) {
+    for (int i = 0; i < count; i++) {
         fputc(',', file);
-        write_quoted(file, name, *component);
+        write_cell(file, name, component[i]);
     }
 }
 
-static void write_header(FILE* file, const cal_model* model, unsigned columns) {
+static void write_joint_names(FILE* file, const cal_model* model, unsigned columns) {
     char text[64];
-    fputs("time", file);
     for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
         cal_joint_def def;
         cal_model_joint(model, joint, &def, NULL, NULL, NULL);
         const char* name = def.name ? def.name : cal_model_joint_name(model, joint, text, sizeof text);
-        write_names(file, name, component_names(def.kind));
-        if (columns & CAL_CSV_FORCES) write_names(file, name, force_components);
+        const char* const* components = component_names(def.kind);
+        const int q_count = cal_joint_q_count(def.kind);
+        if (columns & CAL_COLUMN_Q) write_names(file, name, components, q_count);
+        if (columns & CAL_COLUMN_V) write_names(file, name, components + q_count, cal_joint_v_count(def.kind));
+        if (columns & CAL_COLUMN_FORCE) write_names(file, name, force_components, 6);
     }
-    fputs(",energy_kinetic,energy_potential\n", file);
+}
+
+static void write_header(FILE* file, const cal_run* run, unsigned columns) {
+    char text[128];
+    fputs("time", file);
+    if (columns == 0) fputs(",body,other,impulse,kind", file);
+    if (columns & OF_JOINTS) write_joint_names(file, cal_run_model(run), columns);
+    for (int i = 0; columns & CAL_COLUMN_POSE && i < cal_run_body_count(run); i++)
+        if (cal_run_body_motion(run, i) != CAL_FIXED)
+            write_names(file, cal_run_body_name(run, i, text, sizeof text), pose_components, 7);
+    if (columns & CAL_COLUMN_ENERGY) fputs(",energy_kinetic,energy_potential", file);
+    int count;
+    const cal_channel* channels = cal_run_channels(run, &count);
+    for (int i = 0; columns & CAL_COLUMN_CHANNELS && i < count; i++) {
+        fputc(',', file);
+        write_cell(file, channels[i].name, NULL);
+    }
+    fputc('\n', file);
 }
 
 static void write_numbers(FILE* file, const double* values, int count) {
@@ -98,19 +150,30 @@ static cal_status fail_with_errno(cal_error* error, const char* path) {
 }
 
 // A recorder without a file yet.
-static cal_status begin(const char* path, const cal_model* model, unsigned columns, cal_csv** out, cal_error* error) {
+static cal_status begin(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
+    const cal_model* model = cal_run_model(run);
+    *out = NULL;
+    const bool joints = !(columns & OF_JOINTS) || (model && cal_run_can(run, CAL_RUN_STATE)),
+               forces = !(columns & CAL_COLUMN_FORCE) || cal_run_can(run, CAL_RUN_FORCES),
+               energy = !(columns & CAL_COLUMN_ENERGY) || cal_run_can(run, CAL_RUN_ENERGY);
+    if (!joints || !forces || !energy)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "'%s' cannot have columns of %s: %s has none", path,
+                        !joints   ? "q, v or force"
+                        : !forces ? "force"
+                                  : "energy",
+                        cal_run_kind(run));
+    const size_t bodies = columns & CAL_COLUMN_POSE ? (size_t)cal_run_body_count(run) : 0;
+    const size_t loads = columns & CAL_COLUMN_FORCE ? (size_t)cal_model_joint_count(model) : 0;
     cal_csv* csv = cal_allocate(1, sizeof *csv);
     char* copy = cal_copy_text(path);
-    double* forces = NULL;
-    if (columns & CAL_CSV_FORCES) forces = cal_allocate(6 * (size_t)cal_model_joint_count(model), sizeof *forces);
-    *out = NULL;
-    if (!csv || !copy || (columns & CAL_CSV_FORCES && !forces)) {
+    double* numbers = cal_allocate(7 * (bodies > loads ? bodies : loads) + 1, sizeof *numbers);
+    if (!csv || !copy || !numbers) {
         cal_free(csv);
         cal_free(copy);
-        cal_free(forces);
+        cal_free(numbers);
         return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     }
-    *csv = (cal_csv){NULL, model, copy, columns, forces};
+    *csv = (cal_csv){NULL, run, copy, columns, numbers};
     *out = csv;
     return CAL_OK;
 }
@@ -121,7 +184,7 @@ static cal_status end(cal_csv* csv, cal_status status, cal_csv** out) {
     if (status == CAL_OK || !csv) return status;
     if (csv->file) fclose(csv->file);
     cal_free(csv->path);
-    cal_free(csv->forces);
+    cal_free(csv->numbers);
     cal_free(csv);
     return status;
 }
@@ -133,17 +196,26 @@ static bool open_file(cal_csv* csv, const char* mode) {
     return csv->file != NULL;
 }
 
-cal_status cal_csv_create_with(const char* path, const cal_model* model, unsigned columns, cal_csv** out,
-                               cal_error* error) {
+static cal_status create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
     cal_csv* csv;
-    cal_status status = begin(path, model, columns, &csv, error);
+    cal_status status = begin(path, run, columns, &csv, error);
     if (status != CAL_OK) return end(csv, status, out);
     bool good = open_file(csv, "w");
     if (good) {
-        write_header(csv->file, model, columns);
+        write_header(csv->file, run, csv->columns);
         good = fflush(csv->file) == 0;
     }
     return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
+}
+
+cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
+    return create(path, run, columns ? columns : cal_csv_default_columns(run), out, error);
+}
+
+cal_status cal_csv_create_events(const char* path, cal_run* run, cal_csv** out, cal_error* error) {
+    *out = NULL;
+    const cal_status status = cal_run_keep_events(run, error);
+    return status ? status : create(path, run, 0, out, error);
 }
 
 // Reads over the header; false when it is another one.
@@ -152,7 +224,7 @@ static cal_status skip_header(cal_csv* csv, bool* fits) {
     size_t size = 0;
     FILE* memory = open_memstream(&header, &size);
     if (!memory) return CAL_NO_MEMORY;
-    write_header(memory, csv->model, csv->columns);
+    write_header(memory, csv->run, csv->columns);
     if (fclose(memory) != 0) {
         free(header);
         return CAL_NO_MEMORY;
@@ -179,11 +251,11 @@ static bool skip_rows(cal_csv* csv, double time) {
     return false;
 }
 
-cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigned columns, double time, cal_csv** out,
-                               cal_error* error) {
+cal_status cal_csv_resume(const char* path, cal_run* run, unsigned columns, double time, cal_csv** out,
+                          cal_error* error) {
     cal_csv* csv;
     bool fits = false;
-    cal_status status = begin(path, model, columns, &csv, error);
+    cal_status status = begin(path, run, columns ? columns : cal_csv_default_columns(run), &csv, error);
     if (status != CAL_OK) return end(csv, status, out);
     if (!open_file(csv, "r+")) return end(csv, fail_with_errno(error, path), out);
     status = skip_header(csv, &fits);
@@ -191,7 +263,7 @@ cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigne
         status = cal_fail(error, status, "no memory to read '%s'", path);
     else if (!fits)
         status = cal_fail(error, CAL_BAD_ARGUMENT,
-                          "'%s' is not a table of this model: its header differs; name another file", path);
+                          "'%s' is not a table of this run: its header differs; name another file", path);
     else if (!skip_rows(csv, time))
         status = cal_fail(error, CAL_BAD_ARGUMENT,
                           "'%s' cannot be continued: it has no row at %.10g s; name another file", path, time);
@@ -202,33 +274,74 @@ cal_status cal_csv_resume_with(const char* path, const cal_model* model, unsigne
     return end(csv, good ? CAL_OK : fail_with_errno(error, path), out);
 }
 
-cal_status cal_csv_create(const char* path, const cal_model* model, cal_csv** out, cal_error* error) {
-    return cal_csv_create_with(path, model, 0, out, error);
-}
-
-cal_status cal_csv_resume(const char* path, const cal_model* model, double time, cal_csv** out, cal_error* error) {
-    return cal_csv_resume_with(path, model, 0, time, out, error);
-}
-
-cal_status cal_csv_write(cal_csv* csv, cal_sim* sim, cal_error* error) {
-    double energy[2];
-    cal_status status = cal_sim_energy(sim, &energy[0], &energy[1]);
-    if (status != CAL_OK) return cal_fail(error, status, "the energy of a row of '%s' failed", csv->path);
-    if (csv->forces) status = cal_sim_joint_forces(sim, csv->forces);
-    if (status != CAL_OK) return cal_fail(error, status, "the forces of a row of '%s' failed", csv->path);
-    char text[CAL_NUMBER_CAPACITY];
-    errno = 0;
-    fputs(cal_number_text(cal_sim_time(sim), text), csv->file);
-    for (int joint = 0; joint < cal_model_joint_count(csv->model); joint++) {
+static cal_status write_joints(cal_csv* csv, cal_error* error) {
+    const cal_model* model = cal_run_model(csv->run);
+    const double *q = cal_run_q(csv->run), *v = cal_run_v(csv->run);
+    if (csv->columns & CAL_COLUMN_FORCE) {
+        const cal_status status = cal_run_joint_forces(csv->run, csv->numbers, error);
+        if (status) return status;
+    }
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
         cal_joint_def def;
         int first_q, first_v;
-        cal_model_joint(csv->model, joint, &def, NULL, &first_q, &first_v);
-        write_numbers(csv->file, cal_sim_q(sim) + first_q, cal_joint_q_count(def.kind));
-        write_numbers(csv->file, cal_sim_v(sim) + first_v, cal_joint_v_count(def.kind));
-        if (csv->forces) write_numbers(csv->file, csv->forces + 6 * (size_t)joint, 6);
+        cal_model_joint(model, joint, &def, NULL, &first_q, &first_v);
+        if (csv->columns & CAL_COLUMN_Q) write_numbers(csv->file, q + first_q, cal_joint_q_count(def.kind));
+        if (csv->columns & CAL_COLUMN_V) write_numbers(csv->file, v + first_v, cal_joint_v_count(def.kind));
+        if (csv->columns & CAL_COLUMN_FORCE) write_numbers(csv->file, csv->numbers + 6 * (size_t)joint, 6);
     }
-    write_numbers(csv->file, energy, 2);
+    return CAL_OK;
+}
+
+static cal_status write_poses(cal_csv* csv, cal_error* error) {
+    const cal_status status = cal_run_poses(csv->run, csv->numbers, error);
+    for (int i = 0; !status && i < cal_run_body_count(csv->run); i++)
+        if (cal_run_body_motion(csv->run, i) != CAL_FIXED) write_numbers(csv->file, csv->numbers + 7 * (size_t)i, 7);
+    return status;
+}
+
+static void write_events(cal_csv* csv) {
+    char text[CAL_NUMBER_CAPACITY], name[128];
+    cal_run_event event;
+    while (cal_run_next_event(csv->run, &event)) {
+        fputs(cal_number_text(event.time, text), csv->file);
+        for (int i = 0; i < 2; i++) {
+            fputc(',', csv->file);
+            write_cell(csv->file, cal_run_body_name(csv->run, event.body[i], name, sizeof name), NULL);
+        }
+        write_numbers(csv->file, &event.impulse, 1);
+        fprintf(csv->file, ",%s\n", event.kind);
+    }
+}
+
+static cal_status write_row(cal_csv* csv, cal_error* error) {
+    char text[CAL_NUMBER_CAPACITY];
+    double values[CAL_RUN_CHANNELS];
+    int count;
+    cal_status status = CAL_OK;
+    cal_run_channels(csv->run, &count);
+    fputs(cal_number_text(cal_run_time(csv->run), text), csv->file);
+    if (csv->columns & OF_JOINTS) status = write_joints(csv, error);
+    if (!status && csv->columns & CAL_COLUMN_POSE) status = write_poses(csv, error);
+    if (!status && csv->columns & CAL_COLUMN_ENERGY) {
+        status = cal_run_energy(csv->run, values, error);
+        if (!status) write_numbers(csv->file, values, 2);
+    }
+    if (!status && csv->columns & CAL_COLUMN_CHANNELS) {
+        status = cal_run_read(csv->run, values, error);
+        if (!status) write_numbers(csv->file, values, count);
+    }
     fputc('\n', csv->file);
+    return status;
+}
+
+cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
+    cal_status status = CAL_OK;
+    errno = 0;
+    if (csv->columns)
+        status = write_row(csv, error);
+    else
+        write_events(csv);
+    if (status) return status;
     return ferror(csv->file) ? fail_with_errno(error, csv->path) : CAL_OK;
 }
 
@@ -247,7 +360,7 @@ cal_status cal_csv_close(cal_csv* csv, cal_error* error) {
     cal_status status = failed ? fail_with_errno(error, csv->path) : CAL_OK;
     if (fclose(csv->file) != 0 && !failed) status = fail_with_errno(error, csv->path);
     cal_free(csv->path);
-    cal_free(csv->forces);
+    cal_free(csv->numbers);
     cal_free(csv);
     return status;
 }

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "drawing/world_drawing.h"
 
 static const double MOST_BYTES = 3.5e9; // lengths in the file have 32 bits
 
@@ -23,20 +22,15 @@ static void release(cal_glb* glb) {
     cal_free(glb);
 }
 
-// Of a model or of a world.
-static cal_status create(const char* path, const cal_model* model, const cal_world* world, const char* title,
-                         cal_glb** out, cal_error* error) {
+cal_status cal_glb_create(const char* path, cal_run* run, const char* title, cal_glb** out, cal_error* error) {
     *out = NULL;
     cal_glb* glb = cal_allocate(1, sizeof *glb);
     if (!glb) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
-    glb->model = model;
-    glb->world = world;
+    glb->run = run;
     glb->path = cal_copy_text(path);
     glb->title = cal_copy_text(title);
-    const int bodies = model ? cal_model_body_count(model) : cal_world_body_count(world);
-    glb->poses = cal_allocate(CAL_GLB_POSE * (size_t)bodies, sizeof *glb->poses);
-    cal_status status =
-        model ? cal_drawing_create(model, &glb->drawing, error) : cal_world_drawing_create(world, &glb->drawing, error);
+    glb->poses = cal_allocate(CAL_GLB_POSE * (size_t)cal_run_body_count(run), sizeof *glb->poses);
+    cal_status status = cal_drawing_create(run, &glb->drawing, error);
     if (!status && (!glb->path || !glb->title || !glb->poses))
         status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     if (!status) {
@@ -52,15 +46,6 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
     }
     *out = glb;
     return CAL_OK;
-}
-
-cal_status cal_glb_create(const char* path, const cal_model* model, cal_glb** out, cal_error* error) {
-    return create(path, model, NULL, cal_model_name(model), out, error);
-}
-
-cal_status cal_glb_create_world(const char* path, const cal_world* world, const char* title, cal_glb** out,
-                                cal_error* error) {
-    return create(path, NULL, world, title, out, error);
 }
 
 static bool grow(cal_glb* glb) {
@@ -101,16 +86,9 @@ static cal_status keep(cal_glb* glb, double now, cal_error* error) {
     return CAL_OK;
 }
 
-cal_status cal_glb_write(cal_glb* glb, cal_sim* sim, cal_error* error) {
-    const cal_status status = cal_sim_poses(sim, glb->poses);
-    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", glb->path, cal_status_text(status));
-    return keep(glb, cal_sim_time(sim), error);
-}
-
-cal_status cal_glb_write_world(cal_glb* glb, const cal_world* world, cal_error* error) {
-    const cal_status status = cal_world_poses(world, glb->poses);
-    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", glb->path, cal_status_text(status));
-    return keep(glb, cal_world_time(world), error);
+cal_status cal_glb_write(cal_glb* glb, cal_error* error) {
+    const cal_status status = cal_run_poses(glb->run, glb->poses, error);
+    return status ? status : keep(glb, cal_run_time(glb->run), error);
 }
 
 cal_status cal_glb_close(cal_glb* glb, cal_error* error) {

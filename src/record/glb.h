@@ -27,8 +27,7 @@ typedef struct cal_placed {
 struct cal_glb {
     FILE* file;
     char *path, *title;
-    const cal_model* model; // one of them
-    const cal_world* world;
+    cal_run* run;
     cal_drawing* drawing;
     double* poses;
     float* frames; // CAL_GLB_POSE numbers a body, frame by frame

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "math/vector.h"
 
@@ -148,9 +149,7 @@ static void write_nodes(const cal_glb* glb, FILE* file) {
         double pose[CAL_GLB_POSE] = {0, 0, 0, 1};
         for (int k = 0; k < CAL_GLB_POSE && glb->frame_count > 0; k++) pose[k] = glb->frames[CAL_GLB_POSE * body + k];
         fputs(",{\"name\":", file);
-        cal_write_json_text(
-            file, glb->model ? cal_model_body_name(glb->model, body, name, sizeof name)
-                             : cal_world_body_name(glb->world, cal_world_body(glb->world, body), name, sizeof name));
+        cal_write_json_text(file, cal_run_body_name(glb->run, body, name, sizeof name));
         fputc(',', file);
         write_place(file, pose, pose + 3);
         bool any = false;

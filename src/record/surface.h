@@ -1,6 +1,6 @@
 // Triangles with normals of what a drawing is made of, for files that hold geometry.
 #pragma once
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 
 typedef struct cal_surface {
     int vertex_count, index_count;

@@ -16,11 +16,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "drawing/drawing.h"
-#include "drawing/gauge.h"
-#include "drawing/world_drawing.h"
-#include "drawing/world_gauge.h"
+#include "record/drawing.h"
 #include "view/page.h"
 
 static const char MARKER[] = "<!--recording-->";
@@ -29,8 +27,7 @@ struct cal_html {
     FILE* file;
     char* path;
     cal_drawing* drawing;
-    cal_gauge gauge; // of a simulation
-    cal_world_gauge world_gauge;
+    cal_run* run;
     const cal_channel* channels;
     int channel_count;
     double* poses;
@@ -101,20 +98,19 @@ static bool write_bodies(const cal_html* html, FILE* file) {
     return true;
 }
 
-// The same of a world: a name and how it moves.
-static void write_listed(const cal_html* html, const cal_world* world, FILE* file) {
+// The same of a run without a model: a name and how it moves.
+static void write_listed(const cal_html* html, FILE* file) {
     fputs(",\"listed\":[", file);
     for (int i = 0; i < html->drawing->body_count; i++) {
         char name[96];
-        const cal_body_id body = cal_world_body(world, i);
         fputs(i ? ",[" : "[", file);
-        cal_write_json_text(file, cal_world_body_name(world, body, name, sizeof name));
-        fprintf(file, ",\"%s\"]", cal_body_motion_name(cal_world_body_motion(world, body)));
+        cal_write_json_text(file, cal_run_body_name(html->run, i, name, sizeof name));
+        fprintf(file, ",\"%s\"]", cal_body_motion_name(cal_run_body_motion(html->run, i)));
     }
     fputc(']', file);
 }
 
-static bool write_opening(cal_html* html, const cal_world* world, const char* title, const unsigned char* marker) {
+static bool write_opening(cal_html* html, const char* title, const unsigned char* marker) {
     fwrite(cal_page, 1, (size_t)(marker - cal_page), html->file);
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
     cal_write_json_text(html->file, title);
@@ -122,8 +118,8 @@ static bool write_opening(cal_html* html, const cal_world* world, const char* ti
     cal_channels_write_json(html->channels, html->channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
-    if (world)
-        write_listed(html, world, html->file);
+    if (!html->drawing->model)
+        write_listed(html, html->file);
     else if (!write_bodies(html, html->file))
         return false;
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
@@ -131,9 +127,7 @@ static bool write_opening(cal_html* html, const cal_world* world, const char* ti
     return true;
 }
 
-// Of a model or of a world.
-static cal_status create(const char* path, const cal_model* model, const cal_world* world, const char* title,
-                         cal_html** out, cal_error* error) {
+cal_status cal_html_create(const char* path, cal_run* run, const char* title, cal_html** out, cal_error* error) {
     *out = NULL;
     const unsigned char* marker = find_marker();
     if (!marker)
@@ -143,18 +137,9 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
                         path);
     cal_html* html = cal_allocate(1, sizeof *html);
     if (!html) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
-    cal_status status;
-    if (model) {
-        html->gauge = cal_gauge_for(model);
-        html->channels = cal_gauge_channels;
-        html->channel_count = html->gauge.channel_count;
-        status = cal_drawing_create(model, &html->drawing, error);
-    } else {
-        html->world_gauge = cal_world_gauge_for(world);
-        html->channels = cal_world_channels;
-        html->channel_count = CAL_WORLD_CHANNELS;
-        status = cal_world_drawing_create(world, &html->drawing, error);
-    }
+    html->run = run;
+    html->channels = cal_run_channels(run, &html->channel_count);
+    cal_status status = cal_drawing_create(run, &html->drawing, error);
     html->path = cal_copy_text(path);
     if (!status) {
         html->poses = cal_allocate(7 * (size_t)html->drawing->all_bodies, sizeof *html->poses);
@@ -166,7 +151,7 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
     if (!status) {
         errno = 0;
         html->file = fopen(path, "w");
-        const bool written = html->file && write_opening(html, world, title, marker);
+        const bool written = html->file && write_opening(html, title, marker);
         if (!html->file || ferror(html->file))
             status = fail_with_errno(error, path);
         else if (!written)
@@ -178,16 +163,6 @@ static cal_status create(const char* path, const cal_model* model, const cal_wor
     }
     *out = html;
     return CAL_OK;
-}
-
-cal_status cal_html_create(const char* path, const cal_model* model, const char* title, cal_html** out,
-                           cal_error* error) {
-    return create(path, model, NULL, title, out, error);
-}
-
-cal_status cal_html_create_world(const char* path, const cal_world* world, const char* title, cal_html** out,
-                                 cal_error* error) {
-    return create(path, NULL, world, title, out, error);
 }
 
 static void write_base64(FILE* file, const unsigned char* bytes, size_t size) {
@@ -252,20 +227,11 @@ static cal_status write_frame(cal_html* html, double time, const double* channel
     return ferror(html->file) ? fail_with_errno(error, html->path) : CAL_OK;
 }
 
-cal_status cal_html_write(cal_html* html, cal_sim* sim, cal_error* error) {
-    double channels[CAL_GAUGE_CHANNELS];
-    cal_status status = cal_sim_poses(sim, html->poses);
-    if (!status) status = cal_gauge_read(&html->gauge, sim, false, channels);
-    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", html->path, cal_status_text(status));
-    return write_frame(html, cal_sim_time(sim), channels, error);
-}
-
-cal_status cal_html_write_world(cal_html* html, cal_world* world, cal_error* error) {
-    double channels[CAL_WORLD_CHANNELS];
-    const cal_status status = cal_world_poses(world, html->poses);
-    if (status) return cal_fail(error, status, "a frame of '%s' failed: %s", html->path, cal_status_text(status));
-    cal_world_gauge_read(&html->world_gauge, world, channels);
-    return write_frame(html, cal_world_time(world), channels, error);
+cal_status cal_html_write(cal_html* html, cal_error* error) {
+    double channels[CAL_RUN_CHANNELS];
+    cal_status status = cal_run_poses(html->run, html->poses, error);
+    if (!status) status = cal_run_read(html->run, channels, error);
+    return status ? status : write_frame(html, cal_run_time(html->run), channels, error);
 }
 
 cal_status cal_html_close(cal_html* html, cal_error* error) {

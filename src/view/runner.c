@@ -1,7 +1,7 @@
-// The thread that runs an engine.
+// The thread that advances a run.
 //
 // The clock is the wall's times the speed. Sixty times a second the thread advances to where the clock is, in slices, and
-// leaves a frame. When the engine is too slow for that, the clock is set back: what cannot be in real time is slower, and
+// leaves a frame. When the run is too slow for that, the clock is set back: what cannot be in real time is slower, and
 // says so, but never piles up.
 #define _POSIX_C_SOURCE 200809L
 #include "view/runner.h"
@@ -13,8 +13,8 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "drawing/drawing.h"
 #include "view/pace.h"
 
 static const double FRAME = 1.0 / 60;  // s, wall clock between frames
@@ -48,9 +48,10 @@ typedef struct mark {
 
 struct cal_runner {
     cal_runner_def def;
-    cal_view_engine* engine;
+    cal_run* run;
+    double* poses;
     size_t frame_size;
-    int channel_count;
+    int channel_count, run_channels;
     pthread_t thread;
     bool started, with_lock;
 
@@ -72,8 +73,9 @@ struct cal_runner {
     double speed;
     double base_wall, base_time; // the clock: base_time + (wall − base_wall) · speed
     cal_pace pace;
-    double possible; // simulated seconds a second of computing, smoothed
-    double spent;    // s of computing since the last progress
+    double possible;             // simulated seconds a second of computing, smoothed
+    double spent;                // s of computing since the last progress
+    double published, described; // wall clock, when it was shown last
     uint32_t frame_number, epoch;
     char note[256]; // what went wrong last
     char hint[512]; // what could be changed; empty while it keeps up
@@ -88,17 +90,19 @@ static double wall(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int cal_runner_channels(const cal_view_engine* engine, cal_channel channels[CAL_VIEW_CHANNELS]) {
-    memcpy(channels, engine->channels, (size_t)engine->channel_count * sizeof *channels);
-    memcpy(channels + engine->channel_count, own_channels, sizeof own_channels);
-    return engine->channel_count + OWN_CHANNELS;
+int cal_runner_channels(const cal_run* run, cal_channel channels[CAL_VIEW_CHANNELS]) {
+    int count;
+    const cal_channel* theirs = cal_run_channels(run, &count);
+    memcpy(channels, theirs, (size_t)count * sizeof *channels);
+    memcpy(channels + count, own_channels, sizeof own_channels);
+    return count + OWN_CHANNELS;
 }
 
 // --- The clock ----------------------------------------------------------------------------------------------------------
 
 static void set_clock(cal_runner* r) {
     r->base_wall = wall();
-    r->base_time = r->engine->ops->time(r->engine);
+    r->base_time = cal_run_time(r->run);
 }
 
 static double clock_at(const cal_runner* r, double now) { return r->base_time + (now - r->base_wall) * r->speed; }
@@ -116,16 +120,18 @@ static void put_float3(unsigned char* bytes, size_t at, const double values[3]) 
 
 // What is sent is as this machine's memory has it: the page reads little-endian, which every machine with a browser is.
 static void publish(cal_runner* r) {
-    const cal_view_engine_ops* ops = r->engine->ops;
     unsigned char* bytes = r->back.bytes + CAL_VIEW_ROOM;
-    cal_view_pull pull;
+    cal_run_pull pull;
     double channels[CAL_VIEW_CHANNELS];
     const size_t poses_at = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count;
-    if (ops->sample(r->engine, (float*)(void*)(bytes + poses_at), channels, &pull) != CAL_OK) return;
-    channels[r->engine->channel_count] = r->pace.factor;
-    channels[r->engine->channel_count + 1] = r->possible;
-    const double time = ops->time(r->engine);
-    const uint64_t hash = ops->hash(r->engine);
+    if (cal_run_poses(r->run, r->poses, NULL) != CAL_OK || cal_run_read(r->run, channels, NULL) != CAL_OK) return;
+    float* poses = (float*)(void*)(bytes + poses_at);
+    for (size_t i = 0; i < 7 * (size_t)r->def.drawn_count; i++) poses[i] = (float)r->poses[i];
+    cal_run_get_pull(r->run, &pull);
+    channels[r->run_channels] = r->pace.factor;
+    channels[r->run_channels + 1] = r->possible;
+    const double time = cal_run_time(r->run);
+    const uint64_t hash = cal_run_hash(r->run);
     const uint32_t number = ++r->frame_number, count = (uint32_t)r->channel_count;
     const uint32_t flags = (r->running ? CAL_FRAME_RUNNING : 0u) | (r->failed ? CAL_FRAME_FAILED : 0u) |
                            (r->behind ? CAL_FRAME_BEHIND : 0u);
@@ -155,17 +161,18 @@ static void publish(cal_runner* r) {
 }
 
 static void write_status(cal_runner* r) {
-    const cal_view_settings* s = &r->def.settings;
+    cal_run_settings s;
     char text[STATUS_CAPACITY];
+    cal_run_get_settings(r->run, &s);
     FILE* file = fmemopen(text, sizeof text, "w");
     if (!file) return;
     fputs("{\"say\":\"status\",\"solver\":", file);
-    cal_write_json_text(file, s->solver);
+    cal_write_json_text(file, s.solver);
     fputs(",\"algorithm\":", file);
-    cal_write_json_text(file, s->algorithm);
+    cal_write_json_text(file, s.algorithm);
     fputs(",\"machine\":", file);
-    cal_write_json_text(file, s->machine);
-    fprintf(file, ",\"tolerance\":%.9g,\"note\":", s->tolerance);
+    cal_write_json_text(file, s.machine);
+    fprintf(file, ",\"tolerance\":%.9g,\"note\":", s.tolerance);
     cal_write_json_text(file, r->note);
     fputs(",\"hint\":", file);
     cal_write_json_text(file, r->hint);
@@ -193,19 +200,17 @@ static void describe_watched(cal_runner* r) {
         const int body = r->watch[i].body;
         pthread_mutex_unlock(&r->lock);
         if (body < 0) continue;
+        static const char head[] = "{\"say\":\"body\",";
         char text[WATCH_CAPACITY];
-        FILE* file = fmemopen(text, sizeof text, "w");
-        if (!file) return;
-        fputs("{\"say\":\"body\",", file);
-        r->engine->ops->describe(r->engine, body, file);
-        fputc('}', file);
-        const long length = ftell(file);
-        fclose(file);
-        if (length <= 0 || (size_t)length >= sizeof text) continue;
+        size_t length = sizeof head - 1;
+        memcpy(text, head, length);
+        length += cal_run_describe(r->run, body, text + length, sizeof text - length);
+        if (length + 1 >= sizeof text) continue;
+        text[length++] = '}';
         pthread_mutex_lock(&r->lock);
         if (r->watch[i].body == body) {
-            memcpy(r->watch[i].text, text, (size_t)length);
-            r->watch[i].length = (size_t)length;
+            memcpy(r->watch[i].text, text, length);
+            r->watch[i].length = length;
             r->watch[i].version++;
         }
         pthread_mutex_unlock(&r->lock);
@@ -221,16 +226,15 @@ static void say(cal_runner* r, const char* text) {
 // Says what could be changed once it has been too slow for a while, and takes that back when it keeps up.
 static void advise(cal_runner* r) {
     r->hint[0] = '\0';
-    FILE* file = r->pace.slow ? fmemopen(r->hint, sizeof r->hint, "w") : NULL;
-    if (file) {
+    if (r->pace.slow) {
+        char pace[48], what[320];
         if (r->speed == 1)
-            fprintf(file, "%.2g × real time: ", r->pace.factor);
+            snprintf(pace, sizeof pace, "%.2g × real time", r->pace.factor);
         else
-            fprintf(file, "%.2g × real time of %g: ", r->pace.factor, r->speed);
-        r->engine->ops->advise(r->engine, r->pace.factor, file);
-        if (r->def.advice) fprintf(file, "; %s", r->def.advice);
-        fclose(file);
-        r->hint[sizeof r->hint - 1] = '\0';
+            snprintf(pace, sizeof pace, "%.2g × real time of %g", r->pace.factor, r->speed);
+        cal_run_advise(r->run, r->pace.factor, what, sizeof what);
+        snprintf(r->hint, sizeof r->hint, "%s: %s%s%s", pace, what, r->def.advice ? "; " : "",
+                 r->def.advice ? r->def.advice : "");
         if (r->def.notice && !r->noticed) r->def.notice(r->def.notice_user, r->hint);
         r->noticed = true;
     }
@@ -246,24 +250,24 @@ static void add_mark(cal_runner* r, const char* text) {
         r->mark_count--;
     }
     mark* m = &r->marks[r->mark_count++];
-    m->time = r->engine->ops->time(r->engine);
+    m->time = cal_run_time(r->run);
     snprintf(m->text, sizeof m->text, "%s", text);
 }
 
 static void change_settings(cal_runner* r, const cal_view_command* c) {
-    cal_view_settings next = r->def.settings;
+    cal_run_settings next;
     cal_error error = {CAL_OK, ""};
+    cal_run_get_settings(r->run, &next);
     if (c->solver[0]) memcpy(next.solver, c->solver, sizeof next.solver);
     if (c->algorithm[0]) memcpy(next.algorithm, c->algorithm, sizeof next.algorithm);
     if (c->machine[0]) memcpy(next.machine, c->machine, sizeof next.machine);
     if (c->tolerance > 0) next.tolerance = c->tolerance;
-    if (r->engine->ops->change(r->engine, &next, &error) != CAL_OK) {
+    if (cal_run_change(r->run, &next, &error) != CAL_OK) {
         say(r, error.text);
         return;
     }
     char text[80];
     snprintf(text, sizeof text, "%s %g, %s, %s", next.solver, next.tolerance, next.algorithm, next.machine);
-    r->def.settings = next;
     add_mark(r, text);
     r->failed = false;
     say(r, "");
@@ -272,9 +276,9 @@ static void change_settings(cal_runner* r, const cal_view_command* c) {
 
 static void reset(cal_runner* r) {
     cal_error error = {CAL_OK, ""};
-    r->engine->ops->drop(r->engine);
+    cal_run_drop(r->run);
     r->holder = -1;
-    if (r->engine->ops->reset(r->engine, &error) != CAL_OK) {
+    if (cal_run_reset(r->run, &error) != CAL_OK) {
         say(r, error.text);
         return;
     }
@@ -295,17 +299,27 @@ static void fail(cal_runner* r, const cal_error* error, cal_status status) {
 static void step_frame(cal_runner* r) {
     cal_error error = {CAL_OK, ""};
     cal_status status = CAL_OK;
-    const double target = r->engine->ops->time(r->engine) + FRAME;
+    const double at = cal_run_time(r->run), grain = cal_run_grain(r->run);
+    const double target = grain > FRAME && isfinite(grain) ? grain * (floor(at / grain + 0.5) + 1) : at + FRAME;
     bool reached = false;
     r->running = false;
     // Whoever cannot reach the next frame in so many stretches is left where it is.
-    for (int i = 0; i < 100 && !status && !reached; i++)
-        status = r->engine->ops->advance(r->engine, target, &reached, &error);
+    for (int i = 0; i < 100 && !status && !reached; i++) status = cal_run_approach(r->run, target, &reached, &error);
     if (status) fail(r, &error, status);
+}
+
+// Whether a command asks for what the run's own program decides.
+static bool is_theirs(const cal_runner* r, cal_view_verb verb) {
+    return r->def.shown && verb != CAL_VIEW_GRAB && verb != CAL_VIEW_DRAG && verb != CAL_VIEW_DROP &&
+           verb != CAL_VIEW_WATCH;
 }
 
 static void apply(cal_runner* r, const cal_view_command* c) {
     cal_error error = {CAL_OK, ""};
+    if (is_theirs(r, c->verb)) {
+        say(r, "a program advances this run by itself: it can be watched and pulled, and nothing else");
+        return;
+    }
     // While it runs, the next frame shows where the hand is.
     r->changed = r->changed || c->verb != CAL_VIEW_DRAG || !r->running;
     switch (c->verb) {
@@ -322,17 +336,17 @@ static void apply(cal_runner* r, const cal_view_command* c) {
         break;
     case CAL_VIEW_GRAB:
         if (r->holder >= 0 && r->holder != c->client) break;
-        if (r->engine->ops->grab(r->engine, c->body, c->vector, &error) == CAL_OK)
+        if (cal_run_grab(r->run, c->body, c->vector, &error) == CAL_OK)
             r->holder = c->client;
         else
             say(r, error.text);
         break;
     case CAL_VIEW_DRAG:
-        if (r->holder == c->client) r->engine->ops->drag(r->engine, c->vector);
+        if (r->holder == c->client) cal_run_drag(r->run, c->vector);
         break;
     case CAL_VIEW_DROP:
         if (r->holder != c->client) break;
-        r->engine->ops->drop(r->engine);
+        cal_run_drop(r->run);
         r->holder = -1;
         break;
     case CAL_VIEW_SET: change_settings(r, c); break;
@@ -369,28 +383,37 @@ bool cal_runner_post(cal_runner* r, const cal_view_command* command) {
 
 // --- The thread -----------------------------------------------------------------------------------------------------------
 
+// The next time to stop at, up to where the clock is; no later than the present one: not yet.
+static double next_stop(const cal_runner* r, double at, double due) {
+    const double wanted = fmin(due, at + SLICE * r->speed), grain = cal_run_grain(r->run);
+    if (!(grain > 0 && isfinite(grain))) return wanted;
+    const double whole = grain * floor(wanted / grain),
+                 next = whole > at ? whole : grain * (floor(at / grain + 0.5) + 1);
+    return next <= due ? next : at;
+}
+
 // Advances to where the clock is now, but not for longer than a frame takes.
 static void advance(cal_runner* r, double until) {
-    const double time = r->engine->ops->time(r->engine), began = wall(), due = clock_at(r, began);
+    const double time = cal_run_time(r->run), began = wall(), due = clock_at(r, began);
     double now = began;
     while (r->running && now < until) {
-        const double at = r->engine->ops->time(r->engine);
-        if (!(due > at)) break;
+        const double at = cal_run_time(r->run);
+        const double stop = next_stop(r, at, due);
+        if (!(stop > at)) break;
         cal_error error = {CAL_OK, ""};
         bool reached;
-        const cal_status status =
-            r->engine->ops->advance(r->engine, fmin(due, at + SLICE * r->speed), &reached, &error);
+        const cal_status status = cal_run_approach(r->run, stop, &reached, &error);
         if (status) fail(r, &error, status);
         now = wall();
     }
-    const double passed = r->engine->ops->time(r->engine) - time, spent = now - began;
+    const double passed = cal_run_time(r->run) - time, spent = now - began;
     r->spent += spent;
     if (passed > 0) {
         r->changed = true;
         if (r->spent > 0) r->possible += 0.1 * (passed / r->spent - r->possible);
         r->spent = 0;
     }
-    const double lag = clock_at(r, now) - r->engine->ops->time(r->engine);
+    const double lag = clock_at(r, now) - cal_run_time(r->run);
     r->behind = r->running && lag > 4 * FRAME * r->speed;
     if (r->behind) set_clock(r);
 }
@@ -419,7 +442,7 @@ static void* run(void* argument) {
     double next = wall(), published = -INFINITY, described = -INFINITY;
     bool stop = false;
     set_clock(r);
-    cal_pace_start(&r->pace, next, r->engine->ops->time(r->engine));
+    cal_pace_start(&r->pace, next, cal_run_time(r->run));
     write_status(r);
     while (!stop) {
         const int count = take_commands(r, commands, &stop);
@@ -430,7 +453,7 @@ static void* run(void* argument) {
             next = fmax(next + FRAME, now - LATE * FRAME);
             advance(r, now + FRAME);
             now = wall();
-            if (cal_pace_measure(&r->pace, now, r->engine->ops->time(r->engine), r->running ? r->speed : 0)) advise(r);
+            if (cal_pace_measure(&r->pace, now, cal_run_time(r->run), r->running ? r->speed : 0)) advise(r);
             if (now - described > WATCH) describe_watched(r), described = now;
         }
         if (r->changed || now - published > HEARTBEAT) publish(r), published = now;
@@ -439,27 +462,45 @@ static void* run(void* argument) {
     return NULL;
 }
 
+cal_status cal_runner_show(cal_runner* r, cal_error* error) {
+    cal_view_command commands[QUEUE];
+    const double now = wall(), time = cal_run_time(r->run);
+    bool stop;
+    if (!r->def.shown) {
+        r->def.shown = r->running = r->changed = true;
+        cal_pace_start(&r->pace, now, time);
+        write_status(r);
+    }
+    if (r->started) return cal_fail(error, CAL_BAD_ARGUMENT, "a viewer that runs by itself cannot be shown, too");
+    const int count = take_commands(r, commands, &stop);
+    for (int i = 0; i < count; i++) apply(r, &commands[i]);
+    cal_pace_measure(&r->pace, now, time, 0);
+    // The page draws sixty frames per second; more would only cost the program that is watched.
+    if (now - r->published < FRAME && !r->changed) return CAL_OK;
+    publish(r), r->published = now;
+    if (now - r->described > WATCH) describe_watched(r), r->described = now;
+    return CAL_OK;
+}
+
 // --- Making one, and fetching from it ---------------------------------------------------------------------------------------
 
 cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_error* error) {
     cal_runner* r = cal_allocate(1, sizeof *r);
     *out = NULL;
-    if (!r) {
-        def->engine->ops->destroy(def->engine);
-        return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer");
-    }
+    if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer");
     r->def = *def;
-    r->engine = def->engine;
+    r->run = def->run;
     r->running = !def->paused;
     r->changed = true;
     r->speed = 1;
     r->holder = -1;
-    r->channel_count = r->engine->channel_count + OWN_CHANNELS;
-    r->frame_size =
-        CAL_FRAME_HEADER + 8 * (size_t)r->channel_count + 7 * sizeof(float) * (size_t)r->engine->drawn_count;
+    cal_run_channels(r->run, &r->run_channels);
+    r->channel_count = r->run_channels + OWN_CHANNELS;
+    r->frame_size = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count + 7 * sizeof(float) * (size_t)def->drawn_count;
+    r->poses = cal_allocate(7 * (size_t)cal_run_body_count(r->run), sizeof *r->poses);
     for (int i = 0; i < CAL_VIEW_CLIENTS; i++) r->watch[i].body = CAL_NONE;
     slot* const slots[] = {&r->ready, &r->front, &r->back};
-    bool complete = true;
+    bool complete = r->poses != NULL;
     for (int i = 0; i < 3; i++) {
         slots[i]->bytes = cal_allocate(CAL_VIEW_ROOM + r->frame_size, 1);
         complete = complete && slots[i]->bytes;
@@ -506,7 +547,7 @@ void cal_runner_destroy(cal_runner* r) {
         pthread_cond_destroy(&r->news);
         pthread_mutex_destroy(&r->lock);
     }
-    r->engine->ops->destroy(r->engine);
+    cal_free(r->poses);
     cal_free(r->ready.bytes);
     cal_free(r->front.bytes);
     cal_free(r->back.bytes);

@@ -1,4 +1,4 @@
-// The thread that runs an engine at its own pace, and what it leaves for others to fetch.
+// The thread that advances a run at its own pace, and what it leaves for others to fetch.
 //
 //     server ── commands ──▸ ┌ queue ┐ ──▸  apply, advance to where the clock says, sample
 //            ◂── frame ───── └ slots ┘ ◂──  60 times a second
@@ -6,7 +6,8 @@
 // It never waits for anybody: a frame that nobody fetched is overwritten by the next one.
 #pragma once
 #include "view/command.h"
-#include "view/engine.h"
+#include "calder/calder_run.h"
+#include <stdio.h>
 
 enum { CAL_VIEW_CLIENTS = 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_ROOM = 64 };
 
@@ -26,9 +27,10 @@ enum { CAL_FRAME_RUNNING = 1, CAL_FRAME_FAILED = 2, CAL_FRAME_BEHIND = 4, CAL_FR
 typedef struct cal_runner cal_runner;
 
 typedef struct cal_runner_def {
-    cal_view_engine* engine; // the runner's from now on
-    cal_view_settings settings;
+    cal_run* run;
+    int drawn_count; // bodies whose poses are sent
     bool paused;
+    bool shown;               // somebody else advances the run, and calls cal_runner_show
     void (*wake)(void* user); // there is something to fetch; called from the runner's thread
     void* user;
     const char* advice; // what helps this model where it is too slow; NULL: nothing that is known
@@ -37,11 +39,13 @@ typedef struct cal_runner_def {
     void* notice_user;
 } cal_runner_def;
 
-// All channels: the engine's, then the runner's own on pace.
-int cal_runner_channels(const cal_view_engine* engine, cal_channel channels[CAL_VIEW_CHANNELS]);
+// All channels: the run's, then the runner's own on pace.
+int cal_runner_channels(const cal_run* run, cal_channel channels[CAL_VIEW_CHANNELS]);
 
 cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_error* error);
 cal_status cal_runner_start(cal_runner* runner, cal_error* error);
+// Does without a thread what it does in one round, but for advancing: commands, a frame, texts.
+cal_status cal_runner_show(cal_runner* runner, cal_error* error);
 // Ends the thread; commands may still be posted, and are forgotten. NULL is allowed, here and in the next one.
 void cal_runner_stop(cal_runner* runner);
 void cal_runner_destroy(cal_runner* runner);

@@ -409,6 +409,14 @@ void cal_server_run(cal_server* server, cal_runner* runner) {
         if (lws_service(server->context, 0) < 0) break;
 }
 
+void cal_server_poll(cal_server* server, cal_runner* runner) {
+    // One round hears that there is news and asks who can take it, the next ones send it. A negative time does not wait.
+    enum { ROUNDS = 4 };
+    server->runner = runner;
+    for (int i = 0; i < ROUNDS; i++)
+        if (lws_service(server->context, -1) < 0) break;
+}
+
 void cal_server_stop(cal_server* server) {
     atomic_store(&server->stop, true);
     lws_cancel_service(server->context);

@@ -19,6 +19,8 @@ void cal_server_destroy(cal_server* server); // NULL is allowed
 int cal_server_port(const cal_server* server);
 // Serves until cal_server_stop; the runner must outlive it.
 void cal_server_run(cal_server* server, cal_runner* runner);
+// Serves what is there to be served, and returns.
+void cal_server_poll(cal_server* server, cal_runner* runner);
 // Both from any thread, or from a signal's handler.
 void cal_server_stop(cal_server* server);
 void cal_server_wake(void* server);

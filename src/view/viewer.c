@@ -1,4 +1,4 @@
-// The viewer: a drawing, an engine in its thread, a server.
+// The viewer: a drawing, a run in its thread, a server.
 #define _POSIX_C_SOURCE 200809L
 #include "calder/calder_view.h"
 
@@ -7,16 +7,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 #include "view/page.h"
 
 static const uint32_t COOKIE = 0x56494557;
 
-cal_viewer_def cal_default_viewer_def(void) {
-    return (cal_viewer_def){
-        .solver = "gear", .algorithm = "aba", .machine = "serial", .relative = 1e-4, .cookie = COOKIE};
-}
+cal_viewer_def cal_default_viewer_def(void) { return (cal_viewer_def){.cookie = COOKIE}; }
 
 bool cal_viewer_has_page(void) { return cal_page_size > 0; }
 
@@ -50,10 +48,10 @@ static void write_choices(const cal_model* model, FILE* file) {
 }
 
 // The message that a client gets first, behind room for a protocol's header.
-static cal_status write_scene(const cal_drawing* drawing, const cal_view_engine* engine, const char* title, char** out,
+static cal_status write_scene(const cal_drawing* drawing, const cal_run* run, const char* title, char** out,
                               size_t* length, cal_error* error) {
     cal_channel channels[CAL_VIEW_CHANNELS];
-    const int channel_count = cal_runner_channels(engine, channels);
+    const int channel_count = cal_runner_channels(run, channels);
     size_t size = 0;
     FILE* file = open_memstream(out, &size);
     if (file) {
@@ -61,8 +59,8 @@ static cal_status write_scene(const cal_drawing* drawing, const cal_view_engine*
         fputs("{\"say\":\"scene\",\"model\":", file);
         cal_write_json_text(file, title);
         fputc(',', file);
-        if (drawing->model) write_choices(drawing->model, file);
-        fprintf(file, "\"pull\":%s,\"channels\":", drawing->model ? "true" : "false");
+        if (cal_run_can(run, CAL_RUN_CHANGE)) write_choices(cal_run_model(run), file);
+        fprintf(file, "\"pull\":%s,\"channels\":", cal_run_can(run, CAL_RUN_GRAB) ? "true" : "false");
         cal_channels_write_json(channels, channel_count, file);
         fputc(',', file);
         cal_drawing_write_json(drawing, file);
@@ -75,98 +73,53 @@ static cal_status write_scene(const cal_drawing* drawing, const cal_view_engine*
     return cal_fail(error, CAL_NO_MEMORY, "no memory to describe the model to a page");
 }
 
-static bool copy_name(char* to, size_t capacity, const char* from) {
-    const int length = from ? snprintf(to, capacity, "%s", from) : -1;
-    return length > 0 && (size_t)length < capacity;
+static const char* title_of(const cal_run* run, const cal_viewer_def* def) {
+    if (def->title) return def->title;
+    return cal_run_model(run) ? cal_model_name(cal_run_model(run)) : cal_run_kind(run);
 }
 
-static cal_status read_settings(const cal_viewer_def* def, cal_view_settings* out, cal_error* error) {
-    *out = (cal_view_settings){.tolerance = def->relative,
-                               .step = def->step,
-                               .lanes = def->lanes,
-                               .slow_band = def->slow_band,
-                               .stabilize = def->stabilize,
-                               .gain = def->gain,
-                               .project = def->project};
-    if (copy_name(out->solver, sizeof out->solver, def->solver) &&
-        copy_name(out->algorithm, sizeof out->algorithm, def->algorithm) &&
-        copy_name(out->machine, sizeof out->machine, def->machine))
-        return CAL_OK;
-    return cal_fail(error, CAL_BAD_ARGUMENT, "solver, algorithm and machine must be known names");
-}
-
-// Starts to listen for an engine, which is the viewer's from now on.
-static cal_status show(cal_viewer* viewer, cal_runner_def* runner, const cal_viewer_def* def, const char* title,
-                       cal_error* error) {
-    if (def->advice) viewer->advice = cal_copy_text(def->advice);
+static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer_def* def, cal_error* error) {
     cal_server_def server = {
-        .listen = def->listen ? def->listen : "127.0.0.1", .port = def->port, .body_count = runner->engine->body_count};
-    cal_status status =
-        write_scene(viewer->drawing, runner->engine, title, &viewer->scene, &server.scene_length, error);
+        .listen = def->listen ? def->listen : "127.0.0.1", .port = def->port, .body_count = cal_run_body_count(run)};
+    if (def->advice) viewer->advice = cal_copy_text(def->advice);
+    cal_status status = cal_drawing_create(run, &viewer->drawing, error);
+    if (!status)
+        status = write_scene(viewer->drawing, run, title_of(run, def), &viewer->scene, &server.scene_length, error);
     server.scene = viewer->scene;
     if (!status) status = cal_server_create(&server, &viewer->server, error);
-    if (status) {
-        runner->engine->ops->destroy(runner->engine);
-        return status;
-    }
-    runner->paused = def->paused;
-    runner->advice = viewer->advice;
-    runner->notice = def->notice;
-    runner->notice_user = def->notice_user;
-    runner->wake = cal_server_wake;
-    runner->user = viewer->server;
+    if (status) return status;
     // An address that means "every one" is no address to open.
     const bool every = strcmp(server.listen, "0.0.0.0") == 0 || strcmp(server.listen, "::") == 0;
     const char* name = every ? "127.0.0.1" : server.listen;
     const bool brackets = strchr(name, ':') != NULL;
     snprintf(viewer->address, sizeof viewer->address, "http://%s%s%s:%d/", brackets ? "[" : "", name,
              brackets ? "]" : "", cal_server_port(viewer->server));
-    return cal_runner_create(runner, &viewer->runner, error);
+    const cal_runner_def runner = {.run = run,
+                                   .drawn_count = viewer->drawing->body_count,
+                                   .paused = def->paused,
+                                   .advice = viewer->advice,
+                                   .notice = def->notice,
+                                   .notice_user = def->notice_user,
+                                   .wake = cal_server_wake,
+                                   .user = viewer->server};
+    return cal_runner_create(&runner, &viewer->runner, error);
 }
 
-static cal_status show_model(cal_viewer* viewer, const cal_model* model, const cal_viewer_def* def, cal_error* error) {
-    cal_runner_def runner = {0};
-    cal_status status = read_settings(def, &runner.settings, error);
-    if (!status) status = cal_drawing_create(model, &viewer->drawing, error);
-    if (!status)
-        status = cal_view_engine_sim(model, viewer->drawing->body_count, &runner.settings, &runner.engine, error);
-    return status ? status : show(viewer, &runner, def, def->title ? def->title : cal_model_name(model), error);
-}
-
-static cal_status show_world(cal_viewer* viewer, cal_world_function* make, void* user, const cal_viewer_def* def,
-                             cal_error* error) {
-    cal_runner_def runner = {0};
-    const cal_status status = cal_view_engine_world(make, user, &viewer->drawing, &runner.engine, error);
-    return status ? status : show(viewer, &runner, def, def->title ? def->title : "world", error);
-}
-
-static cal_status open_viewer(bool has_subject, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
+cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
     *out = NULL;
-    if (!has_subject || !def || def->cookie != COOKIE)
+    if (!run || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a viewer needs a model, or a function that makes a world, and a definition that comes from "
-                        "cal_default_viewer_def()");
+                        "a viewer needs a run, and a definition that comes from cal_default_viewer_def()");
     if (def->port < 0 || def->port > 65535)
         return cal_fail(error, CAL_BAD_ARGUMENT, "port %d does not exist; ports are 1 to 65535", def->port);
-    *out = cal_allocate(1, sizeof **out);
-    return *out ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for a viewer");
-}
-
-static cal_status keep(cal_viewer* viewer, cal_status status, cal_viewer** out) {
-    if (status) cal_viewer_destroy(viewer);
-    *out = status ? NULL : viewer;
+    cal_viewer* viewer = cal_allocate(1, sizeof *viewer);
+    if (!viewer) return cal_fail(error, CAL_NO_MEMORY, "no memory for a viewer");
+    const cal_status status = open_viewer(viewer, run, def, error);
+    if (status)
+        cal_viewer_destroy(viewer);
+    else
+        *out = viewer;
     return status;
-}
-
-cal_status cal_viewer_create(const cal_model* model, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
-    const cal_status status = open_viewer(model != NULL, def, out, error);
-    return status ? status : keep(*out, show_model(*out, model, def, error), out);
-}
-
-cal_status cal_viewer_create_world(cal_world_function* make, void* user, const cal_viewer_def* def, cal_viewer** out,
-                                   cal_error* error) {
-    const cal_status status = open_viewer(make != NULL, def, out, error);
-    return status ? status : keep(*out, show_world(*out, make, user, def, error), out);
 }
 
 void cal_viewer_destroy(cal_viewer* viewer) {
@@ -189,27 +142,23 @@ cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
     return status;
 }
 
+cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
+    const cal_status status = cal_runner_show(viewer->runner, error);
+    if (!status) cal_server_poll(viewer->server, viewer->runner);
+    return status;
+}
+
 void cal_viewer_stop(cal_viewer* viewer) { cal_server_stop(viewer->server); }
 
 #else
 bool cal_viewer_available(void) { return false; }
-static cal_status refuse(cal_viewer** out, cal_error* error) {
+static const char left_out[] = "the viewer was left out of this build: install libwebsockets and jansson (Debian: "
+                               "libwebsockets-dev libjansson-dev) and build again";
+cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
+    (void)run;
+    (void)def;
     *out = NULL;
-    return cal_fail(error, CAL_NOT_AVAILABLE,
-                    "the viewer was left out of this build: install libwebsockets and jansson (Debian: "
-                    "libwebsockets-dev libjansson-dev) and build again");
-}
-cal_status cal_viewer_create(const cal_model* model, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
-    (void)model;
-    (void)def;
-    return refuse(out, error);
-}
-cal_status cal_viewer_create_world(cal_world_function* make, void* user, const cal_viewer_def* def, cal_viewer** out,
-                                   cal_error* error) {
-    (void)make;
-    (void)user;
-    (void)def;
-    return refuse(out, error);
+    return cal_fail(error, CAL_NOT_AVAILABLE, "%s", left_out);
 }
 void cal_viewer_destroy(cal_viewer* viewer) { (void)viewer; }
 const char* cal_viewer_address(const cal_viewer* viewer) {
@@ -218,7 +167,11 @@ const char* cal_viewer_address(const cal_viewer* viewer) {
 }
 cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
     (void)viewer;
-    return cal_fail(error, CAL_NOT_AVAILABLE, "the viewer was left out of this build");
+    return cal_fail(error, CAL_NOT_AVAILABLE, "%s", left_out);
+}
+cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
+    (void)viewer;
+    return cal_fail(error, CAL_NOT_AVAILABLE, "%s", left_out);
 }
 void cal_viewer_stop(cal_viewer* viewer) { (void)viewer; }
 #endif

@@ -1,11 +1,10 @@
 // What a page sends, a message a line: read as the server reads it, and done to a small model. The first line is tried as
 // the headers Host and Origin as well.
 #define _POSIX_C_SOURCE 200809L
-#include "calder/calder.h"
+#include "calder/calder_run.h"
 #include "fuzz.h"
 #include "view/access.h"
 #include "view/command.h"
-#include "view/engine.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,44 +12,45 @@
 
 enum { BODIES = 3, MESSAGES = 24 };
 
-static cal_view_engine* open_engine(const cal_model* model, cal_view_settings* settings) {
-    cal_view_engine* engine = NULL;
-    *settings = (cal_view_settings){
-        .solver = "gear", .algorithm = "aba", .machine = "serial", .tolerance = 1e-3, .slow_band = 1};
-    if (cal_view_engine_sim(model, BODIES, settings, &engine, NULL) != CAL_OK) abort();
-    return engine;
+static cal_run* open_run(const cal_model* model) {
+    cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
+    def.sim.relative = 1e-3;
+    def.rests = true;
+    if (cal_run_create_sim(model, &def, &run, NULL) != CAL_OK) abort();
+    return run;
 }
 
 // As the runner does it, without its thread. Machines of threads are made and destroyed by hundreds; a few are enough.
-static void obey(cal_view_engine* engine, cal_view_settings* settings, const cal_view_command* command) {
-    const cal_view_engine_ops* ops = engine->ops;
+static void run_command(cal_run* run, const cal_view_command* command) {
     bool reached;
-    cal_view_settings next = *settings;
+    cal_run_settings next;
+    cal_run_get_settings(run, &next);
     switch (command->verb) {
-    case CAL_VIEW_STEP: ops->advance(engine, ops->time(engine) + command->speed + 1e-3, &reached, NULL); break;
-    case CAL_VIEW_RESET: ops->reset(engine, NULL); break;
-    case CAL_VIEW_GRAB: ops->grab(engine, command->body, command->vector, NULL); break;
-    case CAL_VIEW_DRAG: ops->drag(engine, command->vector); break;
-    case CAL_VIEW_DROP: ops->drop(engine); break;
+    case CAL_VIEW_STEP: cal_run_approach(run, cal_run_time(run) + command->speed + 1e-3, &reached, NULL); break;
+    case CAL_VIEW_RESET: cal_run_reset(run, NULL); break;
+    case CAL_VIEW_GRAB: cal_run_grab(run, command->body, command->vector, NULL); break;
+    case CAL_VIEW_DRAG: cal_run_drag(run, command->vector); break;
+    case CAL_VIEW_DROP: cal_run_drop(run); break;
     case CAL_VIEW_SET:
         if (command->solver[0]) memcpy(next.solver, command->solver, sizeof next.solver);
         if (command->algorithm[0]) memcpy(next.algorithm, command->algorithm, sizeof next.algorithm);
         if (command->machine[0]) memcpy(next.machine, command->machine, sizeof next.machine);
         if (command->tolerance > 0) next.tolerance = command->tolerance;
         if (strstr(next.machine, "threads") && strcmp(next.machine, "threads:2") != 0) break;
-        if (ops->change(engine, &next, NULL) == CAL_OK) *settings = next;
+        cal_run_change(run, &next, NULL);
         break;
     default: break;
     }
 }
 
-static void check(cal_view_engine* engine) {
-    float poses[7 * BODIES];
-    double channels[CAL_GAUGE_CHANNELS];
-    cal_view_pull pull;
-    if (engine->ops->sample(engine, poses, channels, &pull) != CAL_OK) return;
+static void check(cal_run* run) {
+    double poses[7 * BODIES];
+    cal_run_pull pull;
+    if (cal_run_poses(run, poses, NULL) != CAL_OK) return;
     for (int i = 0; i < 7 * BODIES; i++)
         if (!isfinite(poses[i])) abort();
+    cal_run_get_pull(run, &pull);
     if (pull.body < CAL_NONE || pull.body >= BODIES) abort();
 }
 
@@ -65,10 +65,9 @@ static void try_headers(const char* line) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    cal_view_settings settings;
     cal_model* model = NULL;
     if (cal_model_generate("chain:n=3", &model, NULL) != CAL_OK) abort();
-    cal_view_engine* engine = open_engine(model, &settings);
+    cal_run* run = open_run(model);
     const uint8_t* const end = bytes + count;
     for (int i = 0; i < MESSAGES && bytes < end; i++) {
         const uint8_t* stop = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -83,12 +82,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
         if (!exact) abort();
         cal_view_command command;
         cal_error error = {CAL_OK, ""};
-        if (cal_view_command_parse(exact, length, BODIES, &command, &error)) obey(engine, &settings, &command);
+        if (cal_view_command_parse(exact, length, BODIES, &command, &error)) run_command(run, &command);
         free(exact);
         bytes += length + 1;
     }
-    check(engine);
-    engine->ops->destroy(engine);
+    check(run);
+    cal_run_destroy(run);
     cal_model_destroy(model);
     return 0;
 }

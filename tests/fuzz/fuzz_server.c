@@ -25,12 +25,15 @@ static void* serve(void* viewer) {
 // One server for all inputs, until the process ends.
 static void start(void) {
     cal_model* model = NULL;
+    cal_run* run = NULL;
     cal_viewer* viewer = NULL;
+    cal_run_sim_def sim = cal_default_run_sim_def();
     cal_viewer_def def = cal_default_viewer_def();
     pthread_t thread;
     signal(SIGPIPE, SIG_IGN);
     if (cal_model_generate("chain:n=3", &model, NULL) != CAL_OK ||
-        cal_viewer_create(model, &def, &viewer, NULL) != CAL_OK || pthread_create(&thread, NULL, serve, viewer) != 0)
+        cal_run_create_sim(model, &sim, &run, NULL) != CAL_OK ||
+        cal_viewer_create(run, &def, &viewer, NULL) != CAL_OK || pthread_create(&thread, NULL, serve, viewer) != 0)
         abort();
     pthread_detach(thread);
     port = atoi(strrchr(cal_viewer_address(viewer), ':') + 1);

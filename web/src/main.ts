@@ -51,7 +51,7 @@ class Viewer {
       select: (body) => this.select(body),
       allowed: () => {
         const can = this.scene?.pull !== false;
-        if (!can) note('Bodies of this world cannot be pulled: what is shown is final, and they are ahead of it already.');
+        if (!can) note('These bodies cannot be pulled: nothing reaches into this run while it goes on.');
         return can;
       },
       grab: (body, point) => {

@@ -3,7 +3,7 @@
 // The force that a body's joint carries is what its subtree needs beyond gravity and the hand, from Newton's second law on
 // the subtree's centre of mass: F = M (c̈ − g) − f, with c̈ from the centres of the last three frames.
 #pragma once
-#include "view/path.h"
+#include "run/path.h"
 #include <stdio.h>
 
 typedef struct cal_inspector {

@@ -8,7 +8,7 @@
 // stiffer than √3 ω, so that a solver's step never suffers from whom the hand took hold of.
 //
 // A mouse jumps; the target glides to where the mouse is, within GLIDE seconds.
-#include "view/pull.h"
+#include "run/pull.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "view/subtree.h"
+#include "run/subtree.h"
 
 static const double OMEGA = 12;   // rad/s: about two swings a second
 static const double GLIDE = 0.03; // s

@@ -1,5 +1,5 @@
 // Which bodies hang on a body. Parents may come after their children, so each body asks upwards until somebody knows.
-#include "view/subtree.h"
+#include "run/subtree.h"
 
 #include <string.h>
 

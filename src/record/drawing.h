@@ -1,7 +1,7 @@
-// What a model looks like: instances of a few unit shapes, each on a body. The viewer, glTF files and HTML files all draw
-// the same one.
+// What a run looks like: instances of a few unit shapes, each on a body. The viewer, glTF files and HTML files all draw the
+// same one.
 #pragma once
-#include "calder/calder.h"
+#include "calder/calder_run.h"
 #include <stdio.h>
 
 // One shape on one body.
@@ -15,15 +15,14 @@ typedef struct cal_drawn {
 } cal_drawn;
 
 typedef struct cal_drawing {
-    const cal_model* model; // NULL: of a world
+    const cal_model* model; // of the run; NULL: it has no single one
     int all_bodies;         // that there are
-    int moving;             // of a world: bodies that move
+    int moving;             // bodies that are not fixed
     int body_count;         // bodies that are drawn and whose poses are told: the first ones of very large models
     int instance_count, capacity;
     cal_drawn* instances;
     int mesh_count;
-    cal_mesh_def* meshes; // by the instances' numbers
-    bool* owned;          // whether a mesh's vertices and triangles are the drawing's, not the model's
+    cal_mesh_def* meshes; // by the instances' numbers, in memory of their own; without vertices: not used
     int64_t triangles;    // of the meshes that instances use, each counted once
     double up[3];         // against gravity; z where there is none
 } cal_drawing;
@@ -31,8 +30,9 @@ typedef struct cal_drawing {
 // Meshes with more triangles than that together are drawn with fewer; one that cannot be is drawn as the box around it.
 enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 
-// The model's visible shapes, and a default for every body that has none. The model must outlive it.
-cal_status cal_drawing_create(const cal_model* model, cal_drawing** out, cal_error* error);
+// The visible shapes of a run, and, of one that has a model, a default for every body that has none. It keeps nothing of the
+// run but its model.
+cal_status cal_drawing_create(const cal_run* run, cal_drawing** out, cal_error* error);
 void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
 // Adds a copy; false when there is no memory.
 bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance);
@@ -46,8 +46,8 @@ void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh);
 // Draws every body that `shown` does not mark, from its inertia and its joints (default.c); false when there is no memory.
 bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
-// A JSON text with its quotes.
-void cal_write_json_text(FILE* file, const char* text);
 // Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
 // that no instance uses).
 void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
+// Channels as a JSON array.
+void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);

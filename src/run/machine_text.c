@@ -1,10 +1,9 @@
 // Machines by name.
-#include "view/machine_text.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "calder/calder_run.h"
 
 enum { MOST_THREADS = 1024 };
 
@@ -25,7 +24,7 @@ cal_status cal_machine_from_text(const char* text, int lanes, cal_machine** out,
     def.pinned = strcmp(rest, ",pinned") == 0;
     if (known && (def.pinned || *rest == '\0')) return cal_machine_threads(&def, out, error);
     return cal_fail(error, CAL_BAD_ARGUMENT,
-                    "machine '%.40s' is not known here; allowed: serial, threads, threads:N with N from 1 to %d, and "
+                    "machine '%.40s' is not known; allowed: serial, threads, threads:N with N from 1 to %d, and "
                     "threads with ',pinned'",
                     text, MOST_THREADS);
 }

@@ -1,6 +1,6 @@
 // A hand on a body: a damped spring from a point of the body to a target in the world.
 #pragma once
-#include "view/path.h"
+#include "run/path.h"
 
 typedef struct cal_pull {
     int body; // CAL_NONE: nothing is pulled

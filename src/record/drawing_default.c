@@ -8,7 +8,7 @@
 //        o [===] o  children          Long cylinders are drawn with round ends.
 //
 // Bodies take their parent's colour while they are its only child; where a tree branches, the branches take turns.
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 
 #include <float.h>
 #include <math.h>

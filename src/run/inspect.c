@@ -1,15 +1,15 @@
 // A body's numbers.
-#include "view/inspect.h"
+#include "run/inspect.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "drawing/drawing.h"
 #include "math/vector.h"
 #include "pass/joint_law.h"
-#include "view/subtree.h"
+#include "run/subtree.h"
 
 cal_status cal_inspector_create(cal_inspector* inspector, const cal_model* model, cal_error* error) {
     *inspector = (cal_inspector){.model = model, .body = CAL_NONE};
@@ -44,12 +44,6 @@ void cal_inspector_watch(cal_inspector* s, double time, const double* poses) {
     if (s->sample_count < 3) s->sample_count++;
 }
 
-static void write_numbers(FILE* file, const char* key, const double* values, int count) {
-    fprintf(file, ",\"%s\":[", key);
-    for (int i = 0; i < count; i++) fprintf(file, i ? ",%.7g" : "%.7g", isfinite(values[i]) ? values[i] : 0.0);
-    fputc(']', file);
-}
-
 static void write_joints(const cal_inspector* s, int body, const double* q, const double* v, FILE* file) {
     bool first = true;
     fputs(",\"joints\":[", file);
@@ -62,11 +56,11 @@ static void write_joints(const cal_inspector* s, int body, const double* q, cons
         fputs(first ? "{\"name\":" : ",{\"name\":", file);
         cal_write_json_text(file, cal_model_joint_name(s->model, joint, name, sizeof name));
         fprintf(file, ",\"kind\":\"%s\"", cal_joint_kind_name(def.kind));
-        write_numbers(file, "q", q + first_q, cal_joint_q_count(def.kind));
-        write_numbers(file, "v", v + first_v, cal_joint_v_count(def.kind));
+        cal_write_json_numbers(file, "q", q + first_q, cal_joint_q_count(def.kind));
+        cal_write_json_numbers(file, "v", v + first_v, cal_joint_v_count(def.kind));
         if (cal_joint_v_count(def.kind) == 1) {
             const double force = cal_joint_force(s->model, joint, NULL, q[first_q], v[first_v]);
-            write_numbers(file, "force", &force, 1);
+            cal_write_json_numbers(file, "force", &force, 1);
         }
         fputc('}', file);
         first = false;
@@ -85,7 +79,7 @@ static void write_carried(const cal_inspector* s, const double force[3], FILE* f
                      early = (s->center[1][i] - s->center[0][i]) / before;
         carried[i] = s->mass * (2 * (late - early) / (before + after) - gravity[i]) - force[i];
     }
-    write_numbers(file, "carried", carried, 3);
+    cal_write_json_numbers(file, "carried", carried, 3);
 }
 
 void cal_inspector_describe(cal_inspector* s, int body, const double* q, const double* v, const double force[3],
@@ -115,11 +109,11 @@ void cal_inspector_describe(cal_inspector* s, int body, const double* q, const d
         fputs("null", file);
     fprintf(file, ",\"mass\":%.7g,\"subtree\":%.7g", def.mass, s->mass);
     write_joints(s, body, q, v, file);
-    write_numbers(file, "position", position, 3);
-    write_numbers(file, "quaternion", motion.quaternion, 4);
-    write_numbers(file, "velocity", velocity, 3);
-    write_numbers(file, "angular", motion.angular, 3);
-    write_numbers(file, "weight", gravity, 3);
-    write_numbers(file, "pull", force, 3);
+    cal_write_json_numbers(file, "position", position, 3);
+    cal_write_json_numbers(file, "quaternion", motion.quaternion, 4);
+    cal_write_json_numbers(file, "velocity", velocity, 3);
+    cal_write_json_numbers(file, "angular", motion.angular, 3);
+    cal_write_json_numbers(file, "weight", gravity, 3);
+    cal_write_json_numbers(file, "pull", force, 3);
     write_carried(s, force, file);
 }

@@ -4,7 +4,7 @@
 //      ┌───┬───┬───┐          A surface through n³ cells meets about n² of them and keeps some two triangles in each, times how
 //      │ ∴ │ · │   │          it is folded; so n starts at √(wanted/2) and shrinks until few enough are left.
 //      └───┴───┴───┘
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 //     pivot  p = x + R a        R' = R Q        x' = p − R' a        ω' = ω + R axis q̇        ẋ' = ẋ + ω × (p − x) + ω' × (x' − p)
 //
 // a slide moves x along R axis; a free joint says x', R', ẋ' itself and ω in the body's axes.
-#include "view/path.h"
+#include "run/path.h"
 
 #include <string.h>
 

@@ -1,0 +1,443 @@
+// From a command line to a run.
+#include "run_open.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_constraints.h"
+
+// --- Options ----------------------------------------------------------------------------------------------------------------
+
+static const char* const loops[] = {"timewarp", "retroactive", "conservative", NULL};
+static const char* loop_choice(int index) { return loops[index]; }
+
+static const char* group_choice(int index) {
+    static const char* const names[] = {"implicit", "penalty", NULL};
+    return names[index];
+}
+
+// Those of the algorithms that can advance a simulation.
+static const char* algorithm_choice(int index) {
+    static const char* const names[] = {"aba", "assembly", "armstrong", NULL};
+    return names[index];
+}
+
+cal_run_options cal_default_run_options(void) {
+    return (cal_run_options){.algorithm = "aba",
+                             .lanes = "0",
+                             .slow_band = 1,
+                             .tol = NAN,
+                             .seed = 1,
+                             .loop = "timewarp",
+                             .group = "implicit",
+                             .restitution = -1,
+                             .friction = -1,
+                             .spread = 1e-3,
+                             .interval = 20,
+                             .hypotheses = 1,
+                             .method = "euler",
+                             .position_radius = 2e-4,
+                             .velocity_radius = 2e-2,
+                             .alpha = 1,
+                             .beta = 1};
+}
+
+void cal_option_table_add(cal_option_table* table, const cal_option* rows, size_t count) {
+    for (size_t i = 0; i < count && table->count < CAL_MOST_OPTIONS; i++) table->rows[table->count++] = rows[i];
+}
+
+void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
+    const cal_option rows[] = {
+        {"solver", CAL_OPTION_CHOICE, &o->solver, "NAME", "the solver [gear; of a batch rk4]", 0, 0, cal_solver_name},
+        {"tol", CAL_OPTION_NUMBER, &o->tol, "E",
+         "error tolerance, relative and absolute [1e-4; of multibodies in a world 1e-8]", 1e-14, 1, NULL},
+        {"step", CAL_OPTION_NUMBER, &o->step, "S",
+         "step of rk4 and euler, 0: the model's, or 0.001 s; of the retroactive loop, 0: 0.01 s; of --rps, 0: 0.0005 "
+         "s; "
+         "largest step of the others, 0: no bound",
+         0, 1e3, NULL},
+        {"algorithm", CAL_OPTION_CHOICE, &o->algorithm, "NAME", "how accelerations are computed", 0, 0,
+         algorithm_choice},
+        {"schedule", CAL_OPTION_TEXT, &o->schedule, "HOW",
+         "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
+        {"slow-band", CAL_OPTION_COUNT, &o->slow_band, "N", "armstrong with rk4 or euler: steps between new rotations",
+         0, 1e6, NULL},
+        {"machine", CAL_OPTION_TEXT, &o->machine, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},
+        {"placement", CAL_OPTION_TEXT, &o->placement, "FILE", CAL_PLACEMENT_HELP, 0, 0, NULL},
+        {"lanes", CAL_OPTION_CHOICE, &o->lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0,
+         0, cal_lanes_choice},
+        {"stabilize", CAL_OPTION_TEXT, &o->stabilize, "HOW",
+         "how constraints stay closed: projection, baumgarte[:K], literal[:K] (Bicchi's law), none [projection]", 0, 0,
+         NULL},
+        {"constraint-form", CAL_OPTION_CHOICE, &o->form, "NAME",
+         "what is solved: multipliers (lagrange), or only what constraints leave free (minimal; up to 64 dof) "
+         "[lagrange]",
+         0, 0, cal_constraint_form_choice},
+        {"project", CAL_OPTION_FLAG, &o->project, NULL, "move a start that is off the constraints onto them", 0, 0,
+         NULL},
+        {"start", CAL_OPTION_TEXT, &o->start, "FILE",
+         "begin, at time 0, from a state file, as 'sim --save' writes and 'eval --state' reads it", 0, 0, NULL},
+        CAL_MODEL_PHYSICS_OPTIONS(o->models),
+        CAL_MODEL_FILE_OPTIONS(o->models),
+        {"loop", CAL_OPTION_CHOICE, &o->loop, "NAME", "how time goes on in a world", 0, 0, loop_choice},
+        {"group", CAL_OPTION_CHOICE, &o->group, "NAME", "integrator of contact groups", 0, 0, group_choice},
+        {"restitution", CAL_OPTION_NUMBER, &o->restitution, "E", "of all collisions; -1: the shapes' own", -1, 1, NULL},
+        {"friction", CAL_OPTION_NUMBER, &o->friction, "MU", "of all contacts; -1: the shapes' own", -1, 1e3, NULL},
+        {"separate", CAL_OPTION_FLAG, &o->separate, NULL, "move bodies apart that overlap at the start", 0, 0, NULL},
+        {"force-rollbacks", CAL_OPTION_NUMBER, &o->rollbacks, "P",
+         "to find mistakes: probability that an event is followed by a rollback", 0, 0.9, NULL},
+        {"check-rules", CAL_OPTION_FLAG, &o->check_rules, NULL,
+         "to find mistakes: run every callback twice and compare", 0, 0, NULL},
+        {"seed", CAL_OPTION_COUNT, &o->seed, "N", "of --rps and --force-rollbacks: one seed, one result", 0, 9e15,
+         NULL},
+        {"batch", CAL_OPTION_COUNT, &o->batch, "N", "simulate so many instances at once; 0: a single run", 0, 1e8,
+         NULL},
+        {"spread", CAL_OPTION_NUMBER, &o->spread, "X", "noise on the start of each instance of a batch", 0, 10, NULL},
+        {"rps", CAL_OPTION_COUNT, &o->rps, "N",
+         "randomized parallel simulation with so many instances, one per processor; 0: none", 0, 1e5, NULL},
+        {"method", CAL_OPTION_TEXT, &o->method, "NAMES",
+         "of --rps: euler, symplectic, heun, ab2, rk4, or several with commas for instances in turn", 0, 0, NULL},
+        {"interval", CAL_OPTION_COUNT, &o->interval, "N", "of --rps: steps between polls", 1, 1e9, NULL},
+        {"position-radius", CAL_OPTION_NUMBER, &o->position_radius, "X", "of --rps: how far positions are perturbed", 0,
+         10, NULL},
+        {"velocity-radius", CAL_OPTION_NUMBER, &o->velocity_radius, "X", "of --rps: how far velocities are perturbed",
+         0, 100, NULL},
+        {"normal", CAL_OPTION_FLAG, &o->normal, NULL, "of --rps: perturb normally instead of uniformly", 0, 0, NULL},
+        {"alpha", CAL_OPTION_NUMBER, &o->alpha, "X", "of --rps: weight of the speeds of positions in a residual", 0,
+         1e9, NULL},
+        {"beta", CAL_OPTION_NUMBER, &o->beta, "X", "of --rps: weight of what slips in a residual", 0, 1e9, NULL},
+        {"forcing", CAL_OPTION_NUMBER, &o->forcing, "X", "of --rps: random forcing of the error's equation", 0, 1e9,
+         NULL},
+        {"hypotheses", CAL_OPTION_COUNT, &o->hypotheses, "N", "of --rps: solutions that are kept at singular positions",
+         1, 16, NULL},
+        {"adapt", CAL_OPTION_FLAG, &o->adapt, NULL, "of --rps: adapt the interval to the residual", 0, 0, NULL},
+        {"realtime", CAL_OPTION_NUMBER, &o->deadline, "X",
+         "of --rps: seconds of the clock per simulated second; counts overruns; 0: as fast as it goes", 0, 1e6, NULL},
+    };
+    cal_option_table_add(table, rows, CAL_ARRAY_COUNT(rows));
+}
+
+// --- What goes with what ------------------------------------------------------------------------------------------------------
+
+enum {
+    MODEL = 1 << CAL_KIND_MODEL,
+    WORLD = 1 << CAL_KIND_WORLD,
+    SCENE = 1 << CAL_KIND_SCENE,
+    BATCH = 1 << CAL_KIND_BATCH,
+    RPS = 1 << CAL_KIND_RPS,
+    WORLDS = WORLD | SCENE,
+    MODELS = MODEL | WORLD | BATCH | RPS
+};
+
+static const char* const kind_names[CAL_KINDS] = {"a model", "a model as a world (--loop)", "a scene",
+                                                  "a batch (--batch)", "a randomized simulation (--rps)"};
+
+// The options that do not go with every kind of run, and those that they go with; docs/command.md shows the same table.
+static const struct {
+    const char* option;
+    unsigned kinds;
+} scopes[] = {
+    {"solver", MODEL | BATCH},
+    {"tol", MODEL | WORLDS},
+    {"algorithm", MODEL | BATCH},
+    {"schedule", MODEL},
+    {"slow-band", MODEL},
+    {"machine", MODEL | RPS},
+    {"placement", MODEL},
+    {"lanes", MODEL | BATCH | RPS},
+    {"stabilize", MODEL | RPS},
+    {"constraint-form", MODEL},
+    {"project", MODEL | RPS},
+    {"start", MODEL | BATCH | RPS},
+    {"at", MODEL},
+    {"check", MODEL},
+    {"forces", MODEL},
+    {"checkpoint", MODEL},
+    {"every", MODEL},
+    {"resume", MODEL},
+    {"save", MODEL | RPS},
+    {"out", MODEL | WORLDS | RPS},
+    {"columns", MODEL | WORLDS | RPS},
+    {"plot", MODEL | WORLDS | RPS},
+    {"disable", MODELS},
+    {"key", MODELS},
+    {"strict", MODELS},
+    {"repair", MODELS},
+    {"free-base", MODELS},
+    {"allow-outside", MODELS},
+    {"package-path", MODELS},
+    {"loop", WORLDS},
+    {"group", WORLDS},
+    {"restitution", WORLDS},
+    {"friction", WORLDS},
+    {"separate", WORLDS},
+    {"events", WORLDS},
+    {"force-rollbacks", WORLDS},
+    {"check-rules", WORLDS},
+    {"seed", WORLDS | RPS},
+    {"spread", BATCH},
+    {"batch", BATCH},
+    {"rps", RPS},
+    {"method", RPS},
+    {"interval", RPS},
+    {"position-radius", RPS},
+    {"velocity-radius", RPS},
+    {"normal", RPS},
+    {"alpha", RPS},
+    {"beta", RPS},
+    {"forcing", RPS},
+    {"hypotheses", RPS},
+    {"adapt", RPS},
+    {"realtime", RPS},
+};
+
+static unsigned scope_of(const char* option) {
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(scopes); i++)
+        if (strcmp(scopes[i].option, option) == 0) return scopes[i].kinds;
+    return ~0u;
+}
+
+static cal_kind find_kind(const char* argument, const cal_run_options* o, const cal_option_table* table) {
+    if (cal_scene_of(argument) >= 0) return CAL_KIND_SCENE;
+    if (o->rps > 0) return CAL_KIND_RPS;
+    if (o->batch > 0) return CAL_KIND_BATCH;
+    // A model becomes a world by any option that only worlds have.
+    for (size_t i = 0; i < table->count; i++)
+        if (table->given[i] && scope_of(table->rows[i].name) == WORLDS) return CAL_KIND_WORLD;
+    return CAL_KIND_MODEL;
+}
+
+int cal_run_decide(const char* argument, const cal_run_options* o, const cal_option_table* table, cal_opened* out) {
+    const cal_kind kind = find_kind(argument, o, table);
+    *out = (cal_opened){.name = argument, .options = o, .kind = kind, .scene = cal_scene_of(argument)};
+    for (size_t i = 0; i < table->count; i++) {
+        const char* name = table->rows[i].name;
+        const unsigned kinds = scope_of(name);
+        // --batch 0 and --rps 0 ask for none.
+        const bool none = (strcmp(name, "batch") == 0 && o->batch == 0) || (strcmp(name, "rps") == 0 && o->rps == 0);
+        if (!table->given[i] || none || kinds >> kind & 1) continue;
+        char list[160] = "";
+        for (int k = 0; k < CAL_KINDS; k++) {
+            const size_t used = strlen(list);
+            if (kinds >> k & 1) snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", kind_names[k]);
+        }
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for %s; '%s' is %s here", name, list, argument,
+                            kind_names[kind]);
+    }
+    if (o->schedule && strcmp(o->algorithm, "assembly") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", o->schedule);
+    return CAL_EXIT_DONE;
+}
+
+// --- Making the run -----------------------------------------------------------------------------------------------------------
+
+static int open_machine(cal_opened* r) {
+    const cal_run_options* o = r->options;
+    int status = CAL_EXIT_DONE;
+    if (r->rests && o->machine && strcmp(o->machine, "mpi") == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' cannot be viewed: its ranks would have to wait for a "
+                                              "browser; allowed: serial, threads[:N][,pinned]");
+    if (o->placement) status = cal_placement_read(o->placement, r->model, &r->placement);
+    return status == CAL_EXIT_DONE ? cal_machine_open(o->machine, o->lanes, &r->placement, &r->machine) : status;
+}
+
+static int open_sim(cal_opened* r, cal_error* error) {
+    const cal_run_options* o = r->options;
+    cal_run_sim_def def = cal_default_run_sim_def();
+    const double timestep = cal_model_timestep(r->model);
+    int status = open_machine(r);
+    if (status != CAL_EXIT_DONE) return status;
+    def.machine = o->machine ? o->machine : "serial";
+    def.lanes = atoi(o->lanes);
+    def.rests = r->rests;
+    def.sim.solver = o->solver ? o->solver : "gear";
+    def.sim.algorithm = o->algorithm;
+    def.sim.schedule = o->schedule;
+    def.sim.machine = r->machine;
+    def.sim.processor_of_joint = r->placement.processor_of_joint;
+    if (!isnan(o->tol)) def.sim.relative = o->tol;
+    def.sim.slow_band = (int)o->slow_band;
+    if (o->step > 0 || timestep > 0) def.sim.step = o->step > 0 ? o->step : timestep;
+    def.sim.largest_step = o->step;
+    if (o->form) def.sim.constraint_form = o->form;
+    status = cal_sim_read_stabilize(o->stabilize, &def.sim);
+    if (status == CAL_EXIT_DONE) error->status = cal_run_create_sim(r->model, &def, &r->run, error);
+    return status;
+}
+
+static cal_status make_world(void* user, cal_world** out, cal_error* error) {
+    const cal_opened* r = user;
+    return r->scene >= 0 ? cal_world_generate(r->name, &r->world, out, error)
+                         : cal_world_from_model(r->model, &r->world, out, error);
+}
+
+static int open_world(cal_opened* r, cal_error* error) {
+    const cal_run_options* o = r->options;
+    r->world = cal_default_world_def();
+    while (strcmp(loops[r->world.loop], o->loop) != 0) r->world.loop++;
+    if (o->step > 0) r->world.step = o->step;
+    if (!isnan(o->tol)) r->world.tolerance = o->tol;
+    r->world.group = o->group;
+    r->world.restitution = o->restitution;
+    r->world.friction = o->friction;
+    r->world.separate = o->separate;
+    r->world.forced_rollbacks = o->rollbacks;
+    r->world.seed = (uint64_t)o->seed;
+    r->world.check_rules = o->check_rules;
+    error->status = cal_run_create_world(make_world, r, &r->run, error);
+    return CAL_EXIT_DONE;
+}
+
+// Instance i is scattered by a seed of its own, so that it starts alike in batches of any size.
+static void scatter(void* user, int instance, double* q, double* v) {
+    const cal_opened* r = user;
+    uint64_t seed = (uint64_t)instance << 32;
+    if (r->started) {
+        memcpy(q, r->start.q, (size_t)cal_model_q_count(r->model) * sizeof *q);
+        memcpy(v, r->start.v, (size_t)cal_model_v_count(r->model) * sizeof *v);
+    }
+    cal_scatter(r->model, &seed, r->options->spread, q, v);
+}
+
+static int open_batch(cal_opened* r, cal_error* error) {
+    const cal_run_options* o = r->options;
+    cal_run_ensemble_def def = cal_default_run_ensemble_def();
+    const double timestep = cal_model_timestep(r->model);
+    if (strcmp(o->algorithm, "aba") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' cannot run a --batch; allowed: aba", o->algorithm);
+    def.instances = (int)o->batch;
+    def.lanes = atoi(o->lanes);
+    if (o->solver) def.solver = o->solver;
+    if (o->step > 0 || timestep > 0) def.step = o->step > 0 ? o->step : timestep;
+    def.start = scatter;
+    def.user = r;
+    error->status = cal_run_create_ensemble(r->model, &def, &r->run, error);
+    return CAL_EXIT_DONE;
+}
+
+static int open_randomized(cal_opened* r, cal_error* error) {
+    const cal_run_options* o = r->options;
+    cal_rps_def def = cal_default_rps_def();
+    // The law and its gain are read as for a single run.
+    cal_sim_def law = cal_default_sim_def();
+    law.stabilize = def.stabilize;
+    law.gain = def.gain;
+    law.solver = "gear"; // has no limit of its own: the method's is looked at below
+    int status = cal_sim_read_stabilize(o->stabilize, &law);
+    if (status == CAL_EXIT_DONE) status = open_machine(r);
+    if (status != CAL_EXIT_DONE) return status;
+    def.stabilize = law.stabilize;
+    def.gain = law.gain;
+    def.machine = r->machine;
+    def.instances = (int)o->rps;
+    def.method = o->method;
+    if (o->step > 0) def.step = o->step;
+    def.interval = (int)o->interval;
+    def.position_radius = o->position_radius;
+    def.velocity_radius = o->velocity_radius;
+    def.normal = o->normal;
+    def.seed = (uint64_t)o->seed;
+    def.alpha = o->alpha;
+    def.beta = o->beta;
+    def.forcing = o->forcing;
+    def.hypotheses = (int)o->hypotheses;
+    def.adaptive = o->adapt;
+    def.deadline = o->deadline;
+    const double limit = cal_rps_limit(def.stabilize, def.method, def.step);
+    if (limit > 0 && def.gain >= limit && cal_is_first_rank())
+        cal_complain(0,
+                     "warning: gain %g is beyond what %s can take with steps of %g s, %.4g; the constraints will come "
+                     "apart",
+                     def.gain, def.method, def.step, limit);
+    error->status = cal_run_create_randomized(r->model, &def, &r->run, error);
+    return CAL_EXIT_DONE;
+}
+
+static int (*const openers[CAL_KINDS])(cal_opened* r, cal_error* error) = {open_sim, open_world, open_world, open_batch,
+                                                                           open_randomized};
+
+static int read_start(cal_opened* r) {
+    if (!r->options->start) return CAL_EXIT_DONE;
+    if (!cal_state_values_create(r->model, &r->start)) return cal_complain(CAL_EXIT_FAILED, "no memory for a state");
+    r->started = true;
+    return cal_state_values_read(&r->start, r->model, r->options->start);
+}
+
+static bool differ(const double* a, const double* b, int count) {
+    for (int i = 0; i < count; i++)
+        if (a[i] != (b ? b[i] : 0)) return true;
+    return false;
+}
+
+// A batch has it already.
+static int apply_start(cal_opened* r) {
+    if (!r->started || r->kind == CAL_KIND_BATCH) return CAL_EXIT_DONE;
+    cal_error error = {CAL_OK, ""};
+    cal_state_values plain;
+    const int actuators = cal_model_actuator_count(r->model);
+    bool driven = false;
+    if (cal_state_values_create(r->model, &plain))
+        driven = differ(r->start.tau, NULL, cal_model_v_count(r->model)) ||
+                 differ(r->start.control, plain.control, actuators);
+    else
+        error.status = CAL_NO_MEMORY;
+    cal_state_values_destroy(&plain);
+    if (error.status == CAL_OK) error.status = cal_run_set(r->run, 0, r->start.q, r->start.v, &error);
+    if (error.status == CAL_OK && driven) error.status = cal_run_drive(r->run, r->start.tau, r->start.control, &error);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
+int cal_run_open(cal_opened* r) {
+    cal_error error = {CAL_OK, ""};
+    int status = CAL_EXIT_DONE;
+    if (r->scene < 0) status = cal_model_open(r->name, &r->options->models, &r->model, &r->read);
+    if (status == CAL_EXIT_DONE) status = read_start(r);
+    if (status == CAL_EXIT_DONE) status = openers[r->kind](r, &error);
+    if (status == CAL_EXIT_DONE && error.status != CAL_OK) status = cal_complain_error(&error);
+    return status == CAL_EXIT_DONE ? apply_start(r) : status;
+}
+
+void cal_run_release(cal_opened* r) {
+    cal_run_destroy(r->run);
+    cal_machine_destroy(r->machine);
+    cal_placement_free(&r->placement);
+    if (r->started) cal_state_values_destroy(&r->start);
+    cal_read_report_destroy(r->read);
+    cal_model_destroy(r->model);
+}
+
+void cal_run_open_report(const cal_opened* r, cal_facts* report) {
+    const cal_run_options* o = r->options;
+    const bool world = r->kind == CAL_KIND_WORLD || r->kind == CAL_KIND_SCENE;
+    cal_facts_text(report, world ? "scene" : "model", r->name);
+    cal_facts_line(report, world ? "scene" : "model", "%s", r->name);
+    if (world) {
+        cal_facts_text(report, "loop", o->loop);
+        cal_facts_text(report, "group", o->group);
+        cal_facts_line(report, "loop", "%s", o->loop);
+        if (strcmp(o->loop, "retroactive") == 0) cal_facts_number(report, "step", r->world.step);
+    }
+    if (r->kind == CAL_KIND_BATCH) {
+        cal_facts_number(report, "spread", o->spread);
+        cal_facts_line(report, "starts", "±%g apart", o->spread);
+    }
+    cal_run_report(r->run, report);
+}
+
+// --- Scenes -------------------------------------------------------------------------------------------------------------------
+
+int cal_scene_of(const char* argument) {
+    const size_t length = strcspn(argument, ":");
+    for (int i = 0; cal_scene_name(i); i++)
+        if (strlen(cal_scene_name(i)) == length && strncmp(cal_scene_name(i), argument, length) == 0) return i;
+    return -1;
+}
+
+void cal_print_scenes(void) {
+    printf("\nscenes:\n");
+    for (int i = 0; cal_scene_name(i); i++)
+        printf("  %-10s %.*s; the paper ran it for %g s\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
+               cal_scene_help(i), cal_scene_duration(i));
+}

@@ -1,0 +1,508 @@
+// Runs of a simulation: the caller's own, or one that the run makes, which a hand can pull and whose settings can change.
+//
+// Another solver, tolerance, algorithm or machine is another simulation that starts at the old one's time, q and v. An
+// advance that may rest does so after so many evaluations that a moment has passed.
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/inspect.h"
+#include "run/pull.h"
+#include "run/run.h"
+#include "simulation/sim.h"
+#include "solver/system_data.h"
+
+static const uint32_t COOKIE = 0x52554e53;
+static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
+enum { LEAST_EVALUATIONS = 40, NAME = 16 };
+
+enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
+static const cal_channel channels[CHANNELS] = {
+    [KINETIC] = {"kinetic", "J", "Energy", false},
+    [POTENTIAL] = {"potential", "J", "Energy", false},
+    [TOTAL] = {"total", "J", "Energy", false},
+    [DRIFT] = {"drift", "of the largest kinetic energy", "Energy drift", true},
+    [STEP] = {"step", "s", "Step size", true},
+    [ORDER] = {"order", "", "Order", false},
+    [EVALUATIONS] = {"evaluations", "1/s", "Evaluations per simulated second", false},
+    [CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
+};
+
+typedef struct sim_run {
+    cal_run base;
+    cal_sim* sim;
+    double* start; // q and v where a reset goes
+    bool begun, projects;
+    cal_inspector inspector;
+    cal_rate evaluations;
+    bool marked; // the drift counts from a reading that was made
+    double reference, largest_kinetic;
+    // Of a run with a simulation of its own.
+    bool owns;
+    cal_run_sim_def def;
+    char solver[NAME], algorithm[NAME], machine_text[32], stabilize[NAME], form[NAME];
+    int32_t* processor_of_joint;
+    cal_machine* machine; // that the run made; NULL: the caller's
+    int64_t limit;        // evaluations per stretch; 0: it does not rest
+    double goal;          // where the advance that rested was going; before the present time where none did
+    cal_pull pull;
+    double *tau, *control; // that it is driven with; NULL: the model's
+} sim_run;
+
+// --- Making the simulation ------------------------------------------------------------------------------------------------------
+
+static void add_forces(cal_force_context* context, void* user) {
+    const sim_run* r = user;
+    const double none[3] = {0, 0, 0};
+    double force[3];
+    if (r->def.sim.force) r->def.sim.force(context, r->def.sim.user);
+    if (r->pull.body == CAL_NONE) return;
+    cal_pull_force(&r->pull, context->time, context->q, context->v, force, NULL);
+    // A force that is not finite comes from a state that is not, which the solver reports itself.
+    cal_state_push(context->state, r->pull.body, force, none, r->pull.point);
+}
+
+static int64_t find_limit(const sim_run* r) {
+    if (!r->def.rests) return 0;
+    const int joints = cal_model_joint_count(r->base.model);
+    int64_t limit = (int64_t)(JOINTS_PER_STRETCH / (joints > 0 ? joints : 1));
+    if (limit < LEAST_EVALUATIONS) limit = LEAST_EVALUATIONS;
+    // SUNDIALS cannot rest in the middle of a step.
+    return strcmp(r->solver, "bdf") == 0 ? 1000 * limit : limit;
+}
+
+// A simulation by the present settings, whose texts it goes on using. One that was changed has a machine of its own, and none
+// of the start's settings that mean nothing to it.
+static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, cal_sim** sim, cal_error* error) {
+    const bool makes_machine = changed || !r->def.sim.machine, fixed = cal_solver_has_fixed_step(r->solver);
+    cal_sim_def def = r->def.sim;
+    cal_status status = makes_machine ? cal_machine_from_text(r->machine_text, r->def.lanes, machine, error) : CAL_OK;
+    if (status) return status;
+    def.solver = r->solver;
+    def.algorithm = r->algorithm;
+    def.stabilize = r->stabilize;
+    def.constraint_form = r->form;
+    def.processor_of_joint = changed ? NULL : r->processor_of_joint;
+    if (makes_machine) def.machine = *machine;
+    if (changed && !(fixed && strcmp(r->algorithm, "armstrong") == 0)) def.slow_band = 0;
+    if (changed && strcmp(r->algorithm, "assembly") != 0) def.schedule = NULL;
+    if (fixed)
+        def.largest_step = 0;
+    else
+        def.step = cal_default_sim_def().step;
+    r->limit = find_limit(r);
+    if (r->limit > 0) def.evaluation_limit = r->limit;
+    def.force = add_forces;
+    def.user = r;
+    status = cal_sim_create(r->base.model, &def, sim, error);
+    if (status && makes_machine) {
+        cal_machine_destroy(*machine);
+        *machine = NULL;
+    }
+    return status;
+}
+
+static bool copy_name(char* to, size_t capacity, const char* from) {
+    const int length = from ? snprintf(to, capacity, "%s", from) : -1;
+    return length > 0 && (size_t)length < capacity;
+}
+
+static bool copy_names(sim_run* r, const char* solver, const char* algorithm, const char* machine) {
+    return copy_name(r->solver, sizeof r->solver, solver) && copy_name(r->algorithm, sizeof r->algorithm, algorithm) &&
+           copy_name(r->machine_text, sizeof r->machine_text, machine);
+}
+
+// --- Time ----------------------------------------------------------------------------------------------------------------------
+
+static void destroy(cal_run* run) {
+    sim_run* r = (sim_run*)run;
+    if (r->owns) cal_sim_destroy(r->sim);
+    cal_machine_destroy(r->machine);
+    cal_pull_end(&r->pull);
+    cal_inspector_destroy(&r->inspector);
+    cal_free(r->processor_of_joint);
+    cal_free(r->start);
+    cal_free(r->tau);
+    cal_free(r->control);
+    cal_free(r);
+}
+
+static double time_of(const cal_run* run) { return cal_sim_time(((const sim_run*)run)->sim); }
+static uint64_t hash(cal_run* run) { return cal_sim_hash(((const sim_run*)run)->sim); }
+
+static cal_status advance(cal_run* run, double time, bool* reached, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    cal_sim_report before, after;
+    // One that rested has taken steps towards its goal, and they would be taken again on the way to an earlier one.
+    const double goal = fmax(time, r->goal);
+    cal_sim_get_report(r->sim, &before);
+    const cal_status status = cal_sim_advance(r->sim, goal, error);
+    cal_sim_get_report(r->sim, &after);
+    *reached = status == CAL_OK;
+    const bool rests =
+        r->limit > 0 && status == CAL_NOT_CONVERGED && after.evaluations - before.evaluations >= r->limit;
+    r->goal = rests ? goal : -INFINITY;
+    return rests ? CAL_OK : status;
+}
+
+// With projection a simulation begins only where its constraints hold; the other laws close them by and by.
+static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    cal_constraint_report report;
+    char name[80];
+    r->begun = true;
+    r->projects = project;
+    if (cal_model_constraint_count(run->model) == 0) return CAL_OK;
+    cal_status status = project ? cal_sim_project(r->sim, error) : CAL_OK;
+    if (status) return status;
+    status = cal_sim_constraints(r->sim, &report);
+    if (status) {
+        // The first step may still find forces, or says why there are none.
+        snprintf(note, capacity, "the constraints have no forces at the start: %s", cal_status_text(status));
+        return CAL_OK;
+    }
+    if (report.error_of == CAL_NONE) return CAL_OK;
+    if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
+    cal_model_constraint_name(run->model, report.error_of, name, sizeof name);
+    if (r->owns && strcmp(r->stabilize, "projection") == 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "constraint '%s' is open by %g at the start, and speeds break constraints by up to %g; begin "
+                        "where they hold, or let project (--project) find such a place",
+                        name, report.error, report.speed);
+    snprintf(note, capacity, "the start is off the constraints: by %.3g at '%s', by speeds up to %.3g", report.error,
+             name, report.speed);
+    return CAL_OK;
+}
+
+// --- What there is to see ---------------------------------------------------------------------------------------------------------
+
+static cal_status poses(cal_run* run, double* poses) {
+    sim_run* r = (sim_run*)run;
+    const cal_status status = cal_sim_poses(r->sim, poses);
+    if (!status) cal_inspector_watch(&r->inspector, cal_sim_time(r->sim), poses);
+    return status;
+}
+
+static const double* q(const cal_run* run) { return cal_sim_q(((const sim_run*)run)->sim); }
+static const double* v(const cal_run* run) { return cal_sim_v(((const sim_run*)run)->sim); }
+
+static cal_status energy(cal_run* run, double energy[2]) {
+    return cal_sim_energy(((sim_run*)run)->sim, &energy[0], &energy[1]);
+}
+
+static cal_status joint_forces(cal_run* run, double* forces) {
+    return cal_sim_joint_forces(((sim_run*)run)->sim, forces);
+}
+
+// The drift counts from the first reading after a mark, and is none while a hand does work.
+static cal_status read_channels(cal_run* run, double* values) {
+    sim_run* r = (sim_run*)run;
+    const bool pulled = r->pull.body != CAL_NONE;
+    cal_sim_report report;
+    cal_sim_get_report(r->sim, &report);
+    cal_status status = cal_sim_energy(r->sim, &values[KINETIC], &values[POTENTIAL]);
+    if (status) return status;
+    values[TOTAL] = values[KINETIC] + values[POTENTIAL];
+    if (!r->marked || pulled) {
+        r->marked = true;
+        r->reference = values[TOTAL];
+        r->largest_kinetic = 0;
+    }
+    r->largest_kinetic = fmax(r->largest_kinetic, values[KINETIC]);
+    const double change = fabs(values[TOTAL] - r->reference);
+    values[DRIFT] = pulled || !(r->largest_kinetic > 0) ? NAN : change / r->largest_kinetic;
+    values[STEP] = report.step;
+    values[ORDER] = report.order;
+    values[EVALUATIONS] = cal_rate_follow(&r->evaluations, report.time, report.evaluations);
+    if (run->channel_count <= CONSTRAINT) return CAL_OK;
+    cal_constraint_report constraints;
+    status = cal_sim_constraints(r->sim, &constraints);
+    values[CONSTRAINT] = status ? NAN : constraints.error;
+    return status;
+}
+
+static void pull(const cal_run* run, cal_run_pull* out) {
+    const sim_run* r = (const sim_run*)run;
+    if (r->pull.body == CAL_NONE) return;
+    out->body = r->pull.body;
+    memcpy(out->target, r->pull.target, sizeof out->target);
+    cal_pull_force(&r->pull, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), out->force, out->position);
+}
+
+static void describe(cal_run* run, int body, FILE* file) {
+    sim_run* r = (sim_run*)run;
+    cal_run_pull hand = {.body = CAL_NONE};
+    const double none[3] = {0, 0, 0};
+    pull(run, &hand);
+    cal_inspector_describe(&r->inspector, body, cal_sim_q(r->sim), cal_sim_v(r->sim),
+                           hand.body == body ? hand.force : none, file);
+}
+
+static void report_constraints(const sim_run* r, cal_facts* report) {
+    cal_constraint_report c;
+    if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
+    if (r->owns) cal_facts_text(report, "constraint_form", r->form);
+    cal_facts_integer(report, "constraint_rows", c.rows);
+    cal_facts_integer(report, "rank", c.rank);
+    cal_facts_integer(report, "redundant_rows", c.rows - c.rank);
+    cal_facts_number(report, "constraint_max", c.error_max);
+    cal_facts_number(report, "constraint_rms", c.error_rms);
+    cal_facts_number(report, "constraint_error", c.error);
+    cal_facts_number(report, "constraint_speed", c.speed);
+    cal_facts_line(report, "constraints", "%d row%s, %d independent; error at most %.2e, root mean square %.2e", c.rows,
+                   c.rows == 1 ? "" : "s", c.rank, c.error_max, c.error_rms);
+}
+
+static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_facts* report) {
+    const cal_machine* machine = r->machine ? r->machine : r->def.sim.machine;
+    const int used = cal_sim_processors(r->sim);
+    char how[64], who[64];
+    cal_facts_text(report, "algorithm", r->algorithm);
+    cal_facts_text(report, "solver", r->solver);
+    cal_run_report_machine(report, machine, used);
+    cal_facts_number(report, "tol", r->def.sim.relative);
+    if (cal_solver_has_fixed_step(r->solver))
+        snprintf(how, sizeof how, "step %g s", steps->step);
+    else
+        snprintf(how, sizeof how, "tolerance %g", r->def.sim.relative);
+    cal_facts_line(report, "solver", "%s, %s; %s on %s, lanes of %d", r->solver, how, r->algorithm,
+                   cal_machine_text(machine, used, who, sizeof who), cal_machine_lanes(machine));
+}
+
+static void report(cal_run* run, cal_facts* report) {
+    sim_run* r = (sim_run*)run;
+    cal_sim_report s;
+    cal_sim_get_report(r->sim, &s);
+    const double rate = s.time > 0 ? (double)s.evaluations / s.time : 0;
+    cal_run_report_model(report, run->model);
+    if (r->owns) report_settings(r, &s, report);
+    cal_facts_integer(report, "steps", s.steps);
+    cal_facts_integer(report, "rejected", s.rejected);
+    cal_facts_line(report, "steps", "%lld, and %lld rejected", (long long)s.steps, (long long)s.rejected);
+    cal_facts_integer(report, "evaluations", s.evaluations);
+    cal_facts_number(report, "evaluations_per_second", rate);
+    cal_facts_line(report, "evaluations", "%lld, %.4g per simulated second", (long long)s.evaluations, rate);
+    report_constraints(r, report);
+}
+
+// --- Changing it ----------------------------------------------------------------------------------------------------------------
+
+// What jumps ends the drift that was counted, and a rest.
+static void mark(sim_run* r) {
+    r->marked = false;
+    r->goal = -INFINITY;
+}
+
+// Before it begins, this is the start.
+static cal_status set(cal_run* run, double time, const double* q, const double* v, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    const size_t q_count = (size_t)cal_model_q_count(run->model), v_count = (size_t)cal_model_v_count(run->model);
+    const cal_status status = cal_sim_set(r->sim, time, q, v, error);
+    mark(r);
+    if (status || r->begun) return status;
+    if (q && q_count > 0) memcpy(r->start, q, q_count * sizeof *q);
+    if (v && v_count > 0) memcpy(r->start + q_count, v, v_count * sizeof *v);
+    return CAL_OK;
+}
+
+// Keeps numbers for a simulation that is made later.
+static bool keep(double** kept, const double* numbers, int count) {
+    if (!numbers) return true;
+    if (!*kept) *kept = cal_allocate((size_t)count + 1, sizeof **kept);
+    if (*kept && count > 0) memcpy(*kept, numbers, (size_t)count * sizeof **kept);
+    return *kept;
+}
+
+static cal_status drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    if (!keep(&r->tau, tau, cal_model_v_count(run->model)) ||
+        !keep(&r->control, control, cal_model_actuator_count(run->model)))
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for forces and controls");
+    mark(r);
+    return cal_sim_drive(r->sim, tau, control, error);
+}
+
+static cal_status connect_constraint(cal_run* run, int constraint, cal_connection how, cal_error* error) {
+    return cal_sim_connect(((sim_run*)run)->sim, constraint, how, error);
+}
+
+static cal_status disconnect(cal_run* run, int constraint, cal_error* error) {
+    return cal_sim_disconnect(((sim_run*)run)->sim, constraint, error);
+}
+
+static cal_status save(cal_run* run, const char* path, cal_error* error) {
+    return cal_sim_save(((sim_run*)run)->sim, path, error);
+}
+
+static cal_status restore(cal_run* run, const char* path, cal_error* error) {
+    mark((sim_run*)run);
+    return cal_sim_load(((sim_run*)run)->sim, path, error);
+}
+
+static cal_status check(cal_run* run, double* residual, int* body) {
+    return cal_sim_check(((sim_run*)run)->sim, residual, body);
+}
+
+static cal_status reset(cal_run* run, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    char note[256];
+    const cal_status status = cal_sim_set(r->sim, 0, r->start, r->start + cal_model_q_count(run->model), error);
+    mark(r);
+    return status ? status : begin(run, r->projects, note, sizeof note, error);
+}
+
+static void settings(const cal_run* run, cal_run_settings* out) {
+    const sim_run* r = (const sim_run*)run;
+    out->tolerance = r->def.sim.relative;
+    memcpy(out->solver, r->solver, sizeof out->solver);
+    memcpy(out->algorithm, r->algorithm, sizeof out->algorithm);
+    memcpy(out->machine, r->machine_text, sizeof out->machine);
+}
+
+static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    cal_run_settings before;
+    cal_machine* machine = NULL;
+    cal_sim* sim = NULL;
+    const int64_t limit = r->limit;
+    settings(run, &before);
+    cal_status status = copy_names(r, wanted->solver, wanted->algorithm, wanted->machine)
+                            ? CAL_OK
+                            : cal_fail(error, CAL_BAD_ARGUMENT, "solver, algorithm and machine must be known names");
+    r->def.sim.relative = wanted->tolerance;
+    if (!status) status = create_sim(r, true, &machine, &sim, error);
+    if (!status) status = cal_sim_set(sim, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), error);
+    if (!status && (r->tau || r->control)) status = cal_sim_drive(sim, r->tau, r->control, error);
+    if (status) {
+        cal_sim_destroy(sim);
+        cal_machine_destroy(machine);
+        copy_names(r, before.solver, before.algorithm, before.machine);
+        r->def.sim.relative = before.tolerance;
+        r->limit = limit;
+        return status;
+    }
+    cal_sim_destroy(r->sim);
+    cal_machine_destroy(r->machine);
+    r->sim = sim;
+    r->machine = machine;
+    mark(r);
+    return CAL_OK;
+}
+
+static cal_status grab(cal_run* run, int body, const double point[3], cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    const cal_status status =
+        cal_pull_start(&r->pull, run->model, body, point, cal_sim_time(r->sim), cal_sim_q(r->sim), error);
+    mark(r);
+    cal_sim_restart(r->sim);
+    return status;
+}
+
+static void drag(cal_run* run, const double target[3]) {
+    sim_run* r = (sim_run*)run;
+    if (r->pull.body == CAL_NONE) return;
+    cal_pull_move(&r->pull, target, cal_sim_time(r->sim));
+    cal_sim_restart(r->sim);
+}
+
+static void drop(cal_run* run) {
+    sim_run* r = (sim_run*)run;
+    if (r->pull.body == CAL_NONE) return;
+    cal_pull_end(&r->pull);
+    mark(r);
+    cal_sim_restart(r->sim);
+}
+
+// What costs is evaluations. Where Adams' method (gear) is held by stability and not by accuracy, another tolerance changes
+// little; so the words are "may help".
+static void advise(const cal_run* run, double pace, FILE* file) {
+    const sim_run* r = (const sim_run*)run;
+    const char* what = "solver gear, the one with the fewest evaluations where nothing is stiff, may help";
+    if (cal_solver_has_fixed_step(r->solver))
+        what = "a larger --step, or the solver gear, may help";
+    else if (strcmp(r->solver, "gear") == 0 && r->def.sim.relative < 1e-3)
+        what = "tolerance 1e-3 may help, or, where springs and dampers are stiff, the solver bdf";
+    else if (strcmp(r->solver, "gear") == 0)
+        what = "where springs and dampers are stiff, the solver bdf may help";
+    const double rate = r->evaluations.value;
+    fprintf(file, "%.3g evaluations per simulated second are needed, %.3g per second are done; %s", rate, rate * pace,
+            what);
+    if (strcmp(r->machine_text, "serial") == 0 && cal_model_joint_count(run->model) > 500)
+        fputs("; so may --machine threads", file);
+}
+
+// --- Making a run ---------------------------------------------------------------------------------------------------------------
+
+#define COMMON                                                                                                         \
+    .kind = "a simulation", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash,                     \
+    .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
+    .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .joint_forces = joint_forces, .set = set,      \
+    .drive = drive, .connect = connect_constraint, .disconnect = disconnect, .save = save, .restore = restore,         \
+    .reset = reset, .check = check, .describe = describe
+static const cal_run_ops borrowed_ops = {COMMON};
+static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
+                                    .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};
+
+static cal_status create(const cal_model* model, const cal_run_ops* ops, sim_run** out, cal_error* error) {
+    sim_run* r = cal_allocate(1, sizeof *r);
+    *out = r;
+    if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
+    const bool constrained = cal_model_constraint_count(model) > 0;
+    r->base = (cal_run){.ops = ops,
+                        .model = model,
+                        .body_count = cal_model_body_count(model),
+                        .channels = channels,
+                        .channel_count = constrained ? CHANNELS : CONSTRAINT,
+                        .can_project = true};
+    r->pull.body = CAL_NONE;
+    r->goal = -INFINITY;
+    const size_t q_count = (size_t)cal_model_q_count(model);
+    r->start = cal_allocate(q_count + (size_t)cal_model_v_count(model) + 1, sizeof *r->start);
+    if (!r->start) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
+    cal_model_initial(model, r->start, r->start + q_count, NULL);
+    return cal_inspector_create(&r->inspector, model, error);
+}
+
+static cal_status finish(sim_run* r, cal_status status, cal_run** out) {
+    *out = status ? NULL : &r->base;
+    if (status && r) destroy(&r->base);
+    return status;
+}
+
+cal_status cal_run_of_sim(cal_sim* sim, cal_run** out, cal_error* error) {
+    sim_run* r;
+    const cal_status status = create(sim->system->model, &borrowed_ops, &r, error);
+    if (!status) r->sim = sim;
+    return finish(r, status, out);
+}
+
+cal_run_sim_def cal_default_run_sim_def(void) {
+    return (cal_run_sim_def){.sim = cal_default_sim_def(), .machine = "serial", .cookie = COOKIE};
+}
+
+cal_status cal_run_create_sim(const cal_model* model, const cal_run_sim_def* def, cal_run** out, cal_error* error) {
+    *out = NULL;
+    if (!model || !def || def->cookie != COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a run needs a model, and a definition that comes from cal_default_run_sim_def()");
+    const cal_sim_def* s = &def->sim;
+    const size_t joints = (size_t)cal_model_joint_count(model);
+    sim_run* r;
+    cal_status status = create(model, &own_ops, &r, error);
+    if (status) return finish(r, status, out);
+    r->owns = true;
+    r->def = *def;
+    if (!copy_names(r, s->solver, s->algorithm, def->machine ? def->machine : "serial") ||
+        !copy_name(r->stabilize, sizeof r->stabilize, s->stabilize) ||
+        !copy_name(r->form, sizeof r->form, s->constraint_form))
+        status = cal_fail(error, CAL_BAD_ARGUMENT,
+                          "solver, algorithm, machine, stabilisation and form of constraints must be known names");
+    if (!status && s->processor_of_joint) {
+        r->processor_of_joint = cal_allocate(joints, sizeof *r->processor_of_joint);
+        if (!r->processor_of_joint) return finish(r, cal_fail(error, CAL_NO_MEMORY, "no memory for a run"), out);
+        memcpy(r->processor_of_joint, s->processor_of_joint, joints * sizeof *r->processor_of_joint);
+    }
+    if (!status) status = create_sim(r, false, &r->machine, &r->sim, error);
+    return finish(r, status, out);
+}

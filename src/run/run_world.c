@@ -1,0 +1,305 @@
+// Runs of a world of colliding bodies, whose states are shown only when they are final.
+//
+// A world cannot go back, so starting anew makes another one and lets go of the old one only when that has worked. No hand
+// reaches into it: bodies are ahead of what is shown, each by as much as it likes.
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_text.h"
+#include "base/memory.h"
+#include "math/vector.h"
+#include "run/run.h"
+
+enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP, CHANNELS };
+static const cal_channel channels[CHANNELS] = {
+    [KINETIC] = {"kinetic", "J", "Energy", false},
+    [POTENTIAL] = {"potential", "J", "Energy", false},
+    [TOTAL] = {"total", "J", "Energy", false},
+    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
+    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
+    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
+    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
+};
+
+// Moving bodies that nobody gave a colour get one each, so that they are told apart.
+static const float palette[][4] = {{0.90f, 0.36f, 0.30f, 1}, {0.95f, 0.66f, 0.25f, 1}, {0.35f, 0.62f, 0.85f, 1},
+                                   {0.40f, 0.72f, 0.50f, 1}, {0.66f, 0.50f, 0.82f, 1}, {0.85f, 0.80f, 0.62f, 1}};
+enum { COLORS = sizeof palette / sizeof palette[0] };
+
+typedef struct world_run {
+    cal_run base;
+    cal_world* world;
+    cal_world_function* make; // NULL: the world is the caller's
+    void* user;
+    cal_rate discontinuities, rollbacks;
+    bool keeps_events;
+} world_run;
+
+static cal_world* world_of(const cal_run* run) { return ((const world_run*)run)->world; }
+
+static void destroy(cal_run* run) {
+    world_run* r = (world_run*)run;
+    if (r->make) cal_world_destroy(r->world);
+    cal_free(r);
+}
+
+static double time_of(const cal_run* run) { return cal_world_time(world_of(run)); }
+
+static uint64_t hash(cal_run* run) {
+    cal_world_report report;
+    cal_world_get_report(world_of(run), &report);
+    return report.hash;
+}
+
+static cal_status advance(cal_run* run, double time, bool* reached, cal_error* error) {
+    const cal_status status = cal_world_advance(world_of(run), time, error);
+    *reached = status == CAL_OK;
+    return status;
+}
+
+// Bodies that overlap at the start and that nobody could move apart.
+static void note_overlaps(const cal_world* world, char* note, size_t capacity) {
+    char list[160] = "", a[64], b[64];
+    cal_body_id pair[2];
+    double depth;
+    int count = 0;
+    for (; cal_world_ignored_overlap(world, count, pair, &depth); count++) {
+        const size_t used = strlen(list);
+        if (count < 3)
+            snprintf(list + used, sizeof list - used, "%s%.24s and %.24s by %.3g m", used > 0 ? ", " : "",
+                     cal_world_body_name(world, pair[0], a, sizeof a), cal_world_body_name(world, pair[1], b, sizeof b),
+                     depth);
+    }
+    if (count > 0)
+        snprintf(note, capacity, "%d pair%s of bodies that overlap at the start pass%s through each other: %s%s", count,
+                 count == 1 ? "" : "s", count == 1 ? "es" : "", list, count > 3 ? ", …" : "");
+}
+
+// The first advance checks the world.
+static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
+    (void)project;
+    cal_world* world = world_of(run);
+    const cal_status status = cal_world_advance(world, cal_world_time(world), error);
+    if (!status) note_overlaps(world, note, capacity);
+    return status;
+}
+
+// --- What there is to see ---------------------------------------------------------------------------------------------------------
+
+static const char* body_name(const cal_run* run, int body, char* text, size_t capacity) {
+    const cal_world* world = world_of(run);
+    return cal_world_body_name(world, cal_world_body(world, body), text, capacity);
+}
+
+static cal_body_motion motion(const cal_run* run, int body) {
+    const cal_world* world = world_of(run);
+    return cal_world_body_motion(world, cal_world_body(world, body));
+}
+
+// Puts a shape on the ground where its body is, for good.
+static void settle(const cal_world* world, cal_body_id body, cal_shape_def* shape) {
+    double place[3] = {0, 0, 0}, turn[4] = {1, 0, 0, 0}, R[9], moved[3], turned[4];
+    cal_world_get_body(world, body, place, turn, NULL, NULL);
+    cal_quaternion_matrix(turn, R);
+    cal_rotate3(R, shape->position, moved);
+    cal_quaternion_multiply(turn, shape->quaternion, turned);
+    for (int k = 0; k < 3; k++) shape->position[k] = place[k] + moved[k];
+    memcpy(shape->quaternion, turned, sizeof turned);
+    shape->body = CAL_GROUND;
+}
+
+static void paint(cal_shape_def* shape, int body) {
+    const cal_shape_def plain = cal_default_shape_def();
+    if (cal_same_bits(shape->color, plain.color, sizeof plain.color))
+        memcpy(shape->color, palette[body % COLORS], sizeof shape->color);
+}
+
+static bool shapes(const cal_run* run, cal_shape_visitor* visit, void* user) {
+    const cal_world* world = world_of(run);
+    int mesh_count = 0;
+    for (int number = 0; number < run->body_count; number++) {
+        const cal_body_id body = cal_world_body(world, number);
+        const bool fixed = cal_world_body_motion(world, body) == CAL_FIXED;
+        cal_shape_def shape;
+        cal_mesh_def mesh;
+        for (int i = 0; cal_world_get_shape(world, body, i, &shape, &mesh); i++) {
+            const bool meshed = shape.kind == CAL_MESH || shape.kind == CAL_HEIGHT_FIELD;
+            shape.body = number;
+            shape.mesh = meshed ? mesh_count++ : -1;
+            if (fixed)
+                settle(world, body, &shape);
+            else
+                paint(&shape, number);
+            if (!visit(user, &shape, meshed ? &mesh : NULL)) return false;
+        }
+    }
+    return true;
+}
+
+static cal_status poses(cal_run* run, double* poses) { return cal_world_poses(world_of(run), poses); }
+
+static cal_status energy(cal_run* run, double energy[2]) {
+    cal_world_report report;
+    cal_world_get_report(world_of(run), &report);
+    energy[0] = report.kinetic;
+    energy[1] = report.potential;
+    return CAL_OK;
+}
+
+static cal_status read_channels(cal_run* run, double* values) {
+    world_run* r = (world_run*)run;
+    cal_world_report report;
+    cal_world_get_report(r->world, &report);
+    values[KINETIC] = report.kinetic;
+    values[POTENTIAL] = report.potential;
+    values[TOTAL] = report.kinetic + report.potential;
+    values[DISCONTINUITIES] = cal_rate_follow(&r->discontinuities, report.time, report.discontinuities);
+    values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
+    values[GROUPS] = report.groups_now;
+    values[ASLEEP] = report.asleep;
+    return CAL_OK;
+}
+
+static void keep_events(cal_run* run) {
+    ((world_run*)run)->keeps_events = true;
+    cal_world_keep_events(world_of(run), true);
+}
+
+static bool next_event(cal_run* run, cal_run_event* out) {
+    cal_world_event event;
+    if (!cal_world_next_event(world_of(run), &event)) return false;
+    // A body's id counts from 0, as cal_world_body does.
+    *out = (cal_run_event){
+        event.time, event.fusion ? "fusion" : "bounce", {event.body[0].index, event.body[1].index}, event.impulse};
+    return true;
+}
+
+static void describe(cal_run* run, int body, FILE* file) {
+    const cal_world* world = world_of(run);
+    const cal_body_id id = cal_world_body(world, body);
+    char name[96];
+    double position[3] = {0}, quaternion[4] = {1, 0, 0, 0}, velocity[3] = {0}, angular[3] = {0};
+    cal_world_get_body(world, id, position, quaternion, velocity, angular);
+    fprintf(file, "\"body\":%d,\"name\":", body);
+    cal_write_json_text(file, cal_world_body_name(world, id, name, sizeof name));
+    fprintf(file, ",\"motion\":\"%s\",\"asleep\":%s", cal_body_motion_name(cal_world_body_motion(world, id)),
+            cal_world_is_asleep(world, id) ? "true" : "false");
+    cal_write_json_numbers(file, "position", position, 3);
+    cal_write_json_numbers(file, "quaternion", quaternion, 4);
+    cal_write_json_numbers(file, "velocity", velocity, 3);
+    cal_write_json_numbers(file, "angular", angular, 3);
+}
+
+static void advise(const cal_run* run, double pace, FILE* file) {
+    (void)pace;
+    fprintf(file,
+            "%d bodies are more than this machine does at that speed: try fewer of them, a larger --step, or slower",
+            run->body_count);
+}
+
+static double per(double value, double count) { return count > 0 ? value / count : 0; }
+
+static void report_counts(const cal_world_report* w, cal_facts* report) {
+    const struct {
+        const char* key;
+        int64_t count;
+    } counts[] = {{"discontinuities", w->discontinuities},
+                  {"collisions", w->collisions},
+                  {"fusions", w->fusions},
+                  {"fissions", w->fissions},
+                  {"checks", w->checks},
+                  {"predictions", w->predictions},
+                  {"events", w->events},
+                  {"integrations", w->integrations},
+                  {"rollbacks", w->rollbacks},
+                  {"undone", w->undone},
+                  {"forced_rollbacks", w->forced},
+                  {"callbacks", w->callbacks},
+                  {"groups", w->groups},
+                  {"largest_group", w->largest_group},
+                  {"largest_contacts", w->largest_contacts},
+                  {"asleep", w->asleep},
+                  {"peak_states", w->peak_states}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        cal_facts_integer(report, counts[i].key, counts[i].count);
+    cal_facts_number(report, "average_step_s", per(w->integrated, (double)w->integrations));
+    cal_facts_number(report, "average_gap_s", per(w->time, (double)w->discontinuities));
+    cal_facts_number(report, "integrated_s_per_body", per(w->integrated, w->moving));
+    cal_facts_number(report, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
+    cal_facts_numbers(report, "momentum", w->momentum, 6);
+}
+
+static void report(cal_run* run, cal_facts* report) {
+    cal_world_report w;
+    cal_world_get_report(world_of(run), &w);
+    cal_facts_integer(report, "bodies", w.bodies);
+    cal_facts_integer(report, "moving", w.moving + w.driven);
+    cal_facts_line(report, "size", "%d bodies, %d of them moving", w.bodies, w.moving + w.driven);
+    report_counts(&w, report);
+    cal_facts_line(report, "discontinuities", "%lld, one every %.3g ms", (long long)w.discontinuities,
+                   1e3 * per(w.time, (double)w.discontinuities));
+    cal_facts_line(report, "checks", "%lld, and %lld times of impact from a formula", (long long)w.checks,
+                   (long long)w.predictions);
+    cal_facts_line(report, "integrations", "%lld of %.3g ms, %.4g s per body", (long long)w.integrations,
+                   1e3 * per(w.integrated, (double)w.integrations), per(w.integrated, w.moving));
+    cal_facts_line(report, "rollbacks", "%lld, %.3g s per body", (long long)w.rollbacks, per(w.rolled_back, w.moving));
+    cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
+                   (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);
+    cal_facts_line(report, "states kept", "%lld at most", (long long)w.peak_states);
+}
+
+// --- Making a run ---------------------------------------------------------------------------------------------------------------
+
+static cal_status reset(cal_run* run, cal_error* error) {
+    world_run* r = (world_run*)run;
+    cal_world* anew = NULL;
+    cal_status status = r->make(r->user, &anew, error);
+    if (!status) status = cal_world_advance(anew, cal_world_time(anew), error);
+    if (!status && cal_world_body_count(anew) != run->body_count)
+        status = cal_fail(error, CAL_BAD_MODEL, "a world that starts anew must have the same %d bodies, not %d",
+                          run->body_count, cal_world_body_count(anew));
+    if (status) {
+        cal_world_destroy(anew);
+        return status;
+    }
+    cal_world_destroy(r->world);
+    r->world = anew;
+    r->discontinuities = r->rollbacks = (cal_rate){.time = cal_world_time(anew)};
+    if (r->keeps_events) keep_events(run);
+    return CAL_OK;
+}
+
+#define COMMON                                                                                                         \
+    .kind = "a world", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash, .body_name = body_name,  \
+    .shapes = shapes, .poses = poses, .read = read_channels, .report = report, .begin = begin, .motion = motion,       \
+    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise
+static const cal_run_ops borrowed_ops = {COMMON};
+static const cal_run_ops own_ops = {COMMON, .reset = reset};
+
+static cal_status create(cal_world* world, cal_world_function* make, void* user, cal_run** out, cal_error* error) {
+    world_run* r = cal_allocate(1, sizeof *r);
+    *out = NULL;
+    if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
+    *r = (world_run){.world = world, .make = make, .user = user};
+    r->discontinuities.time = r->rollbacks.time = cal_world_time(world);
+    r->base = (cal_run){.ops = make ? &own_ops : &borrowed_ops,
+                        .body_count = cal_world_body_count(world),
+                        .channels = channels,
+                        .channel_count = CHANNELS};
+    *out = &r->base;
+    return CAL_OK;
+}
+
+cal_status cal_run_of_world(cal_world* world, cal_run** out, cal_error* error) {
+    return create(world, NULL, NULL, out, error);
+}
+
+cal_status cal_run_create_world(cal_world_function* make, void* user, cal_run** out, cal_error* error) {
+    cal_world* world = NULL;
+    *out = NULL;
+    cal_status status = make(user, &world, error);
+    if (!status) status = create(world, make, user, out, error);
+    if (status) cal_world_destroy(world);
+    return status;
+}
