@@ -117,7 +117,7 @@ static void implicit_prepare(const cal_solver_context* context, const cal_column
 static void move_block(int kind, int W, double h, const double* y, double* out) {
     const int plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1, v = cal_kind_q(kind) * W;
     for (int i = 0; i < plain * W; i++) out[i] = y[i] + h * out[v + i];
-    const int at_q = cal_quaternion_component(kind) * W, at_w = cal_angular_component(kind) * W;
+    const int at_q = cal_joint_quaternion(kind) * W, at_w = cal_angular_component(kind) * W;
     if (at_q < 0) return;
     for (int l = 0; l < W; l++) {
         const double q[4] = {y[at_q + l], y[at_q + W + l], y[at_q + 2 * W + l], y[at_q + 3 * W + l]};
