@@ -77,7 +77,8 @@ static void a_bead_on_a_slider_is_stopped_by_a_wall(void** state) {
                 for (int k = 1; k <= 50; k++) {
                     cal_test_advance(world, 0.04 * k * wanted);
                     double x[3];
-                    assert_int_equal(cal_world_get_body(world, cal_world_link(world, id, 0), x, NULL, NULL, NULL), CAL_OK);
+                    assert_int_equal(cal_world_get_body(world, cal_world_link(world, id, 0), x, NULL, NULL, NULL),
+                                     CAL_OK);
                     if (!(x[0] < 0.985 + 1e-4)) fail_msg("%g m/s²: the bead is at %.9g m", pushes[i], x[0]);
                 }
                 cal_test_expect_near(first_time(world), wanted, 1e-9 * wanted, "first impact of a bead");
@@ -373,7 +374,8 @@ static void any_two_shapes_meet_when_they_first_touch(void** state) {
         const encounter e = random_encounter(kinds[pair % KINDS], kinds[pair / KINDS % KINDS]);
         const double span = 1.5 * e.part[0].time;
         cal_geometry* const shapes[2] = {geometry_of(&e.part[0]), geometry_of(&e.part[1])};
-        double low, least = INFINITY, unused = INFINITY, wanted = first_meeting(&e, shapes, 0.0, span, 2000, &low, &least);
+        double low, least = INFINITY, unused = INFINITY,
+                    wanted = first_meeting(&e, shapes, 0.0, span, 2000, &low, &least);
         for (int level = 0; level < 8 && isfinite(wanted); level++)
             wanted = first_meeting(&e, shapes, low, wanted, 32, &low, &unused);
         hits += isfinite(wanted);

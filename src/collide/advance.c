@@ -52,9 +52,7 @@ typedef struct advance {
     cal_advance* out;
 } advance;
 
-static double reach_of(const side* s) {
-    return s->sweep->twist == 0.0 && s->rate == 0.0 ? 0.0 : s->geometry->reach;
-}
+static double reach_of(const side* s) { return s->sweep->twist == 0.0 && s->rate == 0.0 ? 0.0 : s->geometry->reach; }
 
 // By how much any two points can come nearer to each other in a time.
 static double way_of(const advance* v, double time) {

@@ -38,7 +38,8 @@ static cal_status free_step(cal_world* world, int component, double time, cal_er
     return status;
 }
 
-static const cal_component_ops free_body = {free_motion, free_bounds, free_begin, free_changed, free_refresh, free_step};
+static const cal_component_ops free_body = {free_motion,  free_bounds,  free_begin,
+                                            free_changed, free_refresh, free_step};
 
 // --- Multibodies --------------------------------------------------------------------------------------------------------------
 

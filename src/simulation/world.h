@@ -141,9 +141,9 @@ typedef struct cal_contact_group cal_contact_group;
 typedef struct cal_component {
     _Alignas(64) cal_component_kind kind;
     const struct cal_component_ops* ops; // what it can do (component.h); NULL: unused
-    int body;          // of a free body
-    int weight;        // moving bodies
-    double local_time; // how far it was asked for
+    int body;                            // of a free body
+    int weight;                          // moving bodies
+    double local_time;                   // how far it was asked for
     cal_queue queue;
     cal_multibody* multibody;
     cal_contact_group* group;
@@ -258,7 +258,8 @@ struct cal_world {
     double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
     double window;     // searches begin at multiples of it, or where a motion does
     double contact_speed;
-    double slow;  // what gravity gives between two group checks, or without gravity a little of a size: slower is at rest
+    double
+        slow; // what gravity gives between two group checks, or without gravity a little of a size: slower is at rest
     void* owned;                  // what a scene's callbacks read; freed with the world
     void (*release)(void* owned); // before that; NULL: nothing to do
     cal_model** models;           // those that live as long as the world

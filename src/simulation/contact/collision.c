@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define FACE_MARGIN 1e-3       // of the smaller reach: points this near are hit at once
+#define STOPPED 1e-6           // of the speed of approach: what is left of it is the sweeps' error
 enum { MOST_STRIKES = 10000 }; // of one body at one time, those that were rolled back and done again included
 
 static bool grow_log(cal_event_log* log) {
@@ -110,6 +111,21 @@ static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal
     return status;
 }
 
+// Whether the point that collides does not approach after a collision over several points; where friction at the others, or the
+// limit on the energy, has left it approaching, the same collision would come again at once.
+static bool parts(const cal_motion at[2], const cal_face_result* faces, const outcome* o) {
+    cal_motion after[2] = {at[0], at[1]};
+    double relative[3];
+    for (int i = 0; i < 2; i++) {
+        memcpy(after[i].u, faces->u[i], sizeof after[i].u);
+        memcpy(after[i].w, faces->w[i], sizeof after[i].w);
+    }
+    relative_velocity(at, o->point, relative);
+    const double before = fabs(cal_dot3(o->normal, relative));
+    relative_velocity(after, o->point, relative);
+    return cal_dot3(o->normal, relative) >= -STOPPED * before;
+}
+
 static cal_status meet(cal_world* world, const cal_pair* pair, const cal_motion at[2], double time, outcome* out,
                        cal_error* error) {
     cal_separation gap;
@@ -121,7 +137,8 @@ static cal_status meet(cal_world* world, const cal_pair* pair, const cal_motion 
     cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &out->restitution);
     cal_face_result faces;
     const double margin = FACE_MARGIN * fmin(world->bodies[pair->body[0]].reach, world->bodies[pair->body[1]].reach);
-    if (pair->kind != CAL_PAIR_GENERAL || !cal_face_impulse(world, pair->body, at, margin, &faces))
+    if (pair->kind != CAL_PAIR_GENERAL || !cal_face_impulse(world, pair->body, at, margin, &faces) ||
+        !parts(at, &faces, out))
         return meet_at_point(world, pair->body, at, friction, time, out, error);
     memcpy(out->impulse, faces.impulse, sizeof out->impulse);
     out->parting = faces.parting;

@@ -7,7 +7,7 @@
 
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
-#define STILL 0.2    // of what is slow, at the surface: slower is still
+#define STILL 0.05   // of what is slow, at the surface: slower is still
 enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------

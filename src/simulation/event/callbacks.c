@@ -231,7 +231,8 @@ cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
         knot->callback = hook;
         knot->tick = h->tick;
         status = cal_world_refresh(world, components[i], error);
-        if (status == CAL_OK && count > 1 && (junction < 0 || !cal_junction_add(world, junction, components[i], queue->tail - 1)))
+        if (status == CAL_OK && count > 1 &&
+            (junction < 0 || !cal_junction_add(world, junction, components[i], queue->tail - 1)))
             status = cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
     }
     if (status != CAL_OK) return status;

@@ -188,7 +188,7 @@ void cal_fit_step(const cal_model* model, int degree, double h, const double* q,
         }
         if (turning >= 0)
             cal_fit_quaternion(degree, h, q + turning, v + w, bends ? a + w : NULL, to_q + turning, to_v + w,
-                           bends ? to_a + w : NULL, rows + turning * CAL_STEP_TERMS);
+                               bends ? to_a + w : NULL, rows + turning * CAL_STEP_TERMS);
     }
 }
 

@@ -14,7 +14,7 @@ void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, do
 
 // Normal (towards the point), distance of a point from a plane or a block, and the nearest point on it.
 double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const double point[3], double normal[3],
-                         double nearest[3]) {
+                      double nearest[3]) {
     cal_pose pose;
     cal_multiply33(at->pose.rotation, part->block.rotation, pose.rotation);
     cal_rotate3(at->pose.rotation, part->block.position, pose.position);

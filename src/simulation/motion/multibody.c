@@ -108,9 +108,8 @@ static cal_status create_engine(const cal_model* model, cal_multibody_model** ou
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
-    if (status == CAL_OK &&
-        (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL || e->work == NULL ||
-         e->scale == NULL))
+    if (status == CAL_OK && (e->poses == NULL || e->jacobian == NULL || e->mass == NULL || e->factor == NULL ||
+                             e->work == NULL || e->scale == NULL))
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
     if (status != CAL_OK) {
         destroy_engine(e);
@@ -667,8 +666,7 @@ static void set_scales(const cal_world* world, const cal_multibody* m) {
         int first_q, first_v;
         cal_model_joint(e->model, joint, &def, NULL, &first_q, &first_v);
         const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
-        for (int i = 0; i < count; i++)
-            e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
+        for (int i = 0; i < count; i++) e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
     }
 }
 

@@ -66,7 +66,8 @@ cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, cons
             const double weight = 1.0 / ((j + 1.0) / (j - k) - 1.0);
             for (int i = 0; i < size; i++) {
                 const double own = next[i], better = own + weight * (own - before[i]);
-                if (k == ROWS - 2) *error = fmax(*error, fabs(better - own) / (tolerance * (e->scale[i] + fabs(better))));
+                if (k == ROWS - 2)
+                    *error = fmax(*error, fabs(better - own) / (tolerance * (e->scale[i] + fabs(better))));
                 before[i] = own;
                 next[i] = better;
             }

@@ -91,9 +91,8 @@ static sight look_rounded(const chase* c) {
     const cal_sim_body *p = &c->world->bodies[c->body[a]], *q = &c->world->bodies[c->body[b]];
     const cal_motion *at_p = &c->at[a], *at_q = &c->at[b];
     const bool balls = q->form == CAL_FORM_BALLS;
-    const double turning = balls || cal_dot3(at_q->w, at_q->w) == 0.0
-                               ? 0.0
-                               : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
+    const double turning =
+        balls || cal_dot3(at_q->w, at_q->w) == 0.0 ? 0.0 : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
     sight s = {.step = (double)INFINITY};
     for (int i = 0; i < p->ball_count; i++) {
         const double* ball = p->balls[i];
@@ -141,8 +140,8 @@ static cal_sweep sweep_of(const chase* c, int which) {
 static void advance(chase* c, double horizon, cal_advance* out) {
     const cal_sweep sweep[2] = {sweep_of(c, 0), sweep_of(c, 1)};
     cal_advance_pair(c->world->bodies[c->body[0]].geometry, &c->at[0].pose, &sweep[0],
-                     c->world->bodies[c->body[1]].geometry, &c->at[1].pose, &sweep[1], horizon,
-                     TOUCH_GENERAL * c->size, &c->warm, out);
+                     c->world->bodies[c->body[1]].geometry, &c->at[1].pose, &sweep[1], horizon, TOUCH_GENERAL * c->size,
+                     &c->warm, out);
 }
 
 static sight look_general(chase* c, double horizon) {
@@ -153,7 +152,9 @@ static sight look_general(chase* c, double horizon) {
 }
 
 // What time can resolve near a time, with room for the rounding of what is added to it.
-static double resolution(const cal_world* world, double time) { return 4.0 * DBL_EPSILON * (fabs(time) + world->window); }
+static double resolution(const cal_world* world, double time) {
+    return 4.0 * DBL_EPSILON * (fabs(time) + world->window);
+}
 
 // Looks at a time, with bounds as far as `to`; a root that time cannot resolve counts as touching.
 static cal_status look(chase* c, const cal_pair* pair, double time, double to, sight* out) {
