@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calder/calder_read.h"
-#include "drawing/drawing.h"
+#include "record/drawing.h"
 
 static cal_model* read_text(const char* text, const char* name) {
     cal_model* model = NULL;
@@ -53,7 +53,11 @@ static void groups_say_what_is_shown(void** unused) {
     }
     cal_drawing* drawing = NULL;
     cal_error error = {CAL_OK, ""};
-    assert_int_equal(cal_drawing_create(model, &drawing, &error), CAL_OK);
+    cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
+    assert_int_equal(cal_run_create_sim(model, &def, &run, &error), CAL_OK);
+    assert_int_equal(cal_drawing_create(run, &drawing, &error), CAL_OK);
+    cal_run_destroy(run);
     assert_int_equal(drawing->instance_count, 3); // floor, look, only
     for (int i = 0; i < drawing->instance_count; i++) assert_true(drawing->instances[i].size[0] != 0.2);
     cal_drawing_destroy(drawing);
