@@ -140,15 +140,15 @@ static const struct {
     unsigned kinds;
 } scopes[] = {
     {"solver", MODEL | BATCH},
-    {"tol", MODEL | WORLDS},
+    {"tol", MODEL | WORLDS | BATCH},
     {"algorithm", MODEL | BATCH},
-    {"schedule", MODEL},
-    {"slow-band", MODEL},
-    {"machine", MODEL | RPS},
+    {"schedule", MODEL | BATCH},
+    {"slow-band", MODEL | BATCH},
+    {"machine", MODEL | BATCH | RPS},
     {"placement", MODEL},
     {"lanes", MODEL | BATCH | RPS},
-    {"stabilize", MODEL | RPS},
-    {"constraint-form", MODEL},
+    {"stabilize", MODEL | BATCH | RPS},
+    {"constraint-form", MODEL | BATCH},
     {"project", MODEL | RPS},
     {"start", MODEL | BATCH | RPS},
     {"at", MODEL},
@@ -243,28 +243,35 @@ static int open_machine(cal_opened* r) {
     return status == CAL_EXIT_DONE ? cal_machine_open(o->machine, o->lanes, &r->placement, &r->machine) : status;
 }
 
+// How a system is advanced, alone or in a batch; the machine is left to the caller.
+static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
+    const cal_run_options* o = r->options;
+    const double timestep = cal_model_timestep(r->model);
+    def->solver = o->solver ? o->solver : solver;
+    def->algorithm = o->algorithm;
+    def->schedule = o->schedule;
+    if (!isnan(o->tol)) def->relative = o->tol;
+    def->slow_band = (int)o->slow_band;
+    if (o->step > 0 || timestep > 0) def->step = o->step > 0 ? o->step : timestep;
+    if (!cal_solver_has_fixed_step(def->solver)) def->largest_step = o->step;
+    if (o->form) def->constraint_form = o->form;
+    return cal_sim_read_stabilize(o->stabilize, def);
+}
+
 static int open_sim(cal_opened* r, cal_error* error) {
     const cal_run_options* o = r->options;
     cal_run_sim_def def = cal_default_run_sim_def();
-    const double timestep = cal_model_timestep(r->model);
     int status = open_machine(r);
+    if (status == CAL_EXIT_DONE) status = read_sim(r, "gear", &def.sim);
     if (status != CAL_EXIT_DONE) return status;
     def.machine = o->machine ? o->machine : "serial";
     def.lanes = atoi(o->lanes);
     def.rests = r->rests;
-    def.sim.solver = o->solver ? o->solver : "gear";
-    def.sim.algorithm = o->algorithm;
-    def.sim.schedule = o->schedule;
+    def.sim.largest_step = o->step;
     def.sim.machine = r->machine;
     def.sim.processor_of_joint = r->placement.processor_of_joint;
-    if (!isnan(o->tol)) def.sim.relative = o->tol;
-    def.sim.slow_band = (int)o->slow_band;
-    if (o->step > 0 || timestep > 0) def.sim.step = o->step > 0 ? o->step : timestep;
-    def.sim.largest_step = o->step;
-    if (o->form) def.sim.constraint_form = o->form;
-    status = cal_sim_read_stabilize(o->stabilize, &def.sim);
-    if (status == CAL_EXIT_DONE) error->status = cal_run_create_sim(r->model, &def, &r->run, error);
-    return status;
+    error->status = cal_run_create_sim(r->model, &def, &r->run, error);
+    return CAL_EXIT_DONE;
 }
 
 static cal_status make_world(void* user, cal_world** out, cal_error* error) {
@@ -301,17 +308,23 @@ static void scatter(void* user, int instance, double* q, double* v) {
     cal_scatter(r->model, &seed, r->options->spread, q, v);
 }
 
+// Noise on a tree is added here, so that an instance starts alike in every version; where constraints must be closed again, the
+// ensemble knows how.
 static int open_batch(cal_opened* r, cal_error* error) {
     const cal_run_options* o = r->options;
+    const bool constrained = cal_model_constraint_count(r->model) > 0;
     cal_run_ensemble_def def = cal_default_run_ensemble_def();
-    const double timestep = cal_model_timestep(r->model);
-    if (strcmp(o->algorithm, "aba") != 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' cannot run a --batch; allowed: aba", o->algorithm);
-    def.instances = (int)o->batch;
-    def.lanes = atoi(o->lanes);
-    if (o->solver) def.solver = o->solver;
-    if (o->step > 0 || timestep > 0) def.step = o->step > 0 ? o->step : timestep;
-    def.start = scatter;
+    if (constrained && r->started && o->spread > 0)
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--start of a --batch with constraints needs --spread 0: noise would open them");
+    int status = open_machine(r);
+    if (status == CAL_EXIT_DONE) status = read_sim(r, "rk4", &def.ensemble.sim);
+    if (status != CAL_EXIT_DONE) return status;
+    def.ensemble.count = (int)o->batch;
+    def.ensemble.lanes = atoi(o->lanes);
+    def.ensemble.machine = r->machine;
+    def.ensemble.spread = constrained ? o->spread : 0;
+    if (!constrained || r->started) def.start = scatter;
     def.user = r;
     error->status = cal_run_create_ensemble(r->model, &def, &r->run, error);
     return CAL_EXIT_DONE;

@@ -58,7 +58,7 @@ static void names_every_mistake(void** unused) {
         {"sim chain --out nowhere/run.csv", "cannot write 'nowhere/run.csv'"},
         {"sim chain --plot nowhere/run.svg", "cannot write 'nowhere/run.svg'"},
         {"sim chain --out both --plot both", "'both'"},
-        {"sim chain --batch 4 --solver gear", "allowed: rk4, euler"},
+        {"sim chain --batch 4 --at 1:connect:x", "--at is for a model"},
         {"sim chain --batch 4 --out run.csv", "--batch"},
         {"eval chain", "--what"},
         {"eval chain --what pose --state nowhere.json", "nowhere.json"},

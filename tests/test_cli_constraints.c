@@ -18,7 +18,7 @@ static void names_every_mistake(void** unused) {
         {"sim fivebar --at 1:cut:hands", "connect, catch, disconnect"},
         {"sim fivebar --at 1:disconnect:feet", "no constraint 'feet'"},
         {"sim fivebar --at 1:disconnect:hands,", "TIME:ACTION:CONSTRAINT"},
-        {"sim fivebar --batch 4", "constraints"},
+        {"sim fivebar --batch 4 --checkpoint x.cal", "--checkpoint is for a model"},
         {"sim chain --rps 4", "no constraints"},
         {"sim rail --rps 4 --stabilize projection", "literal, baumgarte, none"},
         {"sim rail --rps 4 --method magic", "method 'magic'"},
@@ -29,7 +29,7 @@ static void names_every_mistake(void** unused) {
         {"sim fourbar:n=40 --constraint-form minimal", "64 degrees of freedom; this one has 81"},
         {"sim fivebar --constraint-form dense", "lagrange, minimal"},
         {"sim rail --rps 4 --constraint-form minimal", "--constraint-form is for"},
-        {"sim chain --batch 4 --constraint-form minimal", "--constraint-form is for a model"},
+        {"sim chain --batch 4 --check", "--check is for a model"},
         {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
         {"bench rps --figure 3", "--figure"},
         {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},
@@ -45,6 +45,8 @@ static void says_what_constraints_did(void** unused) {
     (void)unused;
     cal_test_expect_json("sim bricard --time 0.5 --json",
                          "constraint_max constraint_rms rank redundant_rows constraint_rows energy_drift state_hash");
+    cal_test_expect_json("sim fivebar --batch 4 --solver gear --machine threads:2 --time 0.1 --json",
+                         "batch evaluations");
     cal_test_outcome o = cal_test_run_well("sim bricard --time 0.5 --json");
     assert_true(cal_test_number_after(o.out, "rank") == 4.0);
     assert_true(cal_test_number_after(o.out, "redundant_rows") == 1.0);

@@ -70,8 +70,18 @@ static cal_run* open_ensemble(kind* k) {
     cal_run_ensemble_def def = cal_default_run_ensemble_def();
     cal_run* run = NULL;
     cal_error error = {CAL_OK, ""};
-    def.instances = 5;
+    def.ensemble.count = 5;
+    def.ensemble.sim.solver = "rk4";
     def.start = shift;
+    return check(cal_run_create_ensemble(k->model, &def, &run, &error), &run, &error);
+}
+
+static cal_run* open_loops(kind* k) {
+    cal_run_ensemble_def def = cal_default_run_ensemble_def();
+    cal_run* run = NULL;
+    cal_error error = {CAL_OK, ""};
+    def.ensemble.count = 3;
+    def.ensemble.spread = 1e-3;
     return check(cal_run_create_ensemble(k->model, &def, &run, &error), &run, &error);
 }
 
@@ -90,6 +100,7 @@ static void for_each_kind(void (*test)(kind* k)) {
                     {"world", "stack:kind=pyramid,n=3", open_world, NULL, NULL, NULL},
                     {"borrowed world", "atoms:n=20", open_borrowed_world, NULL, NULL, NULL},
                     {"ensemble", "chain:n=4", open_ensemble, NULL, NULL, NULL},
+                    {"ensemble with loops", "bricard", open_loops, NULL, NULL, NULL},
                     {"randomized simulation", "rail", open_randomized, NULL, NULL, NULL}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         kind* k = &kinds[i];

@@ -37,13 +37,10 @@ typedef cal_status cal_world_function(void* user, cal_world** out, cal_error* er
 /// A run with a world of its own; make is called now and whenever the run starts anew.
 cal_status cal_run_create_world(cal_world_function* make, void* user, cal_run** out, cal_error* error);
 
-/// An ensemble of the model; from cal_default_run_ensemble_def. What is sampled is the first instance.
+/// An ensemble; what is sampled is the first instance. From cal_default_run_ensemble_def. Model and machines must outlive the run.
 typedef struct cal_run_ensemble_def {
-    int instances;
-    int lanes;          ///< as for cal_machine_serial
-    const char* solver; ///< "rk4" or "euler"
-    double step;        ///< s; 0.001
-    /// Changes an instance's start, which comes as the model's; NULL: all start there. Also called when the run starts anew.
+    cal_ensemble_def ensemble;
+    /// Changes an instance's start, which comes as the ensemble has it; NULL: not. Also called when the run starts anew.
     void (*start)(void* user, int instance, double* q, double* v);
     void* user;
     uint32_t cookie;
