@@ -244,6 +244,32 @@ typedef struct cal_world_report {
 } cal_world_report;
 void cal_world_get_report(cal_world* world, cal_world_report* out);
 
+// --- Questions ----------------------------------------------------------------------------------------------------------
+
+/// Where a ray ends.
+typedef struct cal_ray_result {
+    cal_body_id body; ///< index −1: it meets nothing
+    int shape;        ///< which of the body's shapes
+    double distance;  ///< m; 0 where the ray begins inside; infinite where it meets nothing
+    double point[3], normal[3];
+} cal_ray_result;
+/// The first colliding shape on a ray (direction of any length, limit in m; may be infinite) at the present time, but for those of
+/// a body to be ignored (index −1: none).
+cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const double direction[3], double limit,
+                              cal_body_id ignored, cal_ray_result* out, cal_error* error);
+
+/// A body near a shape.
+typedef struct cal_overlap {
+    cal_body_id body;
+    int shape;                  ///< which of the body's shapes is nearest
+    double distance;            ///< signed, m; negative: they overlap by so much
+    double point[3], normal[3]; ///< on the body; from the body to the shape
+} cal_overlap;
+/// All bodies that a shape (position and quaternion in the world, its category and mask) would touch, or be nearer to than margin,
+/// at the present time, in the order of bodies. Writes at most capacity of them; *count: how many there are.
+cal_status cal_world_overlaps(cal_world* world, const cal_shape_def* shape, const cal_mesh_def* mesh, double margin,
+                              cal_overlap* out, int capacity, int* count, cal_error* error);
+
 // --- Scenes -------------------------------------------------------------------------------------------------------------
 
 /// Makes a world of a scene's specification, "name" or "name:key=value,…"; def may be NULL: the scene's own. Of def, loop, step,
