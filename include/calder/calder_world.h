@@ -186,6 +186,13 @@ bool cal_world_find_constraint(const cal_world* world, const char* name, cal_mul
 /// (m/s, rad/s) of their rows. Either may be NULL.
 cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed);
 
+/// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from cal_world_time on, until
+/// cal_world_release. On a free body the torque about its centre stays what it is now, in the body's axes: renew it where it
+/// turns. A body that does not move does not mind.
+cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
+                          const double point[3], cal_error* error);
+cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets all pushes, and what callbacks set
+
 int cal_world_body_count(const cal_world* world);
 cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);

@@ -178,6 +178,7 @@ typedef struct cal_advance {
 void cal_advance_pair(const cal_geometry* a, const cal_pose* pose_a, const cal_sweep* sweep_a, const cal_geometry* b,
                       const cal_pose* pose_b, const cal_sweep* sweep_b, double horizon, double touch,
                       cal_distance_cache* warm, cal_advance* out);
+
 // --- Rays -------------------------------------------------------------------------------------------------------------
 
 typedef struct cal_ray_hit {
