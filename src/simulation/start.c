@@ -331,6 +331,7 @@ static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found
         if (!moved) continue;
         name_overlap(world, pair, depth, found);
         found->count++;
+        found->deepest = fmax(found->deepest, depth);
     }
     return CAL_OK;
 }
@@ -384,6 +385,7 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     for (int round = 0;; round++) {
         cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
         if (status != CAL_OK || found.count == 0) return status;
+        if (round == 0) world->report.start_overlaps = found.count, world->report.start_depth = found.deepest;
         if (!world->def.separate)
             return cal_fail(error, CAL_BAD_MODEL,
                             "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "
