@@ -11,6 +11,7 @@ static cal_sim* make(const cal_model* model, bool contact) {
     cal_sim* sim = NULL;
     def.contact = contact;
     def.relative = 1e-6;
+    def.solver = "rkf";
     if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
     return sim;
 }
