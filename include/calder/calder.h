@@ -539,6 +539,10 @@ typedef struct cal_sim_def {
         constraint_form; ///< what is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's
                          ///< projected form: accelerations of the degrees of freedom that are left; dense, for models
                          ///< of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion
+    bool contact; ///< whether shapes that can touch do; true
+    /// How bodies meet (calder_world.h), copied; NULL: its defaults, with errors of contact groups as `relative` says, those of
+    /// systems between events 1e-4 times that, and bodies that overlap at the start moved apart.
+    const struct cal_world_def* events;
     uint32_t cookie;
 } cal_sim_def;
 cal_sim_def cal_default_sim_def(void);
@@ -558,9 +562,16 @@ typedef struct cal_sim_report {
     int64_t jacobian_evaluations; ///< of evaluations, those that BDF spent on its Jacobian or its products
 } cal_sim_report;
 
-/// Makes a simulation at the model's start values and time 0. The model must outlive it.
+/// Makes a simulation at the model's start values and time 0. The model must outlive it. Where shapes can touch
+/// (cal_model_can_touch, cal_sim_def.contact) it is one with events: every system has its own clock, and what is shown is final.
+/// Otherwise the model is one system, advanced directly by its solver on its machine.
 cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error);
 void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
+/// What a simulation with events consists of: bodies, contacts, rays and more are asked of it (calder_world.h). The
+/// simulation's own; NULL where there are no events. Another one after cal_sim_set.
+struct cal_world* cal_sim_world(cal_sim* sim);
+/// A simulation of a world that was made by hand, which it takes over, also when that fails. It has no q and v.
+cal_status cal_sim_of_world(struct cal_world* world, cal_sim** out, cal_error* error);
 /// Advances to a time not before the last one. The solver steps as far as it likes; the state at exactly that time comes
 /// from its own polynomial, and costs no evaluation. On an error the last good state is kept.
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error);

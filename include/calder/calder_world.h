@@ -186,6 +186,13 @@ bool cal_world_find_constraint(const cal_world* world, const char* name, cal_mul
 /// (m/s, rad/s) of their rows. Either may be NULL.
 cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed);
 
+/// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from cal_world_time on, until
+/// cal_world_release. On a free body the torque about its centre stays what it is now, in the body's axes: renew it where it
+/// turns. A body that does not move does not mind.
+cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
+                          const double point[3], cal_error* error);
+cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets all pushes, and what callbacks set
+
 int cal_world_body_count(const cal_world* world);
 cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
@@ -237,12 +244,40 @@ typedef struct cal_world_report {
     int64_t groups;      ///< made so far
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far
-    double start_moved;          ///< how far constraints that were open at the start moved the centre of any link, m
+    int start_overlaps;          ///< pairs that overlapped at the start and were moved apart
+    double start_depth;          ///< the deepest of them, m
+    double start_moved; ///< how far constraints that were open at the start moved the centre of any link, m
     double kinetic, potential;   ///< energy of moving bodies
     double momentum[6];          ///< linear, and angular about the world's origin
     uint64_t hash;               ///< over the bits of time and all states
 } cal_world_report;
 void cal_world_get_report(cal_world* world, cal_world_report* out);
+
+// --- Questions ----------------------------------------------------------------------------------------------------------
+
+/// Where a ray ends.
+typedef struct cal_ray_result {
+    cal_body_id body; ///< index −1: it meets nothing
+    int shape;        ///< which of the body's shapes
+    double distance;  ///< m; 0 where the ray begins inside; infinite where it meets nothing
+    double point[3], normal[3];
+} cal_ray_result;
+/// The first colliding shape on a ray (direction of any length, limit in m; may be infinite) at the present time, but for those of
+/// a body to be ignored (index −1: none).
+cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const double direction[3], double limit,
+                              cal_body_id ignored, cal_ray_result* out, cal_error* error);
+
+/// A body near a shape.
+typedef struct cal_overlap {
+    cal_body_id body;
+    int shape;                  ///< which of the body's shapes is nearest
+    double distance;            ///< signed, m; negative: they overlap by so much
+    double point[3], normal[3]; ///< on the body; from the body to the shape
+} cal_overlap;
+/// All bodies that a shape (position and quaternion in the world, its category and mask) would touch, or be nearer to than margin,
+/// at the present time, in the order of bodies. Writes at most capacity of them; *count: how many there are.
+cal_status cal_world_overlaps(cal_world* world, const cal_shape_def* shape, const cal_mesh_def* mesh, double margin,
+                              cal_overlap* out, int capacity, int* count, cal_error* error);
 
 // --- Scenes -------------------------------------------------------------------------------------------------------------
 

@@ -179,6 +179,17 @@ void cal_advance_pair(const cal_geometry* a, const cal_pose* pose_a, const cal_s
                       const cal_pose* pose_b, const cal_sweep* sweep_b, double horizon, double touch,
                       cal_distance_cache* warm, cal_advance* out);
 
+// --- Rays -------------------------------------------------------------------------------------------------------------
+
+typedef struct cal_ray_hit {
+    double distance;  // along the ray, m; 0 where it begins inside
+    double normal[3]; // unit, world, out of the surface; against the ray where it begins inside
+    int piece;
+} cal_ray_hit;
+// Where a ray (a unit direction, world) first enters a geometry within a distance; false: nowhere (ray.c).
+bool cal_geometry_cast(const cal_geometry* geometry, const cal_pose* pose, const double origin[3],
+                       const double direction[3], double limit, cal_ray_hit* out);
+
 // --- Contact manifolds ------------------------------------------------------------------------------------------------
 
 enum { CAL_MANIFOLD_POINTS = 8 };

@@ -330,7 +330,10 @@ static cal_status add_free_body(cal_import* m, int tree, cal_error* error) {
     for (int i = 0; i < 3; i++) def.velocity[i] = v[i] + turning[i];
     cal_body_id part;
     cal_status status = cal_world_add_body(m->world, &def, &part, error);
+    m->map->joint[m->first_joint[tree]] = (cal_mapped){-1, part.index};
     for (int body = tree; status == CAL_OK && body >= 0; body = m->next_body[body]) {
+        m->map->body[body] = part.index;
+        memcpy(m->map->place + 7 * body, m->place + 7 * body, sizeof origin);
         status = check_moving_shapes(m, body, error);
         for (int shape = m->first_shape[body]; status == CAL_OK && shape >= 0; shape = m->next_shape[shape]) {
             cal_shape_def own;
@@ -434,6 +437,7 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
         cal_actuator_def def;
         cal_model_actuator(m->model, motor, &def);
         def.joint = m->joint_number[def.joint];
+        if (m->control != NULL) def.initial_control = m->control[motor];
         if (cal_builder_add_actuator(builder, &def) < 0) return false;
     }
     for (int i = m->first_constraint[tree]; i >= 0; i = m->next_constraint[i])
@@ -445,9 +449,17 @@ static cal_status add_links(cal_import* m, int tree, const cal_model* model, cal
     cal_multibody_id multibody;
     const cal_status status = cal_world_add_multibody(m->world, model, NULL, NULL, 0, &multibody, error);
     if (status != CAL_OK) return status;
-    int number = 0;
+    int number = 0, motors = 0, constraints = 0;
+    for (int i = m->first_motor[tree]; i >= 0; i = m->next_motor[i])
+        m->map->motor[i] = (cal_mapped){multibody.index, motors++};
+    for (int i = m->first_constraint[tree]; i >= 0; i = m->next_constraint[i])
+        m->map->constraint[i] = (cal_mapped){multibody.index, constraints++};
     for (int body = m->first_body[tree]; body >= 0; body = m->next_body[body]) {
         const cal_body_id part = cal_world_link(m->world, multibody, number++);
+        m->map->body[body] = part.index;
+        memcpy(m->map->place + 7 * body, origin, sizeof origin);
+        for (int joint = m->first_joint[body]; joint >= 0; joint = m->next_joint[joint])
+            m->map->joint[joint] = (cal_mapped){multibody.index, m->joint_number[joint]};
         // Names are unique in a model, so a link keeps its own.
         char name[128];
         char* own = cal_copy_text(cal_model_body_name(m->model, body, name, sizeof name));
@@ -485,9 +497,11 @@ static cal_status add_all(cal_import* m, cal_error* error) {
     if (body_number == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for bodies");
     cal_status status = add_fixed(m, CAL_GROUND, error);
     for (int body = 0; status == CAL_OK && body < m->body_count; body++) {
-        if (m->top[body] == CAL_GROUND)
+        if (m->top[body] == CAL_GROUND) {
+            m->map->body[body] = -1;
+            memcpy(m->map->place + 7 * body, m->place + 7 * body, sizeof origin);
             status = add_fixed(m, body, error);
-        else if (m->top[body] != body || m->system[body] != body)
+        } else if (m->top[body] != body || m->system[body] != body)
             continue; // with its root, or with the system that it belongs to
         else if (is_free_body(m, body))
             status = add_free_body(m, body, error);
@@ -509,8 +523,10 @@ static cal_status take_number(const cal_model* model, const char* name, double m
     return CAL_OK;
 }
 
-cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error) {
+cal_status cal_world_from_start(const cal_model* model, const cal_world_def* def, const cal_start* start,
+                                cal_world** out, cal_model_map** map, cal_error* error) {
     *out = NULL;
+    if (map != NULL) *map = NULL;
     if (model == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "the model is NULL");
     cal_world_def own = def != NULL ? *def : cal_default_world_def();
     cal_model_gravity(model, own.gravity);
@@ -527,17 +543,31 @@ cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def
                     .actuator_count = cal_model_actuator_count(model),
                     .constraint_count = cal_model_constraint_count(model)};
     status = allocate(&m, error);
+    if (status == CAL_OK && cal_model_map_create(model, &m.map) != CAL_OK)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a world of %d bodies", m.body_count);
     if (status == CAL_OK) {
         cal_model_initial(model, m.q, m.v, NULL);
+        if (start != NULL) {
+            if (start->q != NULL) memcpy(m.q, start->q, (size_t)cal_model_q_count(model) * sizeof *m.q);
+            if (start->v != NULL) memcpy(m.v, start->v, (size_t)cal_model_v_count(model) * sizeof *m.v);
+            m.control = start->control;
+            world->time = world->now = world->gvt = start->time;
+        }
         find_trees(&m);
         status = add_all(&m, error);
     }
     if (status == CAL_OK) status = cal_import_pairs(&m, error);
     release(&m);
+    if (status != CAL_OK || map == NULL) cal_model_map_destroy(m.map);
     if (status != CAL_OK) {
         cal_world_destroy(world);
         return status;
     }
+    if (map != NULL) *map = m.map;
     *out = world;
     return CAL_OK;
+}
+
+cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error) {
+    return cal_world_from_start(model, def, NULL, out, NULL, error);
 }

@@ -1,5 +1,6 @@
 // A model on its way into a world: what belongs together, and what became of it.
 #pragma once
+#include "simulation/model_map.h"
 #include "simulation/world.h"
 
 // Lists are chains of numbers, ended by −1: a first one each, and for each the next.
@@ -8,6 +9,8 @@ typedef struct cal_import {
     cal_world* world;
     int body_count, joint_count, shape_count, actuator_count, constraint_count;
     double *q, *v;
+    const double* control; // that motors start with; NULL: their own
+    cal_model_map* map;
     int* order;                  // bodies, every one after its parent
     int* top;                    // a body: the root of the tree that it moves with; CAL_GROUND: it does not move
     int* system;                 // a tree's root: the first root of all trees that constraints connect it to

@@ -1,7 +1,8 @@
-// Simulations: a system that nothing can touch is advanced directly.
+// Simulations: a system that nothing can touch is advanced directly; everything else has events (sim_events.c).
 #include "simulation/sim.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "simulation/sim_events.h"
 
 static cal_status refuse(const char* function, cal_error* error) {
     return cal_fail(error, CAL_BAD_ARGUMENT, "%s: sim must not be NULL", function);
@@ -12,107 +13,185 @@ cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_si
     *out = NULL;
     cal_sim* sim = cal_allocate(1, sizeof *sim);
     if (!sim) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
-    const cal_status status = cal_system_create(model, def, &sim->system, error);
+    sim->model = model;
+    const bool events = model && def && def->contact && cal_model_can_touch(model);
+    const cal_status status =
+        events ? cal_events_create(sim, def, error) : cal_system_create(model, def, &sim->system, error);
     if (status) {
-        cal_free(sim);
+        cal_sim_destroy(sim);
         return status;
     }
     *out = sim;
     return CAL_OK;
 }
 
+cal_status cal_sim_of_world(cal_world* world, cal_sim** out, cal_error* error) {
+    if (!out || !world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_of_world: arguments must not be NULL");
+    cal_sim* sim = *out = cal_allocate(1, sizeof *sim);
+    cal_status status = sim ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
+    if (!status) status = cal_world_advance(world, cal_world_time(world), error);
+    if (status) {
+        cal_world_destroy(world);
+        cal_free(sim);
+        *out = NULL;
+        return status;
+    }
+    sim->world = world;
+    return CAL_OK;
+}
+
 void cal_sim_destroy(cal_sim* sim) {
     if (!sim) return;
     cal_system_destroy(sim->system);
-    cal_free(sim);
+    cal_world_destroy(sim->world);
+    cal_model_map_destroy(sim->map);
+    void* const lists[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->connected, sim};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
+cal_world* cal_sim_world(cal_sim* sim) { return sim ? sim->world : NULL; }
+
+// What needs one system that is advanced directly.
+static cal_status direct(const cal_sim* sim) {
+    return !sim ? CAL_BAD_ARGUMENT : sim->system ? CAL_OK : CAL_NOT_AVAILABLE;
 }
 
 // --- Advancing -------------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
-    return sim ? cal_system_advance(sim->system, time, error) : refuse("cal_sim_advance", error);
+    if (!sim) return refuse("cal_sim_advance", error);
+    return sim->system ? cal_system_advance(sim->system, time, error) : cal_events_advance(sim, time, error);
 }
 
-int cal_sim_processors(const cal_sim* sim) { return cal_system_processors(sim->system); }
-double cal_sim_time(const cal_sim* sim) { return cal_system_time(sim->system); }
-const double* cal_sim_q(const cal_sim* sim) { return cal_system_q(sim->system); }
-const double* cal_sim_v(const cal_sim* sim) { return cal_system_v(sim->system); }
+int cal_sim_processors(const cal_sim* sim) { return sim->system ? cal_system_processors(sim->system) : 1; }
+
+double cal_sim_time(const cal_sim* sim) {
+    return sim->system ? cal_system_time(sim->system) : cal_world_time(sim->world);
+}
+
+// Reading a state may bring it up to date first, which changes nothing that anybody sees.
+const double* cal_sim_q(const cal_sim* sim) {
+    if (sim->system) return cal_system_q(sim->system);
+    return cal_events_look((cal_sim*)sim) ? NULL : sim->q;
+}
+
+const double* cal_sim_v(const cal_sim* sim) {
+    if (sim->system) return cal_system_v(sim->system);
+    return cal_events_look((cal_sim*)sim) ? NULL : sim->v;
+}
 
 // --- Changing it -----------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
-    return sim ? cal_system_set(sim->system, time, q, v, error) : refuse("cal_sim_set", error);
+    if (!sim) return refuse("cal_sim_set", error);
+    return sim->system ? cal_system_set(sim->system, time, q, v, error) : cal_events_set(sim, time, q, v, error);
 }
 
 cal_status cal_sim_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error) {
-    return sim ? cal_system_drive(sim->system, tau, control, error) : refuse("cal_sim_drive", error);
+    if (!sim) return refuse("cal_sim_drive", error);
+    return sim->system ? cal_system_drive(sim->system, tau, control, error)
+                       : cal_events_drive(sim, tau, control, error);
 }
 
 cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const double torque[3], const double point[3]) {
-    return sim ? cal_system_push(sim->system, body, force, torque, point) : CAL_BAD_ARGUMENT;
+    if (!sim) return CAL_BAD_ARGUMENT;
+    return sim->system ? cal_system_push(sim->system, body, force, torque, point)
+                       : cal_events_push(sim, body, force, torque, point);
 }
 
 cal_status cal_sim_release(cal_sim* sim) {
     if (!sim) return CAL_BAD_ARGUMENT;
+    if (!sim->system) {
+        sim->push_count = 0;
+        return cal_world_release(sim->world, NULL);
+    }
     cal_system_release(sim->system);
     return CAL_OK;
 }
 
 cal_status cal_sim_restart(cal_sim* sim) {
     if (!sim) return CAL_BAD_ARGUMENT;
-    cal_system_restart(sim->system);
+    if (sim->system) cal_system_restart(sim->system);
     return CAL_OK;
 }
 
 cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error) {
-    return sim ? cal_system_connect(sim->system, constraint, how, error) : refuse("cal_sim_connect", error);
+    if (!sim) return refuse("cal_sim_connect", error);
+    return sim->system ? cal_system_connect(sim->system, constraint, how, error)
+                       : cal_events_connect(sim, constraint, how, error);
 }
 
 cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error) {
-    return sim ? cal_system_disconnect(sim->system, constraint, error) : refuse("cal_sim_disconnect", error);
+    if (!sim) return refuse("cal_sim_disconnect", error);
+    return sim->system ? cal_system_disconnect(sim->system, constraint, error)
+                       : cal_events_disconnect(sim, constraint, error);
 }
 
 bool cal_sim_connected(const cal_sim* sim, int constraint) {
-    return sim && cal_system_connected(sim->system, constraint);
+    if (!sim) return false;
+    return sim->system ? cal_system_connected(sim->system, constraint) : cal_events_connected(sim, constraint);
 }
 
 cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
-    return sim ? cal_system_project(sim->system, error) : refuse("cal_sim_project", error);
+    if (!sim) return refuse("cal_sim_project", error);
+    return sim->system ? cal_system_project(sim->system, error) : CAL_OK; // with events, the start did
 }
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
-    return sim ? cal_system_energy(sim->system, kinetic, potential) : CAL_BAD_ARGUMENT;
+    if (!sim || !kinetic || !potential) return CAL_BAD_ARGUMENT;
+    if (sim->system) return cal_system_energy(sim->system, kinetic, potential);
+    cal_world_report report;
+    cal_world_get_report(sim->world, &report);
+    *kinetic = report.kinetic;
+    *potential = report.potential;
+    return CAL_OK;
 }
 
 cal_status cal_sim_poses(cal_sim* sim, double* poses) {
-    return sim ? cal_system_poses(sim->system, poses) : CAL_BAD_ARGUMENT;
+    if (!sim || !poses) return CAL_BAD_ARGUMENT;
+    if (sim->system) return cal_system_poses(sim->system, poses);
+    return sim->model ? cal_map_poses(sim->world, sim->model, sim->map, poses) : cal_world_poses(sim->world, poses);
 }
 
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces) {
-    return sim ? cal_system_joint_forces(sim->system, forces) : CAL_BAD_ARGUMENT;
+    const cal_status status = direct(sim);
+    return status ? status : cal_system_joint_forces(sim->system, forces);
 }
 
 cal_status cal_sim_accelerations(cal_sim* sim, double* qdd) {
-    return sim ? cal_system_accelerations(sim->system, qdd) : CAL_BAD_ARGUMENT;
+    const cal_status status = direct(sim);
+    return status ? status : cal_system_accelerations(sim->system, qdd);
 }
 
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
-    return sim ? cal_system_check(sim->system, residual, body) : CAL_BAD_ARGUMENT;
+    const cal_status status = direct(sim);
+    return status ? status : cal_system_check(sim->system, residual, body);
 }
 
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
-    return sim ? cal_system_constraints(sim->system, out) : CAL_BAD_ARGUMENT;
+    if (!sim || !out) return CAL_BAD_ARGUMENT;
+    return sim->system ? cal_system_constraints(sim->system, out) : cal_events_constraints(sim, out);
 }
 
 cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows, double wrench[6]) {
-    return sim ? cal_system_constraint_forces(sim->system, constraint, rows, wrench) : CAL_BAD_ARGUMENT;
+    const cal_status status = direct(sim);
+    return status ? status : cal_system_constraint_forces(sim->system, constraint, rows, wrench);
 }
 
 cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* mass) {
-    return sim ? cal_system_minimal(sim->system, freedom, basis, mass) : CAL_BAD_ARGUMENT;
+    const cal_status status = direct(sim);
+    return status ? status : cal_system_minimal(sim->system, freedom, basis, mass);
 }
 
-uint64_t cal_sim_hash(const cal_sim* sim) { return cal_system_hash(sim->system); }
-void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out) { cal_system_get_report(sim->system, out); }
+uint64_t cal_sim_hash(const cal_sim* sim) {
+    return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim);
+}
+
+void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out) {
+    if (sim->system)
+        cal_system_get_report(sim->system, out);
+    else
+        cal_events_report(sim, out);
+}

@@ -1,7 +1,26 @@
 // The inside of a simulation.
 #pragma once
+#include "calder/calder_world.h"
+#include "simulation/model_map.h"
 #include "solver/system.h"
 
+// A force that the user set on a body of the model.
+typedef struct cal_outer_force {
+    int body;
+    double force[3], torque[3], point[3];
+} cal_outer_force;
+
+// One of two: a system that nothing can touch, which is advanced directly; or a world, with events.
 struct cal_sim {
-    cal_system* system;
+    const cal_model* model; // NULL: of a world that was made by hand
+    cal_system* system;     // NULL: there are events
+    cal_world* world;       // NULL: there are none
+    cal_world_def events;   // how the world was made
+    cal_model_map* map;     // of the model in the world
+    double *q, *v;          // the whole model's, at the world's time; where `current`
+    double *tau, *control;  // what the user set
+    bool current;
+    cal_outer_force* pushes; // what the user set, for a start anew
+    int push_count, push_capacity;
+    bool* connected; // of each constraint, for a start anew
 };

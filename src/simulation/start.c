@@ -203,7 +203,7 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
         world->component_capacity = capacity;
         c = world->component_count++;
     }
-    world->components[c] = (cal_component){.kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1};
+    world->components[c] = (cal_component){.kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1, .local_time = world->time};
     if (cal_queue_create(&world->components[c].queue, stride)) return c;
     world->components[c].kind = CAL_UNUSED;
     world->components[c].ops = NULL;
@@ -216,7 +216,7 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     part->series = (int)CAL_AT_SLOTS + part->def.slots;
     part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part));
     if (part->component >= 0) world->components[part->component].queue.copied = part->series;
-    if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, 0.0) == NULL)
+    if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     world->components[part->component].body = body;
     double* data = cal_data_at(&world->components[part->component].queue, 0);
@@ -305,7 +305,7 @@ static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separat
     cal_motion at[2];
     *size = (double)INFINITY;
     for (int k = 0; k < 2; k++) {
-        const cal_status status = cal_body_at(world, pair->body[k], 0.0, &at[k]);
+        const cal_status status = cal_body_at(world, pair->body[k], world->time, &at[k]);
         if (status != CAL_OK) return cal_fail(error, status, "%s", cal_status_text(status));
         *size = fmin(*size, world->bodies[pair->body[k]].reach);
     }
@@ -331,6 +331,7 @@ static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found
         if (!moved) continue;
         name_overlap(world, pair, depth, found);
         found->count++;
+        found->deepest = fmax(found->deepest, depth);
     }
     return CAL_OK;
 }
@@ -356,7 +357,7 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
         if (part->form == CAL_FORM_NONE || (part->component < 0 && part->def.motion == CAL_FIXED)) continue;
         if (part->box_event < 0) part->box_event = cal_events_add(&world->events, CAL_EVENT_BOX, i);
         if (part->box_event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
-        status = cal_box_renew(world, i, 0.0, error);
+        status = cal_box_renew(world, i, world->time, error);
     }
     return status;
 }
@@ -384,6 +385,7 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     for (int round = 0;; round++) {
         cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
         if (status != CAL_OK || found.count == 0) return status;
+        if (round == 0) world->report.start_overlaps = found.count, world->report.start_depth = found.deepest;
         if (!world->def.separate)
             return cal_fail(error, CAL_BAD_MODEL,
                             "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "
@@ -394,7 +396,7 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
             return cal_fail(error, CAL_BAD_MODEL, "%d pairs of bodies still overlap after %d attempts to part them: %s",
                             found.count, (int)MOST_ROUNDS, found.text);
         for (int i = 0; status == CAL_OK && i < world->body_count; i++)
-            if (world->bodies[i].component >= 0) status = cal_body_changed(world, i, 0.0, error);
+            if (world->bodies[i].component >= 0) status = cal_body_changed(world, i, world->time, error);
         if (status != CAL_OK) return status;
     }
 }
@@ -434,7 +436,7 @@ cal_status cal_world_start(cal_world* world, cal_error* error) {
     if (status == CAL_OK) status = resolve_overlaps(world, error);
     world->placing = false;
     for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++)
-        if (world->table.pairs[i].event >= 0) status = cal_pair_predict(world, i, 0.0, error);
+        if (world->table.pairs[i].event >= 0) status = cal_pair_predict(world, i, world->time, error);
     for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {
         world->periodic_hooks[h].event = cal_events_add(&world->events, CAL_EVENT_CALLBACK, h);
         if (world->periodic_hooks[h].event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");

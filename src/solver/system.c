@@ -20,6 +20,7 @@ cal_sim_def cal_default_sim_def(void) {
                          .stabilize = "projection",
                          .gain = 20.0,
                          .constraint_form = "lagrange",
+                         .contact = true,
                          .cookie = COOKIE};
 }
 

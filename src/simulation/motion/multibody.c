@@ -31,7 +31,10 @@ static int at_v(const cal_multibody* m) { return m->engine->q_count; }
 static int at_tau(const cal_multibody* m) { return m->engine->q_count + m->engine->v_count; }
 static int at_slots(const cal_multibody* m) { return at_tau(m) + m->engine->v_count; }
 static int at_active(const cal_multibody* m) { return at_slots(m) + m->slots; }
-static int at_acceleration(const cal_multibody* m) { return at_active(m) + m->engine->constraint_count; }
+static int at_control(const cal_multibody* m) { return at_active(m) + m->engine->constraint_count; }
+static int at_acceleration(const cal_multibody* m) {
+    return at_control(m) + cal_model_actuator_count(m->engine->model);
+}
 static int at_step(const cal_multibody* m) { return at_acceleration(m) + m->engine->v_count; }
 static int at_stiff(const cal_multibody* m) { return at_step(m) + 1; }
 static int at_length(const cal_multibody* m) { return at_stiff(m) + 1; }
@@ -58,8 +61,9 @@ double* cal_multibody_slots(const cal_world* world, int body, double* data) {
 int cal_multibody_degrees(const cal_world* world, int body) { return of_body(world, body)->engine->v_count; }
 int cal_multibody_extras(const cal_world* world, int component) {
     const cal_multibody* m = world->components[component].multibody;
-    return m->engine->v_count + m->slots + m->engine->constraint_count;
+    return at_acceleration(m) - at_tau(m);
 }
+double* cal_multibody_control(const cal_multibody* m, double* tau) { return tau + (at_control(m) - at_tau(m)); }
 int cal_multibody_body(const cal_world* world, int component, int index) {
     return world->components[component].multibody->bodies[index];
 }
@@ -117,6 +121,19 @@ static cal_status create_engine(const cal_model* model, cal_multibody_model** ou
     }
     *out = e;
     return CAL_OK;
+}
+
+// The user of an engine that others share: which constraints are active, controls, and forces from outside.
+void cal_multibody_use(cal_multibody* m, const double* active) {
+    cal_multibody_model* e = m->engine;
+    cal_loops_activate(e, active);
+    if (cal_model_actuator_count(e->model) > 0)
+        (void)cal_state_set(e->aba_state, CAL_CONTROL, active + e->constraint_count); // cannot fail: the field is there
+    if (e->pushed) cal_state_release(e->aba_state);
+    e->pushed = m->push_count > 0;
+    for (int i = 0; i < m->push_count; i++)
+        (void)cal_state_push(e->aba_state, m->pushes[i].link, m->pushes[i].force, m->pushes[i].torque,
+                             m->pushes[i].point);
 }
 
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
@@ -242,7 +259,7 @@ static cal_status extend(cal_world* world, int component) {
     double* data = cal_data_at(queue, queue->tail - 2);
     double *next = cal_data_at(queue, queue->tail - 1), h = data[at_step(m)], error;
     bool stiff = data[at_stiff(m)] != 0.0;
-    cal_loops_activate(e, data + at_active(m));
+    cal_multibody_use(m, data + at_active(m));
     for (;;) {
         cal_status status = (stiff ? cal_stiff_attempt : attempt)(
             e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
@@ -259,7 +276,7 @@ static cal_status extend(cal_world* world, int component) {
         if (h < SHORTEST_STEP * world->window) return CAL_NOT_CONVERGED;
         if (!stiff && h < STIFF_STEP * world->window) {
             double *damping = e->work, *stiffness = damping + e->v_count;
-            stiff = cal_joint_slopes(e->model, NULL, data, data + at_v(m), damping, stiffness);
+            stiff = cal_joint_slopes(e->model, data + at_control(m), data, data + at_v(m), damping, stiffness);
             if (stiff) h = STIFF_STEP * world->window;
         }
     }
@@ -276,7 +293,7 @@ cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* err
     const cal_queue* queue = &world->components[component].queue;
     const double time = cal_saved_state_at(queue, queue->tail - 1)->time;
     double* data = cal_data_at(queue, queue->tail - 1);
-    cal_loops_activate(m->engine, data + at_active(m));
+    cal_multibody_use(m, data + at_active(m));
     const cal_status status = cal_multibody_held_acceleration(m->engine, time, data, data + at_v(m), data + at_tau(m),
                                                               data + at_acceleration(m));
     if (!(data[at_step(m)] > 0.0)) data[at_step(m)] = FIRST_STEP * world->window;
@@ -309,7 +326,7 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
 }
 
 cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number) {
-    const cal_multibody* m = world->components[component].multibody;
+    cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
     const cal_status status = state_for(world, component, time, false, number);
     if (status != CAL_OK) return status;
@@ -320,7 +337,7 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, dou
     memcpy(v, data + at_v(m), (size_t)e->v_count * sizeof *v);
     if (!(t > 0.0) || !(data[at_length(m)] > 0.0)) return CAL_OK;
     cal_evaluate_step(e->model, data + at_rows(m), data[at_length(m)], t, q, v);
-    cal_loops_activate(e, data + at_active(m));
+    cal_multibody_use(m, data + at_active(m));
     return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
 }
 
@@ -401,7 +418,7 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
 
 cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
                                  double* at_rate) {
-    const cal_multibody* m = of_body(world, body);
+    cal_multibody* m = of_body(world, body);
     cal_multibody_model* e = m->engine;
     double* rows = e->work; // 6 q numbers of 12 (q + v)
     if (span->to_q != NULL) {
@@ -413,7 +430,7 @@ cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_mul
         for (int i = 0; i < e->q_count; i++) at_q[i] = span->q[i] + span->t * rows[i];
         cal_multibody_normalize(e->model, at_q);
     }
-    cal_loops_activate(e, span->extras + e->v_count + m->slots);
+    cal_multibody_use(m, span->extras + e->v_count + m->slots);
     return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
 }
 
@@ -675,13 +692,13 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
         cal_multibody* m = &world->multibodies[i];
         m->component = cal_component_add(world, CAL_MULTIBODY, stride_of(m));
         if (m->component >= 0) world->components[m->component].queue.copied = at_length(m);
-        if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, 0.0) == NULL)
+        if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, world->time) == NULL)
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];
         c->multibody = m;
         c->weight = m->engine->body_count;
         double* data = cal_data_at(&c->queue, 0);
-        cal_model_initial(m->engine->model, data, data + at_v(m), NULL);
+        cal_model_initial(m->engine->model, data, data + at_v(m), data + at_control(m));
         for (int k = 0; k < m->engine->constraint_count; k++)
             data[at_active(m) + k] = m->engine->model->constraints[k].inactive ? 0.0 : 1.0;
         for (int body = 0; body < m->engine->body_count; body++) {
@@ -691,7 +708,7 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             if (status != CAL_OK) return status;
         }
         set_scales(world, m);
-        cal_loops_activate(m->engine, data + at_active(m));
+        cal_multibody_use(m, data + at_active(m));
         cal_status status = cal_loops_start(world, m, data, data + at_v(m), error);
         if (status == CAL_OK) status = cal_multibody_refresh(world, m->component, error);
         if (status != CAL_OK) return status;
@@ -709,6 +726,7 @@ void cal_multibodies_destroy(cal_world* world) {
             cal_free(m->known[k].numbers);
         }
         cal_free(m->links_jacobian);
+        cal_free(m->pushes);
     }
     cal_free(world->multibodies);
 }

@@ -22,6 +22,7 @@ typedef struct cal_multibody_model {
     cal_constraints* constraints; // NULL: the model has none
     cal_projector projector;
     double *rows, *noise, *bias, *right, *projector_memory;
+    bool pushed; // aba_state has forces from outside
 } cal_multibody_model;
 
 // Where all links are, and what that was computed from.
@@ -37,11 +38,19 @@ typedef struct cal_links {
     cal_motion* links;
 } cal_links;
 
+// A force and a torque (axes of the model's world) at a point of a link (its frame), from outside.
+typedef struct cal_link_push {
+    int link;
+    double force[3], torque[3], point[3];
+} cal_link_push;
+
 struct cal_multibody {
     cal_world* world;
     cal_multibody_model* engine;
     double position[3], quaternion[4]; // of the model's world in the world
     int slots;
+    cal_link_push* pushes; // since the committed time
+    int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
     bool touches_itself;
     int component;
@@ -75,6 +84,10 @@ cal_status cal_multibody_held_acceleration(cal_multibody_model* e, double time, 
 cal_status cal_loops_create(cal_multibody_model* e);
 void cal_loops_destroy(cal_multibody_model* e);
 void cal_loops_activate(cal_multibody_model* e, const double* active);
+// Before the shared plans are asked for anything about a multibody: its numbers from `active` on (constraints, then controls).
+void cal_multibody_use(cal_multibody* m, const double* active);
+// The controls among the numbers of a state that begin with tau.
+double* cal_multibody_control(const cal_multibody* m, double* tau);
 // Moves q and v to the nearest, by mass, that the active constraints allow; CAL_NOT_CONVERGED: one stays open by more than
 // CAL_LOOP_TOLERANCE (m, rad, m/s, rad/s).
 #define CAL_LOOP_TOLERANCE 1e-9

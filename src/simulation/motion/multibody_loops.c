@@ -9,6 +9,7 @@
 // before it is asked for anything.
 #include "base/memory.h"
 #include "model/model.h"
+#include "simulation/change.h"
 #include "simulation/motion/multibody_data.h"
 #include <string.h>
 
@@ -163,17 +164,6 @@ bool cal_world_find_constraint(const cal_world* world, const char* name, cal_mul
     return false;
 }
 
-// A new motion begins at the world's time; the caller changes its numbers.
-static cal_status begin_motion(cal_world* world, const cal_multibody* m, int* component, cal_error* error) {
-    *component = cal_body_component(world, m->bodies[0], world->time);
-    return cal_begin_segment(world, *component, world->time, error);
-}
-
-static cal_status finish_motion(cal_world* world, int component, cal_error* error) {
-    const cal_status status = cal_world_refresh(world, component, error);
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
-}
-
 // Whether a constraint may be connected where the multibody is now; nothing is changed.
 static cal_status check_gap(cal_world* world, cal_multibody* m, int constraint, cal_connection how, cal_error* error) {
     cal_multibody_model* e = m->engine;
@@ -188,7 +178,7 @@ static cal_status check_gap(cal_world* world, cal_multibody* m, int constraint, 
         status =
             cal_fail(error, status, "the multibody of %.60s cannot be followed: %s", name, cal_status_text(status));
     if (status == CAL_OK) {
-        cal_loops_activate(e, active_of(world, m, &numbers));
+        cal_multibody_use(m, active_of(world, m, &numbers));
         cal_constraints_activate(e->constraints, constraint, true);
         cal_constraints_evaluate(e->constraints, q, v);
         const cal_violation now = cal_constraints_violation(e->constraints, constraint);
@@ -218,18 +208,18 @@ cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int c
     status = check_gap(world, m, constraint, how, error);
     if (status != CAL_OK) return status;
     int component = -1;
-    status = begin_motion(world, m, &component, error);
+    status = cal_change_begin(world, m->bodies[0], &component, error);
     if (status == CAL_OK) {
         double* active = active_of(world, m, &numbers);
         char name[64];
         active[constraint] = 1.0;
-        cal_loops_activate(m->engine, active);
+        cal_multibody_use(m, active);
         status = cal_loops_project(m->engine, numbers.q, numbers.v, CAL_PROJECT_BOTH);
         if (status != CAL_OK)
             status = cal_fail(error, status, "constraint '%s' contradicts others at t = %g s",
                               cal_model_constraint_name(m->engine->model, constraint, name, sizeof name), world->time);
     }
-    if (status == CAL_OK) status = finish_motion(world, component, error);
+    if (status == CAL_OK) status = cal_change_end(world, component, error);
     if (status != CAL_OK) world->failed = status;
     return status;
 }
@@ -240,10 +230,10 @@ cal_status cal_world_disconnect(cal_world* world, cal_multibody_id multibody, in
     cal_status status = find_constraint(world, multibody, constraint, "cal_world_disconnect", &m, error);
     if (status != CAL_OK || active_of(world, m, &numbers)[constraint] == 0.0) return status;
     int component = -1;
-    status = begin_motion(world, m, &component, error);
+    status = cal_change_begin(world, m->bodies[0], &component, error);
     if (status == CAL_OK) {
         active_of(world, m, &numbers)[constraint] = 0.0;
-        status = finish_motion(world, component, error);
+        status = cal_change_end(world, component, error);
     }
     if (status != CAL_OK) world->failed = status;
     return status;
@@ -264,7 +254,7 @@ cal_status cal_world_constraint_error(const cal_world* world, double* error, dou
         // Reading a motion may continue it, which changes nothing that anybody sees.
         status = cal_multibody_at((cal_world*)world, m, world->time, q, q + e->q_count);
         if (status == CAL_OK) {
-            cal_loops_activate(e, active_of(world, m, &numbers));
+            cal_multibody_use(m, active_of(world, m, &numbers));
             cal_constraints_evaluate(e->constraints, q, q + e->q_count);
             const cal_violation now = cal_constraints_violation(e->constraints, CAL_NONE);
             if (error != NULL) *error = fmax(*error, now.error);

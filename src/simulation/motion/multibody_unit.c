@@ -51,7 +51,7 @@ static cal_status prepare_impulse(cal_world* world, int body, int other, const c
     if (status != CAL_OK)
         return cal_fail(error, status, "the multibody of %s has no mass matrix: %s",
                         cal_body_name_at(world, body, name, sizeof name), cal_status_text(status));
-    cal_loops_activate(e, at->tau + n + m->slots);
+    cal_multibody_use(m, at->tau + n + m->slots);
     *held = cal_loops_make_projector(e, at->q, at->v, e->mass);
     for (int i = 0; *held && i < 3; i++) cal_projector_apply_row(&e->projector, J + i * n);
     return CAL_OK;
@@ -172,6 +172,7 @@ static cal_status unit_dynamics(const cal_group_member* unit, double time, const
     const int n = e->v_count;
     double* acceleration = e->work;
     cal_status status = cal_multibody_model_mass(e, q, mass);
+    cal_multibody_use(m, m->extras + n + m->slots);
     if (status == CAL_OK) status = cal_multibody_model_acceleration(e, time, q, v, m->extras, acceleration);
     for (int i = 0; status == CAL_OK && i < n; i++) {
         force[i] = 0.0;
@@ -216,14 +217,18 @@ static cal_status unit_normalize(const cal_group_member* unit, double* q) {
 
 static cal_status unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
                               double* stiffness, bool* any) {
-    *any = cal_joint_slopes(self_of(unit)->engine->model, NULL, q, v, damping, stiffness);
+    cal_multibody* m = self_of(unit);
+    // Among a member's own numbers, tau comes first.
+    const double* control = m->extras + cal_multibody_extras(m->world, m->component) -
+                            cal_model_actuator_count(m->engine->model);
+    *any = cal_joint_slopes(m->engine->model, control, q, v, damping, stiffness);
     return CAL_OK;
 }
 
 // The constraints that the state which is being integrated says are active.
 static cal_multibody_model* activated(const cal_group_member* unit) {
-    const cal_multibody* m = self_of(unit);
-    cal_loops_activate(m->engine, m->extras + m->engine->v_count + m->slots);
+    cal_multibody* m = self_of(unit);
+    cal_multibody_use(m, m->extras + m->engine->v_count + m->slots);
     return m->engine;
 }
 

@@ -1,0 +1,106 @@
+// Changes from outside, at the committed time: nothing goes back before that, so that what was changed stays changed.
+#include "simulation/change.h"
+#include "base/memory.h"
+#include "simulation/motion/multibody_data.h"
+#include <string.h>
+
+cal_status cal_change_begin(cal_world* world, int body, int* component, cal_error* error) {
+    *component = -1;
+    if (!world->started || world->failed != CAL_OK)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the simulation has not begun, or has failed");
+    *component = cal_body_component(world, body, world->time);
+    const cal_status status = cal_begin_segment(world, *component, world->time, error);
+    if (status != CAL_OK) world->failed = status;
+    return status;
+}
+
+cal_status cal_change_end(cal_world* world, int component, cal_error* error) {
+    cal_status status = component >= 0 ? cal_world_refresh(world, component, error) : CAL_OK;
+    if (status == CAL_OK) status = cal_world_update_changed(world, error);
+    if (status != CAL_OK) world->failed = status;
+    return status;
+}
+
+// --- Pushes -----------------------------------------------------------------------------------------------------------------
+
+static cal_status push_link(cal_world* world, int body, const double force[3], const double torque[3],
+                            const double point[3], cal_error* error) {
+    const cal_sim_body* link = &world->bodies[body];
+    cal_multibody* m = &world->multibodies[link->multibody];
+    if (!cal_grow((void**)&m->pushes, &m->push_capacity, m->push_count, sizeof *m->pushes))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for forces");
+    double R[9];
+    cal_quaternion_matrix(m->quaternion, R);
+    cal_link_push* push = &m->pushes[m->push_count++];
+    push->link = link->link;
+    cal_unrotate3(R, force, push->force);
+    cal_unrotate3(R, torque, push->torque);
+    memcpy(push->point, point, sizeof push->point);
+    return CAL_OK;
+}
+
+// A free body takes a force at its centre and a torque in its principal axes.
+static void push_free(cal_world* world, int body, const double force[3], const double torque[3],
+                      const double point[3]) {
+    const cal_sim_body* free = &world->bodies[body];
+    cal_motion at;
+    if (cal_body_at(world, body, world->time, &at) != CAL_OK) return;
+    const cal_numbers n = cal_body_numbers(world, body, world->time);
+    double arm[3], moment[3], R[9], from_center[3];
+    for (int i = 0; i < 3; i++) from_center[i] = point[i] - free->offset[i];
+    cal_quaternion_matrix(free->turn, R);
+    cal_unrotate3(R, from_center, arm);
+    cal_rotate3(at.pose.rotation, arm, arm);
+    cal_cross3(arm, force, moment);
+    for (int i = 0; i < 3; i++) {
+        n.acceleration[i] += force[i] / free->mass;
+        moment[i] += torque[i];
+    }
+    cal_unrotate3(at.pose.rotation, moment, moment);
+    for (int i = 0; i < 3; i++) n.torque[i] += moment[i];
+}
+
+static cal_status check_push(const cal_world* world, cal_body_id body, cal_error* error) {
+    if (body.index < 0 || body.index >= world->body_count || world->bodies[body.index].generation != body.generation)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body to push");
+    return CAL_OK;
+}
+
+cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
+                          const double point[3], cal_error* error) {
+    int component;
+    cal_status status = check_push(world, body, error);
+    if (status != CAL_OK || world->bodies[body.index].component < 0) return status;
+    status = cal_change_begin(world, body.index, &component, error);
+    if (status != CAL_OK) return status;
+    if (world->bodies[body.index].multibody >= 0)
+        status = push_link(world, body.index, force, torque, point, error);
+    else
+        push_free(world, body.index, force, torque, point);
+    return status == CAL_OK ? cal_change_end(world, component, error) : status;
+}
+
+cal_status cal_world_release(cal_world* world, cal_error* error) {
+    for (int i = 0; i < world->body_count; i++) {
+        const cal_sim_body* body = &world->bodies[i];
+        if (body->component < 0) continue;
+        const cal_numbers n = cal_body_numbers(world, i, world->time);
+        bool pushed = body->multibody >= 0 && body->link == 0 && world->multibodies[body->multibody].push_count > 0;
+        for (int k = 0; n.acceleration != NULL && k < 3; k++)
+            pushed |= n.acceleration[k] != world->def.gravity[k] || n.torque[k] != 0.0;
+        if (!pushed) continue;
+        int component;
+        cal_status status = cal_change_begin(world, i, &component, error);
+        if (status != CAL_OK) return status;
+        if (body->multibody >= 0) {
+            world->multibodies[body->multibody].push_count = 0;
+        } else {
+            const cal_numbers now = cal_body_numbers(world, i, world->time);
+            memcpy(now.acceleration, world->def.gravity, sizeof world->def.gravity);
+            memset(now.torque, 0, 3 * sizeof *now.torque);
+        }
+        status = cal_change_end(world, component, error);
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}

@@ -1,0 +1,217 @@
+// Simulations with events: a model in a world, seen as the model.
+//
+// Another state, or another time, is a world that begins anew there (cal_events_set); forces, controls and connections that the
+// user set go along.
+#include "simulation/sim_events.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "plan/plan.h"
+#include "simulation/world.h"
+#include <string.h>
+
+// Errors of systems between events, relative to those of contact groups: a run has thousands of their steps, and a collision
+// makes an error grow.
+static const double flight_share = 1e-4, coarsest_flight = 1e-6, finest_flight = 1e-12;
+
+static cal_world_def events_of(const cal_sim_def* def) {
+    if (def->events != NULL) return *def->events;
+    cal_world_def own = cal_default_world_def();
+    own.separate = true;
+    own.group_tolerance = def->relative;
+    own.tolerance = fmin(fmax(flight_share * def->relative, finest_flight), coarsest_flight);
+    return own;
+}
+
+static cal_status refuse_options(const cal_sim_def* def, cal_error* error) {
+    if (def->force != NULL)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "a force callback sees one system, and bodies here collide: use periodic callbacks "
+                        "(calder_world.h), or leave contact out (cal_sim_def.contact)");
+    if (!(def->relative > 0.0 && def->relative <= 0.1))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g",
+                        def->relative);
+    return CAL_OK;
+}
+
+static cal_status make_world(cal_sim* sim, const cal_start* start, cal_world** world, cal_model_map** map,
+                             cal_error* error) {
+    cal_status status = cal_world_from_start(sim->model, &sim->events, start, world, map, error);
+    if (status == CAL_OK) status = cal_world_advance(*world, cal_world_time(*world), error);
+    if (status == CAL_OK) return CAL_OK;
+    cal_world_destroy(*world);
+    cal_model_map_destroy(*map);
+    *world = NULL;
+    *map = NULL;
+    return status;
+}
+
+cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* error) {
+    const cal_model* model = sim->model;
+    cal_status status = refuse_options(def, error);
+    if (status != CAL_OK) return status;
+    sim->events = events_of(def);
+    const size_t v_count = (size_t)model->v_count, constraints = (size_t)model->constraint_count;
+    sim->q = cal_allocate((size_t)model->q_count + v_count + 1, sizeof *sim->q);
+    sim->tau = cal_allocate(v_count + 1, sizeof *sim->tau);
+    sim->control = cal_allocate((size_t)model->actuator_count + 1, sizeof *sim->control);
+    sim->connected = cal_allocate(constraints + 1, sizeof *sim->connected);
+    if (!sim->q || !sim->tau || !sim->control || !sim->connected)
+        return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
+    sim->v = sim->q + model->q_count;
+    cal_model_initial(model, NULL, NULL, sim->control);
+    for (size_t i = 0; i < constraints; i++) sim->connected[i] = !model->constraints[i].inactive;
+    return make_world(sim, NULL, &sim->world, &sim->map, error);
+}
+
+cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
+    sim->current = false;
+    return cal_world_advance(sim->world, time, error);
+}
+
+cal_status cal_events_look(cal_sim* sim) {
+    if (sim->current || sim->model == NULL) return CAL_OK;
+    const cal_status status = cal_map_state(sim->world, sim->model, sim->map, sim->q, sim->v);
+    sim->current = status == CAL_OK;
+    return status;
+}
+
+// --- Changing it ---------------------------------------------------------------------------------------------------------
+
+static cal_status push_again(cal_sim* sim, const cal_outer_force* push, cal_error* error) {
+    const int body = sim->map->body[push->body];
+    if (body < 0) return CAL_OK; // does not move
+    // The point in the frame of the body that the world knows.
+    const double* place = sim->map->place + 7 * push->body;
+    double R[9], point[3];
+    cal_quaternion_matrix(place + 3, R);
+    cal_rotate3(R, push->point, point);
+    for (int i = 0; i < 3; i++) point[i] += place[i];
+    return cal_world_push(sim->world, cal_world_body(sim->world, body), push->force, push->torque, point, error);
+}
+
+static cal_status restore_settings(cal_sim* sim, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < sim->model->constraint_count; i++) {
+        if (sim->connected[i] == cal_events_connected(sim, i)) continue;
+        status = sim->connected[i] ? cal_events_connect(sim, i, CAL_CONNECT_INELASTIC, error)
+                                   : cal_events_disconnect(sim, i, error);
+    }
+    bool driven = false;
+    for (int i = 0; i < sim->model->v_count; i++) driven |= sim->tau[i] != 0.0;
+    if (status == CAL_OK && driven) status = cal_map_drive(sim->world, sim->model, sim->map, sim->tau, NULL, error);
+    for (int i = 0; status == CAL_OK && i < sim->push_count; i++) status = push_again(sim, &sim->pushes[i], error);
+    return status;
+}
+
+cal_status cal_events_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
+    if (sim->model == NULL)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "a world that was made by hand has no q and v to set");
+    cal_world* world = NULL;
+    cal_model_map* map = NULL;
+    cal_status status = cal_events_look(sim);
+    if (status != CAL_OK) return cal_fail(error, status, "the simulation cannot be followed to its time");
+    const cal_start start = {time, q != NULL ? q : sim->q, v != NULL ? v : sim->v, sim->control};
+    status = make_world(sim, &start, &world, &map, error);
+    if (status != CAL_OK) return status;
+    cal_world_keep_events(world, sim->world->log.keep);
+    cal_world_destroy(sim->world);
+    cal_model_map_destroy(sim->map);
+    sim->world = world;
+    sim->map = map;
+    sim->current = false;
+    return restore_settings(sim, error);
+}
+
+cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error) {
+    if (sim->model == NULL)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "a world that was made by hand is driven by callbacks");
+    if (tau != NULL) memcpy(sim->tau, tau, (size_t)sim->model->v_count * sizeof *tau);
+    if (control != NULL) memcpy(sim->control, control, (size_t)sim->model->actuator_count * sizeof *control);
+    sim->current = false;
+    return cal_map_drive(sim->world, sim->model, sim->map, tau, control, error);
+}
+
+cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const double torque[3],
+                           const double point[3]) {
+    if (sim->model == NULL || body < 0 || body >= sim->model->body_count) return CAL_BAD_ARGUMENT;
+    if (!cal_grow((void**)&sim->pushes, &sim->push_capacity, sim->push_count, sizeof *sim->pushes))
+        return CAL_NO_MEMORY;
+    cal_outer_force* push = &sim->pushes[sim->push_count++];
+    push->body = body;
+    memcpy(push->force, force, sizeof push->force);
+    memcpy(push->torque, torque, sizeof push->torque);
+    memcpy(push->point, point, sizeof push->point);
+    sim->current = false;
+    return push_again(sim, push, NULL);
+}
+
+static cal_status find(const cal_sim* sim, int constraint, cal_multibody_id* multibody, int* number,
+                       cal_error* error) {
+    if (sim->model == NULL || constraint < 0 || constraint >= sim->model->constraint_count)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint %d is not there; the model has %d", constraint,
+                        sim->model != NULL ? sim->model->constraint_count : 0);
+    const cal_mapped* at = &sim->map->constraint[constraint];
+    if (at->multibody < 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "constraint %d is between things that do not move", constraint);
+    *multibody = (cal_multibody_id){at->multibody, 1};
+    *number = at->number;
+    return CAL_OK;
+}
+
+cal_status cal_events_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error) {
+    cal_multibody_id multibody;
+    int number;
+    cal_status status = find(sim, constraint, &multibody, &number, error);
+    if (status == CAL_OK) status = cal_world_connect(sim->world, multibody, number, how, error);
+    if (status != CAL_OK) return status;
+    sim->connected[constraint] = true;
+    sim->current = false;
+    return CAL_OK;
+}
+
+cal_status cal_events_disconnect(cal_sim* sim, int constraint, cal_error* error) {
+    cal_multibody_id multibody;
+    int number;
+    cal_status status = find(sim, constraint, &multibody, &number, error);
+    if (status == CAL_OK) status = cal_world_disconnect(sim->world, multibody, number, error);
+    if (status != CAL_OK) return status;
+    sim->connected[constraint] = false;
+    return CAL_OK;
+}
+
+bool cal_events_connected(const cal_sim* sim, int constraint) {
+    cal_multibody_id multibody;
+    int number;
+    return find(sim, constraint, &multibody, &number, NULL) == CAL_OK &&
+           cal_world_connected(sim->world, multibody, number);
+}
+
+// --- Looking at it ---------------------------------------------------------------------------------------------------------
+
+cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out) {
+    *out = (cal_constraint_report){.error_of = CAL_NONE};
+    for (int i = 0; sim->model != NULL && i < sim->model->constraint_count; i++)
+        if (cal_events_connected(sim, i)) out->rows += cal_constraint_rows(&sim->model->constraints[i], NULL);
+    const cal_status status = cal_world_constraint_error(sim->world, &out->error, &out->speed);
+    out->rank = out->rows;
+    return status;
+}
+
+void cal_events_report(const cal_sim* sim, cal_sim_report* out) {
+    cal_world_report report;
+    cal_world_get_report(sim->world, &report);
+    *out = (cal_sim_report){.time = report.time,
+                            .step = report.integrations > 0 ? report.integrated / (double)report.integrations : 0.0,
+                            .steps = report.integrations,
+                            .rejected = report.rollbacks,
+                            .evaluations = report.series + report.group_steps};
+}
+
+uint64_t cal_events_hash(const cal_sim* sim) {
+    if (sim->model != NULL && cal_events_look((cal_sim*)sim) == CAL_OK)
+        return cal_hash_motion(cal_world_time(sim->world), sim->q, sim->model->q_count, sim->v, sim->model->v_count);
+    cal_world_report report;
+    cal_world_get_report(sim->world, &report);
+    return report.hash;
+}
