@@ -52,7 +52,7 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
     const cal_option rows[] = {
         {"solver", CAL_OPTION_CHOICE, &o->solver, "NAME", "the solver [gear; of a batch rk4]", 0, 0, cal_solver_name},
         {"tol", CAL_OPTION_NUMBER, &o->tol, "E",
-         "error tolerance, relative and absolute [1e-4; of multibodies in a world 1e-8]", 1e-14, 1, NULL},
+         "error tolerance, relative and absolute; where bodies touch, that of contact groups [1e-4]", 1e-14, 1, NULL},
         {"step", CAL_OPTION_NUMBER, &o->step, "S",
          "step of rk4 and euler, 0: the model's, or 0.001 s; of the retroactive loop, 0: 0.01 s; of --rps, 0: 0.0005 "
          "s; "
@@ -81,11 +81,12 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          "begin, at time 0, from a state file, as 'sim --save' writes and 'eval --state' reads it", 0, 0, NULL},
         CAL_MODEL_PHYSICS_OPTIONS(o->models),
         CAL_MODEL_FILE_OPTIONS(o->models),
-        {"loop", CAL_OPTION_CHOICE, &o->loop, "NAME", "how time goes on in a world", 0, 0, loop_choice},
+        {"loop", CAL_OPTION_CHOICE, &o->loop, "NAME", "how time goes on where bodies collide", 0, 0, loop_choice},
         {"group", CAL_OPTION_CHOICE, &o->group, "NAME", "integrator of contact groups", 0, 0, group_choice},
         {"restitution", CAL_OPTION_NUMBER, &o->restitution, "E", "of all collisions; -1: the shapes' own", -1, 1, NULL},
         {"friction", CAL_OPTION_NUMBER, &o->friction, "MU", "of all contacts; -1: the shapes' own", -1, 1e3, NULL},
-        {"separate", CAL_OPTION_FLAG, &o->separate, NULL, "move bodies apart that overlap at the start", 0, 0, NULL},
+        {"separate", CAL_OPTION_FLAG, &o->separate, NULL,
+         "of scenes: move bodies apart that overlap at the start, as models' are", 0, 0, NULL},
         {"force-rollbacks", CAL_OPTION_NUMBER, &o->rollbacks, "P",
          "to find mistakes: probability that an event is followed by a rollback", 0, 0.9, NULL},
         {"check-rules", CAL_OPTION_FLAG, &o->check_rules, NULL,
@@ -131,8 +132,9 @@ enum {
     MODELS = MODEL | WORLD | BATCH | RPS
 };
 
-static const char* const kind_names[CAL_KINDS] = {"a model", "a model as a world (--loop)", "a scene",
-                                                  "a batch (--batch)", "a randomized simulation (--rps)"};
+static const char* const kind_names[CAL_KINDS] = {"a model in which nothing touches (as with --disable contact)",
+                                                  "a model whose shapes touch", "a scene", "a batch (--batch)",
+                                                  "a randomized simulation (--rps)"};
 
 // The options that do not go with every kind of run, and those that they go with; docs/command.md shows the same table.
 static const struct {
@@ -149,15 +151,15 @@ static const struct {
     {"lanes", MODEL | BATCH | RPS},
     {"stabilize", MODEL | BATCH | RPS},
     {"constraint-form", MODEL | BATCH},
-    {"project", MODEL | RPS},
-    {"start", MODEL | BATCH | RPS},
-    {"at", MODEL},
+    {"project", MODEL | WORLD | RPS},
+    {"start", MODEL | WORLD | BATCH | RPS},
+    {"at", MODEL | WORLD},
     {"check", MODEL},
     {"forces", MODEL},
     {"checkpoint", MODEL},
     {"every", MODEL},
     {"resume", MODEL},
-    {"save", MODEL | RPS},
+    {"save", MODEL | WORLD | RPS},
     {"out", MODEL | WORLDS | RPS},
     {"columns", MODEL | WORLDS | RPS},
     {"plot", MODEL | WORLDS | RPS},
@@ -168,10 +170,10 @@ static const struct {
     {"free-base", MODELS},
     {"allow-outside", MODELS},
     {"package-path", MODELS},
-    {"loop", WORLDS},
-    {"group", WORLDS},
-    {"restitution", WORLDS},
-    {"friction", WORLDS},
+    {"loop", WORLDS | BATCH},
+    {"group", WORLDS | BATCH},
+    {"restitution", WORLDS | BATCH},
+    {"friction", WORLDS | BATCH},
     {"separate", WORLDS},
     {"events", WORLDS},
     {"force-rollbacks", WORLDS},
@@ -199,36 +201,51 @@ static unsigned scope_of(const char* option) {
     return ~0u;
 }
 
-static cal_kind find_kind(const char* argument, const cal_run_options* o, const cal_option_table* table) {
+// Whether shapes touch is known only when the model was read: before that, a model may be either kind.
+static cal_kind find_kind(const char* argument, const cal_run_options* o) {
     if (cal_scene_of(argument) >= 0) return CAL_KIND_SCENE;
     if (o->rps > 0) return CAL_KIND_RPS;
-    if (o->batch > 0) return CAL_KIND_BATCH;
-    // A model becomes a world by any option that only worlds have.
-    for (size_t i = 0; i < table->count; i++)
-        if (table->given[i] && scope_of(table->rows[i].name) == WORLDS) return CAL_KIND_WORLD;
-    return CAL_KIND_MODEL;
+    return o->batch > 0 ? CAL_KIND_BATCH : CAL_KIND_MODEL;
 }
 
-int cal_run_decide(const char* argument, const cal_run_options* o, const cal_option_table* table, cal_opened* out) {
-    const cal_kind kind = find_kind(argument, o, table);
-    *out = (cal_opened){.name = argument, .options = o, .kind = kind, .scene = cal_scene_of(argument)};
+// Complains about an option that goes with none of the kinds that the run may be.
+static int check_scopes(const cal_opened* r, unsigned allowed) {
+    const cal_option_table* table = r->table;
     for (size_t i = 0; i < table->count; i++) {
         const char* name = table->rows[i].name;
         const unsigned kinds = scope_of(name);
         // --batch 0 and --rps 0 ask for none.
-        const bool none = (strcmp(name, "batch") == 0 && o->batch == 0) || (strcmp(name, "rps") == 0 && o->rps == 0);
-        if (!table->given[i] || none || kinds >> kind & 1) continue;
-        char list[160] = "";
+        const bool none = (strcmp(name, "batch") == 0 && r->options->batch == 0) ||
+                          (strcmp(name, "rps") == 0 && r->options->rps == 0);
+        if (!table->given[i] || none || (kinds & allowed) != 0) continue;
+        char list[240] = "";
         for (int k = 0; k < CAL_KINDS; k++) {
             const size_t used = strlen(list);
             if (kinds >> k & 1) snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", kind_names[k]);
         }
-        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for %s; '%s' is %s here", name, list, argument,
-                            kind_names[kind]);
+        const bool open = (allowed & (MODEL | WORLD)) == (MODEL | WORLD);
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for %s; '%s' is %s here", name, list, r->name,
+                            open ? "a model" : kind_names[r->kind]);
     }
+    return CAL_EXIT_DONE;
+}
+
+int cal_run_decide(const char* argument, const cal_run_options* o, const cal_option_table* table, cal_opened* out) {
+    const cal_kind kind = find_kind(argument, o);
+    *out = (cal_opened){
+        .name = argument, .options = o, .table = table, .kind = kind, .scene = cal_scene_of(argument)};
+    const int status = check_scopes(out, kind == CAL_KIND_MODEL ? MODEL | WORLD : 1u << kind);
+    if (status != CAL_EXIT_DONE) return status;
     if (o->schedule && strcmp(o->algorithm, "assembly") != 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", o->schedule);
     return CAL_EXIT_DONE;
+}
+
+// Now that the model is there.
+static int refine_kind(cal_opened* r) {
+    if (r->kind != CAL_KIND_MODEL) return CAL_EXIT_DONE;
+    if (cal_model_can_touch(r->model)) r->kind = CAL_KIND_WORLD;
+    return check_scopes(r, 1u << r->kind);
 }
 
 // --- Making the run -----------------------------------------------------------------------------------------------------------
@@ -258,6 +275,24 @@ static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
     return cal_sim_read_stabilize(o->stabilize, def);
 }
 
+// How bodies meet. A tolerance is that of contact groups; systems between events have a finer one (calder.h).
+static void read_events(cal_opened* r) {
+    const cal_run_options* o = r->options;
+    const double tolerance = isnan(o->tol) ? cal_default_sim_def().relative : o->tol;
+    r->world = cal_default_world_def();
+    while (strcmp(loops[r->world.loop], o->loop) != 0) r->world.loop++;
+    if (o->step > 0) r->world.step = o->step;
+    r->world.group_tolerance = tolerance;
+    r->world.tolerance = cal_flight_tolerance(tolerance);
+    r->world.group = o->group;
+    r->world.restitution = o->restitution;
+    r->world.friction = o->friction;
+    r->world.separate = o->separate || r->scene < 0;
+    r->world.forced_rollbacks = o->rollbacks;
+    r->world.seed = (uint64_t)o->seed;
+    r->world.check_rules = o->check_rules;
+}
+
 static int open_sim(cal_opened* r, cal_error* error) {
     const cal_run_options* o = r->options;
     cal_run_sim_def def = cal_default_run_sim_def();
@@ -270,30 +305,20 @@ static int open_sim(cal_opened* r, cal_error* error) {
     def.sim.largest_step = o->step;
     def.sim.machine = r->machine;
     def.sim.processor_of_joint = r->placement.processor_of_joint;
+    read_events(r);
+    def.sim.events = &r->world;
     error->status = cal_run_create_sim(r->model, &def, &r->run, error);
     return CAL_EXIT_DONE;
 }
 
-static cal_status make_world(void* user, cal_world** out, cal_error* error) {
+static cal_status make_scene(void* user, cal_world** out, cal_error* error) {
     const cal_opened* r = user;
-    return r->scene >= 0 ? cal_world_generate(r->name, &r->world, out, error)
-                         : cal_world_from_model(r->model, &r->world, out, error);
+    return cal_world_generate(r->name, &r->world, out, error);
 }
 
-static int open_world(cal_opened* r, cal_error* error) {
-    const cal_run_options* o = r->options;
-    r->world = cal_default_world_def();
-    while (strcmp(loops[r->world.loop], o->loop) != 0) r->world.loop++;
-    if (o->step > 0) r->world.step = o->step;
-    if (!isnan(o->tol)) r->world.tolerance = o->tol;
-    r->world.group = o->group;
-    r->world.restitution = o->restitution;
-    r->world.friction = o->friction;
-    r->world.separate = o->separate;
-    r->world.forced_rollbacks = o->rollbacks;
-    r->world.seed = (uint64_t)o->seed;
-    r->world.check_rules = o->check_rules;
-    error->status = cal_run_create_world(make_world, r, &r->run, error);
+static int open_scene(cal_opened* r, cal_error* error) {
+    read_events(r);
+    error->status = cal_run_create_world(make_scene, r, &r->run, error);
     return CAL_EXIT_DONE;
 }
 
@@ -320,6 +345,8 @@ static int open_batch(cal_opened* r, cal_error* error) {
     int status = open_machine(r);
     if (status == CAL_EXIT_DONE) status = read_sim(r, "rk4", &def.ensemble.sim);
     if (status != CAL_EXIT_DONE) return status;
+    read_events(r);
+    def.ensemble.sim.events = &r->world;
     def.ensemble.count = (int)o->batch;
     def.ensemble.lanes = atoi(o->lanes);
     def.ensemble.machine = r->machine;
@@ -368,7 +395,7 @@ static int open_randomized(cal_opened* r, cal_error* error) {
     return CAL_EXIT_DONE;
 }
 
-static int (*const openers[CAL_KINDS])(cal_opened* r, cal_error* error) = {open_sim, open_world, open_world, open_batch,
+static int (*const openers[CAL_KINDS])(cal_opened* r, cal_error* error) = {open_sim, open_sim, open_scene, open_batch,
                                                                            open_randomized};
 
 static int read_start(cal_opened* r) {
@@ -406,6 +433,7 @@ int cal_run_open(cal_opened* r) {
     cal_error error = {CAL_OK, ""};
     int status = CAL_EXIT_DONE;
     if (r->scene < 0) status = cal_model_open(r->name, &r->options->models, &r->model, &r->read);
+    if (status == CAL_EXIT_DONE) status = refine_kind(r);
     if (status == CAL_EXIT_DONE) status = read_start(r);
     if (status == CAL_EXIT_DONE) status = openers[r->kind](r, &error);
     if (status == CAL_EXIT_DONE && error.status != CAL_OK) status = cal_complain_error(&error);
@@ -424,8 +452,9 @@ void cal_run_release(cal_opened* r) {
 void cal_run_open_report(const cal_opened* r, cal_facts* report) {
     const cal_run_options* o = r->options;
     const bool world = r->kind == CAL_KIND_WORLD || r->kind == CAL_KIND_SCENE;
-    cal_facts_text(report, world ? "scene" : "model", r->name);
-    cal_facts_line(report, world ? "scene" : "model", "%s", r->name);
+    const bool scene = r->kind == CAL_KIND_SCENE;
+    cal_facts_text(report, scene ? "scene" : "model", r->name);
+    cal_facts_line(report, scene ? "scene" : "model", "%s", r->name);
     if (world) {
         cal_facts_text(report, "loop", o->loop);
         cal_facts_text(report, "group", o->group);

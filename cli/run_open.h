@@ -54,6 +54,7 @@ void cal_run_options_add(cal_run_options* options, cal_option_table* table);
 typedef struct cal_opened {
     const char* name; // as the user wrote it
     const cal_run_options* options;
+    const struct cal_option_table* table; // which of them were given
     cal_kind kind;
     int scene;  // -1: it is a model
     bool rests; // an advance may rest on its way

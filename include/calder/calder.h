@@ -567,6 +567,7 @@ typedef struct cal_sim_report {
 /// Otherwise the model is one system, advanced directly by its solver on its machine.
 cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error);
 void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
+const cal_model* cal_sim_model(const cal_sim* sim); ///< NULL: of a world that was made by hand
 /// What a simulation with events consists of: bodies, contacts, rays and more are asked of it (calder_world.h). The
 /// simulation's own; NULL where there are no events. Another one after cal_sim_set.
 struct cal_world* cal_sim_world(cal_sim* sim);

@@ -133,8 +133,9 @@ size_t cal_run_advise(const cal_run* run, double pace, char* text, size_t capaci
 typedef struct cal_run_event {
     double time;
     const char* kind; ///< "bounce", "fusion"
-    int body[2];
-    double impulse; ///< N s
+    int body[2];      ///< of the run; CAL_GROUND: a shape of what does not move
+    char name[2][64]; ///< of the two bodies, or shapes of the ground
+    double impulse;   ///< N s
 } cal_run_event;
 cal_status cal_run_keep_events(cal_run* run, cal_error* error);
 /// Takes the next one, in the order of time; false when there is none (yet).

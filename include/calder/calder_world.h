@@ -58,6 +58,9 @@ typedef struct cal_world_def {
     uint32_t cookie;
 } cal_world_def;
 cal_world_def cal_default_world_def(void);
+/// The tolerance of systems between events that goes with one of contact groups: 1e-4 times that, from 1e-12 to 1e-6. A run has
+/// thousands of their steps, and a collision makes an error grow.
+double cal_flight_tolerance(double group_tolerance);
 
 /// How a body moves.
 typedef enum cal_body_motion {
@@ -252,6 +255,11 @@ typedef struct cal_world_report {
     uint64_t hash;               ///< over the bits of time and all states
 } cal_world_report;
 void cal_world_get_report(cal_world* world, cal_world_report* out);
+
+/// Of a simulation of a model: the model's body that a body of its world is; CAL_GROUND: one that does not move.
+int cal_sim_body_of(const cal_sim* sim, cal_body_id body);
+/// And back: the body of the world that a body of the model moves with; index −1: it does not move, or there are no events.
+cal_body_id cal_sim_world_body(const cal_sim* sim, int body);
 
 // --- Questions ----------------------------------------------------------------------------------------------------------
 

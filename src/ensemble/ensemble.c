@@ -22,7 +22,8 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_sim_
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const bool fixed = cal_lockstep_takes(solver);
     const bool alike = model->constraint_count == 0 && !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
-    const bool plain = cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
+    const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
+    const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     return fixed && alike && plain ? &cal_ensemble_lockstep : &cal_ensemble_separate;
 }
 

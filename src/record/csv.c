@@ -300,13 +300,13 @@ static cal_status write_poses(cal_csv* csv, cal_error* error) {
 }
 
 static void write_events(cal_csv* csv) {
-    char text[CAL_NUMBER_CAPACITY], name[128];
+    char text[CAL_NUMBER_CAPACITY];
     cal_run_event event;
     while (cal_run_next_event(csv->run, &event)) {
         fputs(cal_number_text(event.time, text), csv->file);
         for (int i = 0; i < 2; i++) {
             fputc(',', csv->file);
-            write_cell(csv->file, cal_run_body_name(csv->run, event.body[i], name, sizeof name), NULL);
+            write_cell(csv->file, event.name[i], NULL);
         }
         write_numbers(csv->file, &event.impulse, 1);
         fprintf(csv->file, ",%s\n", event.kind);

@@ -2,19 +2,24 @@
 //
 // Another solver, tolerance, algorithm or machine is another simulation that starts at the old one's time, q and v. An
 // advance that may rest does so after so many evaluations that a moment has passed.
+//
+// Where shapes touch, the simulation has events: then it shows what is final, and a hand's force is renewed HAND_RATE times a
+// second, since every system there goes its own way.
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "run/events.h"
 #include "run/inspect.h"
 #include "run/pull.h"
 #include "run/run.h"
-#include "simulation/sim.h"
-#include "solver/system_data.h"
 
 static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
+// Renewals of a hand's force per second: its spring swings with 12 rad/s (pull.c), and a force that is held for 1/rate takes
+// 12/(2 rate), 2.5 %, off its damping ratio.
+static const double HAND_RATE = 240;
 enum { LEAST_EVALUATIONS = 40, NAME = 16 };
 
 enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
@@ -29,13 +34,27 @@ static const cal_channel channels[CHANNELS] = {
     [CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
 };
 
+// With events. The first three are the same.
+enum { DISCONTINUITIES = TOTAL + 1, ROLLBACKS, GROUPS, ASLEEP, EVENT_CONSTRAINT, EVENT_CHANNELS };
+static const cal_channel event_channels[EVENT_CHANNELS] = {
+    [KINETIC] = {"kinetic", "J", "Energy", false},
+    [POTENTIAL] = {"potential", "J", "Energy", false},
+    [TOTAL] = {"total", "J", "Energy", false},
+    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
+    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
+    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
+    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
+    [EVENT_CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
+};
+
 typedef struct sim_run {
     cal_run base;
     cal_sim* sim;
     double* start; // q and v where a reset goes
     bool begun, projects;
     cal_inspector inspector;
-    cal_rate evaluations;
+    cal_rate evaluations, discontinuities, rollbacks;
+    bool keeps_events;
     bool marked; // the drift counts from a reading that was made
     double reference, largest_kinetic;
     // Of a run with a simulation of its own.
@@ -93,8 +112,11 @@ static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, ca
         def.step = cal_default_sim_def().step;
     r->limit = find_limit(r);
     if (r->limit > 0) def.evaluation_limit = r->limit;
-    def.force = add_forces;
-    def.user = r;
+    // With events the run renews a hand's force itself.
+    if (!(def.contact && cal_model_can_touch(r->base.model))) {
+        def.force = add_forces;
+        def.user = r;
+    }
     status = cal_sim_create(r->base.model, &def, sim, error);
     if (status && makes_machine) {
         cal_machine_destroy(*machine);
@@ -131,8 +153,34 @@ static void destroy(cal_run* run) {
 static double time_of(const cal_run* run) { return cal_sim_time(((const sim_run*)run)->sim); }
 static uint64_t hash(cal_run* run) { return cal_sim_hash(((const sim_run*)run)->sim); }
 
+// Whether shapes touch, so that there are events.
+static bool has_events(const sim_run* r) { return cal_sim_world(r->sim) != NULL; }
+
+// A hand's force for a moment.
+static cal_status renew_pull(sim_run* r, cal_error* error) {
+    const double none[3] = {0, 0, 0};
+    double force[3];
+    cal_pull_force(&r->pull, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), force, NULL);
+    cal_status status = cal_sim_release(r->sim);
+    if (!status) status = cal_sim_push(r->sim, r->pull.body, force, none, r->pull.point);
+    return status ? cal_fail(error, status, "the hand's force cannot be set: %s", cal_status_text(status)) : CAL_OK;
+}
+
+static cal_status advance_events(sim_run* r, double time, bool* reached, cal_error* error) {
+    cal_status status = CAL_OK;
+    while (!status && r->pull.body != CAL_NONE && cal_sim_time(r->sim) < time) {
+        const double next = fmin(time, (floor(cal_sim_time(r->sim) * HAND_RATE + 1e-9) + 1) / HAND_RATE);
+        status = renew_pull(r, error);
+        if (!status) status = cal_sim_advance(r->sim, next, error);
+    }
+    if (!status) status = cal_sim_advance(r->sim, time, error);
+    *reached = status == CAL_OK;
+    return status;
+}
+
 static cal_status advance(cal_run* run, double time, bool* reached, cal_error* error) {
     sim_run* r = (sim_run*)run;
+    if (has_events(r)) return advance_events(r, time, reached, error);
     cal_sim_report before, after;
     // One that rested has taken steps towards its goal, and they would be taken again on the way to an earlier one.
     const double goal = fmax(time, r->goal);
@@ -146,13 +194,17 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
     return rests ? CAL_OK : status;
 }
 
-// With projection a simulation begins only where its constraints hold; the other laws close them by and by.
+// With projection a simulation begins only where its constraints hold, and is moved there; the other laws close them by and by.
 static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
     sim_run* r = (sim_run*)run;
     cal_constraint_report report;
     char name[80];
     r->begun = true;
     r->projects = project;
+    if (has_events(r)) {
+        cal_run_note_start(cal_sim_world(r->sim), note, capacity);
+        return CAL_OK;
+    }
     if (cal_model_constraint_count(run->model) == 0) return CAL_OK;
     cal_status status = project ? cal_sim_project(r->sim, error) : CAL_OK;
     if (status) return status;
@@ -165,11 +217,12 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
     if (report.error_of == CAL_NONE) return CAL_OK;
     if (report.error <= CAL_CONNECT_TOLERANCE && report.speed <= CAL_CONNECT_TOLERANCE) return CAL_OK;
     cal_model_constraint_name(run->model, report.error_of, name, sizeof name);
-    if (r->owns && strcmp(r->stabilize, "projection") == 0)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "constraint '%s' is open by %g at the start, and speeds break constraints by up to %g; begin "
-                        "where they hold, or let project (--project) find such a place",
-                        name, report.error, report.speed);
+    if (r->owns && strcmp(r->stabilize, "projection") == 0) {
+        snprintf(note, capacity,
+                 "the start was off the constraints, by %.3g at '%s' and by speeds up to %.3g, and was moved onto them",
+                 report.error, name, report.speed);
+        return cal_sim_project(r->sim, error);
+    }
     snprintf(note, capacity, "the start is off the constraints: by %.3g at '%s', by speeds up to %.3g", report.error,
              name, report.speed);
     return CAL_OK;
@@ -195,6 +248,40 @@ static cal_status joint_forces(cal_run* run, double* forces) {
     return cal_sim_joint_forces(((sim_run*)run)->sim, forces);
 }
 
+static cal_status read_events(sim_run* r, double* values) {
+    cal_world_report report;
+    cal_world_get_report(cal_sim_world(r->sim), &report);
+    values[DISCONTINUITIES] = cal_rate_follow(&r->discontinuities, report.time, report.discontinuities);
+    values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
+    values[GROUPS] = report.groups_now;
+    values[ASLEEP] = report.asleep;
+    if (r->base.channel_count <= EVENT_CONSTRAINT) return CAL_OK;
+    cal_constraint_report constraints;
+    const cal_status status = cal_sim_constraints(r->sim, &constraints);
+    values[EVENT_CONSTRAINT] = status ? NAN : constraints.error;
+    return status;
+}
+
+static void keep_events(cal_run* run) {
+    sim_run* r = (sim_run*)run;
+    r->keeps_events = true;
+    if (has_events(r)) cal_world_keep_events(cal_sim_world(r->sim), true);
+}
+
+static bool next_event(cal_run* run, cal_run_event* out) {
+    sim_run* r = (sim_run*)run;
+    cal_world* world = cal_sim_world(r->sim);
+    cal_world_event event;
+    if (!world || !cal_world_next_event(world, &event)) return false;
+    *out = (cal_run_event){
+        .time = event.time, .kind = event.fusion ? "fusion" : "bounce", .impulse = event.impulse};
+    for (int i = 0; i < 2; i++) {
+        cal_world_body_name(world, event.body[i], out->name[i], sizeof out->name[i]);
+        out->body[i] = cal_sim_body_of(r->sim, event.body[i]);
+    }
+    return true;
+}
+
 // The drift counts from the first reading after a mark, and is none while a hand does work.
 static cal_status read_channels(cal_run* run, double* values) {
     sim_run* r = (sim_run*)run;
@@ -204,6 +291,7 @@ static cal_status read_channels(cal_run* run, double* values) {
     cal_status status = cal_sim_energy(r->sim, &values[KINETIC], &values[POTENTIAL]);
     if (status) return status;
     values[TOTAL] = values[KINETIC] + values[POTENTIAL];
+    if (has_events(r)) return read_events(r, values);
     if (!r->marked || pulled) {
         r->marked = true;
         r->reference = values[TOTAL];
@@ -276,6 +364,12 @@ static void report(cal_run* run, cal_facts* report) {
     cal_sim_get_report(r->sim, &s);
     const double rate = s.time > 0 ? (double)s.evaluations / s.time : 0;
     cal_run_report_model(report, run->model);
+    if (has_events(r)) {
+        cal_facts_number(report, "tol", r->def.sim.relative);
+        cal_run_report_events(cal_sim_world(r->sim), report);
+        report_constraints(r, report);
+        return;
+    }
     if (r->owns) report_settings(r, &s, report);
     cal_facts_integer(report, "steps", s.steps);
     cal_facts_integer(report, "rejected", s.rejected);
@@ -386,13 +480,14 @@ static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error
     cal_machine_destroy(r->machine);
     r->sim = sim;
     r->machine = machine;
+    if (r->keeps_events) keep_events(run);
     mark(r);
     return CAL_OK;
 }
 
 static cal_status grab(cal_run* run, int body, const double point[3], cal_error* error) {
     sim_run* r = (sim_run*)run;
-    const cal_status status =
+    cal_status status =
         cal_pull_start(&r->pull, run->model, body, point, cal_sim_time(r->sim), cal_sim_q(r->sim), error);
     mark(r);
     cal_sim_restart(r->sim);
@@ -411,6 +506,7 @@ static void drop(cal_run* run) {
     if (r->pull.body == CAL_NONE) return;
     cal_pull_end(&r->pull);
     mark(r);
+    if (has_events(r)) (void)cal_sim_release(r->sim); // what fails here fails again in the next advance
     cal_sim_restart(r->sim);
 }
 
@@ -418,6 +514,10 @@ static void drop(cal_run* run) {
 // little; so the words are "may help".
 static void advise(const cal_run* run, double pace, FILE* file) {
     const sim_run* r = (const sim_run*)run;
+    if (has_events(r)) {
+        fprintf(file, "contacts cost most: fewer bodies, a coarser tolerance, or --disable contact may help");
+        return;
+    }
     const char* what = "solver gear, the one with the fewest evaluations where nothing is stiff, may help";
     if (cal_solver_has_fixed_step(r->solver))
         what = "a larger --step, or the solver gear, may help";
@@ -439,7 +539,7 @@ static void advise(const cal_run* run, double pace, FILE* file) {
     .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
     .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .joint_forces = joint_forces, .set = set,      \
     .drive = drive, .connect = connect_constraint, .disconnect = disconnect, .save = save, .restore = restore,         \
-    .reset = reset, .check = check, .describe = describe
+    .reset = reset, .check = check, .describe = describe, .keep_events = keep_events, .next_event = next_event
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
                                     .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};
@@ -448,13 +548,8 @@ static cal_status create(const cal_model* model, const cal_run_ops* ops, sim_run
     sim_run* r = cal_allocate(1, sizeof *r);
     *out = r;
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
-    const bool constrained = cal_model_constraint_count(model) > 0;
-    r->base = (cal_run){.ops = ops,
-                        .model = model,
-                        .body_count = cal_model_body_count(model),
-                        .channels = channels,
-                        .channel_count = constrained ? CHANNELS : CONSTRAINT,
-                        .can_project = true};
+    r->base =
+        (cal_run){.ops = ops, .model = model, .body_count = cal_model_body_count(model), .can_project = true};
     r->pull.body = CAL_NONE;
     r->goal = -INFINITY;
     const size_t q_count = (size_t)cal_model_q_count(model);
@@ -466,13 +561,20 @@ static cal_status create(const cal_model* model, const cal_run_ops* ops, sim_run
 
 static cal_status finish(sim_run* r, cal_status status, cal_run** out) {
     *out = status ? NULL : &r->base;
+    if (!status) {
+        const bool constrained = cal_model_constraint_count(r->base.model) > 0;
+        r->base.channels = has_events(r) ? event_channels : channels;
+        r->base.channel_count = has_events(r) ? EVENT_CHANNELS : CHANNELS;
+        if (!constrained) r->base.channel_count = has_events(r) ? EVENT_CONSTRAINT : CONSTRAINT;
+    }
     if (status && r) destroy(&r->base);
     return status;
 }
 
 cal_status cal_run_of_sim(cal_sim* sim, cal_run** out, cal_error* error) {
     sim_run* r;
-    const cal_status status = create(sim->system->model, &borrowed_ops, &r, error);
+    if (!cal_sim_model(sim)) return cal_run_of_world(cal_sim_world(sim), out, error);
+    const cal_status status = create(cal_sim_model(sim), &borrowed_ops, &r, error);
     if (!status) r->sim = sim;
     return finish(r, status, out);
 }

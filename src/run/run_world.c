@@ -9,7 +9,7 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "math/vector.h"
-#include "run/run.h"
+#include "run/events.h"
 
 enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP, CHANNELS };
 static const cal_channel channels[CHANNELS] = {
@@ -58,30 +58,12 @@ static cal_status advance(cal_run* run, double time, bool* reached, cal_error* e
     return status;
 }
 
-// Bodies that overlap at the start and that nobody could move apart.
-static void note_overlaps(const cal_world* world, char* note, size_t capacity) {
-    char list[160] = "", a[64], b[64];
-    cal_body_id pair[2];
-    double depth;
-    int count = 0;
-    for (; cal_world_ignored_overlap(world, count, pair, &depth); count++) {
-        const size_t used = strlen(list);
-        if (count < 3)
-            snprintf(list + used, sizeof list - used, "%s%.24s and %.24s by %.3g m", used > 0 ? ", " : "",
-                     cal_world_body_name(world, pair[0], a, sizeof a), cal_world_body_name(world, pair[1], b, sizeof b),
-                     depth);
-    }
-    if (count > 0)
-        snprintf(note, capacity, "%d pair%s of bodies that overlap at the start pass%s through each other: %s%s", count,
-                 count == 1 ? "" : "s", count == 1 ? "es" : "", list, count > 3 ? ", …" : "");
-}
-
 // The first advance checks the world.
 static cal_status begin(cal_run* run, bool project, char* note, size_t capacity, cal_error* error) {
     (void)project;
     cal_world* world = world_of(run);
     const cal_status status = cal_world_advance(world, cal_world_time(world), error);
-    if (!status) note_overlaps(world, note, capacity);
+    if (!status) cal_run_note_start(world, note, capacity);
     return status;
 }
 
@@ -169,9 +151,12 @@ static void keep_events(cal_run* run) {
 static bool next_event(cal_run* run, cal_run_event* out) {
     cal_world_event event;
     if (!cal_world_next_event(world_of(run), &event)) return false;
-    // A body's id counts from 0, as cal_world_body does.
-    *out = (cal_run_event){
-        event.time, event.fusion ? "fusion" : "bounce", {event.body[0].index, event.body[1].index}, event.impulse};
+    *out = (cal_run_event){.time = event.time,
+                           .kind = event.fusion ? "fusion" : "bounce",
+                           .body = {event.body[0].index, event.body[1].index}, // counts from 0, as cal_world_body does
+                           .impulse = event.impulse};
+    for (int i = 0; i < 2; i++)
+        cal_world_body_name(world_of(run), event.body[i], out->name[i], sizeof out->name[i]);
     return true;
 }
 
@@ -198,55 +183,13 @@ static void advise(const cal_run* run, double pace, FILE* file) {
             run->body_count);
 }
 
-static double per(double value, double count) { return count > 0 ? value / count : 0; }
-
-static void report_counts(const cal_world_report* w, cal_facts* report) {
-    const struct {
-        const char* key;
-        int64_t count;
-    } counts[] = {{"discontinuities", w->discontinuities},
-                  {"collisions", w->collisions},
-                  {"fusions", w->fusions},
-                  {"fissions", w->fissions},
-                  {"checks", w->checks},
-                  {"predictions", w->predictions},
-                  {"events", w->events},
-                  {"integrations", w->integrations},
-                  {"rollbacks", w->rollbacks},
-                  {"undone", w->undone},
-                  {"forced_rollbacks", w->forced},
-                  {"callbacks", w->callbacks},
-                  {"groups", w->groups},
-                  {"largest_group", w->largest_group},
-                  {"largest_contacts", w->largest_contacts},
-                  {"asleep", w->asleep},
-                  {"peak_states", w->peak_states}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        cal_facts_integer(report, counts[i].key, counts[i].count);
-    cal_facts_number(report, "average_step_s", per(w->integrated, (double)w->integrations));
-    cal_facts_number(report, "average_gap_s", per(w->time, (double)w->discontinuities));
-    cal_facts_number(report, "integrated_s_per_body", per(w->integrated, w->moving));
-    cal_facts_number(report, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
-    cal_facts_numbers(report, "momentum", w->momentum, 6);
-}
-
 static void report(cal_run* run, cal_facts* report) {
     cal_world_report w;
     cal_world_get_report(world_of(run), &w);
     cal_facts_integer(report, "bodies", w.bodies);
     cal_facts_integer(report, "moving", w.moving + w.driven);
     cal_facts_line(report, "size", "%d bodies, %d of them moving", w.bodies, w.moving + w.driven);
-    report_counts(&w, report);
-    cal_facts_line(report, "discontinuities", "%lld, one every %.3g ms", (long long)w.discontinuities,
-                   1e3 * per(w.time, (double)w.discontinuities));
-    cal_facts_line(report, "checks", "%lld, and %lld times of impact from a formula", (long long)w.checks,
-                   (long long)w.predictions);
-    cal_facts_line(report, "integrations", "%lld of %.3g ms, %.4g s per body", (long long)w.integrations,
-                   1e3 * per(w.integrated, (double)w.integrations), per(w.integrated, w.moving));
-    cal_facts_line(report, "rollbacks", "%lld, %.3g s per body", (long long)w.rollbacks, per(w.rolled_back, w.moving));
-    cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
-                   (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);
-    cal_facts_line(report, "states kept", "%lld at most", (long long)w.peak_states);
+    cal_run_report_events(world_of(run), report);
 }
 
 // --- Making a run ---------------------------------------------------------------------------------------------------------------

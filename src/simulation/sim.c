@@ -49,6 +49,19 @@ void cal_sim_destroy(cal_sim* sim) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
+const cal_model* cal_sim_model(const cal_sim* sim) { return sim ? sim->model : NULL; }
+
+int cal_sim_body_of(const cal_sim* sim, cal_body_id body) {
+    for (int i = 0; sim->map && i < cal_model_body_count(sim->model); i++)
+        if (sim->map->body[i] == body.index) return i;
+    return CAL_GROUND;
+}
+
+cal_body_id cal_sim_world_body(const cal_sim* sim, int body) {
+    const bool known = sim->map && body >= 0 && body < cal_model_body_count(sim->model);
+    return known ? cal_world_body(sim->world, sim->map->body[body]) : (cal_body_id){-1, 0};
+}
+
 cal_world* cal_sim_world(cal_sim* sim) { return sim ? sim->world : NULL; }
 
 // What needs one system that is advanced directly.

@@ -10,16 +10,14 @@
 #include "simulation/world.h"
 #include <string.h>
 
-// Errors of systems between events, relative to those of contact groups: a run has thousands of their steps, and a collision
-// makes an error grow.
-static const double flight_share = 1e-4, coarsest_flight = 1e-6, finest_flight = 1e-12;
+double cal_flight_tolerance(double group_tolerance) { return fmin(fmax(1e-4 * group_tolerance, 1e-12), 1e-6); }
 
 static cal_world_def events_of(const cal_sim_def* def) {
     if (def->events != NULL) return *def->events;
     cal_world_def own = cal_default_world_def();
     own.separate = true;
     own.group_tolerance = def->relative;
-    own.tolerance = fmin(fmax(flight_share * def->relative, finest_flight), coarsest_flight);
+    own.tolerance = cal_flight_tolerance(def->relative);
     return own;
 }
 

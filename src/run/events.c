@@ -1,0 +1,83 @@
+// What runs with events say about their start, and about what happened.
+#include "run/events.h"
+#include <string.h>
+
+// Bodies that overlap at the start and that nobody could move apart.
+static void note_overlaps(const cal_world* world, char* note, size_t capacity) {
+    char list[160] = "", a[64], b[64];
+    cal_body_id pair[2];
+    double depth;
+    int count = 0;
+    for (; cal_world_ignored_overlap(world, count, pair, &depth); count++) {
+        const size_t used = strlen(list);
+        if (count < 3)
+            snprintf(list + used, sizeof list - used, "%s%.24s and %.24s by %.3g m", used > 0 ? ", " : "",
+                     cal_world_body_name(world, pair[0], a, sizeof a), cal_world_body_name(world, pair[1], b, sizeof b),
+                     depth);
+    }
+    if (count > 0)
+        snprintf(note, capacity, "%d pair%s of bodies that overlap at the start pass%s through each other: %s%s", count,
+                 count == 1 ? "" : "s", count == 1 ? "es" : "", list, count > 3 ? ", …" : "");
+}
+
+void cal_run_note_start(cal_world* world, char* note, size_t capacity) {
+    cal_world_report report;
+    cal_world_get_report(world, &report);
+    note_overlaps(world, note, capacity);
+    if (note[0] != '\0') return;
+    if (report.start_overlaps > 0)
+        snprintf(note, capacity, "%d pair%s of bodies overlapped at the start, by up to %.3g m, and %s moved apart",
+                 report.start_overlaps, report.start_overlaps == 1 ? "" : "s", report.start_depth,
+                 report.start_overlaps == 1 ? "was" : "were");
+    else if (report.start_moved > 1e-9)
+        snprintf(note, capacity, "the start was off the constraints: bodies were moved onto them by up to %.3g m",
+                 report.start_moved);
+}
+
+static double per(double value, double count) { return count > 0 ? value / count : 0; }
+
+static void report_counts(const cal_world_report* w, cal_facts* report) {
+    const struct {
+        const char* key;
+        int64_t count;
+    } counts[] = {{"discontinuities", w->discontinuities},
+                  {"collisions", w->collisions},
+                  {"fusions", w->fusions},
+                  {"fissions", w->fissions},
+                  {"checks", w->checks},
+                  {"predictions", w->predictions},
+                  {"events", w->events},
+                  {"integrations", w->integrations},
+                  {"rollbacks", w->rollbacks},
+                  {"undone", w->undone},
+                  {"forced_rollbacks", w->forced},
+                  {"callbacks", w->callbacks},
+                  {"groups", w->groups},
+                  {"largest_group", w->largest_group},
+                  {"largest_contacts", w->largest_contacts},
+                  {"asleep", w->asleep},
+                  {"peak_states", w->peak_states}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        cal_facts_integer(report, counts[i].key, counts[i].count);
+    cal_facts_number(report, "average_step_s", per(w->integrated, (double)w->integrations));
+    cal_facts_number(report, "average_gap_s", per(w->time, (double)w->discontinuities));
+    cal_facts_number(report, "integrated_s_per_body", per(w->integrated, w->moving));
+    cal_facts_number(report, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
+    cal_facts_numbers(report, "momentum", w->momentum, 6);
+}
+
+void cal_run_report_events(cal_world* world, cal_facts* report) {
+    cal_world_report w;
+    cal_world_get_report(world, &w);
+    report_counts(&w, report);
+    cal_facts_line(report, "discontinuities", "%lld, one every %.3g ms", (long long)w.discontinuities,
+                   1e3 * per(w.time, (double)w.discontinuities));
+    cal_facts_line(report, "checks", "%lld, and %lld times of impact from a formula", (long long)w.checks,
+                   (long long)w.predictions);
+    cal_facts_line(report, "integrations", "%lld of %.3g ms, %.4g s per body", (long long)w.integrations,
+                   1e3 * per(w.integrated, (double)w.integrations), per(w.integrated, w.moving));
+    cal_facts_line(report, "rollbacks", "%lld, %.3g s per body", (long long)w.rollbacks, per(w.rolled_back, w.moving));
+    cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
+                   (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);
+    cal_facts_line(report, "states kept", "%lld at most", (long long)w.peak_states);
+}
