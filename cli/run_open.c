@@ -232,8 +232,7 @@ static int check_scopes(const cal_opened* r, unsigned allowed) {
 
 int cal_run_decide(const char* argument, const cal_run_options* o, const cal_option_table* table, cal_opened* out) {
     const cal_kind kind = find_kind(argument, o);
-    *out = (cal_opened){
-        .name = argument, .options = o, .table = table, .kind = kind, .scene = cal_scene_of(argument)};
+    *out = (cal_opened){.name = argument, .options = o, .table = table, .kind = kind, .scene = cal_scene_of(argument)};
     const int status = check_scopes(out, kind == CAL_KIND_MODEL ? MODEL | WORLD : 1u << kind);
     if (status != CAL_EXIT_DONE) return status;
     if (o->schedule && strcmp(o->algorithm, "assembly") != 0)

@@ -22,7 +22,7 @@ static void names_every_mistake(void** unused) {
         {"sim chain --rps 4", "no constraints"},
         {"sim rail --rps 4 --stabilize projection", "literal, baumgarte, none"},
         {"sim rail --rps 4 --method magic", "method 'magic'"},
-        {"sim rail --rps 4 --checkpoint x.cal", "--checkpoint is for a model; 'rail' is a randomized simulation"},
+        {"sim rail --rps 4 --checkpoint x.cal", "'rail' is a randomized simulation"},
         {"sim rail --rps 4 --batch 4", "--batch is for"},
         {"sim fivebar:start=1.5", "lower=1"},
         {"sim cart:pin=2", "pin=2"},

@@ -96,7 +96,7 @@ static void instances_are_simulations(void** state) {
 
 static void lanes_are_simulations(void** state) {
     (void)state;
-    static const char* const models[] = {"humanoid", "random:n=20,seed=3,passive=1", "chain:n=5,joint=ball"};
+    static const char* const models[] = {"humanoid:floor=0", "random:n=20,seed=3,passive=1", "chain:n=5,joint=ball"};
     static const char* const solvers[] = {"rk4", "euler"};
     for (size_t i = 0; i < 6; i++) {
         cal_model* model = cal_test_model(models[i / 2]);
@@ -120,7 +120,8 @@ static uint64_t run_hash(const cal_model* model, const cal_ensemble_def* def) {
 
 static void machines_agree(void** state) {
     (void)state;
-    static const char* const runs[][2] = {{"humanoid", "rk4"}, {"humanoid", "gear"}, {"fourbar:n=2", "gear"}};
+    static const char* const runs[][2] = {
+        {"humanoid:floor=0", "rk4"}, {"humanoid:floor=0", "gear"}, {"fourbar:n=2", "gear"}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);
         cal_ensemble_def def = cal_default_ensemble_def();
@@ -144,6 +145,39 @@ static void machines_agree(void** state) {
         assert_false(run_hash(model, &def) == hash);
         cal_model_destroy(model);
     }
+}
+
+// Instances whose shapes touch: as a simulation by itself, on any machine.
+static void contacts_are_those_of_simulations(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("humanoid");
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_sim_def single = cal_default_sim_def();
+    cal_error error = {0};
+    cal_sim* sim = NULL;
+    def.count = 3;
+    def.spread = 0;
+    uint64_t hash = 0;
+    for (int workers = 0; workers <= 3; workers++) {
+        cal_ensemble* ensemble = NULL;
+        def.machine = workers > 0 ? make_threads(workers) : NULL;
+        if (cal_ensemble_create_def(model, &def, &ensemble, &error)) fail_msg("%s", error.text);
+        if (cal_ensemble_advance(ensemble, 0.1, &error)) fail_msg("%s", error.text);
+        if (workers == 0) hash = cal_ensemble_hash(ensemble);
+        assert_true(cal_ensemble_hash(ensemble) == hash);
+        if (workers == 3) {
+            double q[128], v[128];
+            assert_int_equal(cal_ensemble_get(ensemble, 2, q, v), CAL_OK);
+            if (cal_sim_create(model, &single, &sim, &error) || cal_sim_advance(sim, 0.1, &error))
+                fail_msg("%s", error.text);
+            assert_memory_equal(q, cal_sim_q(sim), (size_t)cal_model_q_count(model) * sizeof *q);
+            assert_memory_equal(v, cal_sim_v(sim), (size_t)cal_model_v_count(model) * sizeof *v);
+        }
+        cal_ensemble_destroy(ensemble);
+        cal_machine_destroy(def.machine);
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
 }
 
 // Instance 0 of an ensemble of one starts and moves as that of an ensemble of many.
@@ -283,7 +317,7 @@ static void failures_stay_alone(void** state) {
 static void steps_and_forward_dynamics_spread(void** state) {
     (void)state;
     enum { COUNT = 21 };
-    cal_model* model = cal_test_model("humanoid");
+    cal_model* model = cal_test_model("humanoid:floor=0");
     const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
     double *q = cal_test_numbers(COUNT * q_count), *v = cal_test_numbers(COUNT * v_count), *qdd[2];
     uint64_t hash[2];
@@ -443,6 +477,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_are_simulations),
         cmocka_unit_test(lanes_are_simulations),
+        cmocka_unit_test(contacts_are_those_of_simulations),
         cmocka_unit_test(machines_agree),
         cmocka_unit_test(numbers_do_not_matter),
         cmocka_unit_test(instances_have_clocks),

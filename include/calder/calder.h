@@ -539,7 +539,7 @@ typedef struct cal_sim_def {
         constraint_form; ///< what is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's
                          ///< projected form: accelerations of the degrees of freedom that are left; dense, for models
                          ///< of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion
-    bool contact; ///< whether shapes that can touch do; true
+    bool contact;        ///< whether shapes that can touch do; true
     /// How bodies meet (calder_world.h), copied; NULL: its defaults, with errors of contact groups as `relative` says, those of
     /// systems between events 1e-4 times that, and bodies that overlap at the start moved apart.
     const struct cal_world_def* events;
@@ -566,7 +566,7 @@ typedef struct cal_sim_report {
 /// (cal_model_can_touch, cal_sim_def.contact) it is one with events: every system has its own clock, and what is shown is final.
 /// Otherwise the model is one system, advanced directly by its solver on its machine.
 cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_sim** out, cal_error* error);
-void cal_sim_destroy(cal_sim* sim); ///< NULL is allowed
+void cal_sim_destroy(cal_sim* sim);                 ///< NULL is allowed
 const cal_model* cal_sim_model(const cal_sim* sim); ///< NULL: of a world that was made by hand
 /// What a simulation with events consists of: bodies, contacts, rays and more are asked of it (calder_world.h). The
 /// simulation's own; NULL where there are no events. Another one after cal_sim_set.
@@ -687,7 +687,7 @@ cal_ensemble_def cal_default_ensemble_def(void);
 /// per instance. The bits are the same either way, those of a cal_sim by itself.
 cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_def* def, cal_ensemble** out,
                                    cal_error* error);
-/// count instances with solver "rk4" on one core; lanes as for cal_machine_serial.
+/// count instances with solver "rk4" on one core, whose shapes do not touch; lanes as for cal_machine_serial.
 cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal_ensemble** out, cal_error* error);
 void cal_ensemble_destroy(cal_ensemble* ensemble); ///< NULL is allowed
 int cal_ensemble_count(const cal_ensemble* ensemble);

@@ -159,6 +159,7 @@ cal_status cal_ensemble_create(const cal_model* model, int count, int lanes, cal
     def.count = count;
     def.lanes = lanes;
     def.sim.solver = "rk4";
+    def.sim.contact = false;
     return cal_ensemble_create_def(model, &def, out, error);
 }
 

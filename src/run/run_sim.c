@@ -273,8 +273,7 @@ static bool next_event(cal_run* run, cal_run_event* out) {
     cal_world* world = cal_sim_world(r->sim);
     cal_world_event event;
     if (!world || !cal_world_next_event(world, &event)) return false;
-    *out = (cal_run_event){
-        .time = event.time, .kind = event.fusion ? "fusion" : "bounce", .impulse = event.impulse};
+    *out = (cal_run_event){.time = event.time, .kind = event.fusion ? "fusion" : "bounce", .impulse = event.impulse};
     for (int i = 0; i < 2; i++) {
         cal_world_body_name(world, event.body[i], out->name[i], sizeof out->name[i]);
         out->body[i] = cal_sim_body_of(r->sim, event.body[i]);
@@ -548,8 +547,7 @@ static cal_status create(const cal_model* model, const cal_run_ops* ops, sim_run
     sim_run* r = cal_allocate(1, sizeof *r);
     *out = r;
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
-    r->base =
-        (cal_run){.ops = ops, .model = model, .body_count = cal_model_body_count(model), .can_project = true};
+    r->base = (cal_run){.ops = ops, .model = model, .body_count = cal_model_body_count(model), .can_project = true};
     r->pull.body = CAL_NONE;
     r->goal = -INFINITY;
     const size_t q_count = (size_t)cal_model_q_count(model);

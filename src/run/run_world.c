@@ -155,8 +155,7 @@ static bool next_event(cal_run* run, cal_run_event* out) {
                            .kind = event.fusion ? "fusion" : "bounce",
                            .body = {event.body[0].index, event.body[1].index}, // counts from 0, as cal_world_body does
                            .impulse = event.impulse};
-    for (int i = 0; i < 2; i++)
-        cal_world_body_name(world_of(run), event.body[i], out->name[i], sizeof out->name[i]);
+    for (int i = 0; i < 2; i++) cal_world_body_name(world_of(run), event.body[i], out->name[i], sizeof out->name[i]);
     return true;
 }
 
