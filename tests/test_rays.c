@@ -69,7 +69,7 @@ static void test_every_shape(void** state) {
     const struct {
         cal_shape_kind kind;
         double size[3];
-    } shapes[] = {{CAL_SPHERE, {0.7}},          {CAL_CAPSULE, {0.4, 0.8}},        {CAL_CYLINDER, {0.6, 0.5}},
+    } shapes[] = {{CAL_SPHERE, {0.7}},        {CAL_CAPSULE, {0.4, 0.8}},        {CAL_CYLINDER, {0.6, 0.5}},
                   {CAL_BOX, {0.5, 0.9, 0.3}}, {CAL_ELLIPSOID, {0.9, 0.5, 0.3}}, {CAL_PLANE, {0.0}}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         cal_geometry* geometry =

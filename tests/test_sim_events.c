@@ -195,9 +195,8 @@ static void test_humanoid_lands(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flight_is_that_of_the_model),
-                                       cmocka_unit_test(test_the_floor_holds),
-                                       cmocka_unit_test(test_forces_from_outside), cmocka_unit_test(test_set),
-                                       cmocka_unit_test(test_humanoid_lands)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flight_is_that_of_the_model), cmocka_unit_test(test_the_floor_holds),
+        cmocka_unit_test(test_forces_from_outside), cmocka_unit_test(test_set), cmocka_unit_test(test_humanoid_lands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

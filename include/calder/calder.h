@@ -539,7 +539,7 @@ typedef struct cal_sim_def {
         constraint_form; ///< what is solved: "lagrange" (multipliers, for models of any size) or "minimal" (Bicchi's
                          ///< projected form: accelerations of the degrees of freedom that are left; dense, for models
                          ///< of up to #CAL_MINIMAL_DOF degrees of freedom). Both give the same motion
-    bool contact; ///< whether shapes that can touch do; true
+    bool contact;        ///< whether shapes that can touch do; true
     /// How bodies meet (calder_world.h), copied; NULL: its defaults, with errors of contact groups as `relative` says, those of
     /// systems between events 1e-4 times that, and bodies that overlap at the start moved apart.
     const struct cal_world_def* events;

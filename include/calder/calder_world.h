@@ -246,7 +246,7 @@ typedef struct cal_world_report {
     int64_t states, peak_states; ///< held now, and at most so far
     int start_overlaps;          ///< pairs that overlapped at the start and were moved apart
     double start_depth;          ///< the deepest of them, m
-    double start_moved; ///< how far constraints that were open at the start moved the centre of any link, m
+    double start_moved;          ///< how far constraints that were open at the start moved the centre of any link, m
     double kinetic, potential;   ///< energy of moving bodies
     double momentum[6];          ///< linear, and angular about the world's origin
     uint64_t hash;               ///< over the bits of time and all states

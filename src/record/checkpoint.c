@@ -325,8 +325,7 @@ static cal_status save(cal_system* system, const char* path, cal_error* error) {
 
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
-    if (!sim->system)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
+    if (!sim->system) return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
     return save(sim->system, path, error);
 }
 
@@ -432,7 +431,6 @@ static cal_status load(cal_system* system, const char* path, cal_error* error) {
 
 cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
-    if (!sim->system)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
+    if (!sim->system) return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
     return load(sim->system, path, error);
 }

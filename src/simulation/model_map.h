@@ -9,10 +9,10 @@ typedef struct cal_mapped {
 } cal_mapped;
 
 typedef struct cal_model_map {
-    int* body;           // of each body: the world's body that it moves with, −1: it does not move
-    double* place;       // 7 a body: in the frame of that body; in the world where it does not move
-    cal_mapped* joint;   // of each joint; multibody −1: `number` is a free body of the world
-    cal_mapped* motor;   // of each actuator
+    int* body;         // of each body: the world's body that it moves with, −1: it does not move
+    double* place;     // 7 a body: in the frame of that body; in the world where it does not move
+    cal_mapped* joint; // of each joint; multibody −1: `number` is a free body of the world
+    cal_mapped* motor; // of each actuator
     cal_mapped* constraint;
 } cal_model_map;
 

@@ -24,8 +24,9 @@ cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const do
     double along[3];
     *out = (cal_ray_result){.body = {-1, 0}, .shape = -1, .distance = (double)INFINITY};
     if (!is_unit(direction, along) || !(limit > 0.0) || !isfinite(cal_dot3(origin, origin)))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a ray needs a finite origin, a direction that is not zero and a limit "
-                                                 "above zero");
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "a ray needs a finite origin, a direction that is not zero and a limit "
+                        "above zero");
     double nearest = limit;
     for (int i = 0; i < world->body_count; i++) {
         const cal_sim_body* body = &world->bodies[i];

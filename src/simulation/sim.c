@@ -185,9 +185,7 @@ cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* ma
     return status ? status : cal_system_minimal(sim->system, freedom, basis, mass);
 }
 
-uint64_t cal_sim_hash(const cal_sim* sim) {
-    return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim);
-}
+uint64_t cal_sim_hash(const cal_sim* sim) { return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim); }
 
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out) {
     if (sim->system)

@@ -146,8 +146,7 @@ cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const 
     return push_again(sim, push, NULL);
 }
 
-static cal_status find(const cal_sim* sim, int constraint, cal_multibody_id* multibody, int* number,
-                       cal_error* error) {
+static cal_status find(const cal_sim* sim, int constraint, cal_multibody_id* multibody, int* number, cal_error* error) {
     if (sim->model == NULL || constraint < 0 || constraint >= sim->model->constraint_count)
         return cal_fail(error, CAL_BAD_ARGUMENT, "constraint %d is not there; the model has %d", constraint,
                         sim->model != NULL ? sim->model->constraint_count : 0);

@@ -203,7 +203,8 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
         world->component_capacity = capacity;
         c = world->component_count++;
     }
-    world->components[c] = (cal_component){.kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1, .local_time = world->time};
+    world->components[c] = (cal_component){
+        .kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1, .local_time = world->time};
     if (cal_queue_create(&world->components[c].queue, stride)) return c;
     world->components[c].kind = CAL_UNUSED;
     world->components[c].ops = NULL;

@@ -168,8 +168,7 @@ static cal_status geom_solid(mjcf_geom* geom, cal_solid* out, cal_error* error) 
         MJCF_TRY(mjcf_load_mesh(geom->source, mesh, &available, error));
         if (!available)
             return cal_xml_fail(geom->node, error, CAL_BAD_MODEL,
-                                "its body's inertia comes from the mesh \"%.60s\", which cannot be read",
-                                geom->mesh);
+                                "its body's inertia comes from the mesh \"%.60s\", which cannot be read", geom->mesh);
         MJCF_TRY(mjcf_weigh_mesh(mesh, error));
         own = cal_solid_scaled(&mesh->solid, given ? geom->mass : geom->density * mesh->solid.mass);
     } else if (given) {

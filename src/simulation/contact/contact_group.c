@@ -213,8 +213,7 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
         const int q = unit->first_q, v = g->at_v + unit->first_v;
         if (!unit->free) {
             const cal_multibody_span own = multibody_span(g, i, &s);
-            const cal_status status =
-                cal_multibody_numbers(world, g->bodies[unit->first_body], &own, out + q, out + v);
+            const cal_status status = cal_multibody_numbers(world, g->bodies[unit->first_body], &own, out + q, out + v);
             if (status != CAL_OK) return status;
             continue;
         }

@@ -219,8 +219,8 @@ static cal_status unit_slopes(const cal_group_member* unit, const double* q, con
                               double* stiffness, bool* any) {
     cal_multibody* m = self_of(unit);
     // Among a member's own numbers, tau comes first.
-    const double* control = m->extras + cal_multibody_extras(m->world, m->component) -
-                            cal_model_actuator_count(m->engine->model);
+    const double* control =
+        m->extras + cal_multibody_extras(m->world, m->component) - cal_model_actuator_count(m->engine->model);
     *any = cal_joint_slopes(m->engine->model, control, q, v, damping, stiffness);
     return CAL_OK;
 }
