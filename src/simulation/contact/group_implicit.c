@@ -13,8 +13,16 @@
 //
 // Every step is taken once whole (v_f) and once in two halves (v₁, v₂).
 //
-//     smooth    h |v₂ − v_f| is within the tolerance: both are extrapolated, q⁺ along v₁ + v₂ − v_f, v⁺ = 2 v₂ − v_f, which
-//               is of second order, and exact under constant forces: a box slides down a slope as it should
+//     smooth    h |v₂ − v_f| is within the tolerance: v⁺ = 2 v₂ − v_f, which is of second order, and exact under constant
+//               forces: a box slides down a slope as it should. Between states bodies follow the cubic through q and v at both
+//               ends, so q⁺ is where that cubic's slope is v as well as v⁺ knows it: the trapezoid rule with its end correction,
+//
+//                   q⁺ − q = h (v + v⁺)/2 − h² (a⁺ − a)/12,    h (a⁺ − a) = 4 (v₂ − 2 v₁ + v)
+//
+//               which is q moved along (v + 4 v₁ + 4 v₂ − 3 v_f)/6, right to h⁴. With v₁ + v₂ − v_f, right to h³ as v⁺ is, the
+//               cubic's slope would be right to h² only: energy would rise and fall between states. A spring that is too stiff
+//               for h still calms down: then h v_f = −q, h v₁ = −2 q, v₂ = 0, and (q, h v) is multiplied by (1/6, 1/6; 1, 0),
+//               whose eigenvalues are 1/2 and −1/3.
 //     not       something hit or let go: the halves are taken as they are if they end where the whole step does, to a
 //               coarser tolerance; otherwise h is halved
 //
@@ -256,7 +264,7 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
             const double wish = smooth ? 0.9 * sqrt(tolerance / fmax(bend, 1e-3 * tolerance)) : 1.0;
             *next = *h * fmin(growth, fmax(0.5, wish));
             for (int i = 0; i < count; i++) {
-                w->target[i] = smooth ? w->first[i] + w->second[i] - w->whole[i] : w->target[i];
+                if (smooth) w->target[i] = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
                 w->second[i] = smooth ? 2.0 * w->second[i] - w->whole[i] : w->second[i];
             }
             return accept(w, time, q, v, w->target, w->second, *h, error);
