@@ -46,6 +46,7 @@ layers: # fails when a folder includes one above it (docs/architecture.md)
 
 tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
+	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
 	scripts/sources src cli bench | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) --extra-arg=-Wno-ignored-optimization-argument 2> /dev/null
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
@@ -53,8 +54,8 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan -j $(JOBS)
 	cmake --preset tsan
-	cmake --build --preset tsan -j $(JOBS) --target test_machines
-	ctest --preset tsan -R test_machines
+	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
+	ctest --preset tsan -R "^test_(machines|ensemble)$$"
 
 same-bits: # one state hash from gcc -O3 and clang -O2, every width of lanes
 	scripts/same-bits

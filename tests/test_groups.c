@@ -218,8 +218,10 @@ static cal_group_report run(pile* p, const cal_group_ops* ops, double from, doub
         memcpy(memory, p->memory, sizeof memory);
         cal_group_report report = {0};
         cal_error error = {0};
-        const cal_status status =
-            ops->advance(&p->group, from, to, q, v, memory, p->scratch, p->capacity, &report, &error);
+        cal_group_interval way = {from, to, from};
+        cal_status status = CAL_OK;
+        while (status == CAL_OK && way.time < to)
+            status = ops->step(&p->group, &way, q, v, memory, p->scratch, p->capacity, &report, &error);
         if (status == CAL_NO_MEMORY && report.contacts > p->capacity) {
             p->capacity = report.contacts;
             continue;
@@ -483,7 +485,8 @@ static void test_failed_member(void** state) {
         p->units[1].ops = &broken;
         p->group.body_name = name_of;
         p->scratch = malloc(all[k]->scratch_count(&p->group, 64) * sizeof *p->scratch);
-        assert_int_equal(all[k]->advance(&p->group, 0.25, 0.5, p->q, p->v, p->memory, p->scratch, 64, &report, &error),
+        cal_group_interval way = {0.25, 0.5, 0.25};
+        assert_int_equal(all[k]->step(&p->group, &way, p->q, p->v, p->memory, p->scratch, 64, &report, &error),
                          CAL_NOT_FINITE);
         assert_non_null(strstr(error.text, "thing 1"));
         assert_non_null(strstr(error.text, "0.25"));
@@ -504,7 +507,8 @@ static void test_massless(void** state) {
         assert_true(all[k]->scratch_count(&p->group, 16) < 20000);
         cal_group_report report = {0};
         cal_error error = {0};
-        assert_int_equal(all[k]->advance(&p->group, 0.0, 0.01, p->q, p->v, p->memory, scratch, 16, &report, &error),
+        cal_group_interval way = {0.0, 0.01, 0.0};
+        assert_int_equal(all[k]->step(&p->group, &way, p->q, p->v, p->memory, scratch, 16, &report, &error),
                          CAL_BAD_MODEL);
         close_pile(p);
     }

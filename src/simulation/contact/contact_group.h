@@ -6,10 +6,11 @@
 //     fusion    two components touch softly: their members and pairs make a new group, old groups end
 //     check     at a fixed rate: pairs that parted are dropped; what is no longer connected (over moving bodies) becomes
 //               groups and isolated bodies of its own (fission); what has been still for long enough falls asleep
-//     step      the integrator advances the group to its next check; between two states bodies follow cubics
+//     step      the integrator advances the group to its next check; each of its own steps ends in a state, and between two
+//               states bodies follow cubics
 //
-// A state's numbers: q, v, what the integrator remembers, three numbers about rest, and for each member what the user set. Then
-// how it was come to: q and v as the step before it gave them, which an impulse at this state does not change, and bounds of
+// A state's numbers: q, v, what the integrator remembers, numbers about rest and the interval between checks that the state is
+// in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at this state does not change, and bounds of
 // the motion of all members in that step.
 #pragma once
 #include "simulation/world.h"
@@ -32,8 +33,9 @@ struct cal_contact_group {
     double size;
 };
 
-// Numbers of a state from at_rest on.
-enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_NUMBERS };
+// Numbers of a state from at_rest on. BEGIN and END: between which times its steps go; the check is due at END, and a state that is
+// not before it has no interval yet. CHECKED: of a state at END.
+enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_BEGIN, CAL_REST_END, CAL_REST_NUMBERS };
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
 // q and v of the multibody that a member belongs to.
@@ -52,9 +54,6 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
 // A group check, and the step after it.
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_step(cal_world* world, int component, cal_error* error);
-// Advances numbers of a group's state, given apart from its queue, over an interval.
-cal_status cal_group_integrate(cal_world* world, int component, double from, double to, double* numbers,
-                               cal_error* error);
 
 // A group of some components that touch in some pairs, from a time on, made of their newest states; pairs are sorted here.
 // Its first state, the members' FUSED states and the ENDED ones of old groups join the junction.

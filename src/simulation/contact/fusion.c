@@ -8,7 +8,7 @@
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
 #define STILL 0.05   // of what is slow, at the surface: slower is still
-enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64 };
+enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
@@ -20,43 +20,42 @@ static bool reserve_scratch(cal_world* world, size_t count) {
     return world->scratch != NULL;
 }
 
-cal_status cal_group_integrate(cal_world* world, int component, double from, double to, double* numbers,
-                               cal_error* error) {
+// The newest state of a group goes on by one step of the integrator; trial has room for a state.
+static cal_status integrate(cal_world* world, int component, cal_group_interval* interval, double* trial,
+                            cal_error* error) {
+    const cal_queue* queue = &world->components[component].queue;
     cal_contact_group* g = world->components[component].group;
-    const size_t state_size = (size_t)world->components[component].queue.stride;
+    double* numbers = cal_data_at(queue, queue->tail - 1);
+    const size_t state_size = (size_t)g->at_arrival * sizeof *trial;
     for (int i = 0; i < g->group.unit_count; i++) {
         if (g->units[i].free)
             ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
         else
             cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
     }
-    double* trial = cal_allocate(state_size, sizeof *trial);
-    if (trial == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
-    cal_status status;
     for (;;) {
         cal_group_report report = {0};
-        memcpy(trial, numbers, state_size * sizeof *trial);
-        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity))) {
-            status =
-                cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies", g->group.body_count);
-            break;
-        }
-        status = world->group_ops->advance(&g->group, from, to, trial, trial + g->at_v, trial + g->at_memory,
-                                           world->scratch, capacity, &report, error);
+        cal_group_interval reached = *interval;
+        memcpy(trial, numbers, state_size);
+        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
+                            g->group.body_count);
+        const cal_status status =
+            world->group_ops->step(&g->group, &reached, trial, trial + g->at_v, trial + g->at_memory, world->scratch,
+                                   capacity, &report, error);
         if (status == CAL_NO_MEMORY && report.contacts > capacity) {
             capacity = report.contacts + report.contacts / 2;
             continue;
         }
-        if (status != CAL_OK) break;
+        if (status != CAL_OK) return status;
         g->last_contacts = report.contacts;
         world->report.group_steps += report.steps;
         if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
-        memcpy(numbers, trial, state_size * sizeof *trial);
-        break;
+        memcpy(numbers, trial, state_size);
+        *interval = reached;
+        return CAL_OK;
     }
-    cal_free(trial);
-    return status;
 }
 
 // All members get new boxes and predictions from a time on.
@@ -68,32 +67,57 @@ static cal_status settle_members(cal_world* world, int component, double time, c
     return status;
 }
 
-// When a group's step ends: at its next check, or where a callback gives one of its multibodies new forces.
-static double end_of_step(const cal_world* world, const cal_contact_group* g, double from) {
+// Where a group goes on from its newest state: in the interval that the state is in, or in a new one, which ends at the next check
+// or where a callback gives one of its multibodies new forces.
+static cal_group_interval interval_of(const cal_world* world, int component) {
+    const cal_contact_group* g = world->components[component].group;
+    const cal_queue* queue = &world->components[component].queue;
+    const double *rest = cal_data_at(queue, queue->tail - 1) + g->at_rest,
+                 from = cal_saved_state_at(queue, queue->tail - 1)->time;
+    if (from < rest[CAL_REST_END]) return (cal_group_interval){rest[CAL_REST_BEGIN], rest[CAL_REST_END], from};
     double to = from + 1.0 / world->def.group_rate;
     for (int i = 0; i < g->group.unit_count; i++) {
         if (g->units[i].free) continue;
         const double next = cal_multibody_next_callback(world, g->members[i]);
         if (next > from) to = fmin(to, next);
     }
-    return to;
+    return (cal_group_interval){from, to, from};
+}
+
+// All of the integrator's steps to the end of an interval, a state for each.
+static cal_status push_steps(cal_world* world, int component, cal_group_interval interval, cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    double* trial = cal_allocate((size_t)g->at_arrival, sizeof *trial);
+    cal_status status = trial != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    for (int steps = 0; status == CAL_OK && interval.time < interval.end; steps++) {
+        if (steps == MOST_STEPS)
+            status =
+                cal_fail(error, CAL_NOT_CONVERGED, "a contact group took %d steps from time %g", steps, interval.begin);
+        else if (cal_queue_push(world, component, CAL_STEP, interval.end) == NULL)
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+        else
+            status = integrate(world, component, &interval, trial, error);
+        if (status != CAL_OK) break;
+        const cal_queue* queue = &world->components[component].queue;
+        double* rest = cal_data_at(queue, queue->tail - 1) + g->at_rest;
+        cal_saved_state_at(queue, queue->tail - 1)->time = interval.time;
+        rest[CAL_REST_BEGIN] = interval.begin, rest[CAL_REST_END] = interval.end, rest[CAL_REST_CHECKED] = 0.0;
+        cal_group_arrive(world, component);
+    }
+    cal_free(trial);
+    return status;
 }
 
 cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
-    cal_queue* queue = &world->components[component].queue;
+    const cal_queue* queue = &world->components[component].queue;
     const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
     if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
-    const double to = end_of_step(world, world->components[component].group, from);
-    if (cal_queue_push(world, component, CAL_STEP, to) == NULL)
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-    queue = &world->components[component].queue;
-    const cal_status status =
-        cal_group_integrate(world, component, from, to, cal_data_at(queue, queue->tail - 1), error);
+    const cal_group_interval interval = interval_of(world, component);
+    const cal_status status = push_steps(world, component, interval, error);
     if (status != CAL_OK) return status;
-    cal_data_at(queue, queue->tail - 1)[world->components[component].group->at_rest + CAL_REST_CHECKED] = 0.0;
-    cal_group_arrive(world, component);
-    cal_component_mark_used(world, component, to);
-    cal_events_schedule(&world->events, world->components[component].group->check_event, to, (uint64_t)component);
+    cal_component_mark_used(world, component, interval.end);
+    cal_events_schedule(&world->events, world->components[component].group->check_event, interval.end,
+                        (uint64_t)component);
     return settle_members(world, component, from, error);
 }
 
@@ -115,6 +139,7 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
         memcpy(data, numbers, size * sizeof *data);
         cal_group_arrive(world, component);
         rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
+        rest[CAL_REST_BEGIN] = rest[CAL_REST_END] = 0.0;
     }
     cal_free(numbers);
     return status;
@@ -132,7 +157,8 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
     // One that sleeps again goes on from where it was woken: what others did since it fell asleep may be forgotten.
     const double now = cal_group_is_asleep(world, component) ? fmax(last->time, time) : last->time;
     const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : now;
-    const bool checked = last->kind != CAL_STEP || data[c->group->at_rest + CAL_REST_CHECKED] != 0.0;
+    const double* rest = data + c->group->at_rest;
+    const bool checked = last->kind != CAL_STEP || rest[CAL_REST_CHECKED] != 0.0 || last->time < rest[CAL_REST_END];
     cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next, (uint64_t)component);
     cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY, (uint64_t)component);
     // Until then nobody knows where its bodies go; only what they touch now can be hit now.

@@ -8,7 +8,7 @@
 //
 //     q:  | unit 0: 7 | unit 1: 7 | unit 2: a multibody's q | …      first_q, first_v, first_body say where a unit begins
 //
-// What an integrator wants to remember from one advance to the next (a step size, last impulses) it keeps in `memory`,
+// What an integrator wants to remember from one step to the next (a step size, last impulses) it keeps in `memory`,
 // numbers that are saved and restored with q and v: the same start gives the same bits, however often it is repeated.
 #pragma once
 #include "base/error.h"
@@ -16,7 +16,7 @@
 typedef struct cal_group_member cal_group_member;
 
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
-// are in the world's axes but for what is inside q and v. What fails ends the advance, with the unit's name.
+// are in the world's axes but for what is inside q and v. What fails ends the step, with the unit's name.
 typedef struct cal_group_member_ops {
     cal_status (*poses)(const cal_group_member* unit, const double* q, double* poses);
     // The mass matrix (v_count × v_count, rows, symmetric) and f: gravity, gyroscopic terms, motors, what the user set.
@@ -81,10 +81,16 @@ struct cal_group {
     void* world; // for the three functions above
     double gravity[3];
     double length;             // a typical size of a body, m
-    double tolerance;          // of an advance, relative to length and to typical speeds
+    double tolerance;          // of a step, relative to length and to typical speeds
     double stiffness, damping; // of penalty contacts; 0: chosen by the integrator from masses and gravity
     double creep;              // ε of f_t / f_n = μ tanh(v_t / ε), m/s
 };
+
+// What a group goes through between two checks, and where it is on the way. A step is a function of these times, q, v and memory.
+typedef struct cal_group_interval {
+    double begin, end;
+    double time; // begin ≤ time ≤ end
+} cal_group_interval;
 
 typedef struct cal_group_report {
     int64_t steps, rejected, evaluations;
@@ -101,13 +107,14 @@ typedef struct cal_group_ops {
     bool takes_loops; // units may have constraints
     // Numbers of memory for a group; all zeros at the start of a group.
     size_t (*memory_count)(const cal_group* group);
-    // Doubles of scratch that an advance needs for so many contacts; the world keeps it and grows it between advances.
+    // Doubles of scratch that a step needs for so many contacts; the world keeps it and grows it between steps.
     size_t (*scratch_count)(const cal_group* group, int contacts);
-    // Advances q, v and memory in place over [from, to]. On an error the caller throws q, v and memory away.
+    // One accepted step of q, v and memory, in place, from interval->time to somewhere not after interval->end, which is the new
+    // interval->time. On an error the caller throws all of them away.
     // contacts_capacity: how many contacts scratch has room for; when there are more, returns CAL_NO_MEMORY with
     // report->contacts saying how many, and the world calls again with more.
-    cal_status (*advance)(const cal_group* group, double from, double to, double* q, double* v, double* memory,
-                          double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
+    cal_status (*step)(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
+                       double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
 } cal_group_ops;
 
 extern const cal_group_ops cal_group_implicit; // the default: stacks rest

@@ -13,8 +13,16 @@
 //
 // Every step is taken once whole (v_f) and once in two halves (v₁, v₂).
 //
-//     smooth    h |v₂ − v_f| is within the tolerance: both are extrapolated, q⁺ along v₁ + v₂ − v_f, v⁺ = 2 v₂ − v_f, which
-//               is of second order, and exact under constant forces: a box slides down a slope as it should
+//     smooth    h |v₂ − v_f| is within the tolerance: v⁺ = 2 v₂ − v_f, which is of second order, and exact under constant
+//               forces: a box slides down a slope as it should. Between states bodies follow the cubic through q and v at both
+//               ends, so q⁺ is where that cubic's slope is v as well as v⁺ knows it: the trapezoid rule with its end correction,
+//
+//                   q⁺ − q = h (v + v⁺)/2 − h² (a⁺ − a)/12,    h (a⁺ − a) = 4 (v₂ − 2 v₁ + v)
+//
+//               which is q moved along (v + 4 v₁ + 4 v₂ − 3 v_f)/6, right to h⁴. With v₁ + v₂ − v_f, right to h³ as v⁺ is, the
+//               cubic's slope would be right to h² only: energy would rise and fall between states. A spring that is too stiff
+//               for h still calms down: then h v_f = −q, h v₁ = −2 q, v₂ = 0, and (q, h v) is multiplied by (1/6, 1/6; 1, 0),
+//               whose eigenvalues are 1/2 and −1/3.
 //     not       something hit or let go: the halves are taken as they are if they end where the whole step does, to a
 //               coarser tolerance; otherwise h is halved
 //
@@ -24,16 +32,16 @@
 // Constraints of units are part of the convex problem (contact_problem.h). Wherever q was moved it is projected onto them, by mass,
 // and at the end of a step so is v.
 //
-// Between advances an integrator remembers one number, the step size.
+// Between steps the integrator remembers one number, the step size to try next.
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
 
-enum { SMALLEST_PART = 64, MEMORY = 1, MOST_STEPS = 4096 };
+enum { SMALLEST_PART = 64, MEMORY = 1 };
 static const double growth = 2.0;
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double allowed_overlap = 1e-6; // of the length; deeper is parted
-static const double parted_share = 0.3;     // of a deep overlap, in one advance
+static const double parted_share = 0.3;     // of a deep overlap, in one interval
 static const double touching = 1e-7; // of the length: a gap that counts as none, so that rounding decides nothing
 static const double slack = 1e-3;    // of the length: contacts are looked for at least this far
 
@@ -256,7 +264,7 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
             const double wish = smooth ? 0.9 * sqrt(tolerance / fmax(bend, 1e-3 * tolerance)) : 1.0;
             *next = *h * fmin(growth, fmax(0.5, wish));
             for (int i = 0; i < count; i++) {
-                w->target[i] = smooth ? w->first[i] + w->second[i] - w->whole[i] : w->target[i];
+                if (smooth) w->target[i] = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
                 w->second[i] = smooth ? 2.0 * w->second[i] - w->whole[i] : w->second[i];
             }
             return accept(w, time, q, v, w->target, w->second, *h, error);
@@ -266,33 +274,27 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
     }
 }
 
-static cal_status advance(const cal_group* group, double from, double to, double* q, double* v, double* memory,
+static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                           double* scratch, int capacity, cal_group_report* report, cal_error* error) {
     work w;
     if (!begin(&w, group, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    const double interval = to - from, smallest = interval / SMALLEST_PART;
-    double time = from, wish = memory[0] > 0.0 ? memory[0] : interval;
-    if (!(interval > 0.0)) return CAL_OK;
-    for (int steps = 0; time < to; steps++) {
-        if (steps == MOST_STEPS)
-            return cal_fail(error, CAL_NOT_CONVERGED, "a contact group took %d steps from time %g", steps, from);
-        double h = fmin(fmax(wish, smallest), to - time);
-        // No crumb is left for a last step.
-        const bool last = to - time - h < 1e-9 * interval;
-        const bool halves = !last && to - time < 2.0 * h;
-        if (halves) h = 0.5 * (to - time);
-        const double tried = h;
-        const cal_status status = step(&w, time, q, v, fmin(smallest, h), &h, &wish, error);
-        if (status != CAL_OK) return status;
-        report->steps++;
-        time = last && h == tried ? to : time + h;
-    }
-    const cal_status status = part(&w, to, q, v, error);
+    const double length = interval->end - interval->begin, left = interval->end - interval->time;
+    if (!(left > 0.0)) return CAL_OK;
+    const double smallest = length / SMALLEST_PART, wish = memory[0] > 0.0 ? memory[0] : length;
+    double h = fmin(fmax(wish, smallest), left);
+    // No crumb is left for a last step.
+    const bool last = left - h < 1e-9 * length;
+    if (!last && left < 2.0 * h) h = 0.5 * left;
+    const double tried = h;
+    cal_status status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[0], error);
     if (status != CAL_OK) return status;
-    memory[0] = wish;
+    report->steps++;
+    interval->time = last && h == tried ? interval->end : interval->time + h;
+    if (interval->time == interval->end) status = part(&w, interval->end, q, v, error);
+    if (status != CAL_OK) return status;
     report->speed = largest_speed(group, v);
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
@@ -308,5 +310,5 @@ const cal_group_ops cal_group_implicit = {
     .takes_loops = true,
     .memory_count = memory_count,
     .scratch_count = scratch_count,
-    .advance = advance,
+    .step = advance,
 };

@@ -21,7 +21,7 @@
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
 
-enum { STAGES = 4, MEMORY = 1, MOST_STEPS = 200000 };
+enum { STAGES = 4, MEMORY = 1 };
 static const double gamma_ = 0.5;
 static const double a_[STAGES][STAGES] = {{0}, {2.0}, {48.0 / 25.0, 6.0 / 25.0}, {48.0 / 25.0, 6.0 / 25.0}};
 static const double c_[STAGES][STAGES] = {
@@ -292,47 +292,44 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
     return normalize(group, time, w->stage_q, error);
 }
 
-static cal_status advance(const cal_group* group, double from, double to, double* q, double* v, double* memory,
+static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                           double* scratch, int capacity, cal_group_report* report, cal_error* error) {
     work w;
     if (!begin(&w, group, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    cal_status status = choose_springs(&w, q, v, from, error);
-    const double interval = to - from, smallest = 1e-10 * interval;
-    if (status != CAL_OK || !(interval > 0.0)) return status;
-    double time = from, wish = memory[0] > 0.0 ? memory[0] : 1e-2 * interval;
-    for (int steps = 0; time < to; steps++) {
-        if (steps == MOST_STEPS)
-            return cal_fail(error, CAL_NOT_CONVERGED, "a contact group took %d steps from time %g", steps, from);
-        double h = fmin(wish, to - time), ratio;
-        const bool last = to - time - h < 1e-9 * interval;
-        status = trial(&w, time, q, v, h, &ratio, error);
+    const double length = interval->end - interval->begin, left = interval->end - interval->time,
+                 smallest = 1e-10 * length;
+    cal_status status = choose_springs(&w, q, v, interval->time, error);
+    if (status != CAL_OK || !(left > 0.0)) return status;
+    double wish = memory[0] > 0.0 ? memory[0] : 1e-2 * length;
+    for (bool good = false; !good;) {
+        double h = fmin(wish, left), ratio;
+        const bool last = left - h < 1e-9 * length;
+        status = trial(&w, interval->time, q, v, h, &ratio, error);
         if (status != CAL_OK) return status;
-        const bool good = ratio <= 1.0;
+        good = ratio <= 1.0;
         if (!good && h <= smallest)
             return cal_fail(error, CAL_NOT_CONVERGED, "a contact group needs steps under %g s at time %g", smallest,
-                            time);
+                            interval->time);
         const double factor = isfinite(ratio) ? 0.9 / sqrt(sqrt(fmax(ratio, 1e-4))) : 0.25;
         // The last step of an interval may have been cut short, which says nothing about the next one.
         const double next = h * fmin(2.5, fmax(0.25, factor));
         wish = good && h < wish ? fmax(wish, next) : next;
-        if (!good) {
-            report->rejected++;
-            continue;
-        }
-        memcpy(q, w.stage_q, (size_t)group->q_count * sizeof *q);
-        memcpy(v, w.stage_v, (size_t)group->v_count * sizeof *v);
-        report->steps++;
-        time = last ? to : time + h;
+        report->rejected += !good;
+        if (!good) continue;
         for (int k = 0; report->impulses != NULL && k < w.base.row_count; k++) {
             const cal_contact_row* touch = &w.base.rows[k];
             for (int side = 0; side < 2; side++) report->impulses[touch->body[side]] += h * touch->impulse[0];
         }
+        interval->time = last ? interval->end : interval->time + h;
     }
+    memcpy(q, w.stage_q, (size_t)group->q_count * sizeof *q);
+    memcpy(v, w.stage_v, (size_t)group->v_count * sizeof *v);
+    report->steps++;
     memory[0] = wish;
-    status = cal_contact_cache_find(&w.cache, group, to, q, 0.0, error);
+    status = cal_contact_cache_find(&w.cache, group, interval->time, q, 0.0, error);
     if (status != CAL_OK) return status;
     report->contacts = w.cache.count;
     for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
@@ -345,5 +342,5 @@ const cal_group_ops cal_group_penalty = {
     .help = "the paper's: penalty springs, tanh friction, 4th-order Rosenbrock; no loops",
     .memory_count = memory_count,
     .scratch_count = scratch_count,
-    .advance = advance,
+    .step = advance,
 };

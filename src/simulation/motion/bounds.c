@@ -113,7 +113,7 @@ static curve imaginary(const curve* p, const curve* q) {
 
 // Not more than the least length of p on [0, 1].
 static double least_length(const curve* p) {
-    double b[4][MOST_TERMS], direction[4], square = 0.0, least = (double)INFINITY;
+    double b[4][MOST_TERMS] = {{0}}, direction[4], square = 0.0, least = (double)INFINITY;
     for (int i = 0; i < 4; i++) {
         to_bernstein(p->c[i], p->degree, b[i]);
         direction[i] = b[i][0] + b[i][p->degree];
