@@ -304,7 +304,7 @@ static void failure(cal_machine* machine) {
 
 int main(int argc, char** argv) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman",
-                                         "figure:dof=48",      "humanoid",   "random:n=60,seed=11"};
+                                         "figure:dof=48",      "humanoid:floor=0",   "random:n=60,seed=11"};
     // Dense and Krylov; quaternions; several roots, stops, springs and motors.
     static const char* const stiff[] = {"mobile:s=2",
                                         "mobile:s=1,l=4,h=1,damping=10",
@@ -336,7 +336,7 @@ int main(int argc, char** argv) {
     sends_what_is_predicted(machine);
     names_a_loop(machine);
     randomized(machine);
-    ensembles("humanoid", "rk4", false, machine);
+    ensembles("humanoid:floor=0", "rk4", false, machine);
     ensembles("chain:n=4", "gear", true, machine);
     ensembles("fourbar:n=2", "rkf", false, machine);
     forward(machine);

@@ -22,7 +22,7 @@ const char* cal_test_zoo(int index) {
         "stickman",
         "figure:dof=34",
         "figure:dof=48",
-        "humanoid",
+        "humanoid:floor=0",
         "random:n=1,seed=3",
         "random:n=7,seed=1",
         "random:n=30,seed=2",

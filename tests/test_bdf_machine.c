@@ -66,7 +66,7 @@ static const struct {
               {"mobile:s=3,l=5,o=9,damping=0.5", 0.01},
               {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10", 0.1},
               {"figure:dof=48", 0.02},
-              {"humanoid", 0.02},
+              {"humanoid:floor=0", 0.02},
               {"chain:n=203,damping=1", 0.03},
               {"tree:height=4,fanout=4,joint=ball,damping=0.5", 0.02},
               {"random:n=60,seed=11,passive=1", 0.004},

@@ -208,7 +208,7 @@ static void goes_on_inside_a_step(void** unused) {
 // What the user set is part of it: forces, controls, pushes.
 static void keeps_what_drives_it(void** unused) {
     (void)unused;
-    cal_model* plain = cal_test_model("humanoid");
+    cal_model* plain = cal_test_model("humanoid:floor=0");
     cal_model* model = cal_test_dress(plain, 5);
     cal_test_motion motion = cal_test_random_motion(model, 3);
     subject first = open_simply(model, "gear"), second = open_simply(model, "gear");
@@ -222,7 +222,7 @@ static void keeps_what_drives_it(void** unused) {
     assert_true(cal_sim_time(second.sim) == 1.6);
     advance(&first, 1.9);
     advance(&second, 1.9);
-    expect_equal(&first, &second, "humanoid", "gear", 1.6);
+    expect_equal(&first, &second, "humanoid:floor=0", "gear", 1.6);
     // And it can be changed afterwards.
     const subject both[] = {first, second};
     for (int i = 0; i < 2; i++) {
@@ -231,7 +231,7 @@ static void keeps_what_drives_it(void** unused) {
         assert_int_equal(cal_sim_release(both[i].sim), CAL_OK);
         advance(&both[i], 2.1);
     }
-    expect_equal(&first, &second, "humanoid", "gear", 1.6);
+    expect_equal(&first, &second, "humanoid:floor=0", "gear", 1.6);
     close_subject(&first);
     close_subject(&second);
     cal_test_motion_free(&motion);

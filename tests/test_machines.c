@@ -11,7 +11,7 @@ static const char* const models[] = {"mobile:s=3,l=3,o=4",
                                      "tree:height=4,fanout=3,joint=ball",
                                      "stickman",
                                      "figure:dof=48",
-                                     "humanoid",
+                                     "humanoid:floor=0",
                                      "random:n=60,seed=11",
                                      "random:n=60,seed=12"};
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
