@@ -12,7 +12,7 @@
 
 enum { BEFORE = 20, STEPS = 50 };
 
-static const char* const models[] = {"random:n=12,seed=5", "humanoid", "fourbar:n=3", "ring:n=5,joint=ball"};
+static const char* const models[] = {"random:n=12,seed=5", "humanoid:floor=0", "fourbar:n=3", "ring:n=5,joint=ball"};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 // --- Systems ---------------------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ static void samples_have_their_degree(void** state) {
 // Two systems of one model that take turns do what each does alone.
 static void systems_live_side_by_side(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("humanoid");
+    cal_model* model = cal_test_model("humanoid:floor=0");
     for (int i = 0; cal_solver_name(i); i++) {
         step alone[2][STEPS], together[2][STEPS];
         for (int k = 0; k < 2; k++) {
