@@ -457,6 +457,53 @@ static void test_replay(void** state) {
     assert_null(cal_group_find("nothing"));
 }
 
+// Each step of an interval depends on the numbers at its beginning and on nothing else: an interval that is taken up again after
+// any of its steps, with other scratch memory, ends in the same bits after as many steps.
+static void test_replay_within_an_interval(void** state) {
+    (void)state;
+    enum { STEPS = 1000, SCRATCH = 40000 };
+    const cal_group_ops* const all[] = {&cal_group_implicit, &cal_group_penalty};
+    static double numbers[STEPS + 1][2 * NUMBERS + 8], scratch[SCRATCH];
+    static cal_group_interval way[STEPS + 1];
+    for (int k = 0; k < 2; k++) {
+        pile* p = open_pile(0.5);
+        for (int i = 0; i < 2; i++) add_box(p, 0.2 * i, 0.55 + 1.05 * i);
+        add_floor(p, 0.1);
+        assert_true(all[k]->scratch_count(&p->group, 64) < SCRATCH);
+        run(p, all[k], 0.0, 0.1);
+        memcpy(numbers[0], p->q, sizeof p->q);
+        memcpy(numbers[0] + NUMBERS, p->v, sizeof p->v);
+        memcpy(numbers[0] + 2 * NUMBERS, p->memory, sizeof p->memory);
+        way[0] = (cal_group_interval){0.1, k == 0 ? 0.4 : 0.12, 0.1};
+        int count = 0;
+        for (int again = 0; again <= count; again++) {
+            for (int n = again > 0 ? again - 1 : 0; way[n].time < way[n].end; n++) {
+                double next[2 * NUMBERS + 8];
+                cal_group_interval to = way[n];
+                cal_group_report report = {0};
+                cal_error error = {0};
+                assert_true(n < STEPS);
+                memcpy(next, numbers[n], sizeof next);
+                memset(scratch, again % 2 == 0 ? 0 : 0x7f, sizeof scratch);
+                if (all[k]->step(&p->group, &to, next, next + NUMBERS, next + 2 * NUMBERS, scratch, 64, &report,
+                                 &error) != CAL_OK)
+                    fail_msg("%s", error.text);
+                assert_true(to.time > way[n].time && to.time <= to.end);
+                if (again > 0) {
+                    assert_memory_equal(next, numbers[n + 1], sizeof next);
+                    assert_memory_equal(&to, &way[n + 1], sizeof to);
+                    break; // the rest is that of the next repetition
+                }
+                memcpy(numbers[n + 1], next, sizeof next);
+                way[n + 1] = to;
+                count = n + 1;
+            }
+        }
+        assert_true(count > 2);
+        close_pile(p);
+    }
+}
+
 static cal_status broken_dynamics(const cal_group_member* unit, double time, const double* q, const double* v,
                                   double* mass, double* force) {
     (void)unit_dynamics(unit, time, q, v, mass, force);
@@ -574,6 +621,7 @@ int main(void) {
                                        cmocka_unit_test(test_momentum),
                                        cmocka_unit_test(test_penalty),
                                        cmocka_unit_test(test_replay),
+                                       cmocka_unit_test(test_replay_within_an_interval),
                                        cmocka_unit_test(test_failed_member),
                                        cmocka_unit_test(test_massless),
                                        cmocka_unit_test(test_sparse_against_dense)};

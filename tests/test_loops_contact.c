@@ -213,7 +213,7 @@ static void flight_agrees_with_a_system(void** state) {
 // What is committed does not depend on rollbacks.
 static void rollbacks_change_no_bit(void** state) {
     (void)state;
-    cal_model* model = make_robot(0.1, 0.0);
+    cal_model* model = make_robot(0.1, 0.3);
     uint64_t hash = 0;
     for (int seed = 0; seed < 4; seed++) {
         cal_world_def def = cal_default_world_def();

@@ -44,7 +44,8 @@ typedef struct cal_world_def {
     const char* group;      ///< integrator of contact groups: "implicit" (stacks rest) or "penalty" (the paper's)
     double group_rate;      ///< checks of a contact group a second, 100
     /// A collision after which bodies part at less than this joins them into a contact group, m/s; 0: what gravity gives
-    /// in one interval of group checks. Elastic collisions (restitution 1) never join.
+    /// in one interval of group checks, and without gravity what parts the smallest one in it by less than group_tolerance of
+    /// its size. Elastic collisions (restitution 1) never join.
     double contact_speed;
     double restitution; ///< of every collision; negative: the larger one of the two shapes
     double friction;    ///< of every contact; negative: the larger one of the two shapes

@@ -421,7 +421,12 @@ static void set_speeds(cal_world* world) {
         if (world->bodies[i].component >= 0 && world->bodies[i].reach > 0.0) size = fmin(size, world->bodies[i].reach);
     world->slow = g / world->def.group_rate;
     if (size < (double)INFINITY) world->slow = fmax(world->slow, 1e-7 * size * world->def.group_rate);
-    world->contact_speed = world->def.contact_speed > 0.0 ? world->def.contact_speed : world->slow;
+    // A contact lasts where gravity, or what else presses, ends a bounce before the next check. What presses without gravity is not
+    // known before; but a bounce that parts bodies, until the next check, by less than a group's steps may be wrong by anyway, which
+    // is its tolerance of their size, need not be followed.
+    const double unresolved = size < (double)INFINITY ? world->def.group_tolerance * size * world->def.group_rate : 0.0;
+    const double soft = g > 0.0 ? world->slow : fmax(world->slow, unresolved);
+    world->contact_speed = world->def.contact_speed > 0.0 ? world->def.contact_speed : soft;
 }
 
 cal_status cal_world_start(cal_world* world, cal_error* error) {

@@ -21,7 +21,8 @@
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
 
-enum { STAGES = 4, MEMORY = 1 };
+enum { STAGES = 4 };
+enum { STEP_SIZE, MEAN_MASS, MEMORY }; // what is remembered between steps
 static const double gamma_ = 0.5;
 static const double a_[STAGES][STAGES] = {{0}, {2.0}, {48.0 / 25.0, 6.0 / 25.0}, {48.0 / 25.0, 6.0 / 25.0}};
 static const double c_[STAGES][STAGES] = {
@@ -108,23 +109,29 @@ static bool begin(work* w, const cal_group* group, double* scratch, int capacity
     return ok;
 }
 
-// Springs for a body of the group's mean mass.
-static cal_status choose_springs(work* w, const double* q, const double* v, double time, cal_error* error) {
+// The mean mass of the group's units; a multibody's, of its first joint, depends on q.
+static cal_status mean_mass(const work* w, const double* q, const double* v, double time, double* mass,
+                            cal_error* error) {
     const cal_group* group = w->group;
-    double mass = 0.0;
+    *mass = 0.0;
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         const cal_status status = unit->ops->dynamics(unit, time, q + unit->first_q, v + unit->first_v, w->base.block,
                                                       w->force + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
-        mass += w->base.block[0] / group->unit_count;
+        *mass += w->base.block[0] / group->unit_count;
     }
+    return CAL_OK;
+}
+
+// Springs for a body of a mass.
+static void choose_springs(work* w, double mass) {
+    const cal_group* group = w->group;
     double pull = sqrt(cal_dot3(group->gravity, group->gravity));
     if (pull == 0.0) pull = standard_pull;
     w->stiffness = group->stiffness > 0.0 ? group->stiffness : mass * pull / (sink * group->length);
     w->damping = group->damping > 0.0 ? group->damping : sqrt(w->stiffness / mass) / pull;
     w->creep = group->creep > 0.0 ? group->creep : 1e-3;
-    return CAL_OK;
 }
 
 // --- Forces -----------------------------------------------------------------------------------------------------------
@@ -301,9 +308,12 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     }
     const double length = interval->end - interval->begin, left = interval->end - interval->time,
                  smallest = 1e-10 * length;
-    cal_status status = choose_springs(&w, q, v, interval->time, error);
+    // Springs are the same in all of an interval.
+    cal_status status = CAL_OK;
+    if (interval->time == interval->begin) status = mean_mass(&w, q, v, interval->time, &memory[MEAN_MASS], error);
     if (status != CAL_OK || !(left > 0.0)) return status;
-    double wish = memory[0] > 0.0 ? memory[0] : 1e-2 * length;
+    choose_springs(&w, memory[MEAN_MASS]);
+    double wish = memory[STEP_SIZE] > 0.0 ? memory[STEP_SIZE] : 1e-2 * length;
     for (bool good = false; !good;) {
         double h = fmin(wish, left), ratio;
         const bool last = left - h < 1e-9 * length;
@@ -328,7 +338,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     memcpy(q, w.stage_q, (size_t)group->q_count * sizeof *q);
     memcpy(v, w.stage_v, (size_t)group->v_count * sizeof *v);
     report->steps++;
-    memory[0] = wish;
+    memory[STEP_SIZE] = wish;
+    report->contacts = w.base.row_count;
+    if (interval->time < interval->end) return CAL_OK;
     status = cal_contact_cache_find(&w.cache, group, interval->time, q, 0.0, error);
     if (status != CAL_OK) return status;
     report->contacts = w.cache.count;
