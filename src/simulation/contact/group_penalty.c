@@ -305,7 +305,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     if (status != CAL_OK || !(left > 0.0)) return status;
     double wish = memory[0] > 0.0 ? memory[0] : 1e-2 * length;
     for (bool good = false; !good;) {
-        double h = fmin(wish, left), ratio;
+        double h = fmin(wish, left), ratio = INFINITY;
         const bool last = left - h < 1e-9 * length;
         status = trial(&w, interval->time, q, v, h, &ratio, error);
         if (status != CAL_OK) return status;
