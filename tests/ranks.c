@@ -303,8 +303,8 @@ static void failure(cal_machine* machine) {
 }
 
 int main(int argc, char** argv) {
-    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40", "stickman",
-                                         "figure:dof=48",      "humanoid:floor=0",   "random:n=60,seed=11"};
+    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40",       "stickman",
+                                         "figure:dof=48",      "humanoid:floor=0", "random:n=60,seed=11"};
     // Dense and Krylov; quaternions; several roots, stops, springs and motors.
     static const char* const stiff[] = {"mobile:s=2",
                                         "mobile:s=1,l=4,h=1,damping=10",

@@ -8,6 +8,18 @@
 #include "calder/calder.h"
 #include <cmocka.h>
 
+// Whether a sanitizer watches: memory then says nothing, and every case takes several times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CAL_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CAL_TEST_SANITIZED 1
+#endif
+#endif
+#ifndef CAL_TEST_SANITIZED
+#define CAL_TEST_SANITIZED 0
+#endif
+
 // A model of a generator's specification; the test fails with the error's text when there is none.
 cal_model* cal_test_model(const char* specification);
 // A new model with the name, the gravity and the bodies of another one; its joints are to be added.

@@ -214,17 +214,6 @@ static void expect_progress(double since) {
 }
 
 // A sanitizer keeps what was freed for a while, so that memory says nothing there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 static long resident_kilobytes(void) {
     long pages = 0, resident = 0;
     FILE* file = fopen("/proc/self/statm", "r");
@@ -449,7 +438,7 @@ static void test_a_thousand_connections(void** unused) {
     }
     expect_progress(began);
     const long growth = resident_kilobytes() - before;
-    if (growth > 8192 && !IS_SANITIZED) fail_msg("a thousand connections left %ld KB behind", growth);
+    if (growth > 8192 && !CAL_TEST_SANITIZED) fail_msg("a thousand connections left %ld KB behind", growth);
 }
 
 static void test_clients_that_never_read(void** unused) {
@@ -467,7 +456,7 @@ static void test_clients_that_never_read(void** unused) {
     const long before = resident_kilobytes();
     usleep(2000000);
     const long growth = resident_kilobytes() - before;
-    if (growth > 4096 && !IS_SANITIZED) fail_msg("clients that never read cost %ld KB in two seconds", growth);
+    if (growth > 4096 && !CAL_TEST_SANITIZED) fail_msg("clients that never read cost %ld KB in two seconds", growth);
     expect_progress(began + 1);
     for (int i = 0; i < COUNT; i++) close(s[i]);
 }

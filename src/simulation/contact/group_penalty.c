@@ -315,7 +315,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     choose_springs(&w, memory[MEAN_MASS]);
     double wish = memory[STEP_SIZE] > 0.0 ? memory[STEP_SIZE] : 1e-2 * length;
     for (bool good = false; !good;) {
-        double h = fmin(wish, left), ratio;
+        double h = fmin(wish, left), ratio = INFINITY;
         const bool last = left - h < 1e-9 * length;
         status = trial(&w, interval->time, q, v, h, &ratio, error);
         if (status != CAL_OK) return status;
