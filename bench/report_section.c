@@ -1,14 +1,14 @@
 // Results of benchmarks as tables and figures. A result is known by what its rows have; one that nobody knows becomes a
 // plain table, so that a new benchmark is in the report before anybody writes a section for it.
-#ifdef CALDER_HAVE_JANSSON
 #define _POSIX_C_SOURCE 200809L
-#include "report.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plot.h"
+
+#ifdef CALDER_HAVE_JANSSON
+#include "report.h"
 
 enum { MOST_POINTS = 64, MOST_SERIES = 12, MOST_COLUMNS = 24, MOST_NAMES = 16 };
 

@@ -258,7 +258,8 @@ static cal_model* make_two_machines(void) {
 }
 
 // Without gravity, two machines with closed legs that meet keep their momentum, linear and angular: in an impact to rounding, and
-// in flight as well as the integrator can.
+// in flight as well as the integrator can. While they lean on each other it is as good as a group's steps of 10 ms are in joint
+// coordinates.
 static void impact_keeps_momentum(void** state) {
     (void)state;
     cal_model* model = make_two_machines();
@@ -269,8 +270,8 @@ static void impact_keeps_momentum(void** state) {
     for (int i = 1; i <= 40; i++) {
         cal_test_advance(world, 0.01 * i);
         const cal_world_report now = cal_test_report(world);
-        cal_test_expect_below(cal_test_largest_difference(now.momentum, before.momentum, 6), 1e-6, "momentum",
-                              "flight");
+        cal_test_expect_below(cal_test_largest_difference(now.momentum, before.momentum, 6),
+                              now.groups == 0 ? 1e-6 : 2e-3, "momentum", now.groups == 0 ? "flight" : "contact");
         cal_test_expect_below(now.kinetic + now.potential, before.kinetic + before.potential + 1e-9, "energy",
                               "flight");
         expect_closed(world, "two machines");
