@@ -300,7 +300,7 @@ static int open_sim(cal_opened* r, cal_error* error) {
     if (status != CAL_EXIT_DONE) return status;
     def.machine = o->machine ? o->machine : "serial";
     def.lanes = atoi(o->lanes);
-    def.rests = r->rests;
+    def.rests = def.hand = r->rests;
     def.sim.largest_step = o->step;
     def.sim.machine = r->machine;
     def.sim.processor_of_joint = r->placement.processor_of_joint;

@@ -16,7 +16,7 @@ static cal_model* make_chain(bool free_root, const double q[LINKS], const double
     cal_builder_set_gravity(builder, (const double[]){0, 0, 0});
     for (int i = 0; i < LINKS; i++) {
         cal_body_def body = cal_default_body_def();
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "link%d", i);
         body.name = name;
         body.parent = i == 0 ? CAL_GROUND : i - 1;

@@ -113,7 +113,7 @@ static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, ca
     r->limit = find_limit(r);
     if (r->limit > 0) def.evaluation_limit = r->limit;
     // With events the run renews a hand's force itself.
-    if (!(def.contact && cal_model_can_touch(r->base.model))) {
+    if (r->def.hand && !(def.contact && cal_model_can_touch(r->base.model))) {
         def.force = add_forces;
         def.user = r;
     }
@@ -486,7 +486,9 @@ static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error
 
 static cal_status grab(cal_run* run, int body, const double point[3], cal_error* error) {
     sim_run* r = (sim_run*)run;
-    cal_status status =
+    if (!r->def.hand)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "this run was made without a hand (cal_run_sim_def.hand)");
+    const cal_status status =
         cal_pull_start(&r->pull, run->model, body, point, cal_sim_time(r->sim), cal_sim_q(r->sim), error);
     mark(r);
     cal_sim_restart(r->sim);
@@ -578,7 +580,7 @@ cal_status cal_run_of_sim(cal_sim* sim, cal_run** out, cal_error* error) {
 }
 
 cal_run_sim_def cal_default_run_sim_def(void) {
-    return (cal_run_sim_def){.sim = cal_default_sim_def(), .machine = "serial", .cookie = COOKIE};
+    return (cal_run_sim_def){.sim = cal_default_sim_def(), .machine = "serial", .hand = true, .cookie = COOKIE};
 }
 
 cal_status cal_run_create_sim(const cal_model* model, const cal_run_sim_def* def, cal_run** out, cal_error* error) {
