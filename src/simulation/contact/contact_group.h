@@ -59,6 +59,10 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error);
 // Its first state, the members' FUSED states and the ENDED ones of old groups join the junction.
 cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
                             double time, int junction, int* out, cal_error* error);
+// The group alone, without a component: how many numbers its states have is in stride. NULL: no memory.
+cal_contact_group* cal_group_make(cal_world* world, const int* members, int member_count, int (*pairs)[2],
+                                  int pair_count, int* stride, cal_error* error);
+void cal_group_free(cal_contact_group* group); // NULL is allowed
 void cal_group_destroy(cal_world* world, int component);
 // Destroys groups that ended before GVT.
 void cal_groups_clear(cal_world* world);
