@@ -242,6 +242,15 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     return CAL_OK;
 }
 
+void cal_group_use(cal_contact_group* g, const double* numbers) {
+    for (int i = 0; i < g->group.unit_count; i++) {
+        if (g->units[i].free)
+            ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
+        else
+            cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
+    }
+}
+
 // --- For the integrator -------------------------------------------------------------------------------------------------------
 
 static cal_status driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
@@ -278,6 +287,8 @@ static void convert(const cal_world* world, const cal_contact_group* g, int pair
         out->point[1][i] = from->point[i] + 0.5 * from->separation * from->normal[i];
     }
     out->gap = from->separation;
+    out->shape[1] = cal_geometry_tag(world->bodies[bodies[0]].geometry, from->piece_a);
+    out->shape[0] = cal_geometry_tag(world->bodies[bodies[1]].geometry, from->piece_b);
     cal_material(world, bodies[0], from->piece_a, bodies[1], from->piece_b, &out->friction, &out->restitution);
     uint64_t key = cal_pair_key(bodies[0], bodies[1]) * UINT64_C(0x9e3779b97f4a7c15);
     key ^= ((uint64_t)(uint32_t)from->piece_a << 40) ^ ((uint64_t)(uint32_t)from->piece_b << 20) ^ from->feature;
