@@ -44,8 +44,8 @@ static void test_weight(void** state) {
     cal_contact_point points[MOST];
     cal_test_advance(world, 0.0);
     assert_int_equal(contacts_of(world, points), 0); // in flight
-    for (int step = 0; step < 2; step++) { // awake, and asleep
-        cal_test_advance(world, step == 0 ? 0.9 : 3.0);
+    for (int step = 0; step < 2; step++) {           // awake, and asleep
+        cal_test_advance(world, step == 0 ? 0.5 : 3.0);
         assert_int_equal(cal_world_is_asleep(world, box), step == 1);
         const int count = contacts_of(world, points);
         double sum[3];

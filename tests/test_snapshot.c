@@ -208,9 +208,9 @@ static void test_pile(void** state) {
     cal_model* model = make_pile(1.0);
     const cal_world_def forced = with_rollbacks();
     const double times[] = {0.0, 0.05, 0.2, 0.4, 1.0}; // in flight, at impacts, in contact
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) try_all(model, NULL, times[i], times[i] + 0.6);
-    try_all(model, &forced, 0.2, 0.6);
-    try_all(model, &forced, 0.45, 0.8);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) try_all(model, NULL, times[i], times[i] + 0.4);
+    try_all(model, &forced, 0.2, 0.5);
+    try_all(model, &forced, 0.45, 0.7);
     cal_model_destroy(model);
 }
 
@@ -246,9 +246,9 @@ static void test_humanoid(void** state) {
     (void)state;
     cal_model* model = cal_test_model("humanoid");
     const cal_world_def forced = with_rollbacks();
-    try_all(model, NULL, 0.1, 0.5);
-    try_all(model, NULL, 0.6, 0.9);
-    try_all(model, &forced, 0.5, 0.7);
+    try_all(model, NULL, 0.05, 0.2);
+    try_all(model, NULL, 0.4, 0.5);
+    try_all(model, &forced, 0.25, 0.32);
     cal_model_destroy(model);
 }
 
@@ -256,9 +256,9 @@ static void test_loops(void** state) {
     (void)state;
     cal_model* model = make_triangle();
     const cal_world_def forced = with_rollbacks();
-    try_all(model, NULL, 0.1, 0.5);
-    try_all(model, NULL, 0.6, 0.9);
-    try_all(model, &forced, 0.4, 0.6);
+    try_all(model, NULL, 0.1, 0.4);
+    try_all(model, NULL, 0.5, 0.65);
+    try_all(model, &forced, 0.3, 0.4);
     cal_model_destroy(model);
 }
 
@@ -327,11 +327,10 @@ static void test_what_was_set(void** state) {
 }
 
 // A scene that was made by hand, with callbacks and driven bodies: back in the same simulation.
-static void test_scene(void** state) {
-    (void)state;
+static void try_scene(const char* specification) {
     cal_error error = {CAL_OK, ""};
     cal_sim *sim = NULL, *fork = NULL;
-    cal_world* world = cal_test_scene("avalanche:n=60", NULL);
+    cal_world* world = cal_test_scene(specification, NULL);
     if (cal_sim_of_world(world, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
     advance(sim, 0.6);
     cal_snapshot* snapshot = take(sim);
@@ -344,6 +343,13 @@ static void test_scene(void** state) {
     assert_true(strlen(error.text) > 0);
     cal_snapshot_destroy(snapshot);
     cal_sim_destroy(sim);
+}
+
+static void test_scenes(void** state) {
+    (void)state;
+    try_scene("avalanche:n=60");
+    try_scene("robots:n=2");
+    try_scene("cars:cars=1,rows=2");
 }
 
 // Collisions that nobody has taken yet are part of the state.
@@ -458,10 +464,17 @@ static void test_without_memory(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pile),       cmocka_unit_test(test_every_loop),     cmocka_unit_test(test_asleep),
-        cmocka_unit_test(test_humanoid),   cmocka_unit_test(test_loops),          cmocka_unit_test(test_without_events),
-        cmocka_unit_test(test_what_was_set), cmocka_unit_test(test_scene),        cmocka_unit_test(test_events_are_kept),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_pile),
+        cmocka_unit_test(test_every_loop),
+        cmocka_unit_test(test_asleep),
+        cmocka_unit_test(test_humanoid),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_without_events),
+        cmocka_unit_test(test_what_was_set),
+        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_events_are_kept),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

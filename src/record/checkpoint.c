@@ -440,8 +440,8 @@ static cal_status load(cal_system* system, const char* path, cal_error* error) {
     uint64_t first;
     memcpy(&first, &theirs, sizeof first);
     if (!status && cal_snapshot_has_events(first))
-        status = cal_fail(error, CAL_BAD_ARGUMENT,
-                          CAL_FROM_FILE "is of a simulation with events; this one has none", path);
+        status =
+            cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of a simulation with events; this one has none", path);
     if (!status) status = compare(&theirs, &own, path, error);
     if (!status) status = get_all(&words, system, path, error);
     cal_checkpoint_buffer_close(&words, NULL);

@@ -31,11 +31,20 @@ bool cal_snapshot_has_events(uint64_t word) { return word == EVENTS; }
 static uint64_t hash_system(const cal_system* system) {
     const cal_solver_settings* s = &system->settings;
     const cal_layout* layout = system->plan->layout;
-    const double numbers[] = {s->relative,     s->absolute,      s->step,
-                              s->largest_step, s->largest_order, system->def.slow_band,
-                              system->law,     system->projects, system->def.gain,
-                              layout->width,   layout->keep,     (double)layout->y_size,
-                              (double)system->stride, (double)system->plan->record_size};
+    const double numbers[] = {s->relative,
+                              s->absolute,
+                              s->step,
+                              s->largest_step,
+                              s->largest_order,
+                              system->def.slow_band,
+                              system->law,
+                              system->projects,
+                              system->def.gain,
+                              layout->width,
+                              layout->keep,
+                              (double)layout->y_size,
+                              (double)system->stride,
+                              (double)system->plan->record_size};
     const char* const names[] = {system->def.solver, system->plan->program->name, system->schedule,
                                  system->minimal != NULL ? "minimal" : "lagrange"};
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, numbers, sizeof numbers / sizeof numbers[0]);

@@ -43,8 +43,7 @@ static bool append(list* l, const cal_world* world, const cal_contact_group* g, 
 static cal_status solve(cal_world* world, const cal_contact_group* g, const double* numbers, double h, int capacity,
                         list* l, cal_error* error) {
     for (;;) {
-        double* scratch =
-            cal_allocate(world->group_ops->scratch_count(&g->group, capacity) + 1, sizeof *scratch);
+        double* scratch = cal_allocate(world->group_ops->scratch_count(&g->group, capacity) + 1, sizeof *scratch);
         cal_group_contact* contacts = cal_allocate((size_t)capacity, sizeof *contacts);
         double(*forces)[3] = cal_allocate((size_t)capacity, sizeof *forces);
         cal_group_report report = {0};

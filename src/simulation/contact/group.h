@@ -61,7 +61,7 @@ typedef struct cal_group_contact {
     double normal[3];
     double gap; // signed distance; negative: they overlap
     double friction, restitution;
-    int shape[2];  // of the bodies, in their order
+    int shape[2]; // of the bodies, in their order
     uint64_t key; // the same number for the same features of the same pair, to find what memory holds about it; or 0
 } cal_group_contact;
 

@@ -5,9 +5,9 @@
 #include "simulation/state/world_image.h"
 
 static uint64_t hash_def(uint64_t hash, const cal_world_def* def) {
-    const double numbers[] = {(double)def->loop,      def->step,        def->gravity[0],    def->gravity[1],
-                              def->gravity[2],        def->tolerance,   def->group_tolerance, def->group_rate,
-                              def->contact_speed,     def->restitution, def->friction,      def->separate,
+    const double numbers[] = {(double)def->loop,    def->step,        def->gravity[0],      def->gravity[1],
+                              def->gravity[2],      def->tolerance,   def->group_tolerance, def->group_rate,
+                              def->contact_speed,   def->restitution, def->friction,        def->separate,
                               def->forced_rollbacks};
     hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
     hash = cal_hash_word(hash, def->seed);
@@ -24,8 +24,8 @@ static uint64_t hash_shapes(uint64_t hash, const cal_sim_body* body) {
 
 static uint64_t hash_body(uint64_t hash, const cal_sim_body* body) {
     const cal_world_body_def* def = &body->def;
-    const double numbers[] = {(double)def->motion, body->multibody, body->link, def->slots, body->mass,
-                              body->shape_count,   def->path_speed, def->path_acceleration};
+    const double numbers[] = {(double)def->motion, body->multibody,   body->link,      def->slots,
+                              body->mass,          body->shape_count, def->path_speed, def->path_acceleration};
     hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
     hash = cal_hash_doubles(hash, body->inertia, 3);
     hash = cal_hash_doubles(hash, body->offset, 3);

@@ -285,8 +285,7 @@ static void move_multibody(cal_image* image, const cal_multibody* m, multibody_p
         if (part->scale == NULL) image->status = CAL_NO_MEMORY;
     }
     cal_image_numbers(image, part->scale, scales);
-    if (!cal_image_list(image, (void**)&part->pushes, &part->push_count, &part->push_capacity, 0,
-                        sizeof *part->pushes))
+    if (!cal_image_list(image, (void**)&part->pushes, &part->push_count, &part->push_capacity, 0, sizeof *part->pushes))
         return;
     for (int i = 0; i < part->push_count; i++) {
         cal_link_push* push = &part->pushes[i];
@@ -301,10 +300,10 @@ static void move_multibody(cal_image* image, const cal_multibody* m, multibody_p
 // --- The whole ------------------------------------------------------------------------------------------------------------------
 
 static void move_report(cal_image* image, cal_world_report* r) {
-    int64_t* const longs[] = {&r->discontinuities, &r->collisions,   &r->fusions,     &r->fissions, &r->checks,
-                              &r->predictions,     &r->events,       &r->series,      &r->integrations,
-                              &r->rollbacks,       &r->undone,       &r->forced,      &r->callbacks,
-                              &r->group_steps,     &r->groups,       &r->peak_states};
+    int64_t* const longs[] = {&r->discontinuities, &r->collisions,  &r->fusions, &r->fissions,
+                              &r->checks,          &r->predictions, &r->events,  &r->series,
+                              &r->integrations,    &r->rollbacks,   &r->undone,  &r->forced,
+                              &r->callbacks,       &r->group_steps, &r->groups,  &r->peak_states};
     for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) cal_image_long(image, longs[i]);
     double* const numbers[] = {&r->integrated, &r->rolled_back, &r->start_depth, &r->start_moved};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cal_image_number(image, numbers[i]);
@@ -472,7 +471,8 @@ cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) 
         free_changing(&p.world);
     free_parts(&p);
     if (status == CAL_OK) return CAL_OK;
-    return cal_fail(error, status, status == CAL_NO_MEMORY ? "out of memory for a snapshot of %d bodies"
-                                                           : "a snapshot of %d bodies is damaged",
+    return cal_fail(error, status,
+                    status == CAL_NO_MEMORY ? "out of memory for a snapshot of %d bodies"
+                                            : "a snapshot of %d bodies is damaged",
                     world->body_count);
 }
