@@ -1,5 +1,6 @@
 // Forces in contacts: at rest they carry the weight, below the limit of friction they hold against the slope, in a stack each
 // contact carries what is above it; and they do not depend on the step that they are found with.
+#include "base/memory.h"
 #include "simulation/contact/contact_forces.h"
 #include "support_world.h"
 #include <math.h>
@@ -143,6 +144,26 @@ static void test_asking_changes_nothing(void** state) {
     assert_true(hash[0] == hash[1]);
 }
 
+// Every allocation fails once in turn: an error says so, and nothing is lost.
+static void test_without_memory(void** state) {
+    (void)state;
+    cal_world* world = cal_test_scene("stack:kind=pyramid,n=3", NULL);
+    cal_test_advance(world, 0.5);
+    cal_contact_point points[MOST];
+    cal_status status = CAL_NO_MEMORY;
+    for (int64_t after = 0; status != CAL_OK; after++) {
+        cal_error error = {CAL_OK, ""};
+        int count = 0;
+        const int64_t live = cal_live_allocations();
+        cal_fail_allocation(after);
+        status = cal_world_contacts(world, points, MOST, &count, &error);
+        cal_fail_allocation(-1);
+        assert_true(cal_live_allocations() == live);
+        assert_true(status == CAL_OK ? count > 0 : status == CAL_NO_MEMORY && strlen(error.text) > 0);
+    }
+    cal_world_destroy(world);
+}
+
 static void test_penalty_says_so(void** state) {
     (void)state;
     cal_world_def def = cal_default_world_def();
@@ -158,8 +179,9 @@ static void test_penalty_says_so(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_weight), cmocka_unit_test(test_slope),
-                                       cmocka_unit_test(test_stack), cmocka_unit_test(test_asking_changes_nothing),
-                                       cmocka_unit_test(test_penalty_says_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weight),         cmocka_unit_test(test_slope),
+        cmocka_unit_test(test_stack),          cmocka_unit_test(test_asking_changes_nothing),
+        cmocka_unit_test(test_without_memory), cmocka_unit_test(test_penalty_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -653,7 +653,7 @@ double cal_stabilize_limit(const char* stabilize, const char* solver, double ste
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
 /// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be
 /// written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes on as if nothing
-/// had happened.
+/// had happened. With events, what callbacks remember outside of states is not in the file.
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
 /// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.
