@@ -653,11 +653,24 @@ double cal_stabilize_limit(const char* stabilize, const char* solver, double ste
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
 /// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be
 /// written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes on as if nothing
-/// had happened.
+/// had happened. With events, what callbacks remember outside of states is not in the file.
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
 /// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.
 cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error);
+
+/// The state of a simulation, in memory: everything that a continuation needs. It belongs to nobody and outlives the simulation.
+typedef struct cal_snapshot cal_snapshot;
+/// Takes a snapshot at cal_sim_time; the simulation goes on as if nothing had happened.
+cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error);
+/// Goes back, or forward, to a snapshot: what follows has the same bits as what followed it. The simulation is the one that it was
+/// taken of, or another one of the same model and definition (on the same kind of machine); CAL_BAD_ARGUMENT says what differs.
+/// What a force callback, or callbacks of worlds, remember outside of states is theirs. On an error nothing is changed.
+cal_status cal_sim_restore(cal_sim* sim, const cal_snapshot* snapshot, cal_error* error);
+/// Another simulation in the same state, which goes on by itself with the same bits; it shares the model and the machine, which
+/// must outlive both. CAL_NOT_AVAILABLE for a world that was made by hand (cal_sim_of_world), which nobody can make again.
+cal_status cal_sim_fork(cal_sim* sim, cal_sim** out, cal_error* error);
+void cal_snapshot_destroy(cal_snapshot* snapshot); ///< NULL is allowed
 
 // --- Many instances of one model ------------------------------------------------------------------------------------------
 

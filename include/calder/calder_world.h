@@ -288,6 +288,22 @@ typedef struct cal_overlap {
 cal_status cal_world_overlaps(cal_world* world, const cal_shape_def* shape, const cal_mesh_def* mesh, double margin,
                               cal_overlap* out, int capacity, int* count, cal_error* error);
 
+/// A point where two bodies of a contact group touch, at the present time.
+typedef struct cal_contact_point {
+    cal_body_id body[2];
+    int shape[2];     ///< which of the bodies' shapes
+    double point[3];  ///< half way between the two
+    double normal[3]; ///< from the second body to the first
+    double gap;       ///< m; negative: they overlap by so much
+    double force[3];  ///< N, world's axes, on the first body; the second gets the opposite
+} cal_contact_point;
+/// All contacts of bodies that stay in contact, at cal_world_time, in the order of the pairs of bodies. Forces are those of a step
+/// of an eighth of the interval between group checks from here on: at rest they carry the weight. Writes at most capacity of them
+/// (out may be NULL where it is 0); *count: how many there are. CAL_NOT_AVAILABLE with the "penalty" integrator.
+cal_status cal_world_contacts(cal_world* world, cal_contact_point* out, int capacity, int* count, cal_error* error);
+/// The same of a simulation; one without events has none.
+cal_status cal_sim_contacts(cal_sim* sim, cal_contact_point* out, int capacity, int* count, cal_error* error);
+
 // --- Scenes -------------------------------------------------------------------------------------------------------------
 
 /// Makes a world of a scene's specification, "name" or "name:key=value,…"; def may be NULL: the scene's own. Of def, loop, step,

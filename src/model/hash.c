@@ -51,3 +51,39 @@ uint64_t cal_model_hash(const cal_model* model) {
     for (int i = 0; i < model->constraint_count; i++) hash = hash_constraint(hash, &model->constraints[i]);
     return hash;
 }
+
+uint64_t cal_shape_hash(uint64_t hash, const cal_shape_def* shape) {
+    const double numbers[] = {(double)shape->kind, shape->friction, shape->restitution, shape->priority,
+                              shape->collides,     shape->category, shape->mask};
+    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    hash = cal_hash_doubles(hash, shape->position, 3);
+    hash = cal_hash_doubles(hash, shape->quaternion, 4);
+    return cal_hash_doubles(hash, shape->size, 3);
+}
+
+uint64_t cal_mesh_hash(uint64_t hash, const cal_mesh_def* mesh) {
+    hash = cal_hash_doubles(hash, (double[]){mesh->vertex_count, mesh->triangle_count, mesh->columns}, 3);
+    hash = cal_hash_doubles(hash, mesh->vertices, 3 * (size_t)mesh->vertex_count);
+    for (int i = 0; i < 3 * mesh->triangle_count; i++) hash = cal_hash_word(hash, (uint64_t)mesh->triangles[i]);
+    return hash;
+}
+
+uint64_t cal_model_contact_hash(const cal_model* model) {
+    uint64_t hash = cal_model_hash(model);
+    for (int i = 0; i < model->shape_count; i++) {
+        const cal_shape_def* shape = &model->shapes[i];
+        const bool meshed = shape->kind == CAL_MESH || shape->kind == CAL_HEIGHT_FIELD;
+        hash = cal_hash_word(hash, (uint64_t)(int64_t)shape->body);
+        hash = cal_shape_hash(hash, shape);
+        if (meshed) hash = cal_mesh_hash(hash, &model->meshes[shape->mesh]);
+    }
+    for (int i = 0; i < model->kept.pair_count; i++) {
+        const cal_pair_def* pair = &model->kept.pairs[i];
+        hash = cal_hash_doubles(hash, (double[]){pair->shape[0], pair->shape[1], pair->friction}, 3);
+    }
+    for (int i = 0; i < model->kept.exclusion_count; i++) {
+        const int* bodies = model->kept.exclusions[i].body;
+        hash = cal_hash_doubles(hash, (double[]){bodies[0], bodies[1]}, 2);
+    }
+    return hash;
+}

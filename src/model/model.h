@@ -93,3 +93,8 @@ bool cal_model_has_joint_forces(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
 uint64_t cal_model_hash(const cal_model* model);
+// The same with everything that contact depends on: shapes, pairs, exclusions.
+uint64_t cal_model_contact_hash(const cal_model* model);
+// A hash goes on over what contact knows of a shape, and over a mesh.
+uint64_t cal_shape_hash(uint64_t hash, const cal_shape_def* shape);
+uint64_t cal_mesh_hash(uint64_t hash, const cal_mesh_def* mesh);

@@ -10,6 +10,8 @@
 // Two things cannot be written, CVODE's inside and the slow band in a state's records: saving makes both begin afresh, so
 // that the simulation that saved and the one that loads still agree.
 //
+// A simulation with events is written as a snapshot of it (simulation/snapshot.h).
+//
 // Where memory is not shared, processor 0 alone reads and writes; the others take part in gathering, and are told what was
 // read.
 #include "base/error.h"
@@ -18,6 +20,7 @@
 #include "machine/machine.h"
 #include "record/checkpoint_buffer.h"
 #include "simulation/sim.h"
+#include "simulation/snapshot.h"
 #include "solver/system_data.h"
 #include "solver/vectors.h"
 #include <errno.h>
@@ -323,10 +326,21 @@ static cal_status save(cal_system* system, const char* path, cal_error* error) {
     return cal_checkpoint_buffer_close(&words, error);
 }
 
+// With events: the words of a snapshot.
+static cal_status save_events(cal_sim* sim, const char* path, cal_error* error) {
+    cal_snapshot* snapshot = NULL;
+    const cal_status status = cal_sim_snapshot(sim, &snapshot, error);
+    if (status) return status;
+    cal_checkpoint_buffer words;
+    cal_checkpoint_buffer_create(&words, path, NULL);
+    cal_checkpoint_buffer_move(&words, snapshot->image.words, snapshot->image.count);
+    cal_snapshot_destroy(snapshot);
+    return cal_checkpoint_buffer_close(&words, error);
+}
+
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_save: sim and path must not be NULL");
-    if (!sim->system) return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
-    return save(sim->system, path, error);
+    return sim->system ? save(sim->system, path, error) : save_events(sim, path, error);
 }
 
 // --- Loading --------------------------------------------------------------------------------------------------------
@@ -423,14 +437,50 @@ static cal_status load(cal_system* system, const char* path, cal_error* error) {
     identity theirs;
     cal_checkpoint_buffer_move(&words, &theirs, sizeof theirs / WORD);
     status = cal_checkpoint_buffer_check(&words, error);
+    uint64_t first;
+    memcpy(&first, &theirs, sizeof first);
+    if (!status && cal_snapshot_has_events(first))
+        status =
+            cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is of a simulation with events; this one has none", path);
     if (!status) status = compare(&theirs, &own, path, error);
     if (!status) status = get_all(&words, system, path, error);
     cal_checkpoint_buffer_close(&words, NULL);
     return status;
 }
 
+// Reads a snapshot's words behind its head.
+static cal_status read_image(cal_checkpoint_buffer* words, const char* path, cal_image* image, cal_error* error) {
+    uint64_t begin[CAL_SNAPSHOT_HEAD] = {0};
+    cal_checkpoint_buffer_move(words, begin, CAL_SNAPSHOT_HEAD);
+    cal_status status = cal_checkpoint_buffer_check(words, error);
+    if (status) return status;
+    if (!cal_snapshot_has_events(begin[0]))
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        CAL_FROM_FILE "is of a simulation without events; this one has them: its shapes can touch",
+                        path);
+    image->count = image->capacity = begin[1] > CAL_SNAPSHOT_HEAD ? (size_t)begin[1] : (size_t)CAL_SNAPSHOT_HEAD;
+    image->words = cal_allocate(image->count, WORD);
+    if (!image->words) return cal_fail(error, CAL_NO_MEMORY, "no memory to continue from '%.100s'", path);
+    memcpy(image->words, begin, sizeof begin);
+    cal_checkpoint_buffer_move(words, image->words + CAL_SNAPSHOT_HEAD, image->count - CAL_SNAPSHOT_HEAD);
+    return cal_checkpoint_buffer_check(words, error);
+}
+
+static cal_status load_events(cal_sim* sim, const char* path, cal_error* error) {
+    cal_checkpoint_buffer words;
+    cal_image image = {0};
+    char name[128];
+    cal_status status = cal_checkpoint_buffer_open(&words, path, NULL, error);
+    if (status) return status;
+    snprintf(name, sizeof name, "'%.100s'", path);
+    status = read_image(&words, path, &image, error);
+    if (!status) status = cal_snapshot_restore(sim, &image, name, error);
+    cal_image_free(&image);
+    cal_checkpoint_buffer_close(&words, NULL);
+    return status;
+}
+
 cal_status cal_sim_load(cal_sim* sim, const char* path, cal_error* error) {
     if (!sim || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_load: sim and path must not be NULL");
-    if (!sim->system) return cal_fail(error, CAL_NOT_AVAILABLE, "a simulation with events has no checkpoints yet");
-    return load(sim->system, path, error);
+    return sim->system ? load(sim->system, path, error) : load_events(sim, path, error);
 }

@@ -14,7 +14,9 @@
 enum { WORD = CAL_WORD, CHUNK = 1024 };
 static const unsigned char MAGIC[WORD] = {'C', 'A', 'L', 'D', 'E', 'R', 'C', '1'};
 
-static bool is_first(const cal_machine* machine) { return machine->keep == CAL_KEEP_ALL || machine->keep == 0; }
+static bool is_first(const cal_machine* machine) {
+    return machine == NULL || machine->keep == CAL_KEEP_ALL || machine->keep == 0;
+}
 
 static void note_problem(cal_checkpoint_buffer* words) {
     if (!words->problem) words->problem = errno ? errno : EIO;
@@ -22,7 +24,7 @@ static void note_problem(cal_checkpoint_buffer* words) {
 
 // Gives every processor what processor 0 has.
 static void share(cal_checkpoint_buffer* words, double* values, int count) {
-    if (!words->machine->ops->share || words->status) return;
+    if (words->machine == NULL || !words->machine->ops->share || words->status) return;
     words->status = words->machine->ops->share(words->machine, values, count);
 }
 

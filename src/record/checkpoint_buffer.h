@@ -12,7 +12,7 @@ enum { CAL_WORD = 8 };
 #define CAL_FROM_FILE "'%.100s' "
 
 typedef struct cal_checkpoint_buffer {
-    cal_machine* machine;
+    cal_machine* machine; // NULL: one processor
     const char* path;
     char* partial; // the file's name while it is written
     FILE* file;    // NULL: another processor's, or it could not be opened

@@ -274,6 +274,7 @@ struct cal_world {
 // --- Queues and the state graph (graph.c) ---------------------------------------------------------------------------------
 
 bool cal_queue_create(cal_queue* queue, int stride);
+bool cal_queue_reserve(cal_queue* queue, int64_t count); // room for so many states; false: no memory
 void cal_queue_destroy(cal_queue* queue);
 // A new state at the end, with the numbers of the one before that are copied (zeros for the first); NULL: no memory.
 cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time);
@@ -390,6 +391,8 @@ int cal_pair_find(const cal_world* world, int a, int b); // −1: none
 cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error);
 void cal_pair_remove(cal_world* world, int pair);
 void cal_pair_table_destroy(cal_pair_table* table);
+bool cal_pair_table_reserve(cal_pair_table* table, int count); // room for so many; false: no memory
+void cal_pair_table_index(cal_pair_table* table);              // after pairs were written into an empty table
 bool cal_may_collide(const cal_world* world, int a, int b);
 bool cal_world_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
 // Searches from a time on and schedules what comes of it.

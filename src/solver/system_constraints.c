@@ -75,6 +75,8 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
                         def->gain);
     system->law = laws[law].law;
     system->projects = laws[law].projects;
+    system->def.stabilize = laws[law].name; // the caller's memory is not looked at again
+    system->def.constraint_form = strcmp(def->constraint_form, "minimal") == 0 ? "minimal" : "lagrange";
     if (system->model->constraint_count == 0) return CAL_OK;
     system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));

@@ -242,6 +242,15 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     return CAL_OK;
 }
 
+void cal_group_use(cal_contact_group* g, const double* numbers) {
+    for (int i = 0; i < g->group.unit_count; i++) {
+        if (g->units[i].free)
+            ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
+        else
+            cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
+    }
+}
+
 // --- For the integrator -------------------------------------------------------------------------------------------------------
 
 static cal_status driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
@@ -278,6 +287,8 @@ static void convert(const cal_world* world, const cal_contact_group* g, int pair
         out->point[1][i] = from->point[i] + 0.5 * from->separation * from->normal[i];
     }
     out->gap = from->separation;
+    out->shape[1] = cal_geometry_tag(world->bodies[bodies[0]].geometry, from->piece_a);
+    out->shape[0] = cal_geometry_tag(world->bodies[bodies[1]].geometry, from->piece_b);
     cal_material(world, bodies[0], from->piece_a, bodies[1], from->piece_b, &out->friction, &out->restitution);
     uint64_t key = cal_pair_key(bodies[0], bodies[1]) * UINT64_C(0x9e3779b97f4a7c15);
     key ^= ((uint64_t)(uint32_t)from->piece_a << 40) ^ ((uint64_t)(uint32_t)from->piece_b << 20) ^ from->feature;
@@ -473,33 +484,48 @@ static cal_status hand_over(cal_world* world, int component, double time, int ju
     return CAL_OK;
 }
 
-cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
-                            double time, int junction, int* out, cal_error* error) {
+cal_contact_group* cal_group_make(cal_world* world, const int* members, int member_count, int (*pairs)[2],
+                                  int pair_count, int* stride, cal_error* error) {
     cal_contact_group* g = allocate_group(world, members, member_count, pair_count);
-    if (g == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    if (g == NULL) {
+        cal_explain(error, CAL_NO_MEMORY, "out of memory for a contact group");
+        return NULL;
+    }
     memcpy(g->pairs, pairs, (size_t)pair_count * sizeof *pairs);
     g->pair_count = pair_count;
     qsort(g->pairs, (size_t)pair_count, sizeof *g->pairs, order_of_pair);
-    cal_status status = lay_out(world, g, members, member_count, error);
-    if (status != CAL_OK) {
+    if (lay_out(world, g, members, member_count, error) != CAL_OK) {
         free_group(g);
-        return status;
+        return NULL;
     }
     add_others(world, g);
     describe(world, g);
     g->memory_count = world->group_ops->memory_count(&g->group);
     g->at_memory = g->at_v + g->group.v_count;
     g->at_rest = g->at_memory + (int)g->memory_count;
-    int stride = g->at_rest + CAL_REST_NUMBERS, weight = 0;
+    *stride = g->at_rest + CAL_REST_NUMBERS;
     for (int i = 0; i < member_count; i++) {
-        g->extras[i] = stride;
-        stride += extras_count(world, members[i]);
-        weight += world->components[members[i]].weight;
+        g->extras[i] = *stride;
+        *stride += extras_count(world, members[i]);
     }
-    g->at_arrival = stride;
-    g->at_bounds = stride + g->at_v + g->group.v_count;
-    for (int i = 0; i < member_count; i++) stride += BODY_BOUNDS * g->units[i].body_count;
-    const int component = cal_component_add(world, CAL_GROUP, stride + g->at_v + g->group.v_count);
+    g->at_arrival = *stride;
+    g->at_bounds = *stride + g->at_v + g->group.v_count;
+    for (int i = 0; i < member_count; i++) *stride += BODY_BOUNDS * g->units[i].body_count;
+    *stride += g->at_v + g->group.v_count;
+    return g;
+}
+
+void cal_group_free(cal_contact_group* group) {
+    if (group != NULL) free_group(group);
+}
+
+cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
+                            double time, int junction, int* out, cal_error* error) {
+    int stride, weight = 0;
+    cal_contact_group* g = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
+    if (g == NULL) return CAL_NO_MEMORY;
+    for (int i = 0; i < member_count; i++) weight += world->components[members[i]].weight;
+    const int component = cal_component_add(world, CAL_GROUP, stride);
     if (component >= 0) world->components[component].queue.copied = g->at_arrival;
     if (component < 0) {
         free_group(g);
@@ -517,7 +543,7 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     double* data = cal_data_at(&world->components[component].queue, 0);
     for (int i = 0; i < member_count; i++) copy_member(world, g, i, time, data);
-    status = hand_over(world, component, time, junction, error);
+    const cal_status status = hand_over(world, component, time, junction, error);
     world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
     return status;
 }

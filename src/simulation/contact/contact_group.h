@@ -54,11 +54,17 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
 // A group check, and the step after it.
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_step(cal_world* world, int component, cal_error* error);
+// Before the integrator is asked for anything: what the user set is that of a state's numbers, which must stay where they are.
+void cal_group_use(cal_contact_group* group, const double* numbers);
 
 // A group of some components that touch in some pairs, from a time on, made of their newest states; pairs are sorted here.
 // Its first state, the members' FUSED states and the ENDED ones of old groups join the junction.
 cal_status cal_group_create(cal_world* world, const int* members, int member_count, int (*pairs)[2], int pair_count,
                             double time, int junction, int* out, cal_error* error);
+// The group alone, without a component: how many numbers its states have is in stride. NULL: no memory.
+cal_contact_group* cal_group_make(cal_world* world, const int* members, int member_count, int (*pairs)[2],
+                                  int pair_count, int* stride, cal_error* error);
+void cal_group_free(cal_contact_group* group); // NULL is allowed
 void cal_group_destroy(cal_world* world, int component);
 // Destroys groups that ended before GVT.
 void cal_groups_clear(cal_world* world);

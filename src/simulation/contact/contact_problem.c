@@ -108,8 +108,7 @@ static double times_mass(const cal_problem* p, const double* x, double* out) {
 
 // --- Filling in -------------------------------------------------------------------------------------------------------
 
-// Rows of the contact's frame: the normal, and two tangents.
-static void make_frame(const double normal[3], double frame[9]) {
+void cal_contact_frame(const double normal[3], double frame[9]) {
     double R[9];
     cal_rotation_to_axis(normal, R);
     for (int i = 0; i < 3; i++) frame[i] = normal[i], frame[3 + i] = R[3 * i], frame[6 + i] = R[3 * i + 1];
@@ -180,7 +179,7 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
                            cal_contact_row* touch, double* jacobian, cal_arena* arena, cal_error* error) {
     const cal_group* group = p->group;
     double frame[9];
-    make_frame(contact->normal, frame);
+    cal_contact_frame(contact->normal, frame);
     *touch = (cal_contact_row){.friction = contact->friction, .gap = contact->gap};
     for (int side = 0; side < 2; side++) {
         const int unit = group->unit_of_body[contact->body[side]];
@@ -256,6 +255,7 @@ static cal_status fill(cal_problem* p, double time, const double* q, const doubl
         cal_contact_row* touch = &p->rows[p->row_count];
         status = fill_row(p, time, q, &contacts[i], touch, jacobian, arena, error);
         if (status != CAL_OK) return status;
+        touch->contact = i;
         if (touch->unit[0] < 0 && touch->unit[1] < 0) continue;
         if (!(touch->compliance > 0.0)) continue; // nothing that moves moves there
         p->row_count++;

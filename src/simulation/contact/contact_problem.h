@@ -28,6 +28,7 @@
 enum { CAL_FRAME_ROWS = 3 }; // normal and two tangents
 
 typedef struct cal_contact_row {
+    int contact; // which of those that were found
     int body[2]; // of the group
     int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
     double*
@@ -81,6 +82,8 @@ bool cal_contact_cache_begin(cal_contact_cache* cache, const cal_group* group, i
 // The contacts that there are at q up to a margin. CAL_NO_MEMORY: report->contacts says for how many there should be room.
 cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* group, double time, const double* q,
                                   double margin, cal_error* error);
+// Rows of a contact's frame: the normal, and two tangents.
+void cal_contact_frame(const double normal[3], double frame[9]);
 // Doubles that a problem needs, for so many contacts; the matrix's fill is guessed.
 size_t cal_problem_count(const cal_group* group, int contacts);
 // Takes memory for masses; false: not enough.

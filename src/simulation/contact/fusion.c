@@ -27,12 +27,7 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
     cal_contact_group* g = world->components[component].group;
     double* numbers = cal_data_at(queue, queue->tail - 1);
     const size_t state_size = (size_t)g->at_arrival * sizeof *trial;
-    for (int i = 0; i < g->group.unit_count; i++) {
-        if (g->units[i].free)
-            ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
-        else
-            cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
-    }
+    cal_group_use(g, numbers);
     int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
     for (;;) {
         cal_group_report report = {0};

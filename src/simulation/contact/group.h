@@ -61,6 +61,7 @@ typedef struct cal_group_contact {
     double normal[3];
     double gap; // signed distance; negative: they overlap
     double friction, restitution;
+    int shape[2]; // of the bodies, in their order
     uint64_t key; // the same number for the same features of the same pair, to find what memory holds about it; or 0
 } cal_group_contact;
 
@@ -115,6 +116,11 @@ typedef struct cal_group_ops {
     // report->contacts saying how many, and the world calls again with more.
     cal_status (*step)(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                        double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
+    // The contacts at a state and the forces in them (world's axes, on the second body), as they act in a step of size h from
+    // there. Scratch and capacity as for a step; report->contacts: how many were written. NULL: it has no way to tell.
+    cal_status (*forces)(const cal_group* group, double time, double h, const double* q, const double* v,
+                         double* scratch, int contacts_capacity, cal_group_contact* contacts, double (*forces)[3],
+                         cal_group_report* report, cal_error* error);
 } cal_group_ops;
 
 extern const cal_group_ops cal_group_implicit; // the default: stacks rest

@@ -304,6 +304,39 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     return CAL_OK;
 }
 
+// One step of the convex problem from where the group is: what its impulses are over h.
+static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
+                         double* scratch, int capacity, cal_group_contact* contacts, double (*out)[3],
+                         cal_group_report* report, cal_error* error) {
+    work w;
+    if (!begin(&w, group, scratch, capacity, report)) {
+        report->contacts = 2 * capacity + 16;
+        return CAL_NO_MEMORY;
+    }
+    const cal_status status = look(&w, time, q, v, h, error);
+    if (status != CAL_OK) return status;
+    memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
+    solve(&w, v, h, w.whole);
+    int row = 0;
+    report->contacts = 0;
+    for (int i = 0; i < w.cache.count; i++) {
+        const cal_group_contact* contact = &w.cache.contacts[i];
+        const cal_contact_row* touch = row < w.problem.row_count ? &w.problem.rows[row] : NULL;
+        const bool mine = touch != NULL && touch->contact == i;
+        row += mine;
+        if (contact->gap > slack * group->length) continue;
+        double frame[9], *force = out[report->contacts];
+        cal_contact_frame(contact->normal, frame);
+        contacts[report->contacts++] = *contact;
+        for (int k = 0; k < 3; k++) {
+            force[k] = 0.0;
+            for (int r = 0; mine && r < 3; r++) force[k] += frame[3 * r + k] * touch->impulse[r];
+            force[k] /= h;
+        }
+    }
+    return CAL_OK;
+}
+
 const cal_group_ops cal_group_implicit = {
     .name = "implicit",
     .help = "implicit steps on a convex contact problem, Coulomb friction: stacks rest",
@@ -311,4 +344,5 @@ const cal_group_ops cal_group_implicit = {
     .memory_count = memory_count,
     .scratch_count = scratch_count,
     .step = advance,
+    .forces = forces,
 };

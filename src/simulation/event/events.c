@@ -88,6 +88,12 @@ static bool grow(cal_event_queue* queue) {
     return true;
 }
 
+bool cal_events_reserve(cal_event_queue* queue, int count) {
+    while (queue->capacity < count)
+        if (!grow(queue)) return false;
+    return true;
+}
+
 int cal_events_add(cal_event_queue* queue, cal_event_kind kind, int owner) {
     if (queue->free_count == 0 && queue->slot_count == queue->capacity && !grow(queue)) return -1;
     const int event = queue->free_count > 0 ? queue->free[--queue->free_count] : queue->slot_count++;

@@ -42,6 +42,7 @@ typedef struct cal_event_queue {
 } cal_event_queue;
 
 void cal_events_destroy(cal_event_queue* queue);
+bool cal_events_reserve(cal_event_queue* queue, int count); // room for so many; false: no memory
 // A new event that is not scheduled yet; −1: no memory.
 int cal_events_add(cal_event_queue* queue, cal_event_kind kind, int owner);
 void cal_events_remove(cal_event_queue* queue, int event);

@@ -59,6 +59,18 @@ static bool grow_table(cal_pair_table* table) {
     return true;
 }
 
+bool cal_pair_table_reserve(cal_pair_table* table, int count) {
+    while (table->capacity < count)
+        if (!grow_table(table)) return false;
+    return true;
+}
+
+void cal_pair_table_index(cal_pair_table* table) {
+    for (int i = 0; i < table->pair_count; i++)
+        if (table->pairs[i].event >= 0)
+            table->cells[find_cell(table, table->pairs[i].body[0], table->pairs[i].body[1])] = i + 1;
+}
+
 bool cal_may_collide(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
     if (p->component < 0 && q->component < 0) return false;

@@ -45,6 +45,12 @@ static bool grow_queue(cal_queue* queue) {
     return true;
 }
 
+bool cal_queue_reserve(cal_queue* queue, int64_t count) {
+    while (queue->capacity < count)
+        if (!grow_queue(queue)) return false;
+    return true;
+}
+
 static void release_junction(cal_world* world, int junction) {
     if (junction < 0 || --world->junctions[junction].references > 0) return;
     world->junctions[junction].count = 0;

@@ -1,0 +1,478 @@
+// Worlds to images and back; see world_image.h.
+//
+// Reading fills another world that shares with the first one all that does not change, and a list of what bodies, hooks and
+// multibodies are to get. When everything is there, and not before, the two change places.
+#include "simulation/state/world_image.h"
+#include "base/memory.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/multibody_data.h"
+#include <string.h>
+
+// What of a body changes.
+typedef struct body_part {
+    double box_end, hit_at;
+    int box_event, hits_at_time;
+    int* pairs;
+    int pair_count, pair_capacity;
+    bool boxed;
+    cal_box box;
+} body_part;
+
+typedef struct hook_part {
+    int event;
+    int64_t tick;
+} hook_part;
+
+typedef struct multibody_part {
+    cal_link_push* pushes;
+    int push_count, push_capacity;
+    double start_moved;
+    double* scale; // of the model, which several may share
+} multibody_part;
+
+typedef struct parts {
+    cal_world world; // what changes in it is its own
+    body_part* bodies;
+    hook_part* hooks;
+    multibody_part* multibodies;
+} parts;
+
+// --- Components ---------------------------------------------------------------------------------------------------------------
+
+static void move_states(cal_image* image, cal_queue* queue) {
+    cal_image_long(image, &queue->head);
+    cal_image_long(image, &queue->tail);
+    const int64_t count = queue->tail - queue->head;
+    if (!image->writes) {
+        const bool sound = queue->head >= 0 && count > 0 && (uint64_t)count <= image->count - image->at;
+        const int64_t head = queue->head, tail = queue->tail;
+        queue->head = queue->tail = 0; // there is nothing to be moved where room is made
+        if (!cal_image_check(image, sound)) return;
+        if (!cal_queue_reserve(queue, count)) image->status = CAL_NO_MEMORY;
+        if (image->status != CAL_OK) return;
+        queue->head = head, queue->tail = tail;
+    }
+    for (int64_t n = queue->head; n < queue->tail; n++) {
+        cal_saved_state* knot = cal_saved_state_at(queue, n);
+        cal_image_number(image, &knot->time);
+        cal_image_int(image, &knot->kind);
+        cal_image_int(image, &knot->junction);
+        cal_image_int(image, &knot->callback);
+        cal_image_int(image, &knot->group);
+        cal_image_long(image, &knot->tick);
+        cal_image_numbers(image, cal_data_at(queue, n), (size_t)queue->stride);
+    }
+}
+
+static bool are_below(const int* numbers, int count, int end) {
+    for (int i = 0; i < count; i++)
+        if (numbers[i] < 0 || numbers[i] >= end) return false;
+    return true;
+}
+
+// The group of a component, of which the members came before.
+static void read_group(cal_image* image, cal_world* world, int component, cal_error* error) {
+    cal_component* c = &world->components[component];
+    int *members = NULL, (*pairs)[2] = NULL;
+    int member_count = 0, pair_count = 0, stride = 0;
+    if (cal_image_list(image, (void**)&members, &member_count, NULL, 1, sizeof *members))
+        cal_image_ints(image, members, (size_t)member_count);
+    if (cal_image_list(image, (void**)&pairs, &pair_count, NULL, 1, sizeof *pairs))
+        cal_image_ints(image, pairs[0], 2 * (size_t)pair_count);
+    if (cal_image_check(image, image->status == CAL_OK && are_below(members, member_count, component) &&
+                                   are_below(pairs[0], 2 * pair_count, world->body_count))) {
+        c->group = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
+        if (c->group == NULL || !cal_queue_create(&c->queue, stride)) image->status = CAL_NO_MEMORY;
+    }
+    if (image->status == CAL_OK) {
+        c->queue.copied = c->group->at_arrival;
+        for (int i = 0; i < member_count; i++) c->weight += world->components[members[i]].weight;
+    }
+    cal_free(members);
+    cal_free(pairs);
+}
+
+static void write_group(cal_image* image, const cal_contact_group* g) {
+    int members = g->group.unit_count, pairs = g->pair_count;
+    cal_image_count(image, &members);
+    cal_image_ints(image, g->members, (size_t)members);
+    cal_image_count(image, &pairs);
+    cal_image_ints(image, g->pairs[0], 2 * (size_t)pairs);
+}
+
+// own: the component of the same number in the world as it is; NULL: there is none.
+static void move_component(cal_image* image, cal_world* world, int component, const cal_component* own,
+                           cal_error* error) {
+    cal_component* c = &world->components[component];
+    int kind = (int)c->kind;
+    cal_image_int(image, &kind);
+    if (!cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP)) return;
+    if (kind == CAL_UNUSED) return;
+    if (kind == CAL_GROUP && image->writes) write_group(image, c->group);
+    if (kind == CAL_GROUP && !image->writes) {
+        *c = (cal_component){.ops = cal_component_table(CAL_GROUP), .body = -1, .kind = CAL_GROUP};
+        read_group(image, world, component, error);
+    }
+    if (kind != CAL_GROUP && !image->writes) {
+        if (!cal_image_check(image, own != NULL && (int)own->kind == kind)) return;
+        *c = *own;
+        if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
+        c->queue.copied = own->queue.copied;
+    }
+    if (image->status != CAL_OK) return;
+    cal_image_number(image, &c->local_time);
+    if (kind == CAL_GROUP) {
+        cal_image_int(image, &c->group->check_event);
+        cal_image_int(image, &c->group->step_event);
+        cal_image_int(image, &c->group->last_contacts);
+    }
+    int stride = c->queue.stride;
+    cal_image_int(image, &stride);
+    if (cal_image_check(image, stride == c->queue.stride)) move_states(image, &c->queue);
+}
+
+static void move_components(cal_image* image, cal_world* world, const cal_world* own, cal_error* error) {
+    if (!cal_image_list(image, (void**)&world->components, &world->component_count, &world->component_capacity, 0,
+                        sizeof *world->components))
+        return;
+    for (int i = 0; i < world->component_count; i++) {
+        move_component(image, world, i, i < own->component_count ? &own->components[i] : NULL, error);
+        if (image->status != CAL_OK) return;
+    }
+    // As many unused ones as there may be.
+    if (cal_image_list(image, (void**)&world->unused_components, &world->unused_count, &world->unused_capacity,
+                       world->component_capacity, sizeof *world->unused_components))
+        cal_image_ints(image, world->unused_components, (size_t)world->unused_count);
+    if (cal_image_list(image, (void**)&world->ended, &world->ended_count, &world->ended_capacity, 0,
+                       sizeof *world->ended))
+        cal_image_ints(image, world->ended, (size_t)world->ended_count);
+}
+
+static void move_junctions(cal_image* image, cal_world* world) {
+    if (!cal_image_list(image, (void**)&world->junctions, &world->junction_count, &world->junction_capacity, 0,
+                        sizeof *world->junctions))
+        return;
+    for (int i = 0; i < world->junction_count; i++) {
+        cal_junction* j = &world->junctions[i];
+        cal_image_int(image, &j->references);
+        if (!cal_image_list(image, (void**)&j->links, &j->count, &j->capacity, 0, sizeof *j->links)) return;
+        for (int k = 0; k < j->count; k++) {
+            cal_image_int(image, &j->links[k].component);
+            cal_image_long(image, &j->links[k].number);
+        }
+    }
+    if (cal_image_list(image, (void**)&world->unused_junctions, &world->unused_junction_count, NULL,
+                       world->junction_capacity, sizeof *world->unused_junctions))
+        cal_image_ints(image, world->unused_junctions, (size_t)world->unused_junction_count);
+}
+
+// --- Pairs, events, the log -----------------------------------------------------------------------------------------------------
+
+static void move_pairs(cal_image* image, cal_pair_table* table) {
+    int count = table->pair_count;
+    cal_image_count(image, &count);
+    if (!image->writes && !cal_pair_table_reserve(table, count)) image->status = CAL_NO_MEMORY;
+    if (image->status != CAL_OK) return;
+    table->pair_count = count;
+    for (int i = 0; i < count; i++) {
+        cal_pair* pair = &table->pairs[i];
+        cal_image_ints(image, pair->body, 2);
+        cal_image_ints(image, pair->place, 2);
+        cal_image_int(image, &pair->kind);
+        cal_image_int(image, &pair->event);
+        cal_image_bool(image, &pair->hit);
+        cal_image_bool(image, &pair->off);
+    }
+    cal_image_count(image, &table->free_count);
+    if (!cal_image_check(image, table->free_count <= count)) return;
+    cal_image_ints(image, table->free, (size_t)table->free_count);
+    if (!image->writes && image->status == CAL_OK) cal_pair_table_index(table);
+}
+
+static void move_events(cal_image* image, cal_event_queue* queue) {
+    int slots = queue->slot_count, count = queue->count, unused = queue->free_count;
+    cal_image_count(image, &slots);
+    cal_image_count(image, &count);
+    cal_image_count(image, &unused);
+    if (!cal_image_check(image, count <= slots && unused <= slots)) return;
+    if (!image->writes && !cal_events_reserve(queue, slots)) image->status = CAL_NO_MEMORY;
+    if (image->status != CAL_OK) return;
+    queue->slot_count = slots, queue->count = count, queue->free_count = unused;
+    for (int i = 0; i < slots; i++) {
+        cal_image_words(image, &queue->slots[i].order, 1);
+        cal_image_int(image, &queue->slots[i].position);
+        cal_image_int(image, &queue->slots[i].owner);
+    }
+    for (int i = 0; i < count; i++) {
+        cal_image_number(image, &queue->heap[CAL_HEAP_ROOT + i].time);
+        cal_image_int(image, &queue->heap[CAL_HEAP_ROOT + i].event);
+    }
+    cal_image_ints(image, queue->free, (size_t)unused);
+}
+
+static void move_logged(cal_image* image, cal_world_event* event) {
+    cal_image_number(image, &event->time);
+    for (int i = 0; i < 2; i++) {
+        int64_t generation = event->body[i].generation;
+        cal_image_int(image, &event->body[i].index);
+        cal_image_long(image, &generation);
+        event->body[i].generation = (uint32_t)generation;
+    }
+    cal_image_number(image, &event->impulse);
+    cal_image_numbers(image, event->normal, 3);
+    cal_image_numbers(image, event->point, 3);
+    cal_image_bool(image, &event->fusion);
+}
+
+// Collisions that nobody has taken yet. Whether more of them are kept is the watcher's business, not the state's.
+static void move_log(cal_image* image, cal_event_log* log) {
+    int count = (int)(log->tail - log->head);
+    cal_image_count(image, &count);
+    if (!image->writes && count > 0) {
+        log->events = cal_allocate((size_t)count, sizeof *log->events);
+        log->junctions = cal_allocate((size_t)count, sizeof *log->junctions);
+        log->capacity = count;
+        if (log->events == NULL || log->junctions == NULL) image->status = CAL_NO_MEMORY;
+    }
+    if (image->status != CAL_OK) return;
+    if (!image->writes) log->tail = count;
+    for (int64_t i = log->head; i < log->tail; i++) {
+        const size_t at = (size_t)i % (size_t)log->capacity;
+        move_logged(image, &log->events[at]);
+        cal_image_int(image, &log->junctions[at]);
+    }
+}
+
+// --- Bodies, hooks, multibodies -------------------------------------------------------------------------------------------------
+
+static body_part part_of_body(const cal_world* world, int body) {
+    const cal_sim_body* b = &world->bodies[body];
+    body_part part = {.box_end = b->box_end,
+                      .hit_at = b->hit_at,
+                      .box_event = b->box_event,
+                      .hits_at_time = b->hits_at_time,
+                      .pairs = b->pairs,
+                      .pair_count = b->pair_count,
+                      .pair_capacity = b->pair_capacity,
+                      .boxed = cal_broad_has(world->broad, body)};
+    if (part.boxed) part.box = *cal_broad_box(world->broad, body);
+    return part;
+}
+
+static void move_body(cal_image* image, body_part* part) {
+    cal_image_number(image, &part->box_end);
+    cal_image_number(image, &part->hit_at);
+    cal_image_int(image, &part->box_event);
+    cal_image_int(image, &part->hits_at_time);
+    if (cal_image_list(image, (void**)&part->pairs, &part->pair_count, &part->pair_capacity, 0, sizeof *part->pairs))
+        cal_image_ints(image, part->pairs, (size_t)part->pair_count);
+    cal_image_bool(image, &part->boxed);
+    if (!part->boxed) return;
+    cal_image_numbers(image, part->box.low, 3);
+    cal_image_numbers(image, part->box.high, 3);
+}
+
+static multibody_part part_of_multibody(const cal_multibody* m) {
+    return (multibody_part){m->pushes, m->push_count, m->push_capacity, m->start_moved, m->engine->scale};
+}
+
+static void move_multibody(cal_image* image, const cal_multibody* m, multibody_part* part) {
+    const size_t scales = (size_t)(m->engine->q_count + m->engine->v_count);
+    cal_image_number(image, &part->start_moved);
+    if (!image->writes && image->status == CAL_OK) {
+        part->scale = cal_allocate(scales + 1, sizeof *part->scale);
+        if (part->scale == NULL) image->status = CAL_NO_MEMORY;
+    }
+    cal_image_numbers(image, part->scale, scales);
+    if (!cal_image_list(image, (void**)&part->pushes, &part->push_count, &part->push_capacity, 0, sizeof *part->pushes))
+        return;
+    for (int i = 0; i < part->push_count; i++) {
+        cal_link_push* push = &part->pushes[i];
+        cal_image_int(image, &push->link);
+        cal_image_numbers(image, push->force, 3);
+        cal_image_numbers(image, push->torque, 3);
+        cal_image_numbers(image, push->point, 3);
+        cal_image_check(image, push->link >= 0 && push->link < m->engine->body_count);
+    }
+}
+
+// --- The whole ------------------------------------------------------------------------------------------------------------------
+
+static void move_report(cal_image* image, cal_world_report* r) {
+    int64_t* const longs[] = {&r->discontinuities, &r->collisions,  &r->fusions, &r->fissions,
+                              &r->checks,          &r->predictions, &r->events,  &r->series,
+                              &r->integrations,    &r->rollbacks,   &r->undone,  &r->forced,
+                              &r->callbacks,       &r->group_steps, &r->groups,  &r->peak_states};
+    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) cal_image_long(image, longs[i]);
+    double* const numbers[] = {&r->integrated, &r->rolled_back, &r->start_depth, &r->start_moved};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cal_image_number(image, numbers[i]);
+    int* const ints[] = {&r->largest_group, &r->largest_contacts, &r->start_overlaps};
+    for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) cal_image_int(image, ints[i]);
+}
+
+static void move_scalars(cal_image* image, cal_world* world) {
+    cal_image_number(image, &world->time);
+    cal_image_number(image, &world->now);
+    cal_image_number(image, &world->gvt);
+    cal_image_words(image, &world->random.state, 1);
+    cal_image_long(image, &world->states);
+    move_report(image, &world->report);
+}
+
+static void move_ignored(cal_image* image, cal_world* world) {
+    if (cal_image_list(image, (void**)&world->ignored, &world->ignored_count, &world->ignored_capacity, 0,
+                       sizeof *world->ignored))
+        cal_image_words(image, world->ignored, (size_t)world->ignored_count);
+    if (!cal_image_list(image, (void**)&world->ignored_overlaps, &world->ignored_overlap_count,
+                        &world->ignored_overlap_capacity, 0, sizeof *world->ignored_overlaps))
+        return;
+    for (int i = 0; i < world->ignored_overlap_count; i++) {
+        cal_image_ints(image, world->ignored_overlaps[i].body, 2);
+        cal_image_number(image, &world->ignored_overlaps[i].depth);
+    }
+}
+
+// own: the world as it is; writing, parts->world shares everything with it.
+static void move_world(cal_image* image, parts* p, const cal_world* own, cal_error* error) {
+    cal_world* world = &p->world;
+    move_scalars(image, world);
+    move_components(image, world, own, error);
+    if (image->status == CAL_OK) move_junctions(image, world);
+    if (image->status == CAL_OK) move_ignored(image, world);
+    if (image->status == CAL_OK) move_pairs(image, &world->table);
+    if (image->status == CAL_OK) move_events(image, &world->events);
+    if (image->status == CAL_OK) move_log(image, &world->log);
+    for (int i = 0; image->status == CAL_OK && i < own->body_count; i++) {
+        body_part written = image->writes ? part_of_body(own, i) : (body_part){0};
+        move_body(image, image->writes ? &written : &p->bodies[i]);
+    }
+    for (int i = 0; image->status == CAL_OK && i < own->periodic_hook_count; i++) {
+        hook_part written = {own->periodic_hooks[i].event, own->periodic_hooks[i].tick};
+        hook_part* hook = image->writes ? &written : &p->hooks[i];
+        cal_image_int(image, &hook->event);
+        cal_image_long(image, &hook->tick);
+    }
+    for (int i = 0; image->status == CAL_OK && i < own->multibody_count; i++) {
+        multibody_part written = part_of_multibody(&own->multibodies[i]);
+        move_multibody(image, &own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
+    }
+}
+
+void cal_world_store(const cal_world* world, cal_image* image) {
+    parts p = {.world = *world};
+    move_world(image, &p, world, NULL);
+}
+
+// --- Changing places --------------------------------------------------------------------------------------------------------------
+
+static void free_changing(cal_world* world) {
+    for (int i = 0; i < world->component_count; i++) {
+        cal_group_free(world->components[i].group);
+        cal_queue_destroy(&world->components[i].queue);
+    }
+    for (int i = 0; i < world->junction_count; i++) cal_free(world->junctions[i].links);
+    cal_pair_table_destroy(&world->table);
+    cal_events_destroy(&world->events);
+    cal_broad_destroy(world->broad);
+    void* const lists[] = {world->components,       world->unused_components, world->ended,
+                           world->junctions,        world->unused_junctions,  world->ignored,
+                           world->ignored_overlaps, world->log.events,        world->log.junctions};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
+static void free_parts(parts* p) {
+    for (int i = 0; p->bodies != NULL && i < p->world.body_count; i++) cal_free(p->bodies[i].pairs);
+    for (int i = 0; p->multibodies != NULL && i < p->world.multibody_count; i++) {
+        cal_free(p->multibodies[i].pushes);
+        cal_free(p->multibodies[i].scale);
+    }
+    cal_free(p->bodies);
+    cal_free(p->hooks);
+    cal_free(p->multibodies);
+}
+
+// A world that shares what does not change, and has nothing else.
+static bool begin_parts(parts* p, const cal_world* world) {
+    *p = (parts){.world = *world};
+    cal_world* w = &p->world;
+    w->components = NULL, w->component_count = w->component_capacity = 0;
+    w->unused_components = NULL, w->unused_count = w->unused_capacity = 0;
+    w->ended = NULL, w->ended_count = w->ended_capacity = 0;
+    w->junctions = NULL, w->junction_count = w->junction_capacity = 0;
+    w->unused_junctions = NULL, w->unused_junction_count = 0;
+    w->ignored = NULL, w->ignored_count = w->ignored_capacity = 0;
+    w->ignored_overlaps = NULL, w->ignored_overlap_count = w->ignored_overlap_capacity = 0;
+    w->table = (cal_pair_table){0};
+    w->events = (cal_event_queue){0};
+    w->broad = NULL;
+    w->log = (cal_event_log){.keep = world->log.keep};
+    w->change_count = w->stack_count = 0;
+    w->failed = CAL_OK;
+    w->placing = false;
+    p->bodies = cal_allocate((size_t)world->body_count + 1, sizeof *p->bodies);
+    p->hooks = cal_allocate((size_t)world->periodic_hook_count + 1, sizeof *p->hooks);
+    p->multibodies = cal_allocate((size_t)world->multibody_count + 1, sizeof *p->multibodies);
+    return p->bodies != NULL && p->hooks != NULL && p->multibodies != NULL;
+}
+
+// Boxes of the broad phase: which of them overlap is decided by the boxes alone.
+static cal_status insert_boxes(parts* p) {
+    cal_world* world = &p->world;
+    cal_status status = cal_broad_create(world->body_count + 1, &world->broad);
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        const cal_sim_body* body = &world->bodies[i];
+        if (!p->bodies[i].boxed) continue;
+        const bool plane = body->form == CAL_FORM_PLANE && body->def.motion == CAL_FIXED;
+        status = plane ? cal_broad_move_plane(world->broad, i, body->balls[0], body->balls[0][3], NULL)
+                       : cal_broad_move(world->broad, i, &p->bodies[i].box, NULL);
+    }
+    return status;
+}
+
+// Nothing here can fail.
+static void take_over(cal_world* world, parts* p) {
+    free_changing(world);
+    *world = p->world;
+    for (int i = 0; i < world->component_count; i++)
+        if (world->components[i].group != NULL) world->components[i].group->group.world = world;
+    for (int i = 0; i < world->body_count; i++) {
+        cal_sim_body* body = &world->bodies[i];
+        body_part* part = &p->bodies[i];
+        cal_free(body->pairs);
+        body->box_end = part->box_end, body->box_event = part->box_event;
+        body->hit_at = part->hit_at, body->hits_at_time = part->hits_at_time;
+        body->pairs = part->pairs, body->pair_count = part->pair_count, body->pair_capacity = part->pair_capacity;
+        part->pairs = NULL;
+    }
+    for (int i = 0; i < world->periodic_hook_count; i++)
+        world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
+    for (int i = 0; i < world->multibody_count; i++) {
+        cal_multibody* m = &world->multibodies[i];
+        multibody_part* part = &p->multibodies[i];
+        cal_free(m->pushes);
+        m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
+        m->start_moved = part->start_moved;
+        memcpy(m->engine->scale, part->scale, (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double));
+        part->pushes = NULL;
+        for (int k = 0; k < 2; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
+    }
+}
+
+cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) {
+    parts p;
+    if (!begin_parts(&p, world)) image->status = CAL_NO_MEMORY;
+    if (image->status == CAL_OK) move_world(image, &p, world, error);
+    if (image->status == CAL_OK) image->status = insert_boxes(&p);
+    const cal_status status = image->status;
+    if (status == CAL_OK)
+        take_over(world, &p);
+    else
+        free_changing(&p.world);
+    free_parts(&p);
+    if (status == CAL_OK) return CAL_OK;
+    return cal_fail(error, status,
+                    status == CAL_NO_MEMORY ? "out of memory for a snapshot of %d bodies"
+                                            : "a snapshot of %d bodies is damaged",
+                    world->body_count);
+}
