@@ -96,6 +96,7 @@ static void evaluates_both_forms(void** unused) {
 // A start that is off the constraints, and one that nothing can satisfy.
 static void says_where_a_start_is_off(void** unused) {
     (void)unused;
+#ifdef CALDER_HAVE_EXPAT
     static const char head[] = "<mujoco><worldbody><body name='a'><joint name='j' axis='0 1 0'/><geom size='0.1' "
                                "pos='1 0 0'/></body></worldbody><equality>",
                       one[] = "<joint name='one' joint1='j' polycoef='0.1 0 0 0 0'/>",
@@ -122,6 +123,9 @@ static void says_where_a_start_is_off(void** unused) {
     assert_string_equal(o.err, "");
     assert_true(cal_test_number_after(o.out, "constraint_max") < 1e-2);
     cal_test_release(&o);
+#else
+    skip();
+#endif
 }
 
 // Without its last loop the mechanism moves otherwise; with it again it is caught.

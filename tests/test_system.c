@@ -439,7 +439,7 @@ static void check_coordinates(const cal_model* model, const char* name) {
 
     memcpy(moved, motion.q, count * sizeof *moved);
     for (int i = 0; i < model->joint_count; i++) {
-        const int first = cal_joint_quaternion(model->joints[i].def->kind);
+        const int first = cal_joint_quaternion((int)model->joints[i].def->kind);
         for (int k = 0; first >= 0 && k < 4; k++) moved[model->joints[i].first_q + first + k] *= 3.0;
     }
     assert_null(cal_model_find_bad_quaternion(model, moved));

@@ -41,26 +41,26 @@ void cal_joint_displace(int kind, const double* change, double factor, double* q
 void cal_model_rate(const cal_model* model, const double* q, const double* v, double* rate) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        cal_joint_rate(joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);
+        cal_joint_rate((int)joint->def->kind, q + joint->first_q, v + joint->first_v, rate + joint->first_q);
     }
 }
 
 void cal_model_normalize(const cal_model* model, double* q) {
     for (int i = 0; i < model->joint_count; i++)
-        cal_joint_normalize(model->joints[i].def->kind, q + model->joints[i].first_q);
+        cal_joint_normalize((int)model->joints[i].def->kind, q + model->joints[i].first_q);
 }
 
 void cal_model_displace(const cal_model* model, const double* change, double factor, double* q) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        cal_joint_displace(joint->def->kind, change + joint->first_v, factor, q + joint->first_q);
+        cal_joint_displace((int)joint->def->kind, change + joint->first_v, factor, q + joint->first_q);
     }
 }
 
 const cal_joint* cal_model_find_bad_quaternion(const cal_model* model, const double* q) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint* joint = &model->joints[i];
-        const int quaternion = cal_joint_quaternion(joint->def->kind);
+        const int quaternion = cal_joint_quaternion((int)joint->def->kind);
         if (quaternion < 0) continue;
         const double* p = q + joint->first_q + quaternion;
         const double length2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
