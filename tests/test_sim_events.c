@@ -113,6 +113,30 @@ static void test_the_floor_holds(void** state) {
     cal_world_report report;
     cal_world_get_report(cal_sim_world(sim), &report);
     assert_true(report.collisions > 0);
+    // A body by its name, what is below it, and what a probe would touch.
+    cal_world* world = cal_sim_world(sim);
+    const cal_body_id box = cal_world_find_body(world, "box");
+    assert_int_equal(cal_sim_body_of(sim, box), 0);
+    assert_int_equal(cal_world_find_body(world, "nobody").index, -1);
+    const double above[3] = {cal_sim_q(sim)[0], cal_sim_q(sim)[1], 2.0}, down[3] = {0.0, 0.0, -3.0};
+    cal_ray_result hit;
+    cal_error error = {0};
+    assert_int_equal(cal_world_cast_ray(world, above, down, 10.0, (cal_body_id){-1, 0}, &hit, &error), CAL_OK);
+    assert_int_equal(hit.body.index, box.index);
+    assert_true(fabs(hit.distance - 1.8) < 1e-3 && hit.normal[2] > 0.999);
+    assert_int_equal(cal_world_cast_ray(world, above, down, 10.0, box, &hit, &error), CAL_OK);
+    assert_true(fabs(hit.distance - 2.0) < 1e-12);
+    cal_shape_def probe = cal_default_shape_def();
+    cal_overlap near[4];
+    int count = 0;
+    memcpy(probe.position, above, sizeof above);
+    probe.position[2] = 0.25;
+    probe.size[0] = 0.1;
+    assert_int_equal(cal_world_overlaps(world, &probe, NULL, 0.0, near, 4, &count, &error), CAL_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(near[0].body.index, box.index);
+    assert_true(fabs(near[0].distance + 0.05) < 1e-3);
+    assert_int_equal(cal_world_cast_ray(world, above, (const double[3]){0}, 1.0, box, &hit, &error), CAL_BAD_ARGUMENT);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }

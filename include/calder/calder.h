@@ -490,6 +490,30 @@ uint64_t cal_state_hash(const cal_state* state);
 /// velocity; 6 × v_count, rows. state must come from a plan of "kinematics" or "energy" and have been executed.
 cal_status cal_state_jacobian(const cal_state* state, int body, const double point[3], double* jacobian);
 
+// --- Dynamics of a model, without plans and states ---------------------------------------------------------------------------
+
+/// Forward and inverse dynamics, mass matrix, kinematics and Jacobians of a model at any q and v, from one place: it makes what it
+/// needs when it is first asked, on one core. One caller at a time. Constraints and contacts do not act.
+typedef struct cal_dynamics cal_dynamics;
+cal_status cal_dynamics_create(const cal_model* model, cal_dynamics** out,
+                               cal_error* error);  ///< the model must outlive it
+void cal_dynamics_destroy(cal_dynamics* dynamics); ///< NULL is allowed
+/// Accelerations under joint forces tau and controls; either NULL: zero, and the model's start controls.
+cal_status cal_dynamics_forward(cal_dynamics* dynamics, const double* q, const double* v, const double* tau,
+                                const double* control, double* qdd);
+/// Joint forces that give accelerations qdd (NULL: zero), what springs, dampers, stops and motors do not counted.
+cal_status cal_dynamics_inverse(cal_dynamics* dynamics, const double* q, const double* v, const double* qdd,
+                                double* tau);
+cal_status cal_dynamics_mass(cal_dynamics* dynamics, const double* q, double* mass);   ///< v_count × v_count, rows
+cal_status cal_dynamics_poses(cal_dynamics* dynamics, const double* q, double* poses); ///< 7 numbers per body
+/// Kinetic and potential energy.
+cal_status cal_dynamics_energy(cal_dynamics* dynamics, const double* q, const double* v, double energy[2]);
+/// As cal_state_jacobian, of a point of a body (body's frame), 6 × v_count.
+cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int body, const double point[3],
+                                 double* jacobian);
+/// The pose of a site, 7 numbers, and its Jacobian; either may be NULL. A site of the ground has zeros.
+cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, double pose[7], double* jacobian);
+
 // --- Simulations --------------------------------------------------------------------------------------------------------
 
 /// A model, a plan and a solver advancing a state.

@@ -200,6 +200,7 @@ cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets a
 int cal_world_body_count(const cal_world* world);
 cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
+cal_body_id cal_world_find_body(const cal_world* world, const char* name); ///< the first of that name; index −1: none
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body);
 /// At cal_world_time, as cal_callback_body.
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],

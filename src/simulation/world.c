@@ -345,6 +345,12 @@ const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* 
     return text;
 }
 
+cal_body_id cal_world_find_body(const cal_world* world, const char* name) {
+    for (int i = 0; name != NULL && i < world->body_count; i++)
+        if (world->bodies[i].name != NULL && strcmp(world->bodies[i].name, name) == 0) return cal_world_body(world, i);
+    return (cal_body_id){-1, 0};
+}
+
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body) {
     return valid(world, body) ? world->bodies[body.index].def.motion : CAL_FIXED;
 }
