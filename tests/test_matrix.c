@@ -22,7 +22,7 @@ typedef struct feature {
     cal_joint_kind kind;
     double stiffness, damping, friction_loss, armature, range;
     bool servo;
-    double ball; // radius of a ball at its end, just over a floor
+    double ball;   // radius of a ball at its end, just over a floor
     int connected; // 1: a constraint is connected at the middle; 2: it is let go there
 } feature;
 
@@ -201,8 +201,9 @@ static void in_ensemble(const feature* f, const cal_model* model, cal_machine* m
 }
 
 static void expect(const feature* f, uint64_t hash, uint64_t wanted, const char* run) {
-    if (hash != wanted) fail_msg("%s, %s: hash %016llx instead of %016llx", f->name, run, (unsigned long long)hash,
-                                 (unsigned long long)wanted);
+    if (hash != wanted)
+        fail_msg("%s, %s: hash %016llx instead of %016llx", f->name, run, (unsigned long long)hash,
+                 (unsigned long long)wanted);
 }
 
 static void every_feature_in_every_run(void** state) {

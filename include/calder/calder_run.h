@@ -26,7 +26,7 @@ typedef struct cal_run_sim_def {
         machine; ///< "serial", "threads[:N][,pinned]": made where sim.machine is NULL, and shown; NULL: "serial"
     int lanes;   ///< of machines that the run makes
     bool rests;  ///< an advance may rest on its way, so that whoever calls it stays awake
-    bool hand; ///< it can be pulled by hand, which costs a look at q and v per evaluation; true
+    bool hand;   ///< it can be pulled by hand, which costs a look at q and v per evaluation; true
     uint32_t cookie;
 } cal_run_sim_def;
 cal_run_sim_def cal_default_run_sim_def(void);

@@ -58,14 +58,14 @@ static head head_of(const cal_sim* sim) {
     const cal_model* model = sim->model;
     head own = {.kind = sim->system != NULL ? SYSTEM : EVENTS};
     snprintf(own.version, sizeof own.version, "%s", cal_version());
-    if (model != NULL) own.bodies = model->body_count;
     if (sim->system != NULL) {
+        own.bodies = model->body_count;
         own.moving = model->v_count;
         own.model = cal_model_hash(model);
         own.settings = hash_system(sim->system);
         return own;
     }
-    if (model == NULL) own.bodies = sim->world->body_count;
+    own.bodies = model != NULL ? model->body_count : sim->world->body_count;
     own.moving = sim->world->report.moving;
     own.multibodies = sim->world->multibody_count;
     own.model = model != NULL ? cal_model_contact_hash(model) : 0;
@@ -192,7 +192,7 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
     if (sim == NULL || out == NULL)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_snapshot: sim and out must not be NULL");
     *out = NULL;
-    if (sim->world != NULL && sim->world->failed != CAL_OK)
+    if (sim->system == NULL && sim->world->failed != CAL_OK)
         return cal_fail(error, sim->world->failed, "a simulation that failed on its way has no state to keep");
     cal_snapshot* snapshot = cal_allocate(1, sizeof *snapshot);
     if (snapshot == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a snapshot");

@@ -85,7 +85,7 @@ static void read_group(cal_image* image, cal_world* world, int component, cal_er
         c->group = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
         if (c->group == NULL || !cal_queue_create(&c->queue, stride)) image->status = CAL_NO_MEMORY;
     }
-    if (image->status == CAL_OK) {
+    if (image->status == CAL_OK && c->group != NULL) {
         c->queue.copied = c->group->at_arrival;
         for (int i = 0; i < member_count; i++) c->weight += world->components[members[i]].weight;
     }
@@ -115,7 +115,8 @@ static void move_component(cal_image* image, cal_world* world, int component, co
         read_group(image, world, component, error);
     }
     if (kind != CAL_GROUP && !image->writes) {
-        if (!cal_image_check(image, own != NULL && (int)own->kind == kind)) return;
+        const bool is_there = own != NULL && (int)own->kind == kind;
+        if (!cal_image_check(image, is_there) || !is_there) return;
         *c = *own;
         if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
         c->queue.copied = own->queue.copied;
