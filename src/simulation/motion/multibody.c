@@ -10,10 +10,9 @@
 // them, are projected onto the constraints (multibody_loops.c).
 #include "simulation/motion/bounds.h"
 #include "base/memory.h"
-#include "model/model.h"
+#include "model/coordinates.h"
 #include "pass/joint_law.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/motion/rotate.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -160,33 +159,6 @@ cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, dou
     return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
 }
 
-void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate) {
-    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
-        cal_joint_def def;
-        int first_q, first_v;
-        cal_model_joint(model, joint, &def, NULL, &first_q, &first_v);
-        const int turn_q = def.kind == CAL_FREE ? first_q + 3 : first_q,
-                  turn_v = def.kind == CAL_FREE ? first_v + 3 : first_v;
-        if (def.kind == CAL_FREE) memcpy(rate + first_q, v + first_v, 3 * sizeof *v);
-        if (def.kind == CAL_FREE || def.kind == CAL_BALL) {
-            const double half[4] = {0.0, 0.5 * v[turn_v], 0.5 * v[turn_v + 1], 0.5 * v[turn_v + 2]};
-            cal_quaternion_multiply(q + turn_q, half, rate + turn_q);
-        } else {
-            rate[first_q] = v[first_v];
-        }
-    }
-}
-
-void cal_multibody_normalize(const cal_model* model, double* q) {
-    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
-        cal_joint_def def;
-        int first_q;
-        cal_model_joint(model, joint, &def, NULL, &first_q, NULL);
-        if (def.kind == CAL_FREE) cal_quaternion_normalize(q + first_q + 3);
-        if (def.kind == CAL_BALL) cal_quaternion_normalize(q + first_q);
-    }
-}
-
 // --- Integration --------------------------------------------------------------------------------------------------------------
 
 enum { STAGES = 7 };
@@ -212,7 +184,7 @@ static cal_status attempt(cal_multibody_model* e, double time, double h, const d
         for (int k = 0; k < s; k++)
             for (int i = 0; i < size; i++) trial[i] += h * stage_weight[s][k] * slopes[k * size + i];
         double* slope = slopes + s * size;
-        cal_multibody_rate(e->model, trial, trial + q_count, slope);
+        cal_model_rate(e->model, trial, trial + q_count, slope);
         const cal_status status =
             cal_multibody_held_acceleration(e, time + stage_time[s] * h, trial, trial + q_count, tau, slope + q_count);
         if (status != CAL_OK) return status;
@@ -265,7 +237,7 @@ static cal_status extend(cal_world* world, int component) {
             e, start, h, data, data + at_tau(m), world->def.tolerance, next, next + at_acceleration(m), &error);
         if (status != CAL_OK && status != CAL_NOT_FINITE) return status;
         if (status == CAL_OK && error <= 1.0) {
-            cal_multibody_normalize(e->model, next);
+            cal_model_normalize(e->model, next);
             // What a step leaves so far beside the constraints that it cannot be projected was too long.
             if (cal_loops_project(e, next, next + at_v(m), CAL_PROJECT_BOTH) == CAL_OK &&
                 connect(world, m, stiff ? 3 : 5, h, data, next))
@@ -425,10 +397,10 @@ cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_mul
         cal_fit_step(e->model, 3, span->length, span->q, span->v, NULL, span->to_q, span->to_v, NULL, rows);
         cal_evaluate_step(e->model, rows, span->length, span->t, at_q, at_rate);
     } else {
-        cal_multibody_rate(e->model, span->q, span->v, rows);
+        cal_model_rate(e->model, span->q, span->v, rows);
         memcpy(at_rate, span->v, (size_t)e->v_count * sizeof *at_rate);
         for (int i = 0; i < e->q_count; i++) at_q[i] = span->q[i] + span->t * rows[i];
-        cal_multibody_normalize(e->model, at_q);
+        cal_model_normalize(e->model, at_q);
     }
     cal_multibody_use(m, span->extras + e->v_count + m->slots);
     return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);

@@ -104,5 +104,3 @@ bool cal_loops_are_loose(const cal_multibody_model* e);
 cal_links* cal_multibody_forgotten(cal_multibody* m);
 // The multibody's own state has changed.
 void cal_multibody_forget(cal_multibody* m);
-void cal_multibody_rate(const cal_model* model, const double* q, const double* v, double* rate);
-void cal_multibody_normalize(const cal_model* model, double* q);

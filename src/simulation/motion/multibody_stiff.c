@@ -14,6 +14,7 @@
 //
 // With constraints, v⁺ is corrected, by M + h D + h² K, to A v⁺ = −h Ȧ v, and q⁺ is projected: both are smooth, so the expansion
 // stays.
+#include "model/coordinates.h"
 #include "pass/joint_law.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/motion/multibody_data.h"
@@ -42,9 +43,9 @@ static cal_status euler(cal_multibody_model* e, double time, double interval, in
         const bool held = cal_loops_make_projector(e, q, v, e->factor);
         for (int i = 0; i < v_count; i++) v[i] += h * change[i];
         if (held) cal_loops_bend(e, h, v);
-        cal_multibody_rate(e->model, q, v, rate);
+        cal_model_rate(e->model, q, v, rate);
         for (int i = 0; i < q_count; i++) q[i] += h * rate[i];
-        cal_multibody_normalize(e->model, q);
+        cal_model_normalize(e->model, q);
         // Too far beside the constraints: the step is too long.
         if (cal_loops_project(e, q, v, CAL_PROJECT_POSITION) != CAL_OK) return CAL_NOT_FINITE;
     }

@@ -3,10 +3,10 @@
 // velocity relative to the other's: an impulse on one moves both.
 #include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
+#include "model/coordinates.h"
 #include "pass/joint_law.h"
 #include "simulation/contact/block_cholesky.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/motion/rotate.h"
 #include <string.h>
 
 // The Jacobian of a point of the world that belongs to a link: 3 × v, rows, in the world's axes.
@@ -188,30 +188,19 @@ static cal_status unit_jacobian(const cal_group_member* unit, const double* q, i
 
 static cal_status unit_displace(const cal_group_member* unit, const double* q, const double* v, double time,
                                 double* out) {
-    const cal_model* model = self_of(unit)->engine->model;
-    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
-        cal_joint_def def;
-        int at_q, at_v;
-        cal_model_joint(model, joint, &def, NULL, &at_q, &at_v);
-        if (def.kind == CAL_FREE) {
-            for (int i = 0; i < 3; i++) out[at_q + i] = q[at_q + i] + time * v[at_v + i];
-            cal_quaternion_turn(q + at_q + 3, v + at_v + 3, time, out + at_q + 3);
-        } else if (def.kind == CAL_BALL) {
-            cal_quaternion_turn(q + at_q, v + at_v, time, out + at_q);
-        } else {
-            out[at_q] = q[at_q] + time * v[at_v];
-        }
-    }
+    const cal_multibody_model* e = self_of(unit)->engine;
+    if (out != q) memcpy(out, q, (size_t)e->q_count * sizeof *q);
+    cal_model_displace(e->model, v, time, out);
     return CAL_OK;
 }
 
 static cal_status unit_rate(const cal_group_member* unit, const double* q, const double* v, double* rate) {
-    cal_multibody_rate(self_of(unit)->engine->model, q, v, rate);
+    cal_model_rate(self_of(unit)->engine->model, q, v, rate);
     return CAL_OK;
 }
 
 static cal_status unit_normalize(const cal_group_member* unit, double* q) {
-    cal_multibody_normalize(self_of(unit)->engine->model, q);
+    cal_model_normalize(self_of(unit)->engine->model, q);
     return CAL_OK;
 }
 
