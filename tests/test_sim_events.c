@@ -218,9 +218,46 @@ static void test_humanoid_lands(void** state) {
     cal_model_destroy(model);
 }
 
+// Friction is that of the shape with the higher priority: v² / (2 μ g) to rest.
+static void test_priority(void** state) {
+    (void)state;
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def box = cal_default_body_def();
+    box.mass = 2.0;
+    for (int i = 0; i < 3; i++) box.inertia[i] = 0.02;
+    box.position[2] = 0.1;
+    cal_joint_def joint = cal_default_joint_def();
+    joint.kind = CAL_FREE;
+    joint.initial_v[0] = 1.0;
+    cal_builder_add_body(builder, &box);
+    cal_builder_add_joint(builder, 0, &joint);
+    cal_shape_def floor = cal_default_shape_def(), shape = cal_default_shape_def();
+    floor.kind = CAL_PLANE;
+    shape.kind = CAL_BOX;
+    shape.body = 0;
+    shape.friction = 0.1;
+    shape.priority = 1;
+    for (int i = 0; i < 3; i++) shape.size[i] = 0.1;
+    cal_builder_add_shape(builder, &floor);
+    cal_builder_add_shape(builder, &shape);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    cal_sim* sim = make(model, true);
+    advance(sim, 3.0);
+    assert_true(fabs(cal_sim_q(sim)[0] - 1.0 / (2.0 * 0.1 * 9.81)) < 2e-3);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flight_is_that_of_the_model), cmocka_unit_test(test_the_floor_holds),
-        cmocka_unit_test(test_forces_from_outside), cmocka_unit_test(test_set), cmocka_unit_test(test_humanoid_lands)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flight_is_that_of_the_model),
+                                       cmocka_unit_test(test_the_floor_holds),
+                                       cmocka_unit_test(test_forces_from_outside),
+                                       cmocka_unit_test(test_set),
+                                       cmocka_unit_test(test_humanoid_lands),
+                                       cmocka_unit_test(test_priority)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

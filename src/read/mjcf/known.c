@@ -77,11 +77,10 @@ static const row rows[] = {
     READ("freejoint", "name"),
     NOTE("freejoint", "group", NO_EFFECT),
     LOST("freejoint", "align", "ignored: the body's frame stays where the file puts it, and q is its pose"),
-    READ("geom",
-         "name class type contype conaffinity condim group size material friction mass density shellinertia fromto pos "
-         "hfield mesh fitscale rgba" ORIENTATION),
+    READ("geom", "name class type contype conaffinity condim group priority size material friction mass density "
+                 "shellinertia fromto pos "
+                 "hfield mesh fitscale rgba" ORIENTATION),
     NOTE("geom", "user", NO_EFFECT),
-    LOST("geom", "priority", "ignored: of two shapes the larger friction counts"),
     LOST("geom", "solmix solref solimp margin gap surfacevel adhesion", SOFT),
     LOST("geom", "fluidshape fluidcoef", NO_FLUID),
     READ("site", "name class pos fromto" ORIENTATION),

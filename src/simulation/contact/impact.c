@@ -7,6 +7,7 @@
 // that puts P on the cone. K = J M⁻¹ Jᵀ is how the contact point answers to an impulse, u its velocity before, both of the
 // first body relative to the second. e is Newton's restitution of the normal velocity where friction does not couple in;
 // the kinetic energy never grows. Links may be unable to move along some direction: there K gives nothing, and P_II has no part.
+#include "model/touch.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -101,6 +102,6 @@ static const cal_shape_def* shape_of(const cal_sim_body* part, int piece) {
 void cal_material(const cal_world* world, int a, int piece_a, int b, int piece_b, double* friction,
                   double* restitution) {
     const cal_shape_def *p = shape_of(&world->bodies[a], piece_a), *q = shape_of(&world->bodies[b], piece_b);
-    *friction = world->def.friction >= 0.0 ? world->def.friction : fmax(p->friction, q->friction);
+    *friction = world->def.friction >= 0.0 ? world->def.friction : cal_shapes_friction(p, q);
     *restitution = world->def.restitution >= 0.0 ? world->def.restitution : fmax(p->restitution, q->restitution);
 }
