@@ -252,12 +252,44 @@ static void test_priority(void** state) {
     cal_model_destroy(model);
 }
 
+// What is not a number is refused where it comes in, and one that a callback makes in a contact group ends the run.
+static void poison(cal_callback_context* context, void* user) {
+    (void)user;
+    cal_callback_set_force(context, 0, (const double[3]){NAN, 0.0, 0.0}, NULL);
+}
+
+static void test_numbers_that_are_none(void** state) {
+    (void)state;
+    cal_model* model = make_yard(0.1);
+    cal_sim* sim = make(model, true);
+    cal_error error = {0};
+    const double bad[3] = {NAN, 0.0, 0.0}, good[3] = {0}, infinite = (double)INFINITY;
+    advance(sim, 0.2);
+    const uint64_t hash = cal_sim_hash(sim);
+    assert_int_equal(cal_sim_push(sim, 0, bad, good, good), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_push(sim, 2, good, good, bad), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_drive(sim, NULL, &infinite, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_set(sim, NAN, NULL, NULL, &error), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_sim_advance(sim, NAN, &error), CAL_BAD_ARGUMENT);
+    assert_true(cal_sim_hash(sim) == hash);
+    cal_sim_destroy(sim);
+    cal_world* world = NULL;
+    if (cal_world_from_model(model, NULL, &world, &error)) fail_msg("%s", error.text);
+    const cal_body_id box = cal_world_find_body(world, "box");
+    if (cal_world_on_period(world, &box, 1, 0.3, 1.0, poison, NULL, &error)) fail_msg("%s", error.text);
+    assert_int_not_equal(cal_world_advance(world, 1.0, &error), CAL_OK);
+    assert_true(strlen(error.text) > 0);
+    cal_world_destroy(world);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_flight_is_that_of_the_model),
                                        cmocka_unit_test(test_the_floor_holds),
                                        cmocka_unit_test(test_forces_from_outside),
                                        cmocka_unit_test(test_set),
                                        cmocka_unit_test(test_humanoid_lands),
-                                       cmocka_unit_test(test_priority)};
+                                       cmocka_unit_test(test_priority),
+                                       cmocka_unit_test(test_numbers_that_are_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

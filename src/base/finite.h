@@ -8,3 +8,6 @@ static inline bool cal_all_finite(const double* values, int count) {
         if (!isfinite(values[i])) return false;
     return true;
 }
+
+// The larger one of two sizes; what is not a number counts as infinite, so that a test of it fails instead of passing.
+static inline double cal_larger(double a, double b) { return b <= a ? a : isnan(b) ? (double)INFINITY : b; }

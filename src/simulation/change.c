@@ -1,5 +1,6 @@
 // Changes from outside, at the committed time: nothing goes back before that, so that what was changed stays changed.
 #include "simulation/change.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "simulation/motion/multibody_data.h"
 #include <string.h>
@@ -70,6 +71,8 @@ cal_status cal_world_push(cal_world* world, cal_body_id body, const double force
                           const double point[3], cal_error* error) {
     int component;
     cal_status status = check_push(world, body, error);
+    if (status == CAL_OK && !(cal_all_finite(force, 3) && cal_all_finite(torque, 3) && cal_all_finite(point, 3)))
+        status = cal_fail(error, CAL_BAD_ARGUMENT, "a push must be finite");
     if (status != CAL_OK || world->bodies[body.index].component < 0) return status;
     status = cal_change_begin(world, body.index, &component, error);
     if (status != CAL_OK) return status;

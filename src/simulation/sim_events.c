@@ -4,6 +4,7 @@
 // user set go along.
 #include "simulation/sim_events.h"
 #include "base/error.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "plan/plan.h"
@@ -105,6 +106,7 @@ static cal_status restore_settings(cal_sim* sim, cal_error* error) {
 cal_status cal_events_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
     if (sim->model == NULL)
         return cal_fail(error, CAL_NOT_AVAILABLE, "a world that was made by hand has no q and v to set");
+    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "the time of a state must be finite, not %g", time);
     cal_world* world = NULL;
     cal_model_map* map = NULL;
     cal_status status = cal_events_look(sim);
@@ -124,6 +126,9 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
 cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error) {
     if (sim->model == NULL)
         return cal_fail(error, CAL_NOT_AVAILABLE, "a world that was made by hand is driven by callbacks");
+    if ((tau != NULL && !cal_all_finite(tau, sim->model->v_count)) ||
+        (control != NULL && !cal_all_finite(control, sim->model->actuator_count)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "joint forces and controls must be finite");
     if (tau != NULL) memcpy(sim->tau, tau, (size_t)sim->model->v_count * sizeof *tau);
     if (control != NULL) memcpy(sim->control, control, (size_t)sim->model->actuator_count * sizeof *control);
     sim->current = false;
@@ -133,6 +138,7 @@ cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* contr
 cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const double torque[3],
                            const double point[3]) {
     if (sim->model == NULL || body < 0 || body >= sim->model->body_count) return CAL_BAD_ARGUMENT;
+    if (!cal_all_finite(force, 3) || !cal_all_finite(torque, 3) || !cal_all_finite(point, 3)) return CAL_BAD_ARGUMENT;
     if (!cal_grow((void**)&sim->pushes, &sim->push_capacity, sim->push_count, sizeof *sim->pushes))
         return CAL_NO_MEMORY;
     cal_outer_force* push = &sim->pushes[sim->push_count++];

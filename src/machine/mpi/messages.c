@@ -2,7 +2,6 @@
 #include "machine/mpi/messages.h"
 
 #include "base/memory.h"
-#include "pass/solver_ops.h"
 
 // Memory and a request for a message whose size, peer and direction are known.
 static void prepare(MPI_Comm comm, cal_message* m, int tag) {

@@ -33,6 +33,7 @@
 // and at the end of a step so is v.
 //
 // Between steps the integrator remembers one number, the step size to try next.
+#include "base/finite.h"
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
@@ -134,6 +135,9 @@ static cal_status look(work* w, double time, const double* q, const double* v, d
     cal_arena arena = w->rest;
     const cal_status status = cal_problem_look(&w->problem, &w->cache, time, q, v, margin, w->force, &arena, error);
     if (status != CAL_OK) return status;
+    // A solver that starts from a good guess would hide it.
+    if (!cal_all_finite(w->force, group->v_count))
+        return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
     memcpy(w->free_change, w->force, (size_t)group->v_count * sizeof *w->force);
     for (int i = 0; i < group->unit_count; i++)
         cal_dense_solve(w->problem.mass_factor + w->problem.mass_at[i], w->problem.size[i],
@@ -207,7 +211,7 @@ static double measure(const cal_group* group, const double* a, const double* b, 
         for (int k = 0; k < unit->v_count; k++) {
             const double weight = unit->free && k < 3 ? 1.0 / group->length : 1.0;
             const int n = unit->first_v + k;
-            most = fmax(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
+            most = cal_larger(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
         }
     }
     return most;

@@ -17,6 +17,7 @@
 // eliminated, and what is left is symmetric, positive definite and as sparse as the contacts:
 //
 //     (M/(γh) + Jᵀ (C + γh K) J) g_v = M r_v − γh Jᵀ K J r_x,    g_x = γh (r_x + g_v),    g_q = γh (r_q + rate(g_v)).
+#include "base/finite.h"
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
@@ -232,9 +233,6 @@ static cal_status solve_stage(work* w, double time, const double* q, int stage, 
     return status;
 }
 
-// The larger one of two; what is not a number counts as infinite, so that a step with it is not accepted.
-static double larger(double a, double b) { return b <= a ? a : isnan(b) ? (double)INFINITY : b; }
-
 // One trial step; the largest error, relative to what is allowed, in *error_ratio. The result is in stage_q and stage_v.
 static cal_status trial(work* w, double time, const double* q, const double* v, double h, double* error_ratio,
                         cal_error* error) {
@@ -290,13 +288,13 @@ static cal_status trial(work* w, double time, const double* q, const double* v, 
         double miss = 0.0, sum = q[i];
         for (int k = 0; k < STAGES; k++) miss += e_[k] * w->g_q[k][i], sum += b_[k] * w->g_q[k][i];
         w->stage_q[i] = sum;
-        worst = larger(worst, fabs(miss) / (tolerance * fmin(1.0, group->length)));
+        worst = cal_larger(worst, fabs(miss) / (tolerance * fmin(1.0, group->length)));
     }
     for (int i = 0; i < nv; i++) {
         double miss = 0.0, sum = v[i];
         for (int k = 0; k < STAGES; k++) miss += e_[k] * w->g_v[k][i], sum += b_[k] * w->g_v[k][i];
         w->stage_v[i] = sum;
-        worst = larger(worst, fabs(miss) / (tolerance * (fall + fabs(v[i]))));
+        worst = cal_larger(worst, fabs(miss) / (tolerance * (fall + fabs(v[i]))));
     }
     *error_ratio = worst;
     return normalize(group, time, w->stage_q, error);
