@@ -124,6 +124,7 @@ static void eliminate(cal_mass_factor* tree, int n) {
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++)
             C[i * degrees + j] = dot6(S + SIX * i, U + SIX * j) + (i == j ? node->armature : 0.0);
+    for (int i = 0; tree->added && i < degrees; i++) C[i * (degrees + 1)] += tree->added[node->first_v + i];
     find_root(C, degrees);
     if (node->parent < 0) return;
     for (int i = 0; i < SIX; i++) {

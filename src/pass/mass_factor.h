@@ -23,6 +23,7 @@ typedef struct cal_mass_factor {
     double* motion;                 // 6 a node: scratch; inbound what a node passes on, outbound its motion
     double* share;                  // v_count: scratch
     int32_t* after;                 // node_count: scratch
+    const double* added;            // v_count: to the diagonal of M, for an implicit step; NULL: nothing
 } cal_mass_factor;
 
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);

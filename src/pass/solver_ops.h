@@ -32,6 +32,7 @@ typedef struct cal_solver_context {
     double** vectors;   // the solver's own y-shaped vectors; vectors[0] holds y at the start (set by the simulation)
     const double* down; // what control sent
     double relative, absolute;
+    const double* scale; // y-shaped: what the absolute tolerance is of, component by component; NULL: of 1
 } cal_solver_context;
 
 typedef void cal_prepare(const cal_solver_context* context, const cal_column* column);
@@ -50,6 +51,7 @@ typedef struct cal_step_decision {
 
 typedef struct cal_solver_settings {
     double relative, absolute, step, largest_step, horizon; // horizon: about how far the user wants to go, > 0
+    double first_step; // a one-step method begins with; 0: its own choice
     int largest_order;
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;

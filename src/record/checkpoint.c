@@ -255,10 +255,10 @@ static void set_moment(cal_system* system, const moment* m) {
     memcpy(system->down, m->down, sizeof m->down);
 }
 
-static void move_pushes(cal_checkpoint_buffer* s, cal_push* pushes, int64_t count) {
+static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         double words[10] = {0};
-        cal_push* p = pushes ? &pushes[i] : NULL;
+        cal_outer_force* p = pushes ? &pushes[i] : NULL;
         if (s->writes && p) {
             words[0] = p->body;
             memcpy(words + 1, p->force, sizeof p->force);

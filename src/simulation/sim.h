@@ -4,12 +4,6 @@
 #include "simulation/model_map.h"
 #include "solver/system.h"
 
-// A force that the user set on a body of the model.
-typedef struct cal_outer_force {
-    int body;
-    double force[3], torque[3], point[3];
-} cal_outer_force;
-
 // One of two: a system that nothing can touch, which is advanced directly; or a world, with events.
 struct cal_sim {
     const cal_model* model; // NULL: of a world that was made by hand

@@ -202,6 +202,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
 // What the loops over one component's lanes read and write.
 typedef struct correction_rows {
     double h, last_l, relative, absolute;
+    const double* scale; // NULL: 1
     const double *y, *last, *slope_again, *saved, *ydot;
     double* correction;
 } correction_rows;
@@ -219,7 +220,8 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
     const double* restrict ydot = rows->ydot + at;
     double* restrict correction = rows->correction + at;
     for (int l = 0; l < W; l++) {
-        const double scale = 1.0 / (relative * fabs(y[l]) + absolute),
+        const double floor = rows->scale ? absolute * rows->scale[at + l] : absolute;
+        const double scale = 1.0 / (relative * fabs(y[l]) + floor),
                      e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
         const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
         const double changed = (last[l] + last_l * e) * scale, change = e * scale;
@@ -243,6 +245,7 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
                                   .last_l = down[DOWN_LAST],
                                   .relative = context->relative,
                                   .absolute = context->absolute,
+                                  .scale = context->scale,
                                   .y = z[0],
                                   .last = z[(int)down[DOWN_ORDER]],
                                   .slope_again = z[SLOPE_AGAIN],
@@ -261,7 +264,7 @@ static void follow_up_evaluate(const cal_solver_context* context, int first, int
     for (int i = 0; i < SUM_COUNT * W; i++) shares[i] = 0.0;
     for (int i = first; i < end; i += W)
         for (int l = 0; l < W; l++) {
-            const double f = context->ydot[i + l], part = f / cal_weight(context, y[i + l]);
+            const double f = context->ydot[i + l], part = f / cal_weight(context, i + l, y[i + l]);
             row[i + l] = h * f;
             shares[SUM_CORRECTION * W + l] += part * part;
         }

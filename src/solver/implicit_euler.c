@@ -182,7 +182,7 @@ CAL_WIDE static void implicit_follow_up(const cal_solver_context* context, const
         for (int l = 0; l < W; l++) {
             const double error =
                 last ? fmax(cal_size(x[VECTOR_ERROR][i + l]), cal_size(inner_error(x, i + l))) : context->ydot[i + l];
-            const double size = cal_size(error / cal_weight(context, x[VECTOR_Y][i + l]));
+            const double size = cal_size(error / cal_weight(context, i + l, x[VECTOR_Y][i + l]));
             shares[l] = size > shares[l] ? size : shares[l];
         }
 }
@@ -228,7 +228,7 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
         return reject(c, RATIO_NOT_FINITE, down, decision);
     }
     if (!c->chosen) {
-        c->step = cal_first_step(&c->settings, size);
+        c->step = cal_first_step_named(&c->settings, size);
         c->chosen = true;
         return send(c, down, decision);
     }

@@ -189,7 +189,7 @@ CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* er
     for (int l = 0; l < W; l++) shares[l] = 0.0;
     for (int i = first; i < end; i += W)
         for (int l = 0; l < W; l++) {
-            const double size = cal_size(error[i - first + l] / cal_weight(context, y[i + l]));
+            const double size = cal_size(error[i - first + l] / cal_weight(context, i + l, y[i + l]));
             shares[l] = size > shares[l] ? size : shares[l];
         }
 }
@@ -333,7 +333,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
         if (m->per_step) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, m->exponent, false));
     }
     if (!c->chosen) {
-        c->step = cal_first_step(&c->settings, size);
+        c->step = cal_first_step_named(&c->settings, size);
         c->chosen = true;
     }
     if (++c->stage < m->stages) return send_stage(c, down, decision);

@@ -35,15 +35,10 @@ bool cal_solver_has_fixed_step(const char* name) {
     return ops && ops->fixed_step;
 }
 
-cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, const cal_model* model,
-                            cal_error* error) {
+cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, cal_error* error) {
     if (!solver || solver->implicit == 0) return CAL_OK;
     if (!cal_find_program(algorithm)->implicit)
         return cal_fail(error, CAL_BAD_ARGUMENT, "solver %s needs algorithm aba, not %s", solver->name, algorithm);
-    if (model->constraint_count > 0)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "solver %s cannot hold constraints, of which '%s' has %d; use gear or bdf", solver->name,
-                        model->name ? model->name : "the model", model->constraint_count);
     return CAL_OK;
 }
 
@@ -67,6 +62,12 @@ double cal_step_ratio(double size, int power, bool failed) {
 double cal_first_step(const cal_solver_settings* settings, double norm) {
     const double tolerance = fmin(fmax(settings->relative, 100.0 * DBL_EPSILON), 1e-3), w = settings->horizon;
     const double h = 1.0 / sqrt(1.0 / (tolerance * w * w) + tolerance * norm * norm);
+    return settings->largest_step > 0.0 ? fmin(h, settings->largest_step) : h;
+}
+
+double cal_first_step_named(const cal_solver_settings* settings, double norm) {
+    const double h = settings->first_step;
+    if (!(h > 0.0)) return cal_first_step(settings, norm);
     return settings->largest_step > 0.0 ? fmin(h, settings->largest_step) : h;
 }
 

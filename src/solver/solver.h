@@ -8,9 +8,8 @@ extern const cal_solver_ops cal_solver_gear, cal_solver_iec, cal_solver_rki, cal
 // NULL when there is none of that name (BDF is not one of these: bdf.h).
 const cal_solver_ops* cal_find_solver(const char* name);
 
-// Whether a solver (NULL: BDF) can advance a model with an algorithm.
-cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, const cal_model* model,
-                            cal_error* error);
+// Whether a solver (NULL: BDF) goes with an algorithm.
+cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, cal_error* error);
 
 // By how much the next step is larger, after one whose error was `size` times what is allowed and grows with the given
 // power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
@@ -19,6 +18,8 @@ double cal_step_ratio(double size, int power, bool failed);
 // The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
 // weights.
 double cal_first_step(const cal_solver_settings* settings, double norm);
+// The same for a one-step method, which may begin with the size that the settings name.
+double cal_first_step_named(const cal_solver_settings* settings, double norm);
 
 // Divides the quaternions of a y-shaped vector's column by their lengths.
 void cal_normalize_column(const cal_layout* layout, const cal_column* column, double* y);

@@ -117,8 +117,9 @@ static bool allocate_solver(cal_system* system) {
                                            .vectors = system->vectors,
                                            .down = system->down,
                                            .relative = system->settings.relative,
-                                           .absolute = system->settings.absolute};
-    return true;
+                                           .absolute = system->settings.absolute,
+                                           .scale = system->scale};
+    return cal_system_create_probe(system);
 }
 
 static cal_status fill(cal_system* system, cal_error* error) {
@@ -175,7 +176,7 @@ cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal
     *out = NULL;
     if (!model || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: model and def must not be NULL");
     cal_status status = check_def(def, error);
-    if (!status) status = cal_solver_check(cal_find_solver(def->solver), def->algorithm, model, error);
+    if (!status) status = cal_solver_check(cal_find_solver(def->solver), def->algorithm, error);
     if (status) return status;
     cal_system* system = cal_allocate(1, sizeof *system);
     if (!system) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
@@ -212,7 +213,7 @@ void cal_system_destroy(cal_system* system) {
                       system->control, system->changed_control, system->pushes,      system->memory,
                       system->block,   system->vectors,         system->sample,      system->raw,
                       system->qdd,     system->forces,          system->none_active, system->accelerations,
-                      system->begin,   system->last.numbers};
+                      system->begin,   system->last.numbers,    system->added,       system->scale};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(system);
 }
@@ -265,7 +266,7 @@ cal_status cal_system_drive(cal_system* system, const double* tau, const double*
 bool cal_system_reserve_pushes(cal_system* system, int count) {
     if (count <= system->push_capacity) return true;
     const int capacity = 2 * count + 6;
-    cal_push* pushes = cal_allocate((size_t)capacity, sizeof *pushes);
+    cal_outer_force* pushes = cal_allocate((size_t)capacity, sizeof *pushes);
     if (!pushes) return false;
     if (system->push_count > 0) memcpy(pushes, system->pushes, (size_t)system->push_count * sizeof *pushes);
     cal_free(system->pushes);
@@ -279,7 +280,7 @@ cal_status cal_system_push(cal_system* system, int body, const double force[3], 
     if (!force || !torque || !point || body < 0 || body >= system->model->body_count) return CAL_BAD_ARGUMENT;
     if (!cal_all_finite(force, 3) || !cal_all_finite(torque, 3) || !cal_all_finite(point, 3)) return CAL_BAD_ARGUMENT;
     if (!cal_system_reserve_pushes(system, system->push_count + 1)) return CAL_NO_MEMORY;
-    cal_push* p = &system->pushes[system->push_count++];
+    cal_outer_force* p = &system->pushes[system->push_count++];
     p->body = body;
     memcpy(p->force, force, sizeof p->force);
     memcpy(p->torque, torque, sizeof p->torque);
@@ -291,6 +292,37 @@ cal_status cal_system_push(cal_system* system, int body, const double force[3], 
 void cal_system_release(cal_system* system) {
     system->push_count = 0;
     cal_system_restart(system);
+}
+
+cal_status cal_system_act(cal_system* system, const double* tau, const double* control, const double* active,
+                          const cal_outer_force* pushes, int push_count) {
+    if (!cal_system_reserve_pushes(system, push_count)) return CAL_NO_MEMORY;
+    const cal_model* model = system->model;
+    memcpy(system->tau, tau, (size_t)model->v_count * sizeof *tau);
+    memcpy(system->control, control, (size_t)model->actuator_count * sizeof *control);
+    if (push_count > 0) memcpy(system->pushes, pushes, (size_t)push_count * sizeof *pushes);
+    system->push_count = push_count;
+    for (int i = 0; i < model->constraint_count; i++)
+        if ((active[i] != 0.0) != system->constraints->active[i])
+            cal_constraints_activate(system->constraints, i, active[i] != 0.0);
+    cal_system_moved(system);
+    return CAL_OK;
+}
+
+void cal_system_limit(cal_system* system, double first_step, double largest_step) {
+    system->settings.first_step = first_step;
+    system->settings.largest_step = largest_step > 0.0 ? largest_step : system->def.largest_step;
+}
+
+cal_status cal_system_set_scales(cal_system* system, const double* q, const double* v) {
+    if (!system->ops) return CAL_OK;
+    const size_t size = system->plan->layout->y_size;
+    system->scale = cal_allocate(size, sizeof *system->scale);
+    if (!system->scale) return CAL_NO_MEMORY;
+    for (size_t i = 0; i < size; i++) system->scale[i] = 1.0; // of dead lanes
+    cal_layout_scatter(system->plan->layout, 0, q, v, system->scale);
+    system->context.scale = system->scale;
+    return CAL_OK;
 }
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------

@@ -26,12 +26,18 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
 
 // A new motion from there; q or v may be NULL: as they are. The largest step and all other settings are the definition's.
 cal_status cal_system_begin(cal_system* system, double time, const double* q, const double* v, cal_error* error);
+// Before a begin: the size of the first step of a one-step method, and the largest step from then on; 0: the definition's.
+void cal_system_limit(cal_system* system, double first_step, double largest_step);
+// Before anything else: what the absolute tolerance is of, for each number of q and of v (not for BDF).
+cal_status cal_system_set_scales(cal_system* system, const double* q, const double* v);
 // Goes on until one more step is accepted. Steps follow each other without gaps: `from` is the last one's `to`, or the time
 // of the begin. Time, q and v are then those of the end.
 cal_status cal_system_step(cal_system* system, double* from, double* to, cal_error* error);
 // q and v inside the last accepted step, projected where constraints project; the system's own time, q and v stay. Until a
 // step, an advance or a change follows. No evaluation (but for BDF after a load).
 cal_status cal_system_sample(cal_system* system, double time, double* q, double* v, cal_error* error);
+// The same with the constraints as the solver's polynomial has them, open by the step's error.
+cal_status cal_system_sample_open(cal_system* system, double time, double* q, double* v);
 // The degree in time of the last step's polynomial, at most CAL_MAX_DEGREE: of each number of q and v before quaternions are
 // made unit and constraints are closed. Angular velocities of ball and free joints may follow from the quaternions'
 // polynomials instead of having their own.
@@ -57,6 +63,10 @@ size_t cal_system_memory_size(const cal_system* system); // bytes
 void cal_system_store(const cal_system* system, void* memory);
 // CAL_NO_MEMORY for pushes, only in another system: it must be loaded again before it is used.
 cal_status cal_system_load(cal_system* system, const void* memory);
+// The same without pushes, so that the size is always one: those that the system has when it is loaded hold from then on.
+size_t cal_system_motion_size(const cal_system* system); // bytes
+void cal_system_store_motion(const cal_system* system, void* memory);
+cal_status cal_system_load_motion(cal_system* system, const void* memory);
 
 // --- Changing it -----------------------------------------------------------------------------------------------------
 
@@ -65,6 +75,13 @@ cal_status cal_system_drive(cal_system* system, const double* tau, const double*
 cal_status cal_system_push(cal_system* system, int body, const double force[3], const double torque[3],
                            const double point[3]);
 void cal_system_release(cal_system* system);
+// All that acts from outside at once, for a motion that begins or is loaded next; active: not zero where a constraint holds.
+typedef struct cal_outer_force {
+    int body;
+    double force[3], torque[3], point[3]; // as of cal_sim_push
+} cal_outer_force;
+cal_status cal_system_act(cal_system* system, const double* tau, const double* control, const double* active,
+                          const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);
 cal_status cal_system_connect(cal_system* system, int constraint, cal_connection how, cal_error* error);
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error);

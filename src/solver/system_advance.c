@@ -17,7 +17,7 @@
 cal_status cal_system_apply_pushes(const cal_system* system, cal_state* state) {
     cal_state_release(state);
     for (int i = 0; i < system->push_count; i++) {
-        const cal_push* p = &system->pushes[i];
+        const cal_outer_force* p = &system->pushes[i];
         const cal_status status = cal_state_push(state, p->body, p->force, p->torque, p->point);
         if (status) return status;
     }
@@ -353,8 +353,8 @@ static bool find_last_step(const cal_system* system, double* from, double* to) {
     return over || system->interpolates;
 }
 
-// The last step's polynomial into evaluated_q and evaluated_v, and the constraints closed there.
-static cal_status sample_last_step(cal_system* system, double time) {
+// The last step's polynomial into evaluated_q and evaluated_v.
+static cal_status sample_open(cal_system* system, double time) {
     cal_status status = CAL_OK;
     if (!system->ops)
         status = cal_bdf_sample(system->bdf, time, system->evaluated_q, system->evaluated_v);
@@ -364,6 +364,12 @@ static cal_status sample_last_step(cal_system* system, double time) {
         status = take_sample(system, time);
     if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         status = CAL_NOT_FINITE;
+    return status;
+}
+
+// And the constraints closed there.
+static cal_status sample_last_step(cal_system* system, double time) {
+    const cal_status status = sample_open(system, time);
     return status || !cal_system_holds(system)
                ? status
                : cal_system_project_after(system, system->evaluated_q, system->evaluated_v, false);
@@ -413,6 +419,14 @@ cal_status cal_system_sample(cal_system* system, double time, double* q, double*
                         to);
     status = sample_last_step(system, time);
     if (status) return fail(system, status, (double)INFINITY, error);
+    memcpy(q, system->evaluated_q, (size_t)system->model->q_count * sizeof *q);
+    memcpy(v, system->evaluated_v, (size_t)system->model->v_count * sizeof *v);
+    return CAL_OK;
+}
+
+cal_status cal_system_sample_open(cal_system* system, double time, double* q, double* v) {
+    const cal_status status = sample_open(system, time);
+    if (status) return status;
     memcpy(q, system->evaluated_q, (size_t)system->model->q_count * sizeof *q);
     memcpy(v, system->evaluated_v, (size_t)system->model->v_count * sizeof *v);
     return CAL_OK;

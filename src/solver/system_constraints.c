@@ -1,6 +1,7 @@
 // Constraints of a system: their forces at each evaluation, their projection after each step, connecting and letting go.
 //
 //     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ ─ τ + Aᵀλ ─ plan again, the solver riding along
+//                  (an implicit solver's q̈₀ is that of M + h D + h² K, and so is λ: the step's end keeps to A v = −h Ȧ v)
 //     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
 //     sample       the solver's polynomial ─ projected; the history does not see it
 //
@@ -87,6 +88,19 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     return cal_system_create_form(system, error);
 }
 
+static void follow_nothing(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    (void)context, (void)column, (void)block, (void)shares;
+}
+
+bool cal_system_create_probe(cal_system* system) {
+    if (!system->constraints || system->ops->implicit == 0) return true;
+    system->probe = *system->ops;
+    system->probe.sum_count = system->probe.max_count = 0;
+    system->probe.follow_up = follow_nothing;
+    system->added = cal_allocate((size_t)system->model->v_count, sizeof(double));
+    return system->added != NULL;
+}
+
 void cal_system_project_bdf(cal_system* system) {
     if (system->constraints && system->projects) cal_bdf_set_projection(system->bdf, project_bdf);
 }
@@ -109,14 +123,20 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
         cal_state_hold_active(system->state, system->none_active, 0.0, 0.0, 0.0);
     }
     const size_t count = (size_t)system->model->v_count;
-    cal_status status = cal_plan_run(system->plan, system->state, NULL, NULL, true, NULL);
+    const bool implicit = system->ops && system->ops->implicit > 0;
+    cal_status status = cal_plan_run(system->plan, system->state, implicit ? &system->probe : NULL,
+                                     implicit ? &system->context : NULL, true, NULL);
     if (!status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
+    if (!status && implicit)
+        status = cal_plan_gather(system->plan, system->vectors[system->ops->implicit], NULL, system->added);
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     memset(system->forces, 0, count * sizeof(double));
+    system->constraints->tree.added = implicit ? system->added : NULL;
     status = cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
-    if (!status && system->projects && !system->minimal)
+    system->constraints->tree.added = NULL;
+    if (!status && system->projects && !system->minimal && !implicit)
         status = cal_system_interpolate_singular(system, system->state->time);
     if (status) return status;
     for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];

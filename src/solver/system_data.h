@@ -6,11 +6,6 @@
 #include "solver/solver.h"
 #include "solver/system.h"
 
-typedef struct cal_push {
-    int body;
-    double force[3], torque[3], point[3];
-} cal_push;
-
 // A step over a singular position (system_singular.c), as what is inside of it needs it. With s the time since it began,
 //     v(s) = v + s a + s² (b − a) / 2h,   q moved by   s v + s² a / 2 + s³ (b − a) / 6h
 typedef struct cal_step_over {
@@ -42,7 +37,7 @@ struct cal_system {
     double *q, *v;                                         // at `time`, the user's order, v after q in one block
     double *evaluated_q, *evaluated_v;                     // at an evaluation, for the force callback
     double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
-    cal_push* pushes;
+    cal_outer_force* pushes;
     int push_count, push_capacity;
 
     cal_constraints* constraints; // NULL: the model has none
@@ -53,6 +48,8 @@ struct cal_system {
     bool projects;
     double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
     double* forces;              // v_count: of the constraints; then what system_singular.c needs
+    cal_solver_ops probe;        // of an implicit solver: its accelerations without anything else of it
+    double* added;               // v_count: what it adds to the diagonal of the mass matrix
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
     int opened;                  // the constraint that came apart, or CAL_NONE
@@ -69,6 +66,7 @@ struct cal_system {
     size_t stride; // doubles from one vector of the block to the next
     double** vectors;
     double* sample; // y-shaped, where the polynomial is evaluated
+    double* scale;  // y-shaped, what the absolute tolerance is of; NULL: of 1
     double down[CAL_MAX_DOWN], sums[CAL_MAX_SUMS];
     cal_step_decision decision;
     bool running;       // the solver has begun
@@ -107,6 +105,7 @@ static inline bool cal_system_holds(const cal_system* system) {
     return system->constraints && system->constraints->row_count > 0;
 }
 cal_status cal_system_create_constraints(cal_system* system, cal_error* error);
+bool cal_system_create_probe(cal_system* system); // of an implicit solver; false: no memory
 void cal_system_project_bdf(cal_system* system); // tells BDF, once it is there
 // Before the solver begins: whether the constraints hold at q and v, which are then projected.
 cal_status cal_system_check_start(cal_system* system, cal_error* error);

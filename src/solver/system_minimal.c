@@ -6,6 +6,9 @@
 
 cal_status cal_system_create_form(cal_system* system, cal_error* error) {
     if (strcmp(system->def.constraint_form, "minimal") != 0) return CAL_OK;
+    if (system->ops && system->ops->implicit > 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "solver %s holds constraints in the form lagrange, not minimal",
+                        system->ops->name);
     if (system->model->v_count > CAL_MINIMAL_DOF)
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "the minimal form of constraints is dense, for models of up to %d degrees of freedom; this one "

@@ -23,7 +23,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PARTS = 10 };
+enum { PART_ACTIVE = 3, PART_PUSHES = 9, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -42,19 +42,22 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                {system->begin, system->begin ? q + v : 0},
                                {system->last.numbers, system->last.numbers ? q + 3 * v : 0},
                                {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
-                               {system->pushes, (size_t)push_count * sizeof(cal_push)}};
+                               {system->pushes, (size_t)push_count * sizeof(cal_outer_force)}};
     memcpy(out, parts, sizeof parts);
 }
 
-size_t cal_system_memory_size(const cal_system* system) {
+static size_t size_of(const cal_system* system, int count) {
     part parts[PARTS];
     list_parts(system, system->push_count, parts);
     size_t size = round_up(sizeof(head));
-    for (int i = 0; i < PARTS; i++) size += round_up(parts[i].bytes);
+    for (int i = 0; i < count; i++) size += round_up(parts[i].bytes);
     return size;
 }
 
-void cal_system_store(const cal_system* system, void* memory) {
+size_t cal_system_memory_size(const cal_system* system) { return size_of(system, PARTS); }
+size_t cal_system_motion_size(const cal_system* system) { return size_of(system, PART_PUSHES); }
+
+static void store(const cal_system* system, int count, void* memory) {
     head h;
     double from, to;
     memset(&h, 0, sizeof h);
@@ -81,9 +84,12 @@ void cal_system_store(const cal_system* system, void* memory) {
     part parts[PARTS];
     list_parts(system, system->push_count, parts);
     char* at = (char*)memory + round_up(sizeof h);
-    for (int i = 0; i < PARTS; at += round_up(parts[i].bytes), i++)
+    for (int i = 0; i < count; at += round_up(parts[i].bytes), i++)
         if (parts[i].bytes > 0) memcpy(at, parts[i].numbers, parts[i].bytes);
 }
+
+void cal_system_store(const cal_system* system, void* memory) { store(system, PARTS, memory); }
+void cal_system_store_motion(const cal_system* system, void* memory) { store(system, PART_PUSHES, memory); }
 
 static void load_head(cal_system* system, const head* h) {
     double* const numbers = system->last.numbers;
@@ -102,20 +108,18 @@ static void load_head(cal_system* system, const head* h) {
     system->begin_time = h->begin_time;
     system->replay_steps = h->replay_steps;
     system->report = h->report;
-    system->push_count = h->push_count;
     system->opened = CAL_NONE;
     if (!system->ops) cal_system_count_from(system, &h->report);
 }
 
-cal_status cal_system_load(cal_system* system, const void* memory) {
+static cal_status load(cal_system* system, int count, const void* memory) {
     head h;
     memcpy(&h, memory, sizeof h);
-    if (!cal_system_reserve_pushes(system, h.push_count)) return CAL_NO_MEMORY;
     load_head(system, &h);
     part parts[PARTS];
-    list_parts(system, h.push_count, parts);
+    list_parts(system, system->push_count, parts);
     const char* at = (const char*)memory + round_up(sizeof h);
-    for (int i = 0; i < PARTS; at += round_up(parts[i].bytes), i++) {
+    for (int i = 0; i < count; at += round_up(parts[i].bytes), i++) {
         if (parts[i].bytes == 0) continue;
         if (i != PART_ACTIVE) {
             memcpy(parts[i].numbers, at, parts[i].bytes);
@@ -131,3 +135,13 @@ cal_status cal_system_load(cal_system* system, const void* memory) {
     system->energy_query.current = false;
     return cal_system_apply(system);
 }
+
+cal_status cal_system_load(cal_system* system, const void* memory) {
+    head h;
+    memcpy(&h, memory, sizeof h);
+    if (!cal_system_reserve_pushes(system, h.push_count)) return CAL_NO_MEMORY;
+    system->push_count = h.push_count;
+    return load(system, PARTS, memory);
+}
+
+cal_status cal_system_load_motion(cal_system* system, const void* memory) { return load(system, PART_PUSHES, memory); }

@@ -21,9 +21,10 @@ static inline int cal_chunk_end(int first, int end) { return end - first < CAL_C
 // Where a block's angular velocity begins among its components; -1 for a joint without one.
 static inline int cal_angular_component(int kind) { return kind == CAL_FREE ? 10 : kind == CAL_BALL ? 4 : -1; }
 
-// The allowed error of a component.
-CAL_WIDE_INLINE double cal_weight(const cal_solver_context* context, double y) {
-    return context->relative * fabs(y) + context->absolute;
+// The allowed error of component i, which is y now.
+CAL_WIDE_INLINE double cal_weight(const cal_solver_context* context, int i, double y) {
+    const double absolute = context->scale ? context->absolute * context->scale[i] : context->absolute;
+    return context->relative * fabs(y) + absolute;
 }
 
 // |x| for a maximum norm: what is not a number counts as infinite, since comparisons would lose it.
