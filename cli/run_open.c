@@ -50,7 +50,7 @@ void cal_option_table_add(cal_option_table* table, const cal_option* rows, size_
 
 void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
     const cal_option rows[] = {
-        {"solver", CAL_OPTION_CHOICE, &o->solver, "NAME", "the solver [gear; of a batch rk4]", 0, 0, cal_solver_name},
+        {"solver", CAL_OPTION_CHOICE, &o->solver, "NAME", "the solver [auto; of a batch rk4]", 0, 0, cal_solver_name},
         {"tol", CAL_OPTION_NUMBER, &o->tol, "E",
          "error tolerance, relative and absolute; where bodies touch, that of contact groups [1e-4]", 1e-14, 1, NULL},
         {"step", CAL_OPTION_NUMBER, &o->step, "S",
@@ -141,16 +141,14 @@ static const struct {
     const char* option;
     unsigned kinds;
 } scopes[] = {
-    {"solver", MODEL | BATCH},
+    {"solver", MODEL | WORLDS | BATCH},
     {"tol", MODEL | WORLDS | BATCH},
-    {"algorithm", MODEL | BATCH},
-    {"schedule", MODEL | BATCH},
-    {"slow-band", MODEL | BATCH},
-    {"machine", MODEL | BATCH | RPS},
+    {"algorithm", MODEL | WORLDS | BATCH},
+    {"schedule", MODEL | WORLDS | BATCH},
+    {"slow-band", MODEL | WORLDS | BATCH},
     {"placement", MODEL},
-    {"lanes", MODEL | BATCH | RPS},
-    {"stabilize", MODEL | BATCH | RPS},
-    {"constraint-form", MODEL | BATCH},
+    {"stabilize", MODEL | WORLDS | BATCH | RPS},
+    {"constraint-form", MODEL | WORLDS | BATCH},
     {"project", MODEL | WORLD | RPS},
     {"start", MODEL | WORLD | BATCH | RPS},
     {"at", MODEL | WORLD},
@@ -262,7 +260,7 @@ static int open_machine(cal_opened* r) {
 // How a system is advanced, alone or in a batch; the machine is left to the caller.
 static int read_sim(const cal_opened* r, const char* solver, cal_sim_def* def) {
     const cal_run_options* o = r->options;
-    const double timestep = cal_model_timestep(r->model);
+    const double timestep = r->model ? cal_model_timestep(r->model) : 0.0;
     def->solver = o->solver ? o->solver : solver;
     def->algorithm = o->algorithm;
     def->schedule = o->schedule;
@@ -296,7 +294,7 @@ static int open_sim(cal_opened* r, cal_error* error) {
     const cal_run_options* o = r->options;
     cal_run_sim_def def = cal_default_run_sim_def();
     int status = open_machine(r);
-    if (status == CAL_EXIT_DONE) status = read_sim(r, "gear", &def.sim);
+    if (status == CAL_EXIT_DONE) status = read_sim(r, "auto", &def.sim);
     if (status != CAL_EXIT_DONE) return status;
     def.machine = o->machine ? o->machine : "serial";
     def.lanes = atoi(o->lanes);
@@ -316,7 +314,13 @@ static cal_status make_scene(void* user, cal_world** out, cal_error* error) {
 }
 
 static int open_scene(cal_opened* r, cal_error* error) {
+    r->systems = cal_default_sim_def();
+    int status = open_machine(r);
+    if (status == CAL_EXIT_DONE) status = read_sim(r, "auto", &r->systems);
+    if (status != CAL_EXIT_DONE) return status;
+    r->systems.machine = r->machine;
     read_events(r);
+    r->world.systems = &r->systems;
     error->status = cal_run_create_world(make_scene, r, &r->run, error);
     return CAL_EXIT_DONE;
 }

@@ -64,6 +64,7 @@ typedef struct cal_opened {
     cal_machine* machine;
     cal_placement placement;
     cal_world_def world;
+    cal_sim_def systems;    // of a scene
     cal_state_values start; // of --start
     bool started;
 } cal_opened;

@@ -539,7 +539,7 @@ typedef void cal_force_callback(cal_force_context* context, void* user);
 
 /// How to simulate; from cal_default_sim_def.
 typedef struct cal_sim_def {
-    const char* solver; ///< "gear", "iec", "rki", "rkg", "rkf", "bdf", "rk4", "euler"; see cal_solver_name
+    const char* solver; ///< as cal_solver_name has them; "auto"
     const char*
         algorithm; ///< "aba"; "assembly", whose parts are parallel on long chains too; "armstrong" for models of ball and free joints
     const char* schedule;              ///< of "assembly", as for cal_plan_create_scheduled; copied; NULL: "auto"

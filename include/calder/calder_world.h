@@ -56,6 +56,10 @@ typedef struct cal_world_def {
     double forced_rollbacks;
     uint64_t seed;    ///< of the forced rollbacks
     bool check_rules; ///< run every callback twice and fail where the two differ: it used what it may not
+    /// How multibodies are advanced between events: solver, algorithm and its schedule, machine, step, largest step and order, and
+    /// how constraints stay closed; copied, but for the machine. Its tolerances are not read. NULL: solver "auto" on one core, an
+    /// explicit method, and an implicit one where joint forces are stiff.
+    const struct cal_sim_def* systems;
     uint32_t cookie;
 } cal_world_def;
 cal_world_def cal_default_world_def(void);

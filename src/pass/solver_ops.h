@@ -51,7 +51,7 @@ typedef struct cal_step_decision {
 
 typedef struct cal_solver_settings {
     double relative, absolute, step, largest_step, horizon; // horizon: about how far the user wants to go, > 0
-    double first_step; // a one-step method begins with; 0: its own choice
+    double first_step;                                      // a one-step method begins with; 0: its own choice
     int largest_order;
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;

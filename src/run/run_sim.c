@@ -350,7 +350,7 @@ static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_f
     cal_run_report_machine(report, machine, used);
     cal_facts_number(report, "tol", r->def.sim.relative);
     if (cal_solver_has_fixed_step(r->solver))
-        snprintf(how, sizeof how, "step %g s", steps->step);
+        snprintf(how, sizeof how, "step %g s", has_events(r) ? r->def.sim.step : steps->step);
     else
         snprintf(how, sizeof how, "tolerance %g", r->def.sim.relative);
     cal_facts_line(report, "solver", "%s, %s; %s on %s, lanes of %d", r->solver, how, r->algorithm,
@@ -364,7 +364,7 @@ static void report(cal_run* run, cal_facts* report) {
     const double rate = s.time > 0 ? (double)s.evaluations / s.time : 0;
     cal_run_report_model(report, run->model);
     if (has_events(r)) {
-        cal_facts_number(report, "tol", r->def.sim.relative);
+        if (r->owns) report_settings(r, &s, report);
         cal_run_report_events(cal_sim_world(r->sim), report);
         report_constraints(r, report);
         return;

@@ -32,8 +32,8 @@ static cal_status push_link(cal_world* world, int body, const double force[3], c
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for forces");
     double R[9];
     cal_quaternion_matrix(m->quaternion, R);
-    cal_link_push* push = &m->pushes[m->push_count++];
-    push->link = link->link;
+    cal_outer_force* push = &m->pushes[m->push_count++];
+    push->body = link->link;
     cal_unrotate3(R, force, push->force);
     cal_unrotate3(R, torque, push->torque);
     memcpy(push->point, point, sizeof push->point);

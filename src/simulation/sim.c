@@ -2,6 +2,7 @@
 #include "simulation/sim.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "simulation/motion/multibody.h"
 #include "simulation/sim_events.h"
 
 static cal_status refuse(const char* function, cal_error* error) {
@@ -76,7 +77,9 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
     return sim->system ? cal_system_advance(sim->system, time, error) : cal_events_advance(sim, time, error);
 }
 
-int cal_sim_processors(const cal_sim* sim) { return sim->system ? cal_system_processors(sim->system) : 1; }
+int cal_sim_processors(const cal_sim* sim) {
+    return sim->system ? cal_system_processors(sim->system) : cal_multibodies_processors(sim->world);
+}
 
 double cal_sim_time(const cal_sim* sim) {
     return sim->system ? cal_system_time(sim->system) : cal_world_time(sim->world);

@@ -14,19 +14,17 @@
 double cal_flight_tolerance(double group_tolerance) { return fmin(fmax(1e-4 * group_tolerance, 1e-12), 1e-6); }
 
 static cal_world_def events_of(const cal_sim_def* def) {
-    if (def->events != NULL) return *def->events;
-    cal_world_def own = cal_default_world_def();
-    own.separate = true;
-    own.group_tolerance = def->relative;
-    own.tolerance = cal_flight_tolerance(def->relative);
+    cal_world_def own = def->events != NULL ? *def->events : cal_default_world_def();
+    if (def->events == NULL) {
+        own.separate = true;
+        own.group_tolerance = def->relative;
+        own.tolerance = cal_flight_tolerance(def->relative);
+    }
+    if (own.systems == NULL) own.systems = def;
     return own;
 }
 
 static cal_status refuse_options(const cal_sim_def* def, cal_error* error) {
-    if (def->force != NULL)
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "a force callback sees one system, and bodies here collide: use periodic callbacks "
-                        "(calder_world.h), or leave contact out (cal_sim_def.contact)");
     if (!(def->relative > 0.0 && def->relative <= 0.1))
         return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g",
                         def->relative);
@@ -60,12 +58,20 @@ cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* er
     sim->v = sim->q + model->q_count;
     cal_model_initial(model, NULL, NULL, sim->control);
     for (size_t i = 0; i < constraints; i++) sim->connected[i] = !model->constraints[i].inactive;
-    return make_world(sim, NULL, &sim->world, &sim->map, error);
+    status = make_world(sim, NULL, &sim->world, &sim->map, error);
+    if (status == CAL_OK) sim->events.systems = &sim->world->systems; // the world's copy
+    return status;
 }
 
 cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error) {
     sim->current = false;
-    return cal_world_advance(sim->world, time, error);
+    cal_status status = cal_world_advance(sim->world, time, error);
+    if (status != CAL_OK) return status;
+    // A world computes what it is asked for; an advance is over when the state is there.
+    status = cal_events_look(sim);
+    if (status == CAL_OK) return CAL_OK;
+    const char* said = sim->world->trouble.text;
+    return cal_fail(error, status, "%s", said[0] != '\0' ? said : cal_status_text(status));
 }
 
 cal_status cal_events_look(cal_sim* sim) {
@@ -119,6 +125,7 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
     cal_model_map_destroy(sim->map);
     sim->world = world;
     sim->map = map;
+    sim->events.systems = &world->systems;
     sim->current = false;
     return restore_settings(sim, error);
 }

@@ -52,6 +52,32 @@ static cal_status check_def(const cal_world_def* def, cal_error* error) {
     return CAL_OK;
 }
 
+// How multibodies are advanced: a copy with its names.
+static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_error* error) {
+    cal_sim_def* own = &world->systems;
+    *own = def != NULL ? *def : cal_default_sim_def();
+    const char** names[CAL_SYSTEM_NAMES] = {&own->solver, &own->algorithm, &own->schedule, &own->stabilize,
+                                            &own->constraint_form};
+    for (int i = 0; i < CAL_SYSTEM_NAMES; i++) {
+        if (*names[i] == NULL) continue;
+        snprintf(world->system_names[i], sizeof world->system_names[i], "%s", *names[i]);
+        *names[i] = world->system_names[i];
+    }
+    if (own->processor_of_joint != NULL)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "joints are placed on processors in one system without events only");
+    if (own->force != NULL)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "a force callback sees one system, and bodies here collide: use periodic callbacks "
+                        "(calder_world.h), or leave contact out (cal_sim_def.contact)");
+    own->relative = world->def.tolerance;
+    own->absolute = 0.0;
+    own->contact = false;
+    own->evaluation_limit = 0; // steps of a system are taken whole
+    own->events = NULL;
+    world->def.systems = NULL;
+    return CAL_OK;
+}
+
 cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error) {
     *out = NULL;
     const cal_world_def own = def != NULL ? *def : cal_default_world_def();
@@ -62,6 +88,11 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
     world->def = own;
     world->group_ops = cal_group_find(own.group);
     world->def.group = world->group_ops->name;
+    const cal_status taken = take_systems(world, def != NULL ? def->systems : NULL, error);
+    if (taken != CAL_OK) {
+        cal_free(world);
+        return taken;
+    }
     *out = world;
     return CAL_OK;
 }
@@ -313,7 +344,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     if (status == CAL_OK) status = advance(world, time, error);
     if (status != CAL_OK) {
         world->failed = status;
-        return status;
+        return world->trouble.text[0] != '\0' ? cal_fail(error, status, "%s", world->trouble.text) : status;
     }
     world->time = time;
     for (int i = 0; i < world->component_count; i++) {

@@ -214,8 +214,12 @@ typedef struct cal_ignored_overlap {
     double depth;
 } cal_ignored_overlap;
 
+enum { CAL_SYSTEM_NAMES = 5 };
+
 struct cal_world {
     cal_world_def def;
+    cal_sim_def systems; // how multibodies are advanced; its names are in system_names
+    char system_names[CAL_SYSTEM_NAMES][16];
     char group_name[32];
     const cal_group_ops* group_ops;
     cal_sim_body* bodies;
@@ -267,6 +271,7 @@ struct cal_world {
     bool started;
     bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet
     cal_status failed; // a world that failed half way stays failed
+    cal_error trouble; // what a multibody that could not go on has said
     cal_world_report report;
     int64_t states;
 };

@@ -12,12 +12,14 @@ static const cal_solver_ops* const solvers[] = {
 };
 
 const cal_solver_ops* cal_find_solver(const char* name) {
+    if (strcmp(name, "auto") == 0) return &cal_solver_gear;
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++)
         if (strcmp(solvers[i]->name, name) == 0) return solvers[i];
     return NULL;
 }
 
-static const char* const names[] = {"gear", "iec", "rki", "rkg", "rkf", "rkck", "implicit", "rk4", "euler", "bdf"};
+static const char* const names[] = {"auto", "gear",     "iec", "rki",   "rkg", "rkf",
+                                    "rkck", "implicit", "rk4", "euler", "bdf"};
 
 const char* cal_solver_name(int index) {
     const int count = (int)(sizeof names / sizeof names[0]) - (cal_bdf_available() ? 0 : 1);
@@ -26,6 +28,7 @@ const char* cal_solver_name(int index) {
 
 const char* cal_solver_help(const char* name) {
     if (!name) return NULL;
+    if (strcmp(name, "auto") == 0) return "gear; where bodies collide rkck, and implicit where joint forces are stiff";
     const cal_solver_ops* ops = cal_find_solver(name);
     return ops ? ops->help : cal_bdf_available() && strcmp(name, "bdf") == 0 ? cal_bdf_help : NULL;
 }

@@ -13,7 +13,7 @@ static const uint32_t COOKIE = 0x53494d31;
 static const double HORIZON = 1.0; // s: a constant, so that a run's bits do not depend on how often it is looked at
 
 cal_sim_def cal_default_sim_def(void) {
-    return (cal_sim_def){.solver = "gear",
+    return (cal_sim_def){.solver = "auto",
                          .algorithm = "aba",
                          .relative = 1e-4,
                          .step = 1e-3,

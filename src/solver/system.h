@@ -43,6 +43,8 @@ cal_status cal_system_sample_open(cal_system* system, double time, double* q, do
 // polynomials instead of having their own.
 int cal_system_degree(const cal_system* system);
 
+int cal_system_largest_degree(const cal_system* system); // of any step
+
 double cal_system_time(const cal_system* system);
 const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
 const double* cal_system_v(const cal_system* system);

@@ -432,6 +432,13 @@ cal_status cal_system_sample_open(cal_system* system, double time, double* q, do
     return CAL_OK;
 }
 
+int cal_system_largest_degree(const cal_system* system) {
+    const int order = system->settings.largest_order;
+    if (!system->ops) return CAL_BDF_MAX_ORDER;
+    const int own = system->ops->degree > 0 ? system->ops->degree : order > 0 ? order : CAL_MAX_ORDER;
+    return own > (int)CAL_STEP_OVER_DEGREE ? own : (int)CAL_STEP_OVER_DEGREE;
+}
+
 int cal_system_degree(const cal_system* system) {
     if (!system->ops) return system->report.order > 0 ? system->report.order : CAL_BDF_MAX_ORDER;
     if (system->last.valid) return CAL_STEP_OVER_DEGREE;

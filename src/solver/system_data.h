@@ -106,7 +106,7 @@ static inline bool cal_system_holds(const cal_system* system) {
 }
 cal_status cal_system_create_constraints(cal_system* system, cal_error* error);
 bool cal_system_create_probe(cal_system* system); // of an implicit solver; false: no memory
-void cal_system_project_bdf(cal_system* system); // tells BDF, once it is there
+void cal_system_project_bdf(cal_system* system);  // tells BDF, once it is there
 // Before the solver begins: whether the constraints hold at q and v, which are then projected.
 cal_status cal_system_check_start(cal_system* system, cal_error* error);
 // Projects the state's y, which evaluated_q and evaluated_v hold, before an evaluation.

@@ -100,11 +100,10 @@ static span span_at(const cal_world* world, int component, double time) {
 enum { FREE_ROWS = 7, BODY_BOUNDS = 6 }; // a body's bounds: acceleration, slack, turning rate, its derivative
 
 // The cubics of a free body's position and quaternion.
-static void fit_free(const span* s, int at_q, int at_v, double rows[FREE_ROWS][CAL_STEP_TERMS]) {
+static void fit_free(const span* s, int at_q, int at_v, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
     const double *q = s->from + at_q, *v = s->from + at_v, *r = s->to + at_q, *u = s->to + at_v;
-    for (int i = 0; i < 3; i++)
-        cal_fit_coordinate(3, s->length, (double[]){q[i], v[i], 0.0}, (double[]){r[i], u[i], 0.0}, rows[i]);
-    cal_fit_quaternion(3, s->length, q + 3, v + 3, NULL, r + 3, u + 3, NULL, rows[3]);
+    for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
+    cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
 }
 
 static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
@@ -118,13 +117,13 @@ static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
         memcpy(w, v + 3, 3 * sizeof *v);
         for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
     } else {
-        double rows[FREE_ROWS][CAL_STEP_TERMS];
+        double rows[FREE_ROWS][CAL_CUBIC_TERMS];
         fit_free(s, at_q, at_v, rows);
         for (int i = 0; i < 3; i++) {
-            out->pose.position[i] = cal_evaluate_coordinate(rows[i], s->t / s->length, &out->u[i]);
+            out->pose.position[i] = cal_curve_at(rows[i], CAL_CUBIC, s->t / s->length, &out->u[i]);
             out->u[i] /= s->length;
         }
-        cal_evaluate_quaternion(rows[3], s->length, s->t, out->quaternion, w);
+        cal_curve_quaternion_at(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, s->t, out->quaternion, w);
     }
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     cal_rotate3(out->pose.rotation, w, out->w);
@@ -143,15 +142,16 @@ static cal_multibody_span multibody_span(const cal_contact_group* g, int unit, c
 
 // The acceleration on a cubic is linear: its mean, and half of the way from one end to the other.
 static void bound_free(const span* s, int at_q, int at_v, double out[BODY_BOUNDS]) {
-    double rows[FREE_ROWS][CAL_STEP_TERMS], half[3];
+    double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
     fit_free(s, at_q, at_v, rows);
-    const double scale = 1.0 / (s->length * s->length);
+    const double scale = 6.0 / (s->length * s->length);
     for (int i = 0; i < 3; i++) {
-        half[i] = 3.0 * rows[i][3] * scale;
-        out[i] = 2.0 * rows[i][2] * scale + half[i];
+        const double *b = rows[i], begin = scale * (b[0] - 2.0 * b[1] + b[2]), end = scale * (b[1] - 2.0 * b[2] + b[3]);
+        half[i] = 0.5 * (end - begin);
+        out[i] = 0.5 * (begin + end);
     }
     out[3] = sqrt(cal_dot3(half, half));
-    cal_bound_turning(rows[3], CAL_STEP_TERMS, 3, s->length, &out[4], &out[5]);
+    cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
 }
 
 void cal_group_arrive(cal_world* world, int component) {

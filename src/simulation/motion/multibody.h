@@ -57,5 +57,6 @@ typedef cal_status cal_joined_pair(cal_world* world, int a, int b, void* user, c
 cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair* visit, void* user, cal_error* error);
 // Two bodies that overlap at the start by a depth pass through each other from now on; their pair ends (links.c).
 cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, cal_error* error);
+int cal_multibodies_processors(const cal_world* world); // how many have work
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
 void cal_multibodies_destroy(cal_world* world);

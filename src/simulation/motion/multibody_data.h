@@ -1,27 +1,35 @@
-// What the two files about multibodies share.
+// What the files about multibodies share.
 #pragma once
 #include "constraint/constraint.h"
 #include "constraint/projector.h"
 #include "simulation/motion/multibody.h"
+#include "solver/system.h"
 
-// What all multibodies of one model share: plans, states and room for numbers. One caller at a time.
+enum { CAL_FLIGHT_SYSTEMS = 2 };
+
+// What all multibodies of one model share (multibody_model.c). One caller at a time.
 typedef struct cal_multibody_model {
     const cal_model* model;
     int references;
-    cal_machine* machine;
+    cal_system* systems[CAL_FLIGHT_SYSTEMS]; // the second one: NULL, or for where joint forces are stiff
+    int terms;                               // of their curves, at most
+    size_t memory;                           // doubles of their memory, at most
+    const cal_multibody* current; // whose motion a system holds, and after which of its states; NULL: nobody's
+    int64_t current_number;
+    cal_machine* machine; // of what follows: one core
     cal_plan *aba, *crba, *kinematics;
     cal_state *aba_state, *crba_state, *kinematics_state;
     int q_count, v_count, body_count;
     double* poses;         // 7 a body, of the last kinematics
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
-    double* work;          // for integration
+    double* work;          // 12 (q + v)
     double* scale;         // of errors of q and v
     // Of a model with constraints: those that the state at hand says are active, and their rows there (multibody_loops.c).
     int constraint_count;
     cal_constraints* constraints; // NULL: the model has none
     cal_projector projector;
-    double *rows, *noise, *bias, *right, *projector_memory;
+    double *rows, *noise, *bias, *projector_memory;
     bool pushed; // aba_state has forces from outside
 } cal_multibody_model;
 
@@ -38,18 +46,18 @@ typedef struct cal_links {
     cal_motion* links;
 } cal_links;
 
-// A force and a torque (axes of the model's world) at a point of a link (its frame), from outside.
-typedef struct cal_link_push {
-    int link;
-    double force[3], torque[3], point[3];
-} cal_link_push;
+// Where the numbers of a state are (multibody_flight.c).
+typedef struct cal_multibody_places {
+    int v, tau, slots, active, control, step, system, running, memory, length, degree, rows, bounds, stride;
+} cal_multibody_places;
 
 struct cal_multibody {
     cal_world* world;
     cal_multibody_model* engine;
     double position[3], quaternion[4]; // of the model's world in the world
     int slots;
-    cal_link_push* pushes; // since the committed time
+    cal_multibody_places at;
+    cal_outer_force* pushes; // since the committed time
     int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
     bool touches_itself;
@@ -63,23 +71,25 @@ struct cal_multibody {
     const double* extras;   // of a unit that is being integrated: joint forces
 };
 
-// q and v at a time into numbers of the caller.
-cal_status cal_multibody_state(cal_world* world, int component, double time, double* q, double* v, int64_t* number);
+// Made where the first multibody of a model is, and released by each of them.
+cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
+                                      cal_error* error);
+void cal_multibody_model_release(cal_multibody_model* e); // NULL is allowed
+// What errors are relative to, beside the values of coordinates.
+cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody* m);
+void cal_multibody_place(cal_multibody* m);
+// q and v at a time into numbers of the caller. moving: v is the rate of the q that are looked at; otherwise what the solver has
+// for velocities.
+cal_status cal_multibody_state(cal_world* world, int component, double time, bool moving, double* q, double* v);
 // The same, whoever is in charge of the multibody then.
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
 // Poses, velocities and Jacobians of all links for given q and v.
 cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
                                double* jacobians);
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out); // v × v
-// One attempt of a step of size h from a state's numbers, for what is stiff: next gets q and v; with accelerations at the end,
-// and the error relative to the tolerance (multibody_stiff.c).
-cal_status cal_stiff_attempt(cal_multibody_model* e, double time, double h, const double* data, const double* tau,
-                             double tolerance, double* next, double* last_acceleration, double* error);
-// Accelerations of the tree, and those that its active constraints leave of them.
+// Accelerations of the tree, without its constraints.
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
                                             const double* tau, double* out);
-cal_status cal_multibody_held_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
-                                           const double* tau, double* out);
 // Constraints (multibody_loops.c). active: a number for each constraint, as states have them; zero: it does not hold.
 cal_status cal_loops_create(cal_multibody_model* e);
 void cal_loops_destroy(cal_multibody_model* e);
@@ -94,8 +104,6 @@ double* cal_multibody_control(const cal_multibody* m, double* tau);
 cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_projection what);
 // The rows of the active constraints at q and v, and their projector for a factored mass matrix; false: none is active.
 bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const double* v, const double* L);
-// Velocities that v changes to in a step of size h whose rows were made at its beginning: A v = −h Ȧ v₀.
-void cal_loops_bend(cal_multibody_model* e, double h, double* v);
 // At the start: onto the constraints, with how far links went.
 cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double* v, cal_error* error);
 // Whether constraints of a multibody leave it loose from the ground.

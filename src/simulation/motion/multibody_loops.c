@@ -24,15 +24,14 @@ cal_status cal_loops_create(cal_multibody_model* e) {
     e->rows = cal_allocate(rows * v + 1, sizeof *e->rows);
     e->noise = cal_allocate(rows + 1, sizeof *e->noise);
     e->bias = cal_allocate(rows + 1, sizeof *e->bias);
-    e->right = cal_allocate(rows + 1, sizeof *e->right);
     e->projector_memory = cal_allocate(cal_projector_size((int)rows, e->v_count), sizeof *e->projector_memory);
-    const bool enough = e->rows != NULL && e->noise != NULL && e->bias != NULL && e->right != NULL;
+    const bool enough = e->rows != NULL && e->noise != NULL && e->bias != NULL;
     return enough && e->projector_memory != NULL ? CAL_OK : CAL_NO_MEMORY;
 }
 
 void cal_loops_destroy(cal_multibody_model* e) {
     cal_constraints_destroy(e->constraints);
-    double* const lists[] = {e->rows, e->noise, e->bias, e->right, e->projector_memory};
+    double* const lists[] = {e->rows, e->noise, e->bias, e->projector_memory};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -62,11 +61,6 @@ bool cal_loops_make_projector(cal_multibody_model* e, const double* q, const dou
     cal_constraints_dense(e->constraints, q, v, e->rows, e->noise, e->bias);
     cal_projector_make(&e->projector, e->rows, e->noise, e->constraints->row_count, L, e->v_count, e->projector_memory);
     return true;
-}
-
-void cal_loops_bend(cal_multibody_model* e, double h, double* v) {
-    for (int i = 0; i < e->projector.rows; i++) e->right[i] = -h * e->bias[i];
-    cal_projector_correct(&e->projector, e->right, v);
 }
 
 bool cal_loops_are_loose(const cal_multibody_model* e) {

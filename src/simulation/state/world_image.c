@@ -25,7 +25,7 @@ typedef struct hook_part {
 } hook_part;
 
 typedef struct multibody_part {
-    cal_link_push* pushes;
+    cal_outer_force* pushes;
     int push_count, push_capacity;
     double start_moved;
     double* scale; // of the model, which several may share
@@ -289,12 +289,12 @@ static void move_multibody(cal_image* image, const cal_multibody* m, multibody_p
     if (!cal_image_list(image, (void**)&part->pushes, &part->push_count, &part->push_capacity, 0, sizeof *part->pushes))
         return;
     for (int i = 0; i < part->push_count; i++) {
-        cal_link_push* push = &part->pushes[i];
-        cal_image_int(image, &push->link);
+        cal_outer_force* push = &part->pushes[i];
+        cal_image_int(image, &push->body);
         cal_image_numbers(image, push->force, 3);
         cal_image_numbers(image, push->torque, 3);
         cal_image_numbers(image, push->point, 3);
-        cal_image_check(image, push->link >= 0 && push->link < m->engine->body_count);
+        cal_image_check(image, push->body >= 0 && push->body < m->engine->body_count);
     }
 }
 

@@ -1,0 +1,281 @@
+// How a multibody that nothing touches goes on: its system takes steps (solver/system.h).
+//
+// A state's numbers: q, v, joint forces, slots, which constraints are active, controls; the size of the last step, by which of its
+// systems it goes on, and whether that one's motion is under way, which then is in `memory`. Then what the step from it has given:
+// its length (0: it was not taken yet), the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
+// A new motion that begins within a step leaves what is before as it was.
+//
+//     state n  ─────────── curves of q, v ───────────▸  state n + 1        what is looked at between them is a function of
+//     q, v, memory of the system                        q, v, memory       the curves, and costs no evaluation
+//
+// Where links are between two states, and how fast, follows from the curves of q alone, so that what is looked at is what moves;
+// a new motion takes over the velocities that the solver knows better, from their own curves. All of it is projected onto the
+// constraints (multibody_loops.c).
+//
+// "auto" goes by an explicit method, and by an implicit one where joint forces, and not errors, keep the steps of that one small.
+#include "base/memory.h"
+#include "pass/joint_law.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/motion/bounds.h"
+#include <string.h>
+
+enum { EXPLICIT, IMPLICIT, MOST_ATTEMPTS = 20 };
+
+// A step of size h is at the edge of what an explicit method of order 5 allows where h D + h² K is a few times the inertia (3.2
+// on the negative axis): from WHEN_STIFF on it is forces that keep steps small. What is WHEN_SOFT of it is left to errors.
+static const double WHEN_STIFF = 1.0, WHEN_SOFT = 0.1;
+// Of a window (world.h): steps so long are few, and are not looked at for that.
+static const double SHORT_STEP = 0.25;
+
+// --- Where things are ---------------------------------------------------------------------------------------------------------
+
+void cal_multibody_place(cal_multibody* m) {
+    const cal_multibody_model* e = m->engine;
+    const int v = e->v_count;
+    cal_multibody_places* at = &m->at;
+    at->v = e->q_count;
+    at->tau = at->v + v;
+    at->slots = at->tau + v;
+    at->active = at->slots + m->slots;
+    at->control = at->active + e->constraint_count;
+    at->step = at->control + cal_model_actuator_count(e->model);
+    at->system = at->step + 1;
+    at->running = at->system + 1;
+    at->memory = at->running + 1;
+    at->length = at->memory + (int)e->memory;
+    at->degree = at->length + 1;
+    at->rows = at->degree + 1;
+    at->bounds = at->rows + e->terms * (e->q_count + v);
+    at->stride = at->bounds + 3 * e->body_count;
+}
+
+static cal_curves curves_of(const cal_multibody* m, double* data) {
+    return (cal_curves){.rows = data + m->at.rows,
+                        .stride = m->engine->terms,
+                        .degree = (int)data[m->at.degree],
+                        .length = data[m->at.length]};
+}
+
+// --- Steps --------------------------------------------------------------------------------------------------------------------
+
+// One step from a state's numbers by the system that they name. largest: 0, or it begins anew with a step not longer than that.
+static cal_status take_step(cal_world* world, cal_multibody* m, int64_t number, double start, const double* data,
+                            double largest, double* to, cal_error* error) {
+    cal_multibody_model* e = m->engine;
+    const cal_multibody_places* at = &m->at;
+    cal_system* system = e->systems[(int)data[at->system]];
+    const bool goes_on = data[at->running] != 0.0 && largest == 0.0;
+    cal_status status = CAL_OK;
+    if (!goes_on || e->current != m || e->current_number != number) {
+        status =
+            cal_system_act(system, data + at->tau, data + at->control, data + at->active, m->pushes, m->push_count);
+        if (status == CAL_OK && goes_on) status = cal_system_load_motion(system, data + at->memory);
+        if (status != CAL_OK) return cal_fail(error, status, "out of memory for a multibody");
+    }
+    e->current = NULL;
+    if (!goes_on) {
+        const double longest = largest > 0.0 ? largest : world->window;
+        cal_system_limit(system, fmin(data[at->step], longest), longest);
+        status = cal_system_begin(system, start, data, data + at->v, error);
+    }
+    double from;
+    return status == CAL_OK ? cal_system_step(system, &from, to, error) : status;
+}
+
+// The curves of the step that was just taken, from a state to the next one, and their bounds; false: there are none.
+static cal_status find_curves(const cal_world* world, const cal_multibody* m, cal_system* system, double start,
+                              double end, double* data, const double* next, bool* bounded) {
+    const cal_multibody_model* e = m->engine;
+    const int count = e->q_count + e->v_count, degree = cal_system_degree(system);
+    double *rows = data + m->at.rows, *values = e->work;
+    for (int k = 0; k <= degree; k++) {
+        const double* own = k == 0 ? data : k == degree ? next : values;
+        if (own == values) {
+            const double time = start + (end - start) * ((double)k / degree);
+            const cal_status status = cal_system_sample_open(system, time, values, values + e->q_count);
+            if (status != CAL_OK) return status;
+        }
+        for (int i = 0; i < count; i++) rows[i * e->terms + k] = own[i];
+    }
+    for (int i = 0; i < count; i++) cal_curve_through(rows + i * e->terms, degree);
+    data[m->at.length] = end - start;
+    data[m->at.degree] = degree;
+    const cal_curves curves = curves_of(m, data);
+    double* bounds = data + m->at.bounds;
+    cal_curves_bound_links(world, m, &curves, e->work, bounds);
+    *bounded = true;
+    for (int i = 0; i < 3 * e->body_count; i++) *bounded = *bounded && isfinite(bounds[i]);
+    return CAL_OK;
+}
+
+// The largest of (h D + h² K) / M over degrees of freedom, at a state.
+static cal_status find_stiffness(const cal_multibody* m, const double* data, double h, double* out) {
+    cal_multibody_model* e = m->engine;
+    double *damping = e->work, *stiffness = damping + e->v_count;
+    *out = 0.0;
+    if (!cal_joint_slopes(e->model, data + m->at.control, data, data + m->at.v, damping, stiffness)) return CAL_OK;
+    const cal_status status = cal_multibody_model_mass(e, data, e->mass);
+    for (int i = 0; status == CAL_OK && i < e->v_count; i++)
+        *out = fmax(*out, h * (damping[i] + h * stiffness[i]) / e->mass[i * (e->v_count + 1)]);
+    return status;
+}
+
+// By which system it goes on from a state that a step of size h has led to.
+static cal_status choose_system(const cal_world* world, const cal_multibody* m, double h, double* next) {
+    const cal_multibody_model* e = m->engine;
+    const int now = (int)next[m->at.system];
+    if (e->systems[IMPLICIT] == NULL || (now == EXPLICIT && !(h < SHORT_STEP * world->window))) return CAL_OK;
+    double ratio;
+    const cal_status status = find_stiffness(m, next, h, &ratio);
+    const int best = ratio >= WHEN_STIFF ? IMPLICIT : ratio <= WHEN_SOFT ? EXPLICIT : now;
+    if (best != now) next[m->at.system] = best, next[m->at.running] = 0.0;
+    return status;
+}
+
+// The next state of an isolated multibody.
+static cal_status extend(cal_world* world, int component, cal_error* error) {
+    cal_multibody* m = world->components[component].multibody;
+    cal_multibody_model* e = m->engine;
+    cal_queue* queue = &world->components[component].queue;
+    const int64_t number = queue->tail - 1;
+    const double start = cal_saved_state_at(queue, number)->time;
+    if (cal_queue_push(world, component, CAL_STEP, start) == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    queue = &world->components[component].queue;
+    double *data = cal_data_at(queue, number), *next = cal_data_at(queue, number + 1), end = start, largest = 0.0;
+    cal_system* system = e->systems[(int)data[m->at.system]];
+    bool bounded = false;
+    for (int i = 0; !bounded; i++) {
+        cal_status status = take_step(world, m, number, start, data, largest, &end, error);
+        if (status != CAL_OK) return status;
+        if (i == MOST_ATTEMPTS) return cal_fail(error, CAL_NOT_CONVERGED, "a body turns too fast at %g s", start);
+        memcpy(next, cal_system_q(system), (size_t)e->q_count * sizeof *next);
+        memcpy(next + m->at.v, cal_system_v(system), (size_t)e->v_count * sizeof *next);
+        status = find_curves(world, m, system, start, end, data, next, &bounded);
+        if (status != CAL_OK) return cal_fail(error, status, "a step has no states inside at %g s", start);
+        largest = 0.25 * (end - start);
+    }
+    cal_system_store_motion(system, next + m->at.memory);
+    cal_saved_state_at(queue, number + 1)->time = end;
+    next[m->at.length] = 0.0;
+    next[m->at.step] = end - start;
+    next[m->at.running] = 1.0;
+    e->current = m, e->current_number = number + 1;
+    world->report.series++;
+    return choose_system(world, m, end - start, next);
+}
+
+// The state whose step holds at a time; takes steps as far as that needs. beyond: the step must go on after the time.
+static cal_status state_for(cal_world* world, int component, double time, bool beyond, int64_t* number) {
+    const cal_multibody* m = world->components[component].multibody;
+    for (;;) {
+        const cal_queue* queue = &world->components[component].queue;
+        int64_t n = cal_queue_find(queue, time);
+        if (n < queue->head) n = queue->head;
+        *number = n;
+        const cal_saved_state* knot = cal_saved_state_at(queue, n);
+        if (n + 1 < queue->tail || knot->kind == CAL_FUSED || (!beyond && time <= knot->time)) return CAL_OK;
+        const double length = cal_data_at(queue, n)[m->at.length];
+        if (length > 0.0 && time < knot->time + length) return CAL_OK;
+        const cal_status status = extend(world, component, &world->trouble);
+        if (status == CAL_OK) continue;
+        world->components[component].queue.tail--;
+        world->states--;
+        return status;
+    }
+}
+
+// --- States -------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_multibody_state(cal_world* world, int component, double time, bool moving, double* q, double* v) {
+    cal_multibody* m = world->components[component].multibody;
+    cal_multibody_model* e = m->engine;
+    int64_t number;
+    const cal_status status = state_for(world, component, time, false, &number);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    double* data = cal_data_at(queue, number);
+    const double t = time - cal_saved_state_at(queue, number)->time;
+    memcpy(q, data, (size_t)e->q_count * sizeof *q);
+    memcpy(v, data + m->at.v, (size_t)e->v_count * sizeof *v);
+    if (!(t > 0.0) || !(data[m->at.length] > 0.0)) return CAL_OK;
+    const cal_curves curves = curves_of(m, data);
+    cal_curves_at(e->model, &curves, t, q, v);
+    for (int i = 0; !moving && i < e->v_count; i++) {
+        double slope;
+        v[i] = cal_curve_at(curves.rows + (e->q_count + i) * e->terms, curves.degree, t / curves.length, &slope);
+    }
+    cal_multibody_use(m, data + m->at.active);
+    return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
+}
+
+cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
+    const int body = m->bodies[0], component = cal_body_component(world, body, time);
+    if (component != m->component) return cal_group_numbers(world, component, body, time, q, v);
+    return cal_multibody_state(world, m->component, time, false, q, v);
+}
+
+cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
+                                cal_motion_bounds* out) {
+    (void)until;
+    const cal_multibody* m = world->components[component].multibody;
+    int64_t n;
+    const cal_status status = state_for(world, component, from, true, &n);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const double *data = cal_data_at(queue, n), *bounds = data + m->at.bounds + 3 * link;
+    if (!(data[m->at.length] > 0.0)) return CAL_OK; // a state that nobody went on from
+    out->slack = bounds[0], out->turn = bounds[1], out->twist = bounds[2];
+    out->until = cal_saved_state_at(queue, n)->time + data[m->at.length];
+    if (n + 1 < queue->tail) out->until = fmin(out->until, cal_saved_state_at(queue, n + 1)->time);
+    return CAL_OK;
+}
+
+cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error) {
+    (void)error;
+    cal_multibody* m = world->components[component].multibody;
+    const cal_queue* queue = &world->components[component].queue;
+    double* data = cal_data_at(queue, queue->tail - 1);
+    data[m->at.running] = 0.0;
+    data[m->at.length] = 0.0;
+    m->engine->current = NULL;
+    cal_multibody_forget(m);
+    return CAL_OK;
+}
+
+cal_status cal_multibody_begin(cal_world* world, int component, double time, cal_error* error) {
+    cal_multibody* m = world->components[component].multibody;
+    const cal_multibody_model* e = m->engine;
+    const size_t size = (size_t)(e->q_count + e->v_count);
+    double* numbers = cal_allocate(size, sizeof *numbers);
+    if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    cal_status status = cal_multibody_state(world, component, time, false, numbers, numbers + e->q_count);
+    if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
+    if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    if (status == CAL_OK) {
+        const cal_queue* queue = &world->components[component].queue;
+        memcpy(cal_data_at(queue, queue->tail - 1), numbers, size * sizeof *numbers);
+        status = cal_multibody_refresh(world, component, error);
+    }
+    cal_free(numbers);
+    return status;
+}
+
+cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error) {
+    cal_multibody* m = world->components[component].multibody;
+    cal_multibody_forget(m);
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < m->engine->body_count; i++)
+        status = cal_body_changed(world, m->bodies[i], time, error);
+    return status;
+}
+
+cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
+                                 const double* extras, double* data, cal_error* error) {
+    const cal_multibody* m = world->components[component].multibody;
+    memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
+    memcpy(data + m->at.v, v, (size_t)m->engine->v_count * sizeof *v);
+    memcpy(data + m->at.tau, extras, (size_t)cal_multibody_extras(world, component) * sizeof *extras);
+    return cal_multibody_refresh(world, component, error);
+}

@@ -1,0 +1,149 @@
+// What all multibodies of one model share: systems that advance them, plans for what else is asked of them, and room for numbers.
+#include "base/memory.h"
+#include "simulation/motion/bounds.h"
+#include <string.h>
+
+void cal_multibody_model_release(cal_multibody_model* e) {
+    if (e == NULL || --e->references > 0) return;
+    for (int i = 0; i < CAL_FLIGHT_SYSTEMS; i++) cal_system_destroy(e->systems[i]);
+    cal_state_destroy(e->aba_state);
+    cal_state_destroy(e->crba_state);
+    cal_state_destroy(e->kinematics_state);
+    cal_plan_destroy(e->aba);
+    cal_plan_destroy(e->crba);
+    cal_plan_destroy(e->kinematics);
+    cal_machine_destroy(e->machine);
+    cal_loops_destroy(e);
+    cal_free(e->poses);
+    cal_free(e->jacobian);
+    cal_free(e->mass);
+    cal_free(e->factor);
+    cal_free(e->work);
+    cal_free(e->scale);
+    cal_free(e);
+}
+
+// The systems: the user's solver, or "auto": an explicit one, and an implicit one for where joint forces are stiff.
+static cal_status create_systems(const cal_world* world, cal_multibody_model* e, cal_error* error) {
+    cal_sim_def def = world->systems;
+    const bool automatic = strcmp(def.solver, "auto") == 0;
+    const bool stiff = automatic && strcmp(def.algorithm, "aba") == 0 && strcmp(def.constraint_form, "lagrange") == 0;
+    if (automatic) def.solver = "rkck";
+    cal_status status = cal_system_create(e->model, &def, &e->systems[0], error);
+    def.solver = "implicit";
+    if (status == CAL_OK && stiff) status = cal_system_create(e->model, &def, &e->systems[1], error);
+    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++) {
+        if (e->systems[i] == NULL) continue;
+        const int terms = cal_system_largest_degree(e->systems[i]) + 1;
+        const size_t memory = (cal_system_motion_size(e->systems[i]) + sizeof(double) - 1) / sizeof(double);
+        if (terms > e->terms) e->terms = terms;
+        if (memory > e->memory) e->memory = memory;
+    }
+    return status;
+}
+
+static bool allocate(cal_multibody_model* e) {
+    const size_t q = (size_t)e->q_count, v = (size_t)e->v_count;
+    e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
+    e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
+    e->mass = cal_allocate(v * v + 1, sizeof(double));
+    e->factor = cal_allocate(v * v + 1, sizeof(double));
+    e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
+    e->scale = cal_allocate(q + v + 1, sizeof(double));
+    return e->poses != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL && e->work != NULL &&
+           e->scale != NULL;
+}
+
+cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
+                                      cal_error* error) {
+    cal_multibody_model* e = cal_allocate(1, sizeof *e);
+    if (e == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    *e = (cal_multibody_model){.model = model, .references = 1};
+    e->q_count = cal_model_q_count(model);
+    e->v_count = cal_model_v_count(model);
+    e->body_count = cal_model_body_count(model);
+    cal_status status = cal_machine_serial(1, &e->machine, error);
+    if (status == CAL_OK) status = cal_plan_create(model, "aba", e->machine, &e->aba, error);
+    if (status == CAL_OK) status = cal_plan_create(model, "crba", e->machine, &e->crba, error);
+    if (status == CAL_OK) status = cal_plan_create(model, "kinematics", e->machine, &e->kinematics, error);
+    if (status == CAL_OK) status = create_systems(world, e, error);
+    if (status == CAL_OK) {
+        status = cal_state_create(e->aba, &e->aba_state);
+        if (status == CAL_OK) status = cal_state_create(e->crba, &e->crba_state);
+        if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
+        if (status == CAL_OK) status = cal_loops_create(e);
+        if (status == CAL_OK && !allocate(e)) status = CAL_NO_MEMORY;
+        if (status != CAL_OK) status = cal_fail(error, status, "out of memory for a multibody");
+    }
+    if (status != CAL_OK) {
+        cal_multibody_model_release(e);
+        return status;
+    }
+    *out = e;
+    return CAL_OK;
+}
+
+// The user of an engine that others share: which constraints are active, controls, and forces from outside.
+void cal_multibody_use(cal_multibody* m, const double* active) {
+    cal_multibody_model* e = m->engine;
+    cal_loops_activate(e, active);
+    if (cal_model_actuator_count(e->model) > 0)
+        (void)cal_state_set(e->aba_state, CAL_CONTROL, active + e->constraint_count); // cannot fail: the field is there
+    if (e->pushed) cal_state_release(e->aba_state);
+    e->pushed = m->push_count > 0;
+    for (int i = 0; i < m->push_count; i++)
+        (void)cal_state_push(e->aba_state, m->pushes[i].body, m->pushes[i].force, m->pushes[i].torque,
+                             m->pushes[i].point);
+}
+
+cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
+                                            const double* tau, double* out) {
+    cal_state_set_time(e->aba_state, time);
+    cal_status status = cal_state_set(e->aba_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_V, v);
+    if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_TAU, tau);
+    if (status == CAL_OK) status = cal_plan_execute(e->aba, e->aba_state, NULL);
+    return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
+}
+
+cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out) {
+    cal_status status = cal_state_set(e->crba_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_plan_execute(e->crba, e->crba_state, NULL);
+    return status == CAL_OK ? cal_state_get(e->crba_state, CAL_MASS, out) : status;
+}
+
+// What errors of coordinates are relative to, beside their values: an angle of 1, the size of the multibody, and these at the rate
+// of a hundredth of the group checks, which is 1/s unless the user says otherwise.
+cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody* m) {
+    cal_multibody_model* e = m->engine;
+    const double rate = 0.01 * world->def.group_rate;
+    double size = 0.0;
+    for (int body = 0; body < e->body_count; body++) {
+        cal_body_def def;
+        cal_model_body(e->model, body, &def);
+        size = fmax(size, sqrt(cal_dot3(def.position, def.position)));
+        if (world->bodies[m->bodies[body]].reach < (double)INFINITY)
+            size = fmax(size, world->bodies[m->bodies[body]].reach);
+    }
+    for (int i = 0; i < e->q_count + e->v_count; i++) e->scale[i] = i < e->q_count ? 1.0 : rate;
+    for (int joint = 0; size > 0.0 && joint < cal_model_joint_count(e->model); joint++) {
+        cal_joint_def def;
+        int first_q, first_v;
+        cal_model_joint(e->model, joint, &def, NULL, &first_q, &first_v);
+        const int count = def.kind == CAL_FREE ? 3 : def.kind == CAL_PRISMATIC ? 1 : 0;
+        for (int i = 0; i < count; i++) e->scale[first_q + i] = size, e->scale[e->q_count + first_v + i] = size * rate;
+    }
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++)
+        if (e->systems[i] != NULL) status = cal_system_set_scales(e->systems[i], e->scale, e->scale + e->q_count);
+    return status;
+}
+
+int cal_multibodies_processors(const cal_world* world) {
+    int most = 1;
+    for (int i = 0; i < world->multibody_count; i++) {
+        const int own = cal_system_processors(world->multibodies[i].engine->systems[0]);
+        if (own > most) most = own;
+    }
+    return most;
+}
