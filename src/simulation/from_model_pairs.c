@@ -9,9 +9,12 @@
 //                        nevertheless, all others of them must be unable to, or the model cannot become a world
 //
 // A root link never touches the body without joints that carries it, since their joint is there.
-#include "simulation/from_model.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/event/pairs.h"
+#include "simulation/from_model.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 static bool listed_pair(const cal_model* model, int a, int b) {

@@ -11,7 +11,10 @@
 // such two are left out: they pass through each other. So do, where the user wants overlaps to be resolved, two bodies that
 // joints hold to the ground.
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 bool cal_multibody_touches_itself(const cal_world* world, int body) {

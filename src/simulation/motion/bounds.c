@@ -21,6 +21,9 @@
 // where W bounds |ω|, A |ω̇| and O the acceleration of the origin. A centre at a distance e from there has O + (A + W²) e.
 #include "simulation/motion/bounds.h"
 #include "model/model.h"
+#include "simulation/body.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 enum { MOST_TERMS = 2 * CAL_STEP_TERMS };

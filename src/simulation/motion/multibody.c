@@ -8,11 +8,19 @@
 // whether it is stiff. Then what the step from it has given: its length (0: it was not taken yet), the polynomial, and bounds of
 // all links on it. A new motion that begins within a step leaves what is before as it was. States, and what is shown between
 // them, are projected onto the constraints (multibody_loops.c).
-#include "simulation/motion/bounds.h"
 #include "base/memory.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/bounds.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/start.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -54,18 +62,12 @@ double* cal_multibody_v(const cal_world* world, int body, double* data) { return
 double* cal_multibody_tau(const cal_world* world, int body, double* data) {
     return data + at_tau(of_body(world, body));
 }
-double* cal_multibody_slots(const cal_world* world, int body, double* data) {
-    return data + at_slots(of_body(world, body));
-}
 int cal_multibody_degrees(const cal_world* world, int body) { return of_body(world, body)->engine->v_count; }
 int cal_multibody_extras(const cal_world* world, int component) {
     const cal_multibody* m = world->components[component].multibody;
     return at_acceleration(m) - at_tau(m);
 }
 double* cal_multibody_control(const cal_multibody* m, double* tau) { return tau + (at_control(m) - at_tau(m)); }
-int cal_multibody_body(const cal_world* world, int component, int index) {
-    return world->components[component].multibody->bodies[index];
-}
 
 // --- Engines ------------------------------------------------------------------------------------------------------------------
 
@@ -452,12 +454,11 @@ cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody
 }
 
 double cal_multibody_next_callback(const cal_world* world, int component) {
-    const cal_multibody* m = world->components[component].multibody;
     double next = (double)INFINITY;
     for (int h = 0; h < world->periodic_hook_count; h++) {
         const cal_periodic_hook* hook = &world->periodic_hooks[h];
         for (int i = 0; i < hook->count; i++)
-            if (world->bodies[hook->bodies[i]].multibody >= 0 && of_body(world, hook->bodies[i]) == m)
+            if (world->bodies[hook->bodies[i]].component == component)
                 next = fmin(next, hook->first + (double)hook->tick * hook->period);
     }
     return next;
@@ -514,15 +515,6 @@ cal_status cal_multibody_changed(cal_world* world, int component, double time, c
     for (int i = 0; status == CAL_OK && i < m->engine->body_count; i++)
         status = cal_body_changed(world, m->bodies[i], time, error);
     return status;
-}
-
-cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
-                                 const double* extras, double* data, cal_error* error) {
-    const cal_multibody* m = world->components[component].multibody;
-    memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
-    memcpy(data + at_v(m), v, (size_t)m->engine->v_count * sizeof *v);
-    memcpy(data + at_tau(m), extras, (size_t)cal_multibody_extras(world, component) * sizeof *extras);
-    return cal_multibody_refresh(world, component, error);
 }
 
 // --- Adding -------------------------------------------------------------------------------------------------------------------
@@ -668,6 +660,7 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];
         c->multibody = m;
+        c->body = m->first_body;
         c->weight = m->engine->body_count;
         double* data = cal_data_at(&c->queue, 0);
         cal_model_initial(m->engine->model, data, data + at_v(m), data + at_control(m));
