@@ -94,11 +94,13 @@ bool cal_may_collide(const cal_world* world, int a, int b) {
 }
 
 bool cal_world_ignore(cal_world* world, int a, int b) {
+    const uint64_t key = cal_pair_key(a, b);
+    int at = world->ignored_count;
+    while (at > 0 && world->ignored[at - 1] > key) at--;
+    if (at > 0 && world->ignored[at - 1] == key) return true;
     if (!cal_grow((void**)&world->ignored, &world->ignored_capacity, world->ignored_count, sizeof *world->ignored))
         return false;
-    const uint64_t key = cal_pair_key(a, b);
-    int at = world->ignored_count++;
-    for (; at > 0 && world->ignored[at - 1] > key; at--) world->ignored[at] = world->ignored[at - 1];
+    memmove(world->ignored + at + 1, world->ignored + at, (size_t)(world->ignored_count++ - at) * sizeof key);
     world->ignored[at] = key;
     return true;
 }

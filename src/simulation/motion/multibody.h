@@ -50,9 +50,6 @@ double cal_multibody_loose_mass(const cal_world* world, int body);
 cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error);
 // Whether links of the multibody that a body belongs to touch each other (links.c).
 bool cal_multibody_touches_itself(const cal_world* world, int body);
-// Visits the pairs of the world's bodies that are links of a multibody and that a joint, or none, holds together (links.c).
-typedef cal_status cal_joined_pair(cal_world* world, int a, int b, void* user, cal_error* error);
-cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair* visit, void* user, cal_error* error);
 // Two bodies that overlap at the start by a depth pass through each other from now on; their pair ends (links.c).
 cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, cal_error* error);
 cal_status cal_multibodies_prepare(cal_world* world, cal_error* error);
