@@ -18,9 +18,7 @@ typedef struct scene {
 } scene;
 
 static scene plain(void) {
-    scene s = {.pair = cal_default_pair_def(),
-               .exclusion = {CAL_NONE, CAL_NONE},
-               .loop = cal_default_constraint_def()};
+    scene s = {.pair = cal_default_pair_def(), .exclusion = {CAL_NONE, CAL_NONE}, .loop = cal_default_constraint_def()};
     s.loop.body[0] = s.loop.body[1] = CAL_NONE;
     for (int i = 0; i <= BODIES; i++) {
         s.shapes[i] = cal_default_shape_def();

@@ -49,9 +49,7 @@ bool cal_is_link_pushed(const cal_world* world, int body) {
     return world->bodies[body].link == 0 && world->multibodies[world->bodies[body].multibody].push_count > 0;
 }
 
-void cal_release_links(cal_world* world, int body) {
-    world->multibodies[world->bodies[body].multibody].push_count = 0;
-}
+void cal_release_links(cal_world* world, int body) { world->multibodies[world->bodies[body].multibody].push_count = 0; }
 
 // A free body takes a force at its centre and a torque in its principal axes.
 cal_status cal_push_free(cal_world* world, int body, const double force[3], const double torque[3],

@@ -17,9 +17,9 @@ struct cal_image;
 typedef struct cal_component {
     _Alignas(64) const struct cal_component_ops* ops; // NULL: unused
     int number;                                       // in the world's list
-    int body;                                         // the first of its own bodies, which follow each other; −1: none
-    int weight;                                       // moving bodies
-    double local_time;                                // how far it was asked for
+    int body;          // the first of its own bodies, which follow each other; −1: none
+    int weight;        // moving bodies
+    double local_time; // how far it was asked for
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;
@@ -40,8 +40,9 @@ typedef struct cal_members {
 
 typedef struct cal_component_ops {
     cal_component_kind kind; // for images and for making one
-    bool single;  // one rigid body that nothing holds: its mass and inertia say how it answers to impulses
-    bool stepped; // by events of its own, which also give its bodies their boxes; others are followed as far as somebody asks
+    bool single;             // one rigid body that nothing holds: its mass and inertia say how it answers to impulses
+    bool
+        stepped; // by events of its own, which also give its bodies their boxes; others are followed as far as somebody asks
 
     // Of the component that is in charge of a body. turning: its orientation matters.
     cal_status (*motion)(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);

@@ -205,11 +205,12 @@ cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out) {
 
 void cal_events_report(const cal_sim* sim, cal_sim_report* out) {
     const cal_world_report* counted = &sim->world->report;
-    *out = (cal_sim_report){.time = sim->world->time,
-                            .step = counted->integrations > 0 ? counted->integrated / (double)counted->integrations : 0.0,
-                            .steps = counted->integrations,
-                            .rejected = counted->rollbacks,
-                            .evaluations = counted->series + counted->group_steps};
+    *out =
+        (cal_sim_report){.time = sim->world->time,
+                         .step = counted->integrations > 0 ? counted->integrated / (double)counted->integrations : 0.0,
+                         .steps = counted->integrations,
+                         .rejected = counted->rollbacks,
+                         .evaluations = counted->series + counted->group_steps};
 }
 
 uint64_t cal_events_hash(const cal_sim* sim) {

@@ -347,7 +347,8 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
 static cal_status leave_out_links(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
-        if (pair->event < 0 || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component) continue;
+        if (pair->event < 0 || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
+            continue;
         cal_separation gap;
         double depth, size;
         cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);

@@ -62,8 +62,8 @@ static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal
     if (approach > 0.0) cal_impulse(K, out->normal, relative, out->restitution, friction, out->impulse);
     for (int i = 0; i < 3; i++) opposite[i] = -out->impulse[i];
     for (int i = 0; status == CAL_OK && i < count; i++)
-        status = cal_body_apply(world, bodies[i], other, time, &at[i], out->point, i == 0 ? out->impulse : opposite,
-                                error);
+        status =
+            cal_body_apply(world, bodies[i], other, time, &at[i], out->point, i == 0 ? out->impulse : opposite, error);
     cal_rotate3(K, out->impulse, change);
     out->parting = cal_dot3(out->normal, change) - approach;
     return status;
@@ -134,7 +134,8 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     }
     cal_motion at[2];
     outcome o;
-    for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_body_failed(world, bodies[i], cal_body_at(world, bodies[i], time, &at[i]), time, error);
+    for (int i = 0; status == CAL_OK && i < 2; i++)
+        status = cal_body_failed(world, bodies[i], cal_body_at(world, bodies[i], time, &at[i]), time, error);
     if (status == CAL_OK) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     if (status != CAL_OK) return status;
@@ -148,8 +149,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     world->report.discontinuities++;
     world->report.collisions++;
     status = cal_call_collision(world, bodies[0], bodies[1], o.impulse, time, error);
-    for (int i = 0; status == CAL_OK && i < 2; i++)
-        status = cal_component_refresh(world, components[i], error);
+    for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_component_refresh(world, components[i], error);
     if (status == CAL_OK) status = cal_log_add(&world->log, &event, junction, error);
     if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;

@@ -20,8 +20,8 @@
 #define SHARE 0.125 // of the interval between group checks
 enum { FIRST_CONTACTS = 64 };
 
-static bool append(cal_contact_list* l, const cal_world* world, const cal_contact_group* g, const cal_group_contact* contact,
-                   const double force[3]) {
+static bool append(cal_contact_list* l, const cal_world* world, const cal_contact_group* g,
+                   const cal_group_contact* contact, const double force[3]) {
     if (!cal_grow((void**)&l->points, &l->capacity, l->count, sizeof *l->points)) return false;
     cal_contact_point* point = &l->points[l->count++];
     // A group's contacts have the second body of the pair first.

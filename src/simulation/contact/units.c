@@ -78,11 +78,11 @@ static cal_status free_normalize(const cal_group_member* unit, double* q) {
 }
 
 static const cal_group_member_ops free_member_ops = {.poses = free_poses,
-                                                  .dynamics = free_dynamics,
-                                                  .jacobian = free_jacobian,
-                                                  .displace = free_displace,
-                                                  .rate = free_rate,
-                                                  .normalize = free_normalize};
+                                                     .dynamics = free_dynamics,
+                                                     .jacobian = free_jacobian,
+                                                     .displace = free_displace,
+                                                     .rate = free_rate,
+                                                     .normalize = free_normalize};
 
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
     cal_free_member* self = cal_allocate(1, sizeof *self);

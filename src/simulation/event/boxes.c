@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SHORTEST_BOX 0.0064 // in windows of the world: 0.1 ms where groups are checked at 100 Hz
-#define TRAVEL 2.9 // of a reach: how far a body goes in its box; a ball's is then under five of its radii
+#define TRAVEL 2.9          // of a reach: how far a body goes in its box; a ball's is then under five of its radii
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
