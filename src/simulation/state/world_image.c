@@ -124,7 +124,8 @@ void cal_image_group(cal_image* image, cal_world* world, int component, const ca
 void cal_image_own(cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error) {
     (void)error;
     cal_component* c = &world->components[component];
-    if (image->writes || !cal_image_check(image, own != NULL && own->ops == c->ops)) return;
+    const bool is_there = own != NULL && own->ops == c->ops;
+    if (image->writes || !cal_image_check(image, is_there) || !is_there) return;
     *c = *own;
     if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
     c->queue.copied = own->queue.copied;
@@ -136,11 +137,12 @@ static void move_component(cal_image* image, cal_world* world, int component, co
     int kind = c->ops != NULL ? (int)c->ops->kind : (int)CAL_UNUSED;
     double local_time = c->local_time;
     cal_image_int(image, &kind);
-    if (!cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP) || kind == CAL_UNUSED) return;
+    if (!cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP)) return;
+    const cal_component_ops* ops = cal_component_table((cal_component_kind)kind);
+    if (ops == NULL) return;
     cal_image_number(image, &local_time);
-    if (!image->writes)
-        *c = (cal_component){.ops = cal_component_table((cal_component_kind)kind), .number = component, .body = -1};
-    c->ops->image(image, world, component, own, error);
+    if (!image->writes) *c = (cal_component){.ops = ops, .number = component, .body = -1};
+    ops->image(image, world, component, own, error);
     if (image->status != CAL_OK) return;
     c->local_time = local_time;
     int stride = c->queue.stride;
