@@ -24,7 +24,7 @@ void cal_test_advance(cal_world* world, double time) {
 
 cal_world_report cal_test_report(cal_world* world) {
     cal_world_report report;
-    cal_world_get_report(world, &report);
+    assert_int_equal(cal_world_get_report(world, &report), CAL_OK);
     return report;
 }
 

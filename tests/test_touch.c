@@ -13,11 +13,13 @@ typedef struct scene {
     cal_shape_def shapes[BODIES + 1];
     cal_pair_def pair;
     int exclusion[2];
+    cal_constraint_def loop; // of CAL_NONE and CAL_NONE: there is none
     uint32_t disabled;
 } scene;
 
 static scene plain(void) {
-    scene s = {.pair = cal_default_pair_def(), .exclusion = {CAL_NONE, CAL_NONE}};
+    scene s = {.pair = cal_default_pair_def(), .exclusion = {CAL_NONE, CAL_NONE}, .loop = cal_default_constraint_def()};
+    s.loop.body[0] = s.loop.body[1] = CAL_NONE;
     for (int i = 0; i <= BODIES; i++) {
         s.shapes[i] = cal_default_shape_def();
         s.shapes[i].body = i < BODIES ? i : CAL_GROUND;
@@ -50,6 +52,7 @@ static cal_model* build(const scene* s) {
     for (int i = 0; i <= BODIES; i++) cal_builder_add_shape(builder, &s->shapes[i]);
     if (s->pair.shape[0] >= 0) cal_builder_add_pair(builder, &s->pair);
     if (s->exclusion[0] != CAL_NONE) cal_builder_add_exclusion(builder, s->exclusion[0], s->exclusion[1]);
+    if (s->loop.body[0] != CAL_NONE) cal_builder_add_constraint(builder, &s->loop);
     cal_builder_disable(builder, s->disabled);
     if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
@@ -112,6 +115,20 @@ static void pairs_touch_in_any_case(void** unused) {
     expect(&s, NULL, 0);
 }
 
+// A loop joint keeps apart what it connects, with all that is fixed to that, as long as it holds from the start.
+static void loop_joints_keep_bodies_apart(void** unused) {
+    (void)unused;
+    scene s = plain();
+    for (int i = 0; i <= BODIES; i++) s.shapes[i].category = 2, s.shapes[i].mask = 0;
+    s.shapes[BALL].mask = 2;
+    s.loop.kind = CAL_LOOP_BALL;
+    s.loop.body[0] = PLATE, s.loop.body[1] = BALL;
+    static const int pairs[][2] = {{FLOOR_SHAPE, BALL}, {TABLE, BALL}, {UPPER, BALL}, {LOWER, BALL}, {PLATE, BALL}};
+    expect(&s, pairs, 3);
+    s.loop.inactive = true;
+    expect(&s, pairs, 5);
+}
+
 static void leaving_contact_out_is_not_touching(void** unused) {
     (void)unused;
     scene s = plain();
@@ -138,6 +155,7 @@ int main(void) {
         cmocka_unit_test(joints_keep_bodies_apart),
         cmocka_unit_test(categories_and_masks_count_either_way),
         cmocka_unit_test(pairs_touch_in_any_case),
+        cmocka_unit_test(loop_joints_keep_bodies_apart),
         cmocka_unit_test(leaving_contact_out_is_not_touching),
         cmocka_unit_test(friction_is_of_the_pair_the_priority_or_the_larger),
     };

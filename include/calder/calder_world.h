@@ -260,7 +260,8 @@ typedef struct cal_world_report {
     double momentum[6];          ///< linear, and angular about the world's origin
     uint64_t hash;               ///< over the bits of time and all states
 } cal_world_report;
-void cal_world_get_report(cal_world* world, cal_world_report* out);
+/// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
+cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
 
 /// Of a simulation of a model: the model's body that a body of its world is; CAL_GROUND: one that does not move.
 int cal_sim_body_of(const cal_sim* sim, cal_body_id body);

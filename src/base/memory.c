@@ -64,3 +64,15 @@ void cal_fail_allocation(int64_t after) {
 }
 
 int64_t cal_live_allocations(void) { return atomic_load_explicit(&live_allocations, memory_order_relaxed); }
+
+bool cal_grow(void** list, int* capacity, int count, size_t size) {
+    if (count < *capacity) return true;
+    const int more = *capacity == 0 ? 8 : 2 * *capacity;
+    void* grown = cal_allocate((size_t)more, size);
+    if (grown == NULL) return false;
+    if (*list != NULL) memcpy(grown, *list, (size_t)count * size);
+    cal_free(*list);
+    *list = grown;
+    *capacity = more;
+    return true;
+}

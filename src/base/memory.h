@@ -8,6 +8,8 @@
 // count × size zeroed bytes, aligned for the widest lanes; NULL when there are none. count = 0 gives a valid pointer.
 void* cal_allocate(size_t count, size_t size);
 void cal_free(void* memory);
+// Makes room for one more in a list that grows by doubling; false: no memory.
+bool cal_grow(void** list, int* capacity, int count, size_t size);
 // A copy of a text; NULL when there is no memory.
 char* cal_copy_text(const char* text);
 

@@ -7,7 +7,8 @@
 //     a pair lists them, or
 //         both collide, and one's category has a bit of the other's mask
 //         no exclusion names their two bodies
-//         no joint connects them: neither is carried by the node that the other one's joint hangs from
+//         no joint connects them: neither is carried by the node that the other one's joint hangs from, and no loop
+//         joint that holds from the start is between what carries them
 //
 //     trunk ══ plate          trunk and plate are one; neither touches the thigh. The foot may touch the trunk, the
 //       ╲ hip                 plate and the thigh, but not the shank.
@@ -43,6 +44,23 @@ static bool jointed(const cal_model* model, int a, int b) {
     return hangs_from_fixed(model, a, b) || hangs_from_fixed(model, b, a);
 }
 
+// Whether a constraint that does what a joint of the tree would connects what carries two bodies.
+static bool closed(const cal_model* model, int a, int b) {
+    static const bool is_joint[] = {[CAL_WELD] = true,
+                                    [CAL_LOOP_REVOLUTE] = true,
+                                    [CAL_LOOP_PRISMATIC] = true,
+                                    [CAL_LOOP_BALL] = true,
+                                    [CAL_ROWS] = true};
+    const int node_a = carrier_of(model, a), node_b = carrier_of(model, b);
+    for (int i = 0; node_a >= 0 && node_b >= 0 && i < model->constraint_count; i++) {
+        const cal_constraint_def* def = &model->constraints[i];
+        if (def->kind >= (int)(sizeof is_joint / sizeof *is_joint) || !is_joint[def->kind] || def->inactive) continue;
+        const int p = carrier_of(model, def->body[0]), q = carrier_of(model, def->body[1]);
+        if ((p == node_a && q == node_b) || (p == node_b && q == node_a)) return true;
+    }
+    return false;
+}
+
 static bool excluded(const cal_model* model, int a, int b) {
     for (int i = 0; i < model->kept.exclusion_count; i++) {
         const int* pair = model->kept.exclusions[i].body;
@@ -60,15 +78,19 @@ static const cal_pair_def* find_pair(const cal_model* model, int a, int b) {
 }
 
 static bool bodies_may_touch(const cal_model* model, int a, int b) {
-    return carrier_of(model, a) != carrier_of(model, b) && !jointed(model, a, b) && !excluded(model, a, b);
+    return carrier_of(model, a) != carrier_of(model, b) && !jointed(model, a, b) && !excluded(model, a, b) &&
+           !closed(model, a, b);
+}
+
+bool cal_shapes_match(const cal_shape_def* a, const cal_shape_def* b) {
+    return a->collides && b->collides && ((a->category & b->mask) != 0 || (b->category & a->mask) != 0);
 }
 
 bool cal_model_shapes_may_touch(const cal_model* model, int shape_a, int shape_b) {
     const cal_shape_def *a = &model->shapes[shape_a], *b = &model->shapes[shape_b];
     if (carrier_of(model, a->body) == carrier_of(model, b->body)) return false;
     if (find_pair(model, shape_a, shape_b) != NULL) return true;
-    return a->collides && b->collides && ((a->category & b->mask) != 0 || (b->category & a->mask) != 0) &&
-           bodies_may_touch(model, a->body, b->body);
+    return cal_shapes_match(a, b) && bodies_may_touch(model, a->body, b->body);
 }
 
 double cal_shapes_friction(const cal_shape_def* a, const cal_shape_def* b) {

@@ -250,14 +250,14 @@ static cal_status joint_forces(cal_run* run, double* forces) {
 
 static cal_status read_events(sim_run* r, double* values) {
     cal_world_report report;
-    cal_world_get_report(cal_sim_world(r->sim), &report);
+    cal_status status = cal_world_get_report(cal_sim_world(r->sim), &report);
     values[DISCONTINUITIES] = cal_rate_follow(&r->discontinuities, report.time, report.discontinuities);
     values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
     values[GROUPS] = report.groups_now;
     values[ASLEEP] = report.asleep;
-    if (r->base.channel_count <= EVENT_CONSTRAINT) return CAL_OK;
+    if (status != CAL_OK || r->base.channel_count <= EVENT_CONSTRAINT) return status;
     cal_constraint_report constraints;
-    const cal_status status = cal_sim_constraints(r->sim, &constraints);
+    status = cal_sim_constraints(r->sim, &constraints);
     values[EVENT_CONSTRAINT] = status ? NAN : constraints.error;
     return status;
 }

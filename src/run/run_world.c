@@ -123,16 +123,16 @@ static cal_status poses(cal_run* run, double* poses) { return cal_world_poses(wo
 
 static cal_status energy(cal_run* run, double energy[2]) {
     cal_world_report report;
-    cal_world_get_report(world_of(run), &report);
+    const cal_status status = cal_world_get_report(world_of(run), &report);
     energy[0] = report.kinetic;
     energy[1] = report.potential;
-    return CAL_OK;
+    return status;
 }
 
 static cal_status read_channels(cal_run* run, double* values) {
     world_run* r = (world_run*)run;
     cal_world_report report;
-    cal_world_get_report(r->world, &report);
+    const cal_status status = cal_world_get_report(r->world, &report);
     values[KINETIC] = report.kinetic;
     values[POTENTIAL] = report.potential;
     values[TOTAL] = report.kinetic + report.potential;
@@ -140,7 +140,7 @@ static cal_status read_channels(cal_run* run, double* values) {
     values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
     values[GROUPS] = report.groups_now;
     values[ASLEEP] = report.asleep;
-    return CAL_OK;
+    return status;
 }
 
 static void keep_events(cal_run* run) {

@@ -2,7 +2,11 @@
 #include "simulation/change.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 cal_status cal_change_begin(cal_world* world, int body, int* component, cal_error* error) {
@@ -16,7 +20,7 @@ cal_status cal_change_begin(cal_world* world, int body, int* component, cal_erro
 }
 
 cal_status cal_change_end(cal_world* world, int component, cal_error* error) {
-    cal_status status = component >= 0 ? cal_world_refresh(world, component, error) : CAL_OK;
+    cal_status status = cal_component_refresh(world, component, error);
     if (status == CAL_OK) status = cal_world_update_changed(world, error);
     if (status != CAL_OK) world->failed = status;
     return status;
@@ -24,8 +28,8 @@ cal_status cal_change_end(cal_world* world, int component, cal_error* error) {
 
 // --- Pushes -----------------------------------------------------------------------------------------------------------------
 
-static cal_status push_link(cal_world* world, int body, const double force[3], const double torque[3],
-                            const double point[3], cal_error* error) {
+cal_status cal_push_link(cal_world* world, int body, const double force[3], const double torque[3],
+                         const double point[3], cal_error* error) {
     const cal_sim_body* link = &world->bodies[body];
     cal_multibody* m = &world->multibodies[link->multibody];
     if (!cal_grow((void**)&m->pushes, &m->push_capacity, m->push_count, sizeof *m->pushes))
@@ -40,12 +44,21 @@ static cal_status push_link(cal_world* world, int body, const double force[3], c
     return CAL_OK;
 }
 
+// All pushes of a multibody end with those of its first link.
+bool cal_is_link_pushed(const cal_world* world, int body) {
+    return world->bodies[body].link == 0 && world->multibodies[world->bodies[body].multibody].push_count > 0;
+}
+
+void cal_release_links(cal_world* world, int body) { world->multibodies[world->bodies[body].multibody].push_count = 0; }
+
 // A free body takes a force at its centre and a torque in its principal axes.
-static void push_free(cal_world* world, int body, const double force[3], const double torque[3],
-                      const double point[3]) {
+cal_status cal_push_free(cal_world* world, int body, const double force[3], const double torque[3],
+                         const double point[3], cal_error* error) {
     const cal_sim_body* free = &world->bodies[body];
     cal_motion at;
-    if (cal_body_at(world, body, world->time, &at) != CAL_OK) return;
+    const cal_status status =
+        cal_body_failed(world, body, cal_body_at(world, body, world->time, &at), world->time, error);
+    if (status != CAL_OK) return status;
     const cal_numbers n = cal_body_numbers(world, body, world->time);
     double arm[3], moment[3], R[9], from_center[3];
     for (int i = 0; i < 3; i++) from_center[i] = point[i] - free->offset[i];
@@ -59,6 +72,20 @@ static void push_free(cal_world* world, int body, const double force[3], const d
     }
     cal_unrotate3(at.pose.rotation, moment, moment);
     for (int i = 0; i < 3; i++) n.torque[i] += moment[i];
+    return CAL_OK;
+}
+
+bool cal_is_free_pushed(const cal_world* world, int body) {
+    const cal_numbers n = cal_body_numbers(world, body, world->time);
+    bool pushed = false;
+    for (int i = 0; i < 3; i++) pushed |= n.acceleration[i] != world->def.gravity[i] || n.torque[i] != 0.0;
+    return pushed;
+}
+
+void cal_release_free(cal_world* world, int body) {
+    const cal_numbers n = cal_body_numbers(world, body, world->time);
+    memcpy(n.acceleration, world->def.gravity, sizeof world->def.gravity);
+    memset(n.torque, 0, 3 * sizeof *n.torque);
 }
 
 static cal_status check_push(const cal_world* world, cal_body_id body, cal_error* error) {
@@ -76,32 +103,18 @@ cal_status cal_world_push(cal_world* world, cal_body_id body, const double force
     if (status != CAL_OK || world->bodies[body.index].component < 0) return status;
     status = cal_change_begin(world, body.index, &component, error);
     if (status != CAL_OK) return status;
-    if (world->bodies[body.index].multibody >= 0)
-        status = push_link(world, body.index, force, torque, point, error);
-    else
-        push_free(world, body.index, force, torque, point);
+    status = cal_body_ops(world, body.index)->push(world, body.index, force, torque, point, error);
     return status == CAL_OK ? cal_change_end(world, component, error) : status;
 }
 
 cal_status cal_world_release(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->body_count; i++) {
-        const cal_sim_body* body = &world->bodies[i];
-        if (body->component < 0) continue;
-        const cal_numbers n = cal_body_numbers(world, i, world->time);
-        bool pushed = body->multibody >= 0 && body->link == 0 && world->multibodies[body->multibody].push_count > 0;
-        for (int k = 0; n.acceleration != NULL && k < 3; k++)
-            pushed |= n.acceleration[k] != world->def.gravity[k] || n.torque[k] != 0.0;
-        if (!pushed) continue;
+        const cal_component_ops* ops = cal_body_ops(world, i);
+        if (world->bodies[i].component < 0 || !ops->pushed(world, i)) continue;
         int component;
         cal_status status = cal_change_begin(world, i, &component, error);
         if (status != CAL_OK) return status;
-        if (body->multibody >= 0) {
-            world->multibodies[body->multibody].push_count = 0;
-        } else {
-            const cal_numbers now = cal_body_numbers(world, i, world->time);
-            memcpy(now.acceleration, world->def.gravity, sizeof world->def.gravity);
-            memset(now.torque, 0, 3 * sizeof *now.torque);
-        }
+        ops->release(world, i);
         status = cal_change_end(world, component, error);
         if (status != CAL_OK) return status;
     }

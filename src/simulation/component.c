@@ -1,19 +1,37 @@
-// The kinds of components, one table each.
+// The kinds of components, one table each; and what all of them are asked for.
 #include "simulation/component.h"
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/change.h"
+#include "simulation/contact/contact_forces.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
+#include "simulation/contact/impact.h"
+#include "simulation/energy.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/state/graph.h"
+#include "simulation/state/world_image.h"
+#include "simulation/world.h"
+
+#define LONGEST_BOX 16.0 // of a free body, in windows of the world: how often boxes are made, not what is in them
+
+// A free body and a multibody: the only member of themselves, and nothing in them touches.
+static cal_members itself(const cal_world* world, int component) {
+    return (cal_members){.components = &world->components[component].number, .count = 1};
+}
 
 // --- Free bodies --------------------------------------------------------------------------------------------------------------
 
-static cal_status free_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
-    (void)body;
-    return cal_free_body_motion(world, component, time, turning, out);
+static double free_room(const cal_world* world, int component, double time) {
+    (void)component, (void)time;
+    return LONGEST_BOX * world->window;
 }
 
-static cal_status free_bounds(cal_world* world, int component, int body, double from, double until,
-                              cal_motion_bounds* out) {
-    (void)body;
-    return cal_free_body_bounds(world, component, from, until, out);
+static cal_state_numbers free_locate(const cal_world* world, int component, int body, double* data) {
+    (void)world, (void)component, (void)body;
+    return (cal_state_numbers){data + CAL_AT_POSITION, data + CAL_AT_VELOCITY, data + CAL_AT_ACCELERATION};
 }
 
 static cal_status free_begin(cal_world* world, int component, double time, cal_error* error) {
@@ -38,8 +56,69 @@ static cal_status free_step(cal_world* world, int component, double time, cal_er
     return status;
 }
 
-static const cal_component_ops free_body = {free_motion,  free_bounds,  free_begin,
-                                            free_changed, free_refresh, free_step};
+static cal_numbers free_numbers(const cal_world* world, int body, const cal_state_numbers* at) {
+    (void)world, (void)body;
+    return (cal_numbers){.velocity = at->v,
+                         .angular = at->v + 3,
+                         .acceleration = at->extras,
+                         .torque = at->extras + 3,
+                         .slots = at->extras + 6};
+}
+
+static cal_status free_response(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                                const double point[3], double K[9], cal_error* error) {
+    (void)other, (void)time, (void)error;
+    cal_add_response(&world->bodies[body], motion, point, K);
+    return CAL_OK;
+}
+
+static cal_status free_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                             const double point[3], const double impulse[3], cal_error* error) {
+    (void)other, (void)error;
+    const cal_sim_body* part = &world->bodies[body];
+    const cal_numbers n = cal_body_numbers(world, body, time);
+    double arm[3], torque[3];
+    for (int i = 0; i < 3; i++) arm[i] = point[i] - motion->pose.position[i];
+    cal_cross3(arm, impulse, torque);
+    cal_unrotate3(motion->pose.rotation, torque, torque);
+    for (int i = 0; i < 3; i++) {
+        n.velocity[i] += impulse[i] / part->mass;
+        n.angular[i] += torque[i] / part->inertia[i];
+    }
+    return CAL_OK;
+}
+
+static double free_mass(const cal_world* world, int body) { return world->bodies[body].mass; }
+
+static cal_status free_shift(cal_world* world, int body, const double by[3], cal_error* error) {
+    (void)error;
+    double* data = cal_data_at(&world->components[world->bodies[body].component].queue, 0);
+    for (int i = 0; i < 3; i++) data[CAL_AT_POSITION + i] += by[i];
+    return CAL_OK;
+}
+
+static const cal_component_ops free_body = {.kind = CAL_FREE_BODY,
+                                            .single = true,
+                                            .motion = cal_free_body_motion,
+                                            .bounds = cal_free_body_bounds,
+                                            .room = free_room,
+                                            .locate = free_locate,
+                                            .begin = free_begin,
+                                            .changed = free_changed,
+                                            .refresh = free_refresh,
+                                            .step = free_step,
+                                            .numbers = free_numbers,
+                                            .box = cal_box_of_motion,
+                                            .response = free_response,
+                                            .apply = free_apply,
+                                            .push = cal_push_free,
+                                            .pushed = cal_is_free_pushed,
+                                            .release = cal_release_free,
+                                            .loose_mass = free_mass,
+                                            .shift = free_shift,
+                                            .member = cal_free_body_member,
+                                            .members = itself,
+                                            .image = cal_image_own};
 
 // --- Multibodies --------------------------------------------------------------------------------------------------------------
 
@@ -53,13 +132,57 @@ static cal_status link_bounds(cal_world* world, int component, int body, double 
     return cal_multibody_limits(world, component, world->bodies[body].link, from, until, out);
 }
 
-static cal_status no_step(cal_world* world, int component, double time, cal_error* error) {
-    (void)world, (void)component, (void)time, (void)error;
+static cal_state_numbers link_locate(const cal_world* world, int component, int body, double* data) {
+    (void)component;
+    return (cal_state_numbers){cal_multibody_q(world, body, data), cal_multibody_v(world, body, data),
+                               cal_multibody_tau(world, body, data)};
+}
+
+static cal_numbers link_numbers(const cal_world* world, int body, const cal_state_numbers* at) {
+    return (cal_numbers){
+        .q = at->q, .v = at->v, .tau = at->extras, .slots = at->extras + cal_multibody_degrees(world, body)};
+}
+
+static cal_status link_response(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                                const double point[3], double K[9], cal_error* error) {
+    (void)motion;
+    return cal_multibody_response(world, body, other, time, point, K, error);
+}
+
+static cal_status link_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                             const double point[3], const double impulse[3], cal_error* error) {
+    (void)motion;
+    return cal_multibody_apply(world, body, other, time, point, impulse, error);
+}
+
+static cal_status link_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
+    (void)error;
+    *out = cal_multibody_member(world, component);
+    out->extras_count = cal_multibody_extras(world, component);
     return CAL_OK;
 }
 
-static const cal_component_ops multibody = {link_motion,           link_bounds,           cal_multibody_begin,
-                                            cal_multibody_changed, cal_multibody_refresh, no_step};
+static const cal_component_ops multibody = {.kind = CAL_MULTIBODY,
+                                            .motion = link_motion,
+                                            .bounds = link_bounds,
+                                            .room = cal_multibody_room,
+                                            .locate = link_locate,
+                                            .begin = cal_multibody_begin,
+                                            .changed = cal_multibody_changed,
+                                            .refresh = cal_multibody_refresh,
+                                            .numbers = link_numbers,
+                                            .box = cal_box_of_motion,
+                                            .response = link_response,
+                                            .apply = link_apply,
+                                            .push = cal_push_link,
+                                            .pushed = cal_is_link_pushed,
+                                            .release = cal_release_links,
+                                            .loose_mass = cal_multibody_loose_mass,
+                                            .shift = cal_multibody_shift,
+                                            .member = link_member,
+                                            .members = itself,
+                                            .report = cal_add_joint_energy,
+                                            .image = cal_image_own};
 
 // --- Contact groups -----------------------------------------------------------------------------------------------------------
 
@@ -68,16 +191,105 @@ static cal_status member_motion(cal_world* world, int component, int body, doubl
     return cal_group_motion(world, component, body, time, out);
 }
 
+static double group_room(const cal_world* world, int component, double time) {
+    return cal_group_horizon(world, component) - time;
+}
+
 static cal_status no_refresh(cal_world* world, int component, cal_error* error) {
     (void)world, (void)component, (void)error;
     return CAL_OK;
 }
 
-static const cal_component_ops group = {member_motion,     cal_group_limits, cal_group_begin,
-                                        cal_group_changed, no_refresh,       no_step};
+static cal_members group_members(const cal_world* world, int component) {
+    const cal_contact_group* g = world->components[component].group;
+    return (cal_members){g->members, g->group.unit_count, (const int(*)[2])g->pairs, g->pair_count};
+}
+
+static cal_status count_group(cal_world* world, int component, cal_world_report* report) {
+    const cal_queue* queue = &world->components[component].queue;
+    report->groups_now += cal_saved_state_at(queue, queue->tail - 1)->kind != CAL_ENDED;
+    return CAL_OK;
+}
+
+static const cal_component_ops group = {.kind = CAL_GROUP,
+                                        .stepped = true,
+                                        .motion = member_motion,
+                                        .bounds = cal_group_limits,
+                                        .room = group_room,
+                                        .locate = cal_group_locate,
+                                        .begin = cal_group_begin,
+                                        .changed = cal_group_changed,
+                                        .refresh = no_refresh,
+                                        .members = group_members,
+                                        .asleep = cal_group_is_asleep,
+                                        .contacts = cal_group_list_contacts,
+                                        .report = count_group,
+                                        .image = cal_image_group};
+
+// --- Any of them --------------------------------------------------------------------------------------------------------------
 
 const cal_component_ops* cal_component_table(cal_component_kind kind) {
     static const cal_component_ops* const tables[] = {
         [CAL_UNUSED] = NULL, [CAL_FREE_BODY] = &free_body, [CAL_MULTIBODY] = &multibody, [CAL_GROUP] = &group};
     return tables[kind];
+}
+
+int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
+    int c;
+    if (world->unused_count > 0) {
+        c = world->unused_components[--world->unused_count];
+    } else {
+        int capacity = world->component_capacity;
+        if (!cal_grow((void**)&world->unused_components, &world->unused_capacity, world->component_count,
+                      sizeof(int)) ||
+            !cal_grow((void**)&world->components, &capacity, world->component_count, sizeof *world->components))
+            return -1;
+        world->component_capacity = capacity;
+        c = world->component_count++;
+    }
+    world->components[c] = (cal_component){
+        .ops = cal_component_table(kind), .number = c, .body = -1, .weight = 1, .local_time = world->time};
+    if (cal_queue_create(&world->components[c].queue, stride)) return c;
+    world->components[c].ops = NULL;
+    world->unused_components[world->unused_count++] = c;
+    return -1;
+}
+
+cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error) {
+    if (component < 0) return CAL_OK;
+    cal_component_mark_used(world, component, time);
+    return world->components[component].ops->begin(world, component, time, error);
+}
+
+cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error) {
+    const cal_component* c = &world->components[component];
+    cal_component_mark_used(world, component, time);
+    if (c->ops->step == NULL || cal_component_is_fused(c)) return CAL_OK;
+    return c->ops->step(world, component, time, error);
+}
+
+cal_status cal_component_refresh(cal_world* world, int component, cal_error* error) {
+    return component >= 0 ? world->components[component].ops->refresh(world, component, error) : CAL_OK;
+}
+
+bool cal_component_is_asleep(const cal_world* world, int component) {
+    if (component < 0 || world->components[component].ops->asleep == NULL) return false;
+    return world->components[component].ops->asleep(world, component);
+}
+
+bool cal_component_holds(const cal_world* world, int a, int b, double time) {
+    const int first = cal_body_component(world, a, time), second = cal_body_component(world, b, time);
+    const int component = first >= 0 ? first : second;
+    if (component < 0 || (second >= 0 && second != component)) return false;
+    const cal_members in = world->components[component].ops->members(world, component);
+    const uint64_t key = cal_pair_key(a, b);
+    int low = 0, high = in.pair_count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (cal_pair_key(in.pairs[middle][0], in.pairs[middle][1]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < in.pair_count && cal_pair_key(in.pairs[low][0], in.pairs[low][1]) == key;
 }

@@ -1,28 +1,114 @@
-// What a component can do, whatever it is: a table of functions for each kind. Nobody else asks for the kind to choose how to
-// move, bound, begin, settle or refresh.
+// Components: what is advanced as one. What they can do is in a table for each kind, and nobody else asks for the kind.
+//
+//     free body        one rigid body, in closed form
+//     multibody        a tree, with or without loops
+//     contact group    the two above that touch, until they part: its members
+//     fixed, driven    bodies without a component: a table of their own, of which only what bodies are asked for is there
 #pragma once
-#include "simulation/world.h"
+#include "simulation/body.h"
+#include "simulation/state/graph.h"
+
+typedef enum cal_component_kind { CAL_UNUSED, CAL_FREE_BODY, CAL_MULTIBODY, CAL_GROUP } cal_component_kind;
+
+struct cal_contact_list;
+struct cal_group_member;
+struct cal_image;
+
+typedef struct cal_component {
+    _Alignas(64) const struct cal_component_ops* ops; // NULL: unused
+    int number;                                       // in the world's list
+    int body;          // the first of its own bodies, which follow each other; −1: none
+    int weight;        // moving bodies
+    double local_time; // how far it was asked for
+    cal_queue queue;
+    struct cal_multibody* multibody;
+    struct cal_contact_group* group;
+} cal_component;
+
+// Where the numbers of what a body belongs to are in a state: q, v, and what the user set.
+typedef struct cal_state_numbers {
+    double *q, *v, *extras;
+} cal_state_numbers;
+
+// What touches in a component: the components that are in it (a free body, a multibody: itself), and the pairs of bodies, sorted.
+typedef struct cal_members {
+    const int* components;
+    int count;
+    const int (*pairs)[2];
+    int pair_count;
+} cal_members;
 
 typedef struct cal_component_ops {
-    // A body of it at a time. turning: its orientation matters.
+    cal_component_kind kind; // for images and for making one
+    bool single;             // one rigid body that nothing holds: its mass and inertia say how it answers to impulses
+    bool
+        stepped; // by events of its own, which also give its bodies their boxes; others are followed as far as somebody asks
+
+    // Of the component that is in charge of a body. turning: its orientation matters.
     cal_status (*motion)(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
     // What that motion keeps to from a time on.
     cal_status (*bounds)(cal_world* world, int component, int body, double from, double until, cal_motion_bounds* out);
+    // For how long a box about its bodies is worth making.
+    double (*room)(const cal_world* world, int component, double time);
+    cal_state_numbers (*locate)(const cal_world* world, int component, int body, double* data);
+
     // A new motion from a time on, with the numbers that hold there; what came after is rolled back.
     cal_status (*begin)(cal_world* world, int component, double time, cal_error* error);
     // Its motion is another one from a time on: new boxes, predictions and events.
     cal_status (*changed)(cal_world* world, int component, double time, cal_error* error);
     // The numbers of its newest state were changed.
     cal_status (*refresh)(cal_world* world, int component, cal_error* error);
-    // An integration step ends at a time in a loop that stops everybody; what is a function of its states has nothing to do.
+    // An integration step ends at a time in a loop that stops everybody; NULL: its states do not depend on that.
     cal_status (*step)(cal_world* world, int component, double time, cal_error* error);
+
+    // Of a body's own component, whoever is in charge. What the located numbers mean:
+    cal_numbers (*numbers)(const cal_world* world, int body, const cal_state_numbers* at);
+    // A box about a body's way over an interval.
+    cal_status (*box)(cal_world* world, int body, double from, double to, cal_box* out);
+    // As cal_body_response and cal_body_apply.
+    cal_status (*response)(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                           const double point[3], double K[9], cal_error* error);
+    cal_status (*apply)(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                        const double point[3], const double impulse[3], cal_error* error);
+    // A force and a torque (world's axes) at a point of a body (its frame) from now on; whether there are any; and their end.
+    cal_status (*push)(cal_world* world, int body, const double force[3], const double torque[3], const double point[3],
+                       cal_error* error);
+    bool (*pushed)(const cal_world* world, int body);
+    void (*release)(cal_world* world, int body);
+    // Before the start: the mass that goes along when a body is moved, 0: the ground holds it; and the move.
+    double (*loose_mass)(const cal_world* world, int body);
+    cal_status (*shift)(cal_world* world, int body, const double by[3], cal_error* error);
+
+    // As a member of a contact group.
+    cal_status (*member)(const cal_world* world, int component, struct cal_group_member* out, cal_error* error);
+    cal_members (*members)(const cal_world* world, int component);
+    bool (*asleep)(const cal_world* world, int component); // NULL: never
+    // Contacts, with the forces in a step of size h from the world's time; NULL: there are none.
+    cal_status (*contacts)(cal_world* world, int component, double h, struct cal_contact_list* list, cal_error* error);
+    // What it adds to a report beside its bodies; NULL: nothing.
+    cal_status (*report)(cal_world* world, int component, cal_world_report* report);
+    // What is in an image but its clock and states. own: the component of that number in the world as it is; NULL: there is none.
+    void (*image)(struct cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error);
 } cal_component_ops;
 
-// The table of a kind; NULL: unused (component.c).
+extern const cal_component_ops cal_fixed_body, cal_driven_body; // motion/prescribed.c
+// The table of a kind; NULL: unused.
 const cal_component_ops* cal_component_table(cal_component_kind kind);
 
-// A free body's functions (trajectory.c, segment.c).
-cal_status cal_free_body_motion(cal_world* world, int component, double time, bool turning, cal_motion* out);
-cal_status cal_free_body_bounds(cal_world* world, int component, double from, double until, cal_motion_bounds* out);
-cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
-                              cal_error* error);
+// A component without states; −1: no memory.
+int cal_component_add(cal_world* world, cal_component_kind kind, int stride);
+// A group is in charge of it after its newest state.
+static inline bool cal_component_is_fused(const cal_component* c) {
+    return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED;
+}
+// Its motion begins anew at a time, with the numbers that hold there; what came after is rolled back. To be settled by the
+// caller. Nothing for −1.
+cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error);
+// An integration step ends at a time, as in the loops that stop everybody: the state there is stored, and the motion goes on
+// from it.
+cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error);
+// After the numbers of its newest state were changed. Nothing for −1.
+cal_status cal_component_refresh(cal_world* world, int component, cal_error* error);
+bool cal_component_is_asleep(const cal_world* world, int component); // −1 never is
+// Whether two bodies touch in the component that is in charge of them at a time.
+bool cal_component_holds(const cal_world* world, int a, int b, double time);

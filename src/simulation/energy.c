@@ -1,10 +1,14 @@
 // Energy and momentum of what moves, for reports. Of a body: ½ m u² + ½ ω·Iω and −m g·x. Joints add what no body has: armature,
 // ½ a q̇², and springs, ½ k (q − q₀)², of a ball ½ k θ² with θ its angle.
+#include "simulation/energy.h"
 #include "base/memory.h"
-#include "model/model.h"
 #include "layout/layout.h"
+#include "model/model.h"
 #include "pass/joint_law.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 
 void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_motion* at, cal_world_report* r) {
     double w[3], spin[3], orbital[3];
@@ -20,11 +24,11 @@ void cal_add_energy(const cal_world* world, const cal_sim_body* part, const cal_
     for (int i = 0; i < 3; i++) r->momentum[3 + i] += spin[i] + part->mass * orbital[i];
 }
 
-void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) {
-    const cal_multibody* m = &world->multibodies[multibody];
+cal_status cal_add_joint_energy(cal_world* world, int component, cal_world_report* r) {
+    const cal_multibody* m = world->components[component].multibody;
     const cal_multibody_model* e = m->engine;
     double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
-    if (numbers == NULL) return;
+    if (numbers == NULL) return CAL_NO_MEMORY;
     double *q = numbers, *v = numbers + e->q_count;
     const cal_status status = cal_multibody_at(world, m, world->time, q, v);
     for (int n = 0; status == CAL_OK && n < e->model->node_count; n++) {
@@ -34,4 +38,5 @@ void cal_add_joint_energy(cal_world* world, int multibody, cal_world_report* r) 
             r->kinetic += 0.5 * node->armature * v[node->first_v + i] * v[node->first_v + i];
     }
     cal_free(numbers);
+    return status;
 }

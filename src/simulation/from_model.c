@@ -14,6 +14,9 @@
 // free body that a constraint touches. What does not move is the ground to constraints.
 #include "simulation/from_model.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/model_map.h"
+#include "simulation/world.h"
 #include <stdio.h>
 #include <string.h>
 

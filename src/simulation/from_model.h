@@ -1,7 +1,6 @@
 // A model on its way into a world: what belongs together, and what became of it.
 #pragma once
 #include "simulation/model_map.h"
-#include "simulation/world.h"
 
 // Lists are chains of numbers, ended by −1: a first one each, and for each the next.
 typedef struct cal_import {

@@ -5,40 +5,19 @@
 //
 //     category & mask    as they are
 //     <pair>             a bit that no shape of the model has: in the category of the one, in the mask of the other
-//     <exclude>, joints  the world's two bodies pass through each other. Where a <pair> says that two of their shapes touch
-//                        nevertheless, all others of them must be unable to, or the model cannot become a world
+//     anything else      the world's two bodies pass through each other (exclusions, joints). Where a <pair> says that two of
+//                        their shapes touch nevertheless, all others of them must be unable to, or the model cannot become a
+//                        world
 //
 // A root link never touches the body without joints that carries it, since their joint is there.
-#include "simulation/from_model.h"
 #include "base/memory.h"
+#include "model/touch.h"
+#include "simulation/body.h"
+#include "simulation/event/pairs.h"
+#include "simulation/from_model.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
-
-static bool listed_pair(const cal_model* model, int a, int b) {
-    for (int i = 0; i < cal_model_pair_count(model); i++) {
-        cal_pair_def pair;
-        cal_model_pair(model, i, &pair);
-        if ((pair.shape[0] == a && pair.shape[1] == b) || (pair.shape[0] == b && pair.shape[1] == a)) return true;
-    }
-    return false;
-}
-
-static bool excluded(const cal_model* model, int a, int b) {
-    for (int i = 0; i < cal_model_exclusion_count(model); i++) {
-        int bodies[2];
-        cal_model_exclusion(model, i, bodies);
-        if ((bodies[0] == a && bodies[1] == b) || (bodies[0] == b && bodies[1] == a)) return true;
-    }
-    return false;
-}
-
-// Whether b is a body without joints, and a the root of a tree that hangs from it.
-static bool carries(const cal_import* m, int a, int b) {
-    if (a == CAL_GROUND || b == CAL_GROUND || m->top[a] != a || m->top[b] != CAL_GROUND) return false;
-    cal_body_def def;
-    cal_model_body(m->model, a, &def);
-    return def.parent == b;
-}
 
 // A body's list of shapes begins with the one that was added last.
 static cal_shape_def* shape_in_world(const cal_import* m, int shape) {
@@ -47,19 +26,14 @@ static cal_shape_def* shape_in_world(const cal_import* m, int shape) {
     return &m->world->bodies[m->part_of_shape[shape]].shapes[before];
 }
 
-// Two bodies of the world of which the model says something as a whole: shapes that are listed touch, others do only where
-// `apart` is false.
-static cal_status sort_pair(cal_import* m, int a, int b, bool apart(const cal_import*, int, int), cal_error* error) {
+// Two bodies of the world of whose shapes the model (model/touch.c) lets none touch pass through each other.
+static cal_status sort_pair(cal_import* m, int a, int b, cal_error* error) {
     bool some = false, wrong = false;
     for (int i = m->first_of_part[a]; i >= 0; i = m->next_of_part[i])
         for (int k = m->first_of_part[b]; k >= 0; k = m->next_of_part[k]) {
-            cal_shape_def x, y;
-            cal_model_shape(m->model, i, &x);
-            cal_model_shape(m->model, k, &y);
-            const bool by_mask = x.collides && y.collides && ((x.category & y.mask) != 0 || (y.category & x.mask) != 0);
-            const bool touch = listed_pair(m->model, i, k) || (by_mask && !apart(m, x.body, y.body));
+            const bool touch = cal_model_shapes_may_touch(m->model, i, k);
             some |= touch;
-            wrong |= by_mask && !touch;
+            wrong |= !touch && cal_shapes_match(&m->model->shapes[i], &m->model->shapes[k]);
         }
     char one[64], other[64];
     if (some && wrong)
@@ -70,17 +44,6 @@ static cal_status sort_pair(cal_import* m, int a, int b, bool apart(const cal_im
                         cal_body_name_at(m->world, b, other, sizeof other));
     if (some || !wrong || cal_world_ignore(m->world, a, b)) return CAL_OK;
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs");
-}
-
-static bool excluded_or_carried(const cal_import* m, int a, int b) {
-    return excluded(m->model, a, b) || carries(m, a, b) || carries(m, b, a);
-}
-
-static bool always(const cal_import* m, int a, int b) {
-    (void)m;
-    (void)a;
-    (void)b;
-    return true;
 }
 
 // Every body of the world with shapes of one body of the model against every one with shapes of another.
@@ -94,18 +57,13 @@ static cal_status sort_bodies(cal_import* m, int a, int b, cal_error* error) {
         for (int k = first_b, other = -1; status == CAL_OK && k >= 0; k = m->next_shape[k]) {
             if (m->part_of_shape[k] == other) continue;
             other = m->part_of_shape[k];
-            if (last != other) status = sort_pair(m, last, other, excluded_or_carried, error);
+            if (last != other) status = sort_pair(m, last, other, error);
         }
     }
     return status;
 }
 
-static cal_status sort_joined(cal_world* world, int a, int b, void* user, cal_error* error) {
-    (void)world;
-    return sort_pair(user, a, b, always, error);
-}
-
-// A world has one friction for a pair of shapes: everybody's, or the larger one of the two.
+// A world has one friction for a pair of shapes: everybody's, or that of the two.
 static cal_status check_pairs(const cal_import* m, cal_error* error) {
     for (int i = 0; i < cal_model_pair_count(m->model); i++) {
         cal_pair_def pair;
@@ -113,7 +71,7 @@ static cal_status check_pairs(const cal_import* m, cal_error* error) {
         cal_model_pair(m->model, i, &pair);
         cal_model_shape(m->model, pair.shape[0], &x);
         cal_model_shape(m->model, pair.shape[1], &y);
-        if (m->world->def.friction < 0.0 && pair.friction != fmax(x.friction, y.friction))
+        if (m->world->def.friction < 0.0 && pair.friction != cal_shapes_friction(&x, &y))
             return cal_fail(error, CAL_BAD_MODEL,
                             "contact pair %d has a friction of its own, %g, and its shapes have %g and %g; give the "
                             "shapes that friction, or all contacts one",
@@ -139,7 +97,7 @@ static cal_status list_pairs(const cal_import* m, cal_error* error) {
         cal_shape_def *x = shape_in_world(m, pair.shape[0]), *y = shape_in_world(m, pair.shape[1]);
         if (!x->collides) x->collides = true, x->category = x->mask = 0; // it touches this one and no other
         if (!y->collides) y->collides = true, y->category = y->mask = 0;
-        if ((x->category & y->mask) != 0 || (y->category & x->mask) != 0) continue;
+        if (cal_shapes_match(x, y)) continue;
         const int owner = bits[pair.shape[1]] != 0 && bits[pair.shape[0]] == 0 ? 1 : 0;
         uint32_t bit = bits[pair.shape[owner]];
         if (bit == 0) {
@@ -168,13 +126,16 @@ cal_status cal_import_pairs(cal_import* m, cal_error* error) {
         status = sort_bodies(m, bodies[0], bodies[1], error);
     }
     for (int body = 0; status == CAL_OK && body < m->body_count; body++) {
-        cal_body_def def;
-        cal_model_body(m->model, body, &def);
-        if (def.parent != CAL_GROUND && carries(m, body, def.parent)) status = sort_bodies(m, body, def.parent, error);
+        const int parent = m->model->bodies[body].parent;
+        if (parent != CAL_GROUND && m->top[body] == body && m->top[parent] == CAL_GROUND)
+            status = sort_bodies(m, body, parent, error);
     }
     for (int i = 0; status == CAL_OK && i < m->world->multibody_count; i++) {
-        m->world->multibodies[i].touches_itself = true;
-        status = cal_each_joined_pair(m->world, i, sort_joined, m, error);
+        cal_multibody* links = &m->world->multibodies[i];
+        links->touches_itself = true;
+        for (int a = 0; a < links->engine->body_count; a++)
+            for (int b = a + 1; status == CAL_OK && b < links->engine->body_count; b++)
+                status = sort_pair(m, links->bodies[a], links->bodies[b], error);
     }
     return status;
 }

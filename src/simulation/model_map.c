@@ -4,8 +4,10 @@
 // ω × the way to the centre) and ω in the body's axes. Any other joint's numbers are those of its multibody.
 #include "simulation/model_map.h"
 #include "base/memory.h"
+#include "simulation/body.h"
 #include "simulation/change.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 cal_status cal_model_map_create(const cal_model* model, cal_model_map** out) {

@@ -1,4 +1,5 @@
 // Questions about where things are at the committed time: rays, and what a shape would touch.
+#include "simulation/body.h"
 #include "simulation/world.h"
 #include <string.h>
 

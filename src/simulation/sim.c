@@ -2,8 +2,10 @@
 #include "simulation/sim.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "simulation/model_map.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/sim_events.h"
+#include "simulation/world.h"
 
 static cal_status refuse(const char* function, cal_error* error) {
     return cal_fail(error, CAL_BAD_ARGUMENT, "%s: sim must not be NULL", function);
@@ -159,10 +161,10 @@ cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
     if (!sim || !kinetic || !potential) return CAL_BAD_ARGUMENT;
     if (sim->system) return cal_system_energy(sim->system, kinetic, potential);
     cal_world_report report;
-    cal_world_get_report(sim->world, &report);
+    const cal_status status = cal_world_get_report(sim->world, &report);
     *kinetic = report.kinetic;
     *potential = report.potential;
-    return CAL_OK;
+    return status;
 }
 
 cal_status cal_sim_poses(cal_sim* sim, double* poses) {

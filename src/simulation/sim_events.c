@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "simulation/model_map.h"
+#include "simulation/sim.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -209,13 +211,13 @@ cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out) {
 }
 
 void cal_events_report(const cal_sim* sim, cal_sim_report* out) {
-    cal_world_report report;
-    cal_world_get_report(sim->world, &report);
-    *out = (cal_sim_report){.time = report.time,
-                            .step = report.integrations > 0 ? report.integrated / (double)report.integrations : 0.0,
-                            .steps = report.integrations,
-                            .rejected = report.rollbacks,
-                            .evaluations = report.series + report.group_steps};
+    const cal_world_report* counted = &sim->world->report;
+    *out =
+        (cal_sim_report){.time = sim->world->time,
+                         .step = counted->integrations > 0 ? counted->integrated / (double)counted->integrations : 0.0,
+                         .steps = counted->integrations,
+                         .rejected = counted->rollbacks,
+                         .evaluations = counted->series + counted->group_steps};
 }
 
 uint64_t cal_events_hash(const cal_sim* sim) {

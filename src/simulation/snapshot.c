@@ -3,8 +3,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/model.h"
-#include "simulation/sim_events.h"
+#include "simulation/sim.h"
+#include "simulation/state/image.h"
 #include "simulation/state/world_image.h"
+#include "simulation/world.h"
 #include "solver/system_data.h"
 #include <stdio.h>
 #include <string.h>
@@ -177,13 +179,15 @@ static void store_system(const cal_system* system, cal_image* image) {
 static cal_status load_system(cal_system* system, const cal_image* image, cal_error* error) {
     void* before = cal_allocate(cal_system_memory_size(system) / WORD, WORD);
     cal_status status = before != NULL ? CAL_OK : CAL_NO_MEMORY;
+    bool kept = true;
     if (status == CAL_OK) {
         cal_system_store(system, before);
         status = cal_system_load(system, image->words + image->at);
-        if (status != CAL_OK) (void)cal_system_load(system, before);
+        if (status != CAL_OK) kept = cal_system_load(system, before) == CAL_OK;
     }
     cal_free(before);
-    return status == CAL_OK ? CAL_OK : cal_fail(error, status, "no memory to restore a simulation");
+    if (status == CAL_OK) return CAL_OK;
+    return cal_fail(error, status, "no memory to restore a simulation%s", kept ? "" : ", which has lost its state");
 }
 
 // --- The public side ----------------------------------------------------------------------------------------------------------------

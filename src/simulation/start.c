@@ -1,9 +1,17 @@
 // Before the first step: masses, principal axes, geometries and first states of all bodies; boxes and pairs; bodies that
 // overlap are reported or moved apart.
-#include "simulation/world.h"
+#include "simulation/start.h"
 #include "base/memory.h"
+#include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -83,7 +91,8 @@ static cal_status make_geometry(cal_sim_body* part, bool principal, cal_geometry
     return status;
 }
 
-static cal_status weigh(cal_world* world, int body, cal_error* error) {
+// link: its joints carry what it lacks.
+static cal_status weigh(cal_world* world, int body, bool link, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_mass_properties mass = {.mass = part->def.mass};
     memcpy(mass.center, part->def.center, sizeof mass.center);
@@ -98,13 +107,13 @@ static cal_status weigh(cal_world* world, int body, cal_error* error) {
         cal_geometry_destroy(geometry);
     }
     char name[64];
-    if (part->multibody >= 0 && !(mass.mass > 0.0)) return CAL_OK; // its joints carry what it lacks
+    if (link && !(mass.mass > 0.0)) return CAL_OK;
     if (!(mass.mass > 0.0))
         return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
                         cal_body_name_at(world, body, name, sizeof name));
     cal_principal_axes(mass.inertia, part->inertia, part->turn);
     for (int i = 0; i < 3; i++)
-        if (!(part->inertia[i] > 0.0) && part->multibody < 0)
+        if (!(part->inertia[i] > 0.0) && !link)
             return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
                             cal_body_name_at(world, body, name, sizeof name));
     part->mass = mass.mass;
@@ -141,7 +150,7 @@ static void find_form(cal_sim_body* part) {
         part->form = CAL_FORM_BLOCK;
 }
 
-cal_status cal_body_prepare_shape(cal_world* world, int body, cal_error* error) {
+static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     find_form(part);
     part->spinning = true;
@@ -190,28 +199,6 @@ static void place_fixed(cal_sim_body* part) {
     plane[3] = cal_dot3(plane, point);
 }
 
-int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
-    int c;
-    if (world->unused_count > 0) {
-        c = world->unused_components[--world->unused_count];
-    } else {
-        int capacity = world->component_capacity;
-        if (!cal_grow((void**)&world->unused_components, &world->unused_capacity, world->component_count,
-                      sizeof(int)) ||
-            !cal_grow((void**)&world->components, &capacity, world->component_count, sizeof *world->components))
-            return -1;
-        world->component_capacity = capacity;
-        c = world->component_count++;
-    }
-    world->components[c] = (cal_component){
-        .kind = kind, .ops = cal_component_table(kind), .body = -1, .weight = 1, .local_time = world->time};
-    if (cal_queue_create(&world->components[c].queue, stride)) return c;
-    world->components[c].kind = CAL_UNUSED;
-    world->components[c].ops = NULL;
-    world->unused_components[world->unused_count++] = c;
-    return -1;
-}
-
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     part->series = (int)CAL_AT_SLOTS + part->def.slots;
@@ -239,9 +226,9 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
 static cal_status prepare_part(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_quaternion_normalize(part->def.quaternion);
-    if (part->multibody >= 0) return CAL_OK; // its multibody did
-    cal_status status = weigh(world, body, error);
-    if (status == CAL_OK) status = cal_body_prepare_shape(world, body, error);
+    if (part->component >= 0) return CAL_OK; // its multibody did
+    cal_status status = weigh(world, body, false, error);
+    if (status == CAL_OK) status = prepare_shape(world, body, error);
     if (status != CAL_OK) return status;
     if (part->def.motion == CAL_MOVING) return begin_free(world, body, error);
     if (part->def.motion == CAL_FIXED) place_fixed(part);
@@ -250,8 +237,8 @@ static cal_status prepare_part(cal_world* world, int body, cal_error* error) {
 
 cal_status cal_body_weigh_link(cal_world* world, int body, cal_error* error) {
     cal_quaternion_normalize(world->bodies[body].def.quaternion);
-    const cal_status status = weigh(world, body, error);
-    return status == CAL_OK ? cal_body_prepare_shape(world, body, error) : status;
+    const cal_status status = weigh(world, body, true, error);
+    return status == CAL_OK ? prepare_shape(world, body, error) : status;
 }
 
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
@@ -276,25 +263,16 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
                             cal_error* error) {
     double share[2];
     for (int i = 0; i < 2; i++) {
-        const cal_sim_body* part = &world->bodies[pair->body[i]];
-        double mass = 0.0;
-        if (part->component >= 0)
-            mass = part->multibody < 0 ? part->mass : cal_multibody_loose_mass(world, pair->body[i]);
+        const double mass = cal_body_ops(world, pair->body[i])->loose_mass(world, pair->body[i]);
         share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
     }
     const double sum = share[0] + share[1];
     for (int i = 0; i < 2 && sum > 0.0; i++) {
         if (share[i] == 0.0) continue;
-        const cal_sim_body* part = &world->bodies[pair->body[i]];
         double move[3];
         for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
-        if (part->multibody >= 0) {
-            const cal_status status = cal_multibody_shift(world, pair->body[i], move, error);
-            if (status != CAL_OK) return status;
-            continue;
-        }
-        double* data = cal_data_at(&world->components[part->component].queue, 0);
-        for (int k = 0; k < 3; k++) data[CAL_AT_POSITION + k] += move[k];
+        const cal_status status = cal_body_ops(world, pair->body[i])->shift(world, pair->body[i], move, error);
+        if (status != CAL_OK) return status;
     }
     *moved = sum > 0.0;
     return CAL_OK;
@@ -306,8 +284,10 @@ static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separat
     cal_motion at[2];
     *size = (double)INFINITY;
     for (int k = 0; k < 2; k++) {
-        const cal_status status = cal_body_at(world, pair->body[k], world->time, &at[k]);
-        if (status != CAL_OK) return cal_fail(error, status, "%s", cal_status_text(status));
+        const int body = pair->body[k];
+        const cal_status status =
+            cal_body_failed(world, body, cal_body_at(world, body, world->time, &at[k]), world->time, error);
+        if (status != CAL_OK) return status;
         *size = fmin(*size, world->bodies[pair->body[k]].reach);
     }
     cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
@@ -342,7 +322,7 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
         cal_sim_body* part = &world->bodies[i];
         if (part->form == CAL_FORM_NONE) continue;
-        if (part->component < 0 && part->def.motion == CAL_FIXED) {
+        if (part->def.motion == CAL_FIXED) {
             cal_box box;
             part->box_end = (double)INFINITY;
             cal_geometry_box(part->geometry, &part->at.pose, &box);
@@ -355,7 +335,7 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
     }
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
         cal_sim_body* part = &world->bodies[i];
-        if (part->form == CAL_FORM_NONE || (part->component < 0 && part->def.motion == CAL_FIXED)) continue;
+        if (part->form == CAL_FORM_NONE || part->def.motion == CAL_FIXED) continue;
         if (part->box_event < 0) part->box_event = cal_events_add(&world->events, CAL_EVENT_BOX, i);
         if (part->box_event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
         status = cal_box_renew(world, i, world->time, error);
@@ -367,8 +347,8 @@ static cal_status insert_boxes(cal_world* world, cal_error* error) {
 static cal_status leave_out_links(cal_world* world, cal_error* error) {
     for (int i = 0; i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
-        const int multibody = world->bodies[pair->body[0]].multibody;
-        if (pair->event < 0 || multibody < 0 || multibody != world->bodies[pair->body[1]].multibody) continue;
+        if (pair->event < 0 || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
+            continue;
         cal_separation gap;
         double depth, size;
         cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);

@@ -3,8 +3,19 @@
 #include "base/finite.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
+#include "simulation/energy.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/log.h"
+#include "simulation/event/loops.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/start.h"
+#include "simulation/state/graph.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +125,7 @@ static void destroy_part(cal_sim_body* part) {
 void cal_world_destroy(cal_world* world) {
     if (world == NULL) return;
     for (int i = 0; i < world->component_count; i++) {
-        if (world->components[i].kind == CAL_GROUP) cal_group_destroy(world, i);
+        cal_group_free(world->components[i].group);
         cal_queue_destroy(&world->components[i].queue);
     }
     for (int i = 0; i < world->junction_count; i++) cal_free(world->junctions[i].links);
@@ -169,14 +180,6 @@ static bool valid(const cal_world* world, cal_body_id id) {
 
 static cal_status check_id(const cal_world* world, cal_body_id id, cal_error* error) {
     return valid(world, id) ? CAL_OK : cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body in this world");
-}
-
-const char* cal_body_name_at(const cal_world* world, int body, char* text, size_t capacity) {
-    if (world->bodies[body].name != NULL)
-        snprintf(text, capacity, "%s", world->bodies[body].name);
-    else
-        snprintf(text, capacity, "body %d", body);
-    return text;
 }
 
 static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
@@ -349,9 +352,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     world->time = time;
     for (int i = 0; i < world->component_count; i++) {
         const cal_component* c = &world->components[i];
-        if (c->kind == CAL_UNUSED || c->kind == CAL_GROUP) continue;
-        if (cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind != CAL_FUSED)
-            cal_component_mark_used(world, i, time);
+        if (c->ops != NULL && !c->ops->stepped && !cal_component_is_fused(c)) cal_component_mark_used(world, i, time);
     }
     return CAL_OK;
 }
@@ -384,16 +385,6 @@ cal_body_id cal_world_find_body(const cal_world* world, const char* name) {
 
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body) {
     return valid(world, body) ? world->bodies[body.index].def.motion : CAL_FIXED;
-}
-
-void cal_motion_to_frame(const cal_sim_body* part, const cal_motion* at, double position[3], double quaternion[4]) {
-    const double back[4] = {part->turn[0], -part->turn[1], -part->turn[2], -part->turn[3]};
-    double q[4], R[9], center[3];
-    cal_quaternion_multiply(at->quaternion, back, q);
-    cal_quaternion_matrix(q, R);
-    cal_rotate3(R, part->offset, center);
-    for (int i = 0; position != NULL && i < 3; i++) position[i] = at->pose.position[i] - center[i];
-    if (quaternion != NULL) memcpy(quaternion, q, sizeof q);
 }
 
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
@@ -444,8 +435,7 @@ const double* cal_world_slots(const cal_world* world, cal_body_id body) {
 
 bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
     if (!valid(world, body) || !is_readable(world)) return false;
-    const int component = cal_body_component(world, body.index, world->time);
-    return component >= 0 && cal_group_is_asleep(world, component);
+    return cal_component_is_asleep(world, cal_body_component(world, body.index, world->time));
 }
 
 bool cal_world_next_event(cal_world* world, cal_world_event* out) {
@@ -460,30 +450,32 @@ bool cal_world_next_event(cal_world* world, cal_world_event* out) {
 
 void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep; }
 
-void cal_world_get_report(cal_world* world, cal_world_report* out) {
+cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
     *out = world->report;
     out->time = world->time;
     out->states = world->states;
     out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
     if (!is_readable(world)) {
         out->bodies = world->body_count;
-        return;
+        return world->failed;
     }
     for (int i = 0; i < world->body_count; i++) {
         const cal_sim_body* part = &world->bodies[i];
         cal_motion at;
-        if (part->component < 0 || cal_body_at(world, i, world->time, &at) != CAL_OK) continue;
+        if (part->component < 0) continue;
+        const cal_status status = cal_body_at(world, i, world->time, &at);
+        if (status != CAL_OK) return status;
         cal_add_energy(world, part, &at, out);
-        out->asleep += cal_group_is_asleep(world, cal_body_component(world, i, world->time));
+        out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
         out->hash = cal_hash_doubles(out->hash, at.pose.position, 3);
         out->hash = cal_hash_doubles(out->hash, at.quaternion, 4);
         out->hash = cal_hash_doubles(out->hash, at.u, 3);
         out->hash = cal_hash_doubles(out->hash, at.w, 3);
     }
-    for (int i = 0; i < world->multibody_count; i++) cal_add_joint_energy(world, i, out);
-    for (int i = 0; i < world->component_count; i++) {
-        const cal_component* c = &world->components[i];
-        if (c->kind != CAL_GROUP || c->queue.head == c->queue.tail) continue;
-        out->groups_now += cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind != CAL_ENDED;
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
+        const cal_component_ops* ops = world->components[i].ops;
+        if (ops != NULL && ops->report != NULL) status = ops->report(world, i, out);
     }
+    return status;
 }

@@ -1,57 +1,21 @@
 // A collision: both bodies' motions begin anew at its time, linked by a junction, with an impulse between them. When they
 // part so slowly that gravity brings them back before the next group check, they stay in contact: a fusion.
-#include "simulation/world.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
-#include "simulation/motion/multibody.h"
+#include "simulation/contact/impact.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/log.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 #define FACE_MARGIN 1e-3       // of the smaller reach: points this near are hit at once
 #define STOPPED 1e-6           // of the speed of approach: what is left of it is the sweeps' error
 enum { MOST_STRIKES = 10000 }; // of one body at one time, those that were rolled back and done again included
-
-static bool grow_log(cal_event_log* log) {
-    const int capacity = log->capacity == 0 ? 256 : 2 * log->capacity;
-    cal_world_event* events = cal_allocate((size_t)capacity, sizeof *events);
-    int32_t* junctions = cal_allocate((size_t)capacity, sizeof *junctions);
-    if (events == NULL || junctions == NULL) {
-        cal_free(events);
-        cal_free(junctions);
-        return false;
-    }
-    for (int64_t i = log->head; log->capacity > 0 && i < log->tail; i++) {
-        events[(size_t)i % (size_t)capacity] = log->events[(size_t)i % (size_t)log->capacity];
-        junctions[(size_t)i % (size_t)capacity] = log->junctions[(size_t)i % (size_t)log->capacity];
-    }
-    cal_free(log->events);
-    cal_free(log->junctions);
-    log->events = events;
-    log->junctions = junctions;
-    log->capacity = capacity;
-    return true;
-}
-
-static bool logged_before(const cal_world_event* a, const cal_world_event* b) {
-    if (a->time != b->time) return a->time < b->time;
-    return cal_pair_key(a->body[0].index, a->body[1].index) < cal_pair_key(b->body[0].index, b->body[1].index);
-}
-
-// After a rollback, events come in another order than that of time: each goes where it belongs.
-static cal_status write_log(cal_world* world, const cal_world_event* event, int junction, cal_error* error) {
-    cal_event_log* log = &world->log;
-    if (!log->keep) return CAL_OK;
-    if (log->tail - log->head == log->capacity && !grow_log(log))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for events; take them with cal_world_next_event");
-    int64_t at = log->tail++;
-    while (at > log->head && logged_before(event, &log->events[(size_t)(at - 1) % (size_t)log->capacity])) {
-        log->events[(size_t)at % (size_t)log->capacity] = log->events[(size_t)(at - 1) % (size_t)log->capacity];
-        log->junctions[(size_t)at % (size_t)log->capacity] = log->junctions[(size_t)(at - 1) % (size_t)log->capacity];
-        at--;
-    }
-    log->events[(size_t)at % (size_t)log->capacity] = *event;
-    log->junctions[(size_t)at % (size_t)log->capacity] = junction;
-    return CAL_OK;
-}
 
 static cal_status link_states(cal_world* world, const int components[2], int* junction, cal_error* error) {
     *junction = cal_junction_create(world);
@@ -75,37 +39,31 @@ typedef struct outcome {
     double parting, restitution;
 } outcome;
 
-static cal_status set_velocity(cal_world* world, int body, double time, const cal_motion* at, const double u[3],
-                               const double w[3]) {
-    if (world->bodies[body].component < 0) return CAL_OK;
+static void set_velocity(cal_world* world, int body, double time, const cal_motion* at, const double u[3],
+                         const double w[3]) {
     const cal_numbers n = cal_body_numbers(world, body, time);
+    if (n.velocity == NULL) return; // fixed or driven
     memcpy(n.velocity, u, 3 * sizeof *u);
     cal_unrotate3(at->pose.rotation, w, n.angular);
-    return CAL_OK;
 }
 
 static cal_status meet_at_point(cal_world* world, const int bodies[2], const cal_motion at[2], double friction,
                                 double time, outcome* out, cal_error* error) {
     double relative[3], K[9] = {0}, opposite[3], change[3];
     relative_velocity(at, out->point, relative);
-    const int multibody = world->bodies[bodies[0]].multibody;
-    const bool itself = multibody >= 0 && multibody == world->bodies[bodies[1]].multibody;
+    // Two bodies of one component get the two impulses at once.
+    const bool itself = world->bodies[bodies[0]].component == world->bodies[bodies[1]].component;
+    const int count = itself ? 1 : 2, other = itself ? bodies[1] : -1;
     cal_status status = CAL_OK;
-    if (itself)
-        status = cal_multibody_response(world, bodies[0], bodies[1], time, out->point, K, error);
-    else
-        for (int i = 0; status == CAL_OK && i < 2; i++)
-            status = cal_world_response(world, bodies[i], time, &at[i], out->point, K, error);
+    for (int i = 0; status == CAL_OK && i < count; i++)
+        status = cal_body_response(world, bodies[i], other, time, &at[i], out->point, K, error);
     if (status != CAL_OK) return status;
     const double approach = -cal_dot3(out->normal, relative);
     if (approach > 0.0) cal_impulse(K, out->normal, relative, out->restitution, friction, out->impulse);
     for (int i = 0; i < 3; i++) opposite[i] = -out->impulse[i];
-    if (itself)
-        status = cal_multibody_apply(world, bodies[0], bodies[1], time, out->point, out->impulse, error);
-    else
-        for (int i = 0; status == CAL_OK && i < 2; i++)
-            status = cal_world_apply_impulse(world, bodies[i], time, &at[i], out->point,
-                                             i == 0 ? out->impulse : opposite, error);
+    for (int i = 0; status == CAL_OK && i < count; i++)
+        status =
+            cal_body_apply(world, bodies[i], other, time, &at[i], out->point, i == 0 ? out->impulse : opposite, error);
     cal_rotate3(K, out->impulse, change);
     out->parting = cal_dot3(out->normal, change) - approach;
     return status;
@@ -176,7 +134,8 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     }
     cal_motion at[2];
     outcome o;
-    for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_body_at(world, bodies[i], time, &at[i]);
+    for (int i = 0; status == CAL_OK && i < 2; i++)
+        status = cal_body_failed(world, bodies[i], cal_body_at(world, bodies[i], time, &at[i]), time, error);
     if (status == CAL_OK) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     if (status != CAL_OK) return status;
@@ -190,9 +149,8 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     world->report.discontinuities++;
     world->report.collisions++;
     status = cal_call_collision(world, bodies[0], bodies[1], o.impulse, time, error);
-    for (int i = 0; status == CAL_OK && i < 2; i++)
-        if (components[i] >= 0) status = cal_world_refresh(world, components[i], error);
-    if (status == CAL_OK) status = write_log(world, &event, junction, error);
+    for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_component_refresh(world, components[i], error);
+    if (status == CAL_OK) status = cal_log_add(&world->log, &event, junction, error);
     if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
 }

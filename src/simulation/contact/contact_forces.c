@@ -7,22 +7,21 @@
 // counts as touching now: the smaller h, the less does. An eighth of T keeps the first error below 1e-6.
 #include "simulation/contact/contact_forces.h"
 #include "base/memory.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
+#include "simulation/event/pairs.h"
 #include "simulation/sim.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define SHARE 0.125 // of the interval between group checks
 enum { FIRST_CONTACTS = 64 };
 
-// What was found so far.
-typedef struct list {
-    cal_contact_point* points;
-    int count, capacity;
-} list;
-
-static bool append(list* l, const cal_world* world, const cal_contact_group* g, const cal_group_contact* contact,
-                   const double force[3]) {
+static bool append(cal_contact_list* l, const cal_world* world, const cal_contact_group* g,
+                   const cal_group_contact* contact, const double force[3]) {
     if (!cal_grow((void**)&l->points, &l->capacity, l->count, sizeof *l->points)) return false;
     cal_contact_point* point = &l->points[l->count++];
     // A group's contacts have the second body of the pair first.
@@ -41,7 +40,7 @@ static bool append(list* l, const cal_world* world, const cal_contact_group* g, 
 
 // The contacts of a group whose state is given; capacity is for how many there is room, and grows.
 static cal_status solve(cal_world* world, const cal_contact_group* g, const double* numbers, double h, int capacity,
-                        list* l, cal_error* error) {
+                        cal_contact_list* l, cal_error* error) {
     for (;;) {
         double* scratch = cal_allocate(world->group_ops->scratch_count(&g->group, capacity) + 1, sizeof *scratch);
         cal_group_contact* contacts = cal_allocate((size_t)capacity, sizeof *contacts);
@@ -64,7 +63,7 @@ static cal_status solve(cal_world* world, const cal_contact_group* g, const doub
     }
 }
 
-static cal_status look_at_group(cal_world* world, int component, double h, list* l, cal_error* error) {
+cal_status cal_group_list_contacts(cal_world* world, int component, double h, cal_contact_list* l, cal_error* error) {
     const cal_component* c = &world->components[component];
     cal_contact_group* g = c->group;
     const int64_t n = cal_queue_find(&c->queue, world->time);
@@ -83,7 +82,7 @@ static cal_status look_at_group(cal_world* world, int component, double h, list*
 }
 
 // Pairs belong to one group each, and are in order there, whatever the groups' numbers are.
-static void sort(list* l, cal_contact_point* room) {
+static void sort(cal_contact_list* l, cal_contact_point* room) {
     for (int width = 1; width < l->count; width *= 2) { // merges, which keep the order of a pair's contacts
         for (int from = 0; from < l->count; from += 2 * width) {
             const int middle = from + width < l->count ? from + width : l->count,
@@ -108,10 +107,12 @@ cal_status cal_contacts_of_step(cal_world* world, double h, cal_contact_point* o
     if (world->group_ops->forces == NULL)
         return cal_fail(error, CAL_NOT_AVAILABLE, "contact groups of \"%s\" do not tell their forces; use implicit",
                         world->group_ops->name);
-    list l = {0};
+    cal_contact_list l = {0};
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->component_count; i++)
-        if (world->components[i].group != NULL) status = look_at_group(world, i, h, &l, error);
+    for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
+        const cal_component_ops* ops = world->components[i].ops;
+        if (ops != NULL && ops->contacts != NULL) status = ops->contacts(world, i, h, &l, error);
+    }
     cal_contact_point* room = status == CAL_OK ? cal_allocate((size_t)l.count + 1, sizeof *room) : NULL;
     if (status == CAL_OK && room == NULL) status = cal_fail(error, CAL_NO_MEMORY, "out of memory for contacts");
     if (status == CAL_OK) {

@@ -1,7 +1,16 @@
 // Contact groups as data: what they are made of, where a body's numbers are, and how bodies move between two states.
 #include "simulation/contact/contact_group.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/group.h"
+#include "simulation/contact/impact.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/bounds.h"
+#include "simulation/motion/multibody.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,37 +30,11 @@ static int unit_of(const cal_world* world, const cal_contact_group* g, int body)
     return unit;
 }
 
-double* cal_group_position(const cal_world* world, int component, int body, double* data) {
+cal_state_numbers cal_group_locate(const cal_world* world, int component, int body, double* data) {
     const cal_contact_group* g = group_of(world, component);
-    return data + g->units[unit_of(world, g, body)].first_q;
-}
-
-double* cal_group_velocity(const cal_world* world, int component, int body, double* data) {
-    const cal_contact_group* g = group_of(world, component);
-    return data + g->at_v + g->units[unit_of(world, g, body)].first_v;
-}
-
-double* cal_group_extras(const cal_world* world, int component, int body, double* data) {
-    const cal_contact_group* g = group_of(world, component);
-    return data + g->extras[unit_of(world, g, body)];
-}
-
-bool cal_group_holds(const cal_world* world, int a, int b, double time) {
-    const int first = cal_body_component(world, a, time), second = cal_body_component(world, b, time);
-    const int component = first >= 0 ? first : second;
-    if (component < 0 || world->components[component].kind != CAL_GROUP) return false;
-    if (second >= 0 && second != component) return false;
-    const cal_contact_group* g = group_of(world, component);
-    const uint64_t key = cal_pair_key(a, b);
-    int low = 0, high = g->pair_count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (cal_pair_key(g->pairs[middle][0], g->pairs[middle][1]) < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < g->pair_count && cal_pair_key(g->pairs[low][0], g->pairs[low][1]) == key;
+    const int unit = unit_of(world, g, body);
+    return (cal_state_numbers){data + g->units[unit].first_q, data + g->at_v + g->units[unit].first_v,
+                               data + g->extras[unit]};
 }
 
 static const double* newest(const cal_world* world, int component) {
@@ -60,7 +43,6 @@ static const double* newest(const cal_world* world, int component) {
 }
 
 bool cal_group_is_asleep(const cal_world* world, int component) {
-    if (component < 0 || world->components[component].kind != CAL_GROUP) return false;
     return newest(world, component)[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0;
 }
 
@@ -336,7 +318,6 @@ void cal_group_destroy(cal_world* world, int component) {
     }
     world->states -= c->queue.tail - c->queue.head;
     cal_queue_destroy(&c->queue);
-    c->kind = CAL_UNUSED;
     c->ops = NULL;
 }
 
@@ -352,19 +333,12 @@ static cal_status lay_out(cal_world* world, cal_contact_group* g, const int* mem
     for (int i = 0; i < count; i++) {
         const cal_component* c = &world->components[members[i]];
         cal_group_member* unit = &g->units[i];
-        if (c->kind == CAL_MULTIBODY) {
-            *unit = cal_multibody_member(world, members[i]);
-        } else {
-            cal_free_member* self = cal_allocate(1, sizeof *self);
-            if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-            self->part = &world->bodies[c->body];
-            *unit = (cal_group_member){
-                .ops = &cal_free_member_ops, .self = self, .q_count = 7, .v_count = 6, .body_count = 1, .free = true};
-        }
+        const cal_status status = c->ops->member(world, members[i], unit, error);
+        if (status != CAL_OK) return status;
         g->members[i] = members[i];
         unit->first_q = q, unit->first_v = v, unit->first_body = bodies;
         for (int k = 0; k < unit->body_count; k++) {
-            g->bodies[bodies + k] = c->kind == CAL_MULTIBODY ? cal_multibody_body(world, members[i], k) : c->body;
+            g->bodies[bodies + k] = c->body + k;
             g->unit_of_body[bodies + k] = i;
         }
         q += unit->q_count, v += unit->v_count, bodies += unit->body_count;
@@ -385,12 +359,6 @@ static void add_others(const cal_world* world, cal_contact_group* g) {
             g->bodies[g->group.body_count++] = body;
             g->restless |= world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
         }
-}
-
-static int extras_count(const cal_world* world, int member) {
-    const cal_component* c = &world->components[member];
-    if (c->kind == CAL_MULTIBODY) return cal_multibody_extras(world, member);
-    return 6 + world->bodies[c->body].def.slots;
 }
 
 static cal_contact_group* allocate_group(cal_world* world, const int* members, int count, int pair_count) {
@@ -430,29 +398,13 @@ static void describe(cal_world* world, cal_contact_group* g) {
 
 // The numbers of a member's newest state into the group's first one.
 static void copy_member(const cal_world* world, const cal_contact_group* g, int unit, double time, double* data) {
-    const cal_component* c = &world->components[g->members[unit]];
-    double *q = data + g->units[unit].first_q, *v = data + g->at_v + g->units[unit].first_v,
-           *extras = data + g->extras[unit];
-    const int body = c->kind == CAL_MULTIBODY ? cal_multibody_body(world, g->members[unit], 0) : c->body;
-    const int charge = cal_body_component(world, body, time);
-    const cal_queue* queue = &world->components[charge].queue;
-    double* from = cal_data_at(queue, queue->tail - 1);
-    const size_t extra_size = (size_t)extras_count(world, g->members[unit]) * sizeof *extras;
-    if (world->components[charge].kind == CAL_GROUP) {
-        memcpy(q, cal_group_position(world, charge, body, from), (size_t)g->units[unit].q_count * sizeof *q);
-        memcpy(v, cal_group_velocity(world, charge, body, from), (size_t)g->units[unit].v_count * sizeof *v);
-        memcpy(extras, cal_group_extras(world, charge, body, from), extra_size);
-    } else if (c->kind == CAL_MULTIBODY) {
-        memcpy(q, cal_multibody_q(world, body, from), (size_t)g->units[unit].q_count * sizeof *q);
-        memcpy(v, cal_multibody_v(world, body, from), (size_t)g->units[unit].v_count * sizeof *v);
-        memcpy(extras, cal_multibody_tau(world, body, from), extra_size);
-    } else {
-        memcpy(q, from + CAL_AT_POSITION, 3 * sizeof *q);
-        memcpy(q + 3, from + CAL_AT_QUATERNION, 4 * sizeof *q);
-        memcpy(v, from + CAL_AT_VELOCITY, 3 * sizeof *v);
-        memcpy(v + 3, from + CAL_AT_ANGULAR, 3 * sizeof *v);
-        memcpy(extras, from + CAL_AT_ACCELERATION, extra_size);
-    }
+    const cal_group_member* u = &g->units[unit];
+    const int body = world->components[g->members[unit]].body, charge = cal_body_component(world, body, time);
+    const cal_component* c = &world->components[charge];
+    const cal_state_numbers from = c->ops->locate(world, charge, body, cal_data_at(&c->queue, c->queue.tail - 1));
+    memcpy(data + u->first_q, from.q, (size_t)u->q_count * sizeof *data);
+    memcpy(data + g->at_v + u->first_v, from.v, (size_t)u->v_count * sizeof *data);
+    memcpy(data + g->extras[unit], from.extras, (size_t)u->extras_count * sizeof *data);
 }
 
 // Old groups end, members' own queues say who is in charge from now on.
@@ -506,7 +458,7 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
     *stride = g->at_rest + CAL_REST_NUMBERS;
     for (int i = 0; i < member_count; i++) {
         g->extras[i] = *stride;
-        *stride += extras_count(world, members[i]);
+        *stride += g->units[i].extras_count;
     }
     g->at_arrival = *stride;
     g->at_bounds = *stride + g->at_v + g->group.v_count;
@@ -553,7 +505,7 @@ void cal_groups_clear(cal_world* world) {
     for (int i = 0; i < world->ended_count; i++) {
         const int component = world->ended[i];
         cal_component* c = &world->components[component];
-        const bool gone = c->kind != CAL_GROUP;
+        const bool gone = c->ops == NULL;
         const bool over = !gone && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
         if (!gone && !over) continue; // a rollback revived it
         if (over && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time >= fmin(world->gvt, world->now)) {

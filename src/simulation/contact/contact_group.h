@@ -13,9 +13,12 @@
 // in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at this state does not change, and bounds of
 // the motion of all members in that step.
 #pragma once
-#include "simulation/world.h"
+#include "base/error.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/group.h"
 
-struct cal_contact_group {
+typedef struct cal_contact_group {
     cal_group group; // what the integrator sees
     cal_group_member* units;
     int* members;      // components, in the order of their first bodies; one a unit
@@ -31,7 +34,7 @@ struct cal_contact_group {
     int last_contacts;
     bool restless; // rows something that is driven
     double size;
-};
+} cal_contact_group;
 
 // Numbers of a state from at_rest on. BEGIN and END: between which times its steps go; the check is due at END, and a state that is
 // not before it has no interval yet. CHECKED: of a state at END.
@@ -69,21 +72,17 @@ void cal_group_destroy(cal_world* world, int component);
 // Destroys groups that ended before GVT.
 void cal_groups_clear(cal_world* world);
 
-// Whether two bodies touch in a group that is in charge of them at a time.
-bool cal_group_holds(const cal_world* world, int a, int b, double time);
 bool cal_group_is_asleep(const cal_world* world, int component);
 double cal_group_horizon(const cal_world* world, int component); // until when its motion is computed
-// Where the numbers of a body are in a state of its group: its position and velocity (a free body's: centre in the world's
-// axes, angular in its own), and what the user set: acceleration and torque, or joint forces; slots follow.
-double* cal_group_position(const cal_world* world, int component, int body, double* data);
-double* cal_group_velocity(const cal_world* world, int component, int body, double* data);
-double* cal_group_extras(const cal_world* world, int component, int body, double* data);
+// Where the numbers of a body are in a state of its group: q and v (a free body's: centre in the world's axes, angular in its
+// own), and what the user set: acceleration and torque, or joint forces; slots follow.
+cal_state_numbers cal_group_locate(const cal_world* world, int component, int body, double* data);
 // Contacts of all pairs of a group at given poses, and their number.
 cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
                               cal_group_contact* out, int capacity, int* count);
 
-// Units (units.c).
-extern const cal_group_member_ops cal_free_member_ops;
+// A free body as a unit (units.c).
+cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error);
 // What a unit of a free body reads: its part, and what the user set.
 typedef struct cal_free_member {
     const cal_sim_body* part;

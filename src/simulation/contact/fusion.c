@@ -1,7 +1,15 @@
 // The life of contact groups: fusion, checks, fission, sleep, and their steps.
-#include "simulation/contact/contact_group.h"
 #include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,11 +185,6 @@ typedef struct merge {
     int member_count, pair_count;
 } merge;
 
-static int first_body(const cal_world* world, int member) {
-    const cal_component* c = &world->components[member];
-    return c->kind == CAL_MULTIBODY ? cal_multibody_body(world, member, 0) : c->body;
-}
-
 static bool allocate_merge(merge* m, int members, int pairs) {
     m->members = cal_allocate((size_t)members, sizeof *m->members);
     m->pairs = cal_allocate((size_t)pairs + 1, sizeof *m->pairs);
@@ -196,31 +199,23 @@ static void free_merge(merge* m) {
 // Members stay in the order of their first bodies.
 static void add_member(const cal_world* world, merge* m, int member) {
     int at = m->member_count++;
-    while (at > 0 && first_body(world, m->members[at - 1]) > first_body(world, member)) {
+    while (at > 0 && world->components[m->members[at - 1]].body > world->components[member].body) {
         m->members[at] = m->members[at - 1];
         at--;
     }
     m->members[at] = member;
 }
 
-static void add_component(const cal_world* world, merge* m, int component) {
-    if (component < 0) return;
-    const cal_component* c = &world->components[component];
-    if (c->kind != CAL_GROUP) {
-        add_member(world, m, component);
-        return;
-    }
-    for (int i = 0; i < c->group->group.unit_count; i++) add_member(world, m, c->group->members[i]);
-    memcpy(m->pairs + m->pair_count, c->group->pairs, (size_t)c->group->pair_count * sizeof *m->pairs);
-    m->pair_count += c->group->pair_count;
+static cal_members members_of(const cal_world* world, int component) {
+    if (component < 0) return (cal_members){0};
+    return world->components[component].ops->members(world, component);
 }
 
-static int count_members(const cal_world* world, int component, int* pairs) {
-    if (component < 0) return 0;
-    const cal_component* c = &world->components[component];
-    if (c->kind != CAL_GROUP) return 1;
-    *pairs += c->group->pair_count;
-    return c->group->group.unit_count;
+static void add_component(const cal_world* world, merge* m, int component) {
+    const cal_members in = members_of(world, component);
+    for (int i = 0; i < in.count; i++) add_member(world, m, in.components[i]);
+    if (in.pair_count > 0) memcpy(m->pairs + m->pair_count, in.pairs, (size_t)in.pair_count * sizeof *m->pairs);
+    m->pair_count += in.pair_count;
 }
 
 cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error) {
@@ -229,8 +224,11 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
     int components[2], pairs = 1, members = 0;
     for (int i = 0; i < 2; i++) components[i] = cal_body_component(world, bodies[i], time);
     const bool same = components[0] == components[1]; // a group's pair, or two links of a multibody
-    const bool grows = same && world->components[components[0]].kind == CAL_GROUP;
-    for (int i = 0; i < (same ? 1 : 2); i++) members += count_members(world, components[i], &pairs);
+    const bool grows = same && members_of(world, components[0]).pair_count > 0;
+    for (int i = 0; i < (same ? 1 : 2); i++) {
+        members += members_of(world, components[i]).count;
+        pairs += members_of(world, components[i]).pair_count;
+    }
     merge m = {0};
     cal_status status = CAL_OK;
     if (!allocate_merge(&m, members, pairs))
@@ -308,21 +306,14 @@ static cal_status release(cal_world* world, int component, int unit, double time
     cal_component* c = &world->components[member];
     const cal_queue* queue = &world->components[component].queue;
     const double* from = cal_data_at(queue, queue->tail - 1);
-    const double *q = from + g->units[unit].first_q, *v = from + g->at_v + g->units[unit].first_v;
-    const double* extras = from + g->extras[unit];
-    double* data = cal_data_at(&c->queue, c->queue.tail - 1);
+    const cal_group_member* u = &g->units[unit];
+    const cal_state_numbers to = c->ops->locate(world, member, c->body, cal_data_at(&c->queue, c->queue.tail - 1));
+    memcpy(to.q, from + u->first_q, (size_t)u->q_count * sizeof *from);
+    memcpy(to.v, from + g->at_v + u->first_v, (size_t)u->v_count * sizeof *from);
+    memcpy(to.extras, from + g->extras[unit], (size_t)u->extras_count * sizeof *from);
     c->local_time = time;
-    if (c->kind == CAL_MULTIBODY) {
-        const cal_status status = cal_multibody_restore(world, member, q, v, extras, data, error);
-        if (status != CAL_OK) return status;
-    } else {
-        memcpy(data + CAL_AT_POSITION, q, 3 * sizeof *q);
-        memcpy(data + CAL_AT_QUATERNION, q + 3, 4 * sizeof *q);
-        memcpy(data + CAL_AT_VELOCITY, v, 3 * sizeof *v);
-        memcpy(data + CAL_AT_ANGULAR, v + 3, 3 * sizeof *v);
-        memcpy(data + CAL_AT_ACCELERATION, extras, (size_t)(6 + world->bodies[c->body].def.slots) * sizeof *data);
-        cal_free_body_begin(&world->bodies[c->body], data);
-    }
+    const cal_status status = cal_component_refresh(world, member, error);
+    if (status != CAL_OK) return status;
     return cal_note_change(world, member, time, error);
 }
 

@@ -49,6 +49,7 @@ struct cal_group_member {
     int q_count, v_count, body_count;
     int most_rows;                    // of its constraints
     int first_q, first_v, first_body; // in the group's arrays
+    int extras_count;                 // what the user set, for the world
     bool
         free; // one rigid body: v is the centre's velocity (world) and the angular velocity (body's axes), and the mass
               // matrix is diag(m, m, m, I) with I (body's axes) constant

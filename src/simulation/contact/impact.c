@@ -7,7 +7,10 @@
 // that puts P on the cone. K = J M⁻¹ Jᵀ is how the contact point answers to an impulse, u its velocity before, both of the
 // first body relative to the second. e is Newton's restitution of the normal velocity where friction does not couple in;
 // the kinetic energy never grows. Links may be unable to move along some direction: there K gives nothing, and P_II has no part.
+#include "simulation/contact/impact.h"
 #include "model/touch.h"
+#include "simulation/body.h"
+#include "simulation/start.h"
 #include "simulation/world.h"
 #include <string.h>
 

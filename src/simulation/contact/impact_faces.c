@@ -5,6 +5,9 @@
 //
 // which sweeps over the points solve (projected Gauss-Seidel on the two bodies' velocities). Newton's restitution at several
 // points with friction may gain energy: then all impulses are scaled down to where it is kept.
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/impact.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -113,7 +116,7 @@ static double allowed_share(const side before[2], const side after[2]) {
 bool cal_face_impulse(const cal_world* world, const int bodies[2], const cal_motion at[2], double margin,
                       cal_face_result* out) {
     const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
-    if (a->multibody >= 0 || b->multibody >= 0) return false;
+    if (!cal_body_ops(world, bodies[0])->single || !cal_body_ops(world, bodies[1])->single) return false;
     cal_contact found[POINTS];
     int count = cal_contacts(a->geometry, &at[0].pose, b->geometry, &at[1].pose, margin, found, POINTS);
     if (count > POINTS) count = POINTS;

@@ -1,7 +1,12 @@
 // A free body as a unit of a group: q is the centre and the quaternion of the principal axes, v the centre's velocity in the
 // world and the angular velocity in the principal axes.
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/group.h"
 #include "simulation/motion/rotate.h"
+#include "simulation/world.h"
 #include <string.h>
 
 static const cal_free_member* self_of(const cal_group_member* unit) { return unit->self; }
@@ -72,9 +77,23 @@ static cal_status free_normalize(const cal_group_member* unit, double* q) {
     return CAL_OK;
 }
 
-const cal_group_member_ops cal_free_member_ops = {.poses = free_poses,
-                                                  .dynamics = free_dynamics,
-                                                  .jacobian = free_jacobian,
-                                                  .displace = free_displace,
-                                                  .rate = free_rate,
-                                                  .normalize = free_normalize};
+static const cal_group_member_ops free_member_ops = {.poses = free_poses,
+                                                     .dynamics = free_dynamics,
+                                                     .jacobian = free_jacobian,
+                                                     .displace = free_displace,
+                                                     .rate = free_rate,
+                                                     .normalize = free_normalize};
+
+cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
+    cal_free_member* self = cal_allocate(1, sizeof *self);
+    if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    self->part = &world->bodies[world->components[component].body];
+    *out = (cal_group_member){.ops = &free_member_ops,
+                              .self = self,
+                              .q_count = 7,
+                              .v_count = 6,
+                              .body_count = 1,
+                              .extras_count = 6 + self->part->def.slots,
+                              .free = true};
+    return CAL_OK;
+}

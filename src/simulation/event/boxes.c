@@ -1,17 +1,15 @@
 // Swept boxes: each body is inside its box until box_end; then an event makes a new one. Boxes that begin to overlap make a
 // pair, and boxes that cease to overlap end it. Where rollbacks are forced, a box also covers what may come back.
-#include "simulation/world.h"
 #include "base/memory.h"
-#include "simulation/contact/contact_group.h"
-#include "simulation/motion/multibody.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
+#include "simulation/world.h"
 #include <string.h>
 
-// In windows of the world: 0.25 s, 0.0625 s and 0.1 ms where groups are checked at 100 Hz. They decide how often boxes are made,
-// not what is in them.
-#define LONGEST_BOX 16.0
-#define DRIVEN_BOX 4.0
-#define SHORTEST_BOX 0.0064
-#define TRAVEL 2.9 // of a reach: how far a body goes in its box; a ball's is then under five of its radii
+#define SHORTEST_BOX 0.0064 // in windows of the world: 0.1 ms where groups are checked at 100 Hz
+#define TRAVEL 2.9          // of a reach: how far a body goes in its box; a ball's is then under five of its radii
 
 // A box about the ends of an interval and what may bend away in between.
 static void join_point(cal_box* box, const double point[3], double pad) {
@@ -21,22 +19,10 @@ static void join_point(cal_box* box, const double point[3], double pad) {
     }
 }
 
-cal_status cal_body_box(cal_world* world, int body, double from, double to, cal_box* out) {
+cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out) {
     const cal_sim_body* part = &world->bodies[body];
-    if (part->component < 0 && part->def.motion != CAL_DRIVEN) {
-        cal_geometry_box(part->geometry, &part->at.pose, out);
-        return CAL_OK;
-    }
     for (int i = 0; i < 3; i++) out->low[i] = (double)INFINITY, out->high[i] = -(double)INFINITY;
-    const double middle = 0.5 * (from + to);
     cal_motion at;
-    if (part->component < 0) {
-        const cal_status status = cal_body_at(world, body, middle, &at);
-        if (status != CAL_OK) return status;
-        cal_geometry_box(part->geometry, &at.pose, out);
-        *out = cal_box_pad(out, part->def.path_speed * 0.5 * (to - from));
-        return CAL_OK;
-    }
     // In each piece of its motion: a curve leaves its chord by at most the acceleration times h²/8.
     cal_status status = cal_body_place_at(world, body, from, &at);
     for (double time = from; status == CAL_OK;) {
@@ -55,17 +41,13 @@ cal_status cal_body_box(cal_world* world, int body, double from, double to, cal_
     return status;
 }
 
-static double box_length(const cal_world* world, int body, double time, const cal_motion* at) {
-    const cal_sim_body* part = &world->bodies[body];
-    if (part->component < 0) return DRIVEN_BOX * world->window;
-    const int component = cal_body_component(world, body, time);
-    if (world->components[component].kind == CAL_GROUP) return cal_group_horizon(world, component) - time;
-    const double speed = sqrt(cal_dot3(at->u, at->u)), room = TRAVEL * part->reach;
+// For how long a body goes no further than its box should reach.
+static double box_length(const cal_world* world, int body, double room, const cal_motion* at) {
+    const double speed = sqrt(cal_dot3(at->u, at->u)), way = TRAVEL * world->bodies[body].reach;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
-    double length = part->multibody >= 0 ? cal_multibody_room(world, component, time) : LONGEST_BOX * world->window;
-    // length (speed + g length) = room
-    const double most = 2.0 * room / (speed + sqrt(speed * speed + 4.0 * g * room));
-    return fmax(fmin(most, length), fmin(SHORTEST_BOX * world->window, length));
+    // length (speed + g length) = way
+    const double most = 2.0 * way / (speed + sqrt(speed * speed + 4.0 * g * way));
+    return fmax(fmin(most, room), fmin(SHORTEST_BOX * world->window, room));
 }
 
 // The broad phase's answers are valid until its next call, and predictions may lead to one.
@@ -83,7 +65,7 @@ static bool keep(cal_world* world, const int32_t* ids, int count) {
 static cal_status move_box(cal_world* world, int body, double from, double to, int* began, cal_error* error) {
     cal_box box;
     cal_broad_changes changes;
-    cal_status status = cal_body_box(world, body, from, to, &box);
+    cal_status status = cal_body_ops(world, body)->box(world, body, from, to, &box);
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {
@@ -114,13 +96,14 @@ static cal_status begin_pairs(cal_world* world, int body, int began, double time
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_motion at;
-    const cal_status status = cal_body_place_at(world, body, time, &at);
-    if (status != CAL_OK) return cal_fail(error, status, "out of memory");
-    part->box_end = time + box_length(world, body, time, &at);
-    // A group's bodies get their boxes from its steps.
+    const cal_status status = cal_body_failed(world, body, cal_body_place_at(world, body, time, &at), time, error);
+    if (status != CAL_OK) return status;
     const int component = cal_body_component(world, body, time);
-    const bool grouped = component >= 0 && world->components[component].kind == CAL_GROUP;
-    cal_events_schedule(&world->events, part->box_event, grouped ? (double)INFINITY : part->box_end, (uint64_t)body);
+    const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
+    const double room = ops->room(world, component, time);
+    part->box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
+    cal_events_schedule(&world->events, part->box_event, ops->stepped ? (double)INFINITY : part->box_end,
+                        (uint64_t)body);
     return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time,
                     part->box_end, began, error);
 }

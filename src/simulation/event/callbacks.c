@@ -1,10 +1,13 @@
 // Callbacks. A callback changes the newest states of its bodies' components in place, right after a new motion began there;
 // what it wrote is part of the state and goes when the state goes. In the mode that checks the rules each call is made twice
 // from the same states: whoever counts in a variable of its own, or asks a clock, gives two results.
-#include "simulation/world.h"
+#include "simulation/event/callbacks.h"
 #include "base/memory.h"
-#include "simulation/contact/contact_group.h"
-#include "simulation/motion/multibody.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/events.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 struct cal_callback_context {
@@ -12,48 +15,26 @@ struct cal_callback_context {
     double time;
     int bodies[CAL_VIEW_BODIES];
     int count;
+    cal_status status; // of what the callback asked for
 };
-
-cal_numbers cal_body_numbers(const cal_world* world, int body, double time) {
-    cal_numbers n = {0};
-    const cal_sim_body* part = &world->bodies[body];
-    const int component = cal_body_component(world, body, time);
-    if (component < 0) return n;
-    const cal_component* c = &world->components[component];
-    const int64_t at = cal_queue_find(&c->queue, time);
-    double* data = cal_data_at(&c->queue, at >= 0 ? at : c->queue.head);
-    if (part->multibody >= 0 && c->kind == CAL_MULTIBODY) {
-        n.q = cal_multibody_q(world, body, data), n.v = cal_multibody_v(world, body, data);
-        n.tau = cal_multibody_tau(world, body, data), n.slots = cal_multibody_slots(world, body, data);
-        return n;
-    }
-    if (c->kind == CAL_GROUP) {
-        double *velocity = cal_group_velocity(world, component, body, data),
-               *extras = cal_group_extras(world, component, body, data);
-        if (part->multibody >= 0) {
-            n.q = cal_group_position(world, component, body, data), n.v = velocity, n.tau = extras;
-            n.slots = extras + cal_multibody_degrees(world, body);
-        } else {
-            n.velocity = velocity, n.angular = velocity + 3;
-            n.acceleration = extras, n.torque = extras + 3, n.slots = extras + 6;
-        }
-        return n;
-    }
-    n.velocity = data + CAL_AT_VELOCITY, n.angular = data + CAL_AT_ANGULAR;
-    n.acceleration = data + CAL_AT_ACCELERATION, n.torque = data + CAL_AT_TORQUE, n.slots = data + CAL_AT_SLOTS;
-    return n;
-}
 
 double cal_callback_time(const cal_callback_context* view) { return view->time; }
 
 static bool in_view(const cal_callback_context* view, int which) { return which >= 0 && which < view->count; }
+
+// A body of the view; what fails ends the simulation after the callback.
+static bool read_body(const cal_callback_context* view, int which, cal_motion* out) {
+    const cal_status status = cal_body_at(view->world, view->bodies[which], view->time, out);
+    if (status != CAL_OK) ((cal_callback_context*)view)->status = status;
+    return status == CAL_OK;
+}
 
 void cal_callback_body(const cal_callback_context* view, int which, double position[3], double quaternion[4],
                        double velocity[3], double angular_velocity[3]) {
     if (!in_view(view, which)) return;
     cal_world* world = view->world;
     cal_motion at;
-    if (cal_body_at(world, view->bodies[which], view->time, &at) != CAL_OK) return;
+    if (!read_body(view, which, &at)) return;
     const cal_sim_body* part = &world->bodies[view->bodies[which]];
     // What was just changed is in the numbers, not yet in the motion.
     const cal_numbers n = cal_body_numbers(world, view->bodies[which], view->time);
@@ -83,7 +64,7 @@ void cal_callback_set_velocity(cal_callback_context* view, int which, const doub
     if (!in_view(view, which)) return;
     const cal_numbers n = cal_body_numbers(view->world, view->bodies[which], view->time);
     cal_motion at;
-    if (n.velocity == NULL || cal_body_at(view->world, view->bodies[which], view->time, &at) != CAL_OK) return;
+    if (n.velocity == NULL || !read_body(view, which, &at)) return;
     if (velocity != NULL) memcpy(n.velocity, velocity, 3 * sizeof *velocity);
     if (angular_velocity != NULL) cal_unrotate3(at.pose.rotation, angular_velocity, n.angular);
 }
@@ -173,9 +154,12 @@ static cal_status call_twice(cal_callback_context* view, call_function* call, co
 static cal_status call(cal_callback_context* view, call_function* function, const void* what, const char* kind,
                        cal_error* error) {
     view->world->report.callbacks++;
-    if (view->world->def.check_rules) return call_twice(view, function, what, kind, error);
-    function(view, what);
-    return CAL_OK;
+    cal_status status = CAL_OK;
+    if (view->world->def.check_rules)
+        status = call_twice(view, function, what, kind, error);
+    else
+        function(view, what);
+    return status == CAL_OK ? cal_body_failed(view->world, view->bodies[0], view->status, view->time, error) : status;
 }
 
 typedef struct collision_call {
@@ -230,7 +214,7 @@ cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
         cal_saved_state* knot = cal_saved_state_at(queue, queue->tail - 1);
         knot->callback = hook;
         knot->tick = h->tick;
-        status = cal_world_refresh(world, components[i], error);
+        status = cal_component_refresh(world, components[i], error);
         if (status == CAL_OK && count > 1 &&
             (junction < 0 || !cal_junction_add(world, junction, components[i], queue->tail - 1)))
             status = cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");

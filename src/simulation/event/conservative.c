@@ -1,12 +1,18 @@
 // Conservative advancement: for each pair a time before which it cannot collide. Every body is advanced to the earliest of these;
 // the pair is looked at, and gets a later time or collides. Nobody is ever backed up, and everybody stops at every look.
-#include "simulation/world.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/impact.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/loops.h"
+#include "simulation/event/pairs.h"
+#include "simulation/world.h"
 
 static cal_status advance_all(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->component_count; i++)
-        if (world->components[i].kind != CAL_UNUSED) status = cal_step_component(world, i, time, error);
+        if (world->components[i].ops != NULL) status = cal_step_component(world, i, time, error);
     return status;
 }
 

@@ -1,9 +1,14 @@
 // Pairs of bodies whose swept boxes overlap: a table from two bodies to their pair, each body's list of pairs, and the event
 // of each pair, which is its next collision or the end of what was searched.
-#include "simulation/world.h"
+#include "simulation/event/pairs.h"
 #include "base/memory.h"
-#include "simulation/contact/contact_group.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/events.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 void cal_pair_table_destroy(cal_pair_table* table) {
@@ -75,7 +80,7 @@ bool cal_may_collide(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
     if (p->component < 0 && q->component < 0) return false;
     if ((p->category & q->mask) == 0 && (q->category & p->mask) == 0) return false;
-    if (p->multibody >= 0 && p->multibody == q->multibody && !cal_multibody_touches_itself(world, a)) return false;
+    if (p->component == q->component && !cal_multibody_touches_itself(world, a)) return false; // two links
     int low = 0, high = world->ignored_count;
     const uint64_t key = cal_pair_key(a, b);
     while (low < high) {
@@ -89,11 +94,13 @@ bool cal_may_collide(const cal_world* world, int a, int b) {
 }
 
 bool cal_world_ignore(cal_world* world, int a, int b) {
+    const uint64_t key = cal_pair_key(a, b);
+    int at = world->ignored_count;
+    while (at > 0 && world->ignored[at - 1] > key) at--;
+    if (at > 0 && world->ignored[at - 1] == key) return true;
     if (!cal_grow((void**)&world->ignored, &world->ignored_capacity, world->ignored_count, sizeof *world->ignored))
         return false;
-    const uint64_t key = cal_pair_key(a, b);
-    int at = world->ignored_count++;
-    for (; at > 0 && world->ignored[at - 1] > key; at--) world->ignored[at] = world->ignored[at - 1];
+    memmove(world->ignored + at + 1, world->ignored + at, (size_t)(world->ignored_count++ - at) * sizeof key);
     world->ignored[at] = key;
     return true;
 }
@@ -193,7 +200,7 @@ static double search_start(const cal_world* world, const cal_pair* pair, double 
 static double look_again(const cal_world* world, const cal_pair* pair, double until, double time) {
     for (int i = 0; until <= time && i < 2; i++) {
         const int component = cal_body_component(world, pair->body[i], time);
-        if (component >= 0 && world->components[component].kind == CAL_GROUP) return (double)INFINITY;
+        if (component >= 0 && world->components[component].ops->stepped) return (double)INFINITY;
     }
     return fmax(until, time);
 }
@@ -219,7 +226,7 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error) {
     cal_pair* p = &world->table.pairs[pair];
     const int a = p->body[0], b = p->body[1];
-    p->off = !world->placing && cal_group_holds(world, a, b, time);
+    p->off = !world->placing && cal_component_holds(world, a, b, time);
     if (p->off || world->placing) {
         p->hit = false;
         cal_events_schedule(&world->events, p->event, (double)INFINITY, 0);

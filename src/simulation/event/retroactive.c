@@ -1,29 +1,38 @@
 // Retroactive detection: all bodies take a step of one size; then all pairs are looked at. When one of them collided, every
 // body is backed up to the first collision, it is resolved, and the next step begins there.
-#include "simulation/world.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/impact.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/loops.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 
 // Everybody goes to a time: states are computed, boxes swept, pairs found.
 static cal_status step_all(cal_world* world, double from, double to, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
         const cal_sim_body* part = &world->bodies[i];
-        if (part->component < 0 && part->def.motion != CAL_DRIVEN) continue;
-        if (part->form != CAL_FORM_NONE) status = cal_box_sweep(world, i, from, to, error);
+        if (part->def.motion != CAL_FIXED && part->form != CAL_FORM_NONE)
+            status = cal_box_sweep(world, i, from, to, error);
     }
     for (int i = 0; status == CAL_OK && i < world->component_count; i++)
-        if (world->components[i].kind != CAL_UNUSED) status = cal_step_component(world, i, to, error);
+        if (world->components[i].ops != NULL) status = cal_step_component(world, i, to, error);
     return status;
 }
 
 static cal_status back_up_all(cal_world* world, double time, cal_error* error) {
     for (int i = 0; i < world->component_count; i++) {
         cal_component* c = &world->components[i];
-        if (c->kind == CAL_UNUSED || c->local_time <= time) continue;
+        if (c->ops == NULL || c->local_time <= time) continue;
         world->report.rolled_back += (c->local_time - time) * c->weight;
         world->report.rollbacks++;
         c->local_time = time;
-        if (c->kind != CAL_FREE_BODY || cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED) continue;
+        if (c->ops->step == NULL || cal_component_is_fused(c)) continue;
         const cal_status status = cal_rollback_to(world, i, time, error);
         if (status != CAL_OK) return status;
         world->change_count = 0; // the motion up to there is what it was

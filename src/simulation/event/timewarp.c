@@ -4,8 +4,16 @@
 // Because motions are polynomials, a collision is found before its time, and what a body has computed beyond it is thrown
 // away: that is the common rollback, of one component by a part of a step. A rollback that goes further, over junctions into
 // other queues, follows when a state is deleted that others came from.
-#include "simulation/world.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/contact/impact.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/loops.h"
+#include "simulation/event/pairs.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 
 static cal_status process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error) {
     switch (cal_event_kind_of(slot)) {
@@ -30,7 +38,7 @@ static cal_status force_rollback(cal_world* world, cal_error* error) {
     const double floor = fmax(world->gvt, world->time);
     const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
     const cal_component* c = &world->components[component];
-    if (c->kind == CAL_UNUSED || c->queue.tail == c->queue.head) return CAL_OK;
+    if (c->queue.tail == c->queue.head) return CAL_OK; // unused
     // While a group is in charge, the group is what goes back.
     const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
     if (last->kind == CAL_FUSED && last->time <= time) return CAL_OK;

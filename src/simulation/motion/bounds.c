@@ -9,6 +9,9 @@
 // What a joint does is bounded by its curves' coefficients (curve.h).
 #include "simulation/motion/bounds.h"
 #include "model/model.h"
+#include "simulation/body.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 // Where a joint's quaternion begins, −1: it has none; and its rate's number.

@@ -3,7 +3,18 @@
 //     |r + v t|² = R²,    n·x − h − R + n·u t + n·a t²/2 = 0.
 //
 // The same formulas say when the balls about two other bodies begin to overlap.
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+
+// Whether a body's centre is on a parabola as long as nothing happens to it.
+static bool flies(const cal_world* world, const cal_sim_body* part) {
+    return part->component >= 0 && world->components[part->component].ops->single;
+}
 
 cal_pair_kind cal_classify(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
@@ -13,7 +24,7 @@ cal_pair_kind cal_classify(const cal_world* world, int a, int b) {
         q = swapped;
     }
     if (p->form != CAL_FORM_BALLS || q->form == CAL_FORM_GENERAL) return CAL_PAIR_GENERAL;
-    const bool free_p = p->component >= 0 && p->multibody < 0, free_q = q->component >= 0 && q->multibody < 0;
+    const bool free_p = flies(world, p), free_q = flies(world, q);
     const bool single = free_p && !p->spinning && p->ball_count == 1;
     if (q->form == CAL_FORM_BALLS)
         return single && free_q && !q->spinning && q->ball_count == 1 ? CAL_PAIR_BALLS : CAL_PAIR_ROUNDED;
@@ -45,8 +56,7 @@ static bool relative_flight(const cal_world* world, const cal_pair* pair, double
     const double* data[2];
     double start[2] = {0}, x[2][3], u[2][3];
     for (int i = 0; i < 2; i++) {
-        const int component = world->bodies[pair->body[i]].component;
-        if (component < 0 || world->components[component].kind != CAL_FREE_BODY) return false;
+        if (!flies(world, &world->bodies[pair->body[i]])) return false;
         data[i] = flight(world, pair->body[i], time, &start[i]);
         if (data[i] == NULL) return false;
     }
@@ -77,9 +87,8 @@ static bool hit_of_balls(const cal_world* world, const cal_pair* pair, double fr
 static bool reach_plane(const cal_world* world, const cal_pair* pair, int moving, double radius, double from,
                         cal_hit* out) {
     const cal_sim_body* plane = &world->bodies[pair->body[1 - moving]];
-    const int component = world->bodies[pair->body[moving]].component;
     double start = 0.0, x[3], u[3];
-    if (component < 0 || world->components[component].kind != CAL_FREE_BODY) return false;
+    if (!flies(world, &world->bodies[pair->body[moving]])) return false;
     const double* data = flight(world, pair->body[moving], from, &start);
     if (data == NULL) return false;
     fly(data, 0.0, x, u);

@@ -1,5 +1,7 @@
 // Distances of bodies: closed ones of balls from balls, planes and blocks; all others by their geometries.
+#include "simulation/body.h"
 #include "simulation/motion/search.h"
+#include "simulation/world.h"
 #include <string.h>
 
 void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, double out[3]) {

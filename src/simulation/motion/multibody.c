@@ -1,9 +1,17 @@
 // Multibodies: models of calder.h in a world. One queue for all links. How it goes on alone: multibody_flight.c; in a contact
 // group: multibody_unit.c.
-#include "simulation/motion/bounds.h"
 #include "base/memory.h"
 #include "model/coordinates.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/bounds.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/start.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -27,18 +35,12 @@ double* cal_multibody_v(const cal_world* world, int body, double* data) { return
 double* cal_multibody_tau(const cal_world* world, int body, double* data) {
     return data + of_body(world, body)->at.tau;
 }
-double* cal_multibody_slots(const cal_world* world, int body, double* data) {
-    return data + of_body(world, body)->at.slots;
-}
 int cal_multibody_degrees(const cal_world* world, int body) { return of_body(world, body)->engine->v_count; }
 int cal_multibody_extras(const cal_world* world, int component) {
     const cal_multibody* m = world->components[component].multibody;
     return m->at.step - m->at.tau;
 }
 double* cal_multibody_control(const cal_multibody* m, double* tau) { return tau + (m->at.control - m->at.tau); }
-int cal_multibody_body(const cal_world* world, int component, int index) {
-    return world->components[component].multibody->bodies[index];
-}
 
 // --- Links --------------------------------------------------------------------------------------------------------------------
 
@@ -172,12 +174,11 @@ cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody
 }
 
 double cal_multibody_next_callback(const cal_world* world, int component) {
-    const cal_multibody* m = world->components[component].multibody;
     double next = (double)INFINITY;
     for (int h = 0; h < world->periodic_hook_count; h++) {
         const cal_periodic_hook* hook = &world->periodic_hooks[h];
         for (int i = 0; i < hook->count; i++)
-            if (world->bodies[hook->bodies[i]].multibody >= 0 && of_body(world, hook->bodies[i]) == m)
+            if (world->bodies[hook->bodies[i]].component == component)
                 next = fmin(next, hook->first + (double)hook->tick * hook->period);
     }
     return next;
@@ -310,6 +311,7 @@ cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
         cal_component* c = &world->components[m->component];
         c->multibody = m;
+        c->body = m->first_body;
         c->weight = m->engine->body_count;
         double* data = cal_data_at(&c->queue, 0);
         cal_model_initial(m->engine->model, data, data + m->at.v, data + m->at.control);

@@ -1,6 +1,10 @@
 // Multibodies: one queue for all links.
 #pragma once
-#include "simulation/world.h"
+#include "base/error.h"
+#include "simulation/body.h"
+#include "simulation/contact/group.h"
+
+typedef struct cal_multibody cal_multibody;
 
 cal_status cal_multibody_motion(cal_world* world, int component, int link, double time, cal_motion* out);
 cal_status cal_multibody_limits(cal_world* world, int component, int link, double from, double until,
@@ -10,8 +14,7 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error);
 // After a state's numbers were changed: what continues from it is computed anew.
 cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error);
-// As cal_world_response and cal_world_apply_impulse, for a link; also where a group is in charge. other: a link of the same multibody that gets the
-// opposite impulse, at the same point; −1: none.
+// As cal_body_response and cal_body_apply, for a link; also where a group is in charge.
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
                                   double K[9], cal_error* error);
 cal_status cal_multibody_apply(cal_world* world, int body, int other, double time, const double point[3],
@@ -20,10 +23,8 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
 double* cal_multibody_q(const cal_world* world, int body, double* data);
 double* cal_multibody_v(const cal_world* world, int body, double* data);
 double* cal_multibody_tau(const cal_world* world, int body, double* data);
-double* cal_multibody_slots(const cal_world* world, int body, double* data);
 int cal_multibody_degrees(const cal_world* world, int body);
 int cal_multibody_extras(const cal_world* world, int component); // numbers from tau on: with slots, constraints
-int cal_multibody_body(const cal_world* world, int component, int index); // the world's body
 // A unit for a contact group, and what the user set in the state it starts from.
 cal_group_member cal_multibody_member(const cal_world* world, int component);
 void cal_multibody_set_extras(cal_group_member* unit, const double* extras);
@@ -44,17 +45,11 @@ cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody
 // Bounds of all links between two such states, as of cal_bound_links.
 void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
                                   const double* to_q, const double* to_v, double length, double* out);
-// Writes a state of its own.
-cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
-                                 const double* extras, double* data, cal_error* error);
 // For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
 double cal_multibody_loose_mass(const cal_world* world, int body);
 cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error);
 // Whether links of the multibody that a body belongs to touch each other (links.c).
 bool cal_multibody_touches_itself(const cal_world* world, int body);
-// Visits the pairs of the world's bodies that are links of a multibody and that a joint, or none, holds together (links.c).
-typedef cal_status cal_joined_pair(cal_world* world, int a, int b, void* user, cal_error* error);
-cal_status cal_each_joined_pair(cal_world* world, int multibody, cal_joined_pair* visit, void* user, cal_error* error);
 // Two bodies that overlap at the start by a depth pass through each other from now on; their pair ends (links.c).
 cal_status cal_world_ignore_overlap(cal_world* world, int pair, double depth, cal_error* error);
 int cal_multibodies_processors(const cal_world* world); // how many have work

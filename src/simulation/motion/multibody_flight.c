@@ -15,8 +15,12 @@
 // "auto" goes by an explicit method, and by an implicit one where joint forces, and not errors, keep the steps of that one small.
 #include "base/memory.h"
 #include "pass/joint_law.h"
+#include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/bounds.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 enum { EXPLICIT, IMPLICIT, MOST_ATTEMPTS = 20 };
@@ -269,13 +273,4 @@ cal_status cal_multibody_changed(cal_world* world, int component, double time, c
     for (int i = 0; status == CAL_OK && i < m->engine->body_count; i++)
         status = cal_body_changed(world, m->bodies[i], time, error);
     return status;
-}
-
-cal_status cal_multibody_restore(cal_world* world, int component, const double* q, const double* v,
-                                 const double* extras, double* data, cal_error* error) {
-    const cal_multibody* m = world->components[component].multibody;
-    memcpy(data, q, (size_t)m->engine->q_count * sizeof *q);
-    memcpy(data + m->at.v, v, (size_t)m->engine->v_count * sizeof *v);
-    memcpy(data + m->at.tau, extras, (size_t)cal_multibody_extras(world, component) * sizeof *extras);
-    return cal_multibody_refresh(world, component, error);
 }

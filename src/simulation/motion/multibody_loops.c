@@ -9,8 +9,10 @@
 // before it is asked for anything.
 #include "base/memory.h"
 #include "model/model.h"
+#include "simulation/body.h"
 #include "simulation/change.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
 #include <string.h>
 
 enum { PATIENCE_STEP = 20, PATIENCE_START = 100 };

@@ -1,6 +1,7 @@
 // What all multibodies of one model share: systems that advance them, plans for what else is asked of them, and room for numbers.
 #include "base/memory.h"
 #include "simulation/motion/bounds.h"
+#include "simulation/world.h"
 #include <string.h>
 
 void cal_multibody_model_release(cal_multibody_model* e) {

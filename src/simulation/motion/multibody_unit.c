@@ -1,12 +1,16 @@
 // Multibodies where they meet others, or themselves: how a link answers to an impulse (K = J P M⁻¹ Jᵀ, with P the projection
 // onto what its constraints allow, projector.h), and the multibody as a unit of a contact group. Where two links of one multibody meet, J is that of the one's
 // velocity relative to the other's: an impulse on one moves both.
-#include "simulation/motion/multibody_data.h"
 #include "base/memory.h"
+#include "constraint/dense.h"
 #include "model/coordinates.h"
 #include "pass/joint_law.h"
-#include "simulation/contact/block_cholesky.h"
-#include "simulation/contact/contact_group.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/group.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 // The Jacobian of a point of the world that belongs to a link: 3 × v, rows, in the world's axes.

@@ -18,6 +18,11 @@
 // The time must not depend on how the search came there, or a repetition after a rollback would differ in the last bits. So
 // what is found is found once more from the beginning of a window that depends on the motions only.
 #include "simulation/motion/search.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/pairs.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <float.h>
 
 #define TOUCH 4e-15         // of balls, relative to sizes and distances from the origin

@@ -1,6 +1,29 @@
-// What the files about times of impact share.
+// Times of impact, and distances (search.c, closed_forms.c, distance.c).
 #pragma once
-#include "simulation/world.h"
+#include "base/error.h"
+#include "simulation/body.h"
+#include "simulation/event/pairs.h"
+
+typedef struct cal_hit {
+    double time;
+    double speed; // of approach
+} cal_hit;
+
+// When two bodies collide in (from, to]; time is infinite when they do not.
+cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out, cal_error* error);
+// Whether a closed formula gives the collision of two bodies in the motions that hold at a time.
+bool cal_has_formula(const cal_world* world, const cal_pair* pair, double time);
+// A time before which they do not collide, and whether they touch and approach now: a step of conservative advancement.
+cal_status cal_bound_hit(cal_world* world, const cal_pair* pair, double time, double until, double* bound,
+                         bool* touching);
+cal_pair_kind cal_classify(const cal_world* world, int a, int b);
+// Where two bodies touch that collide: the pieces that approach fastest of those that touch, or the nearest.
+void cal_world_contact(cal_world* world, const cal_pair* pair, const cal_motion at[2], cal_separation* out);
+// The signed distance of two bodies in given motions.
+void cal_world_distance(cal_world* world, int a, const cal_motion* at_a, int b, const cal_motion* at_b, double limit,
+                        cal_distance_cache* warm, cal_separation* out);
+
+// --- What the files about them share --------------------------------------------------------------------------------------------
 
 // The collision of two bodies by a closed formula; false where none applies (closed_forms.c).
 bool cal_closed_hit(const cal_world* world, const cal_pair* pair, double from, cal_hit* out);

@@ -13,10 +13,13 @@
 // Order 20 is exact to rounding over a tenth of a turn or so. The series is at the same time the method and its dense
 // output: a state at any time costs one evaluation of a polynomial. Where a series ends, a STEP begins the next one. How far
 // a series reaches depends on its coefficients only, so states do not depend on the times that were asked for.
-#include "simulation/world.h"
 #include "base/wide.h"
+#include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/rotate.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
 #include <string.h>
 
 enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
@@ -167,7 +170,8 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
     return CAL_OK;
 }
 
-cal_status cal_free_body_motion(cal_world* world, int component, double time, bool turning, cal_motion* out) {
+cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
+    (void)body;
     int64_t n;
     const cal_status status = state_for(world, component, time, &n);
     if (status != CAL_OK) return status;
@@ -187,64 +191,6 @@ cal_status cal_free_body_motion(cal_world* world, int component, double time, bo
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     cal_rotate3(out->pose.rotation, w, out->w);
     return CAL_OK;
-}
-
-static void driven_motion(const cal_sim_body* part, double time, cal_motion* out) {
-    double velocity[3] = {0}, center[3];
-    part->def.path(time, out->pose.position, out->quaternion, velocity, out->w, part->def.user);
-    cal_quaternion_normalize(out->quaternion);
-    double R[9];
-    cal_quaternion_matrix(out->quaternion, R);
-    cal_rotate3(R, part->offset, center);
-    cal_cross3(out->w, center, out->u);
-    for (int i = 0; i < 3; i++) {
-        out->pose.position[i] += center[i];
-        out->u[i] += velocity[i];
-    }
-    cal_quaternion_multiply(out->quaternion, part->turn, out->quaternion);
-    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
-}
-
-int cal_body_component(const cal_world* world, int body, double time) {
-    const int component = world->bodies[body].component;
-    if (component < 0) return -1;
-    const cal_queue* queue = &world->components[component].queue;
-    const int64_t n = cal_queue_find(queue, time);
-    if (n < 0) return component;
-    const cal_saved_state* knot = cal_saved_state_at(queue, n);
-    return knot->kind == CAL_FUSED ? knot->group : component;
-}
-
-static cal_status motion_of(cal_world* world, int body, double time, bool turning, cal_motion* out) {
-    const cal_sim_body* part = &world->bodies[body];
-    if (part->component < 0) {
-        if (part->def.motion == CAL_DRIVEN)
-            driven_motion(part, time, out);
-        else
-            *out = part->at;
-        return CAL_OK;
-    }
-    const int component = cal_body_component(world, body, time);
-    return world->components[component].ops->motion(world, component, body, time, turning, out);
-}
-
-cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out) {
-    return motion_of(world, body, time, true, out);
-}
-
-cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out) {
-    return motion_of(world, body, time, world->bodies[body].spinning, out);
-}
-
-double cal_body_motion_start(const cal_world* world, int body) {
-    const int component = world->bodies[body].component;
-    if (component < 0) return -(double)INFINITY;
-    const cal_queue* queue = &world->components[component].queue;
-    const cal_saved_state* last = cal_saved_state_at(queue, queue->tail - 1);
-    if (last->kind == CAL_FUSED) queue = &world->components[last->group].queue;
-    int64_t n = queue->tail - 1;
-    while (n > queue->head && cal_saved_state_at(queue, n)->kind == CAL_STEP) n--;
-    return cal_saved_state_at(queue, n)->time;
 }
 
 // The largest turning rate over a time. Without a torque |I ω| and ω·I ω are kept, so |ω| ≤ |L| / I₃ and |ω| ≤ √(2 T / I₃)
@@ -287,7 +233,9 @@ static double motion_end(const cal_queue* queue, int64_t number) {
     return n < queue->tail ? cal_saved_state_at(queue, n)->time : (double)INFINITY;
 }
 
-cal_status cal_free_body_bounds(cal_world* world, int component, double from, double until, cal_motion_bounds* out) {
+cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
+                                cal_motion_bounds* out) {
+    (void)body;
     int64_t n;
     const cal_status status = state_for(world, component, from, &n);
     if (status != CAL_OK) return status;
@@ -306,15 +254,22 @@ cal_status cal_free_body_bounds(cal_world* world, int component, double from, do
     return CAL_OK;
 }
 
-cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out) {
-    const cal_sim_body* part = &world->bodies[body];
-    *out = (cal_motion_bounds){.until = until};
-    if (part->component < 0) {
-        if (part->def.motion == CAL_DRIVEN) out->slack = part->def.path_acceleration, out->loose = true;
-        return CAL_OK;
-    }
-    const int component = cal_body_component(world, body, from);
-    const cal_status status = world->components[component].ops->bounds(world, component, body, from, until, out);
-    out->until = fmin(out->until, until);
-    return status;
+// --- States -------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
+                              cal_error* error) {
+    const int body = world->components[component].body;
+    cal_motion at;
+    cal_status status = cal_body_failed(world, body, cal_body_at(world, body, time, &at), time, error);
+    if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
+    if (status != CAL_OK) return status;
+    if (cal_queue_push(world, component, kind, time) == NULL)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
+    const cal_queue* queue = &world->components[component].queue;
+    double* data = cal_data_at(queue, queue->tail - 1);
+    memcpy(data + CAL_AT_POSITION, at.pose.position, 3 * sizeof *data);
+    memcpy(data + CAL_AT_VELOCITY, at.u, 3 * sizeof *data);
+    memcpy(data + CAL_AT_QUATERNION, at.quaternion, 4 * sizeof *data);
+    cal_unrotate3(at.pose.rotation, at.w, data + CAL_AT_ANGULAR);
+    return CAL_OK;
 }

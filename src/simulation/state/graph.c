@@ -1,22 +1,13 @@
 // Queues of states, the junctions between them, and rollback over both.
-#include "simulation/world.h"
+#include "simulation/state/graph.h"
 #include "base/memory.h"
 #include "simulation/component.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/log.h"
+#include "simulation/world.h"
 #include <string.h>
 
 enum { FIRST_CAPACITY = 2, LINE = 64 };
-
-bool cal_grow(void** list, int* capacity, int count, size_t size) {
-    if (count < *capacity) return true;
-    const int more = *capacity == 0 ? 8 : 2 * *capacity;
-    void* grown = cal_allocate((size_t)more, size);
-    if (grown == NULL) return false;
-    if (*list != NULL) memcpy(grown, *list, (size_t)count * size);
-    cal_free(*list);
-    *list = grown;
-    *capacity = more;
-    return true;
-}
 
 // --- Queues -----------------------------------------------------------------------------------------------------------------
 
@@ -161,25 +152,10 @@ static void undo_callback(cal_world* world, const cal_saved_state* knot) {
     cal_schedule_periodic(world, knot->callback);
 }
 
-static void forget_logged(cal_world* world, int junction, double time) {
-    cal_event_log* log = &world->log;
-    int64_t kept = log->tail;
-    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= time) kept--;
-    int64_t out = kept;
-    for (int64_t i = kept; i < log->tail; i++) {
-        const size_t from = (size_t)i % (size_t)log->capacity, to = (size_t)out % (size_t)log->capacity;
-        if (log->junctions[from] == junction && log->events[from].time == time) continue;
-        log->events[to] = log->events[from];
-        log->junctions[to] = log->junctions[from];
-        out++;
-    }
-    log->tail = out;
-}
-
 // Deletes the states of one queue from a number on and puts what they are linked to on the stack.
 static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error* error) {
     cal_queue* queue = &world->components[link.component].queue;
-    if (link.number >= queue->tail || world->components[link.component].kind == CAL_UNUSED) return CAL_OK;
+    if (link.number >= queue->tail) return CAL_OK;
     const double time = cal_saved_state_at(queue, link.number)->time;
     while (queue->tail > link.number) {
         const cal_saved_state knot = *cal_saved_state_at(queue, --queue->tail);
@@ -190,7 +166,7 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         for (int i = 0; i < junction->count; i++)
             if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-        if (world->log.tail > world->log.head) forget_logged(world, knot.junction, knot.time);
+        if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, knot.time);
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
     }
@@ -226,9 +202,7 @@ static cal_status settle_component(cal_world* world, const cal_change* change, c
         world->report.rollbacks++;
         c->local_time = change->time;
     }
-    if (c->kind != CAL_GROUP && c->kind != CAL_UNUSED &&
-        cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED)
-        return CAL_OK; // its group settles
+    if (cal_component_is_fused(c)) return CAL_OK; // its group settles
     return c->ops != NULL ? c->ops->changed(world, change->component, change->time, error) : CAL_OK;
 }
 

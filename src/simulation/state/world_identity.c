@@ -1,8 +1,11 @@
 // What a world is made of and how it runs, as one number. Where moving bodies start is not in it: an image says where they are.
 #include "base/hash.h"
 #include "model/model.h"
+#include "simulation/body.h"
+#include "simulation/event/callbacks.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/world_image.h"
+#include "simulation/world.h"
 
 static uint64_t hash_def(uint64_t hash, const cal_world_def* def) {
     const double numbers[] = {(double)def->loop,    def->step,        def->gravity[0],      def->gravity[1],

@@ -4,9 +4,16 @@
 // multibodies are to get. When everything is there, and not before, the two change places.
 #include "simulation/state/world_image.h"
 #include "base/memory.h"
+#include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/event/events.h"
+#include "simulation/event/log.h"
+#include "simulation/event/pairs.h"
 #include "simulation/motion/multibody_data.h"
+#include "simulation/state/graph.h"
+#include "simulation/state/image.h"
+#include "simulation/world.h"
 #include <string.h>
 
 // What of a body changes.
@@ -101,33 +108,43 @@ static void write_group(cal_image* image, const cal_contact_group* g) {
     cal_image_ints(image, g->pairs[0], 2 * (size_t)pairs);
 }
 
-// own: the component of the same number in the world as it is; NULL: there is none.
+void cal_image_group(cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error) {
+    (void)own;
+    cal_component* c = &world->components[component];
+    if (image->writes)
+        write_group(image, c->group);
+    else
+        read_group(image, world, component, error);
+    if (image->status != CAL_OK || c->group == NULL) return;
+    cal_image_int(image, &c->group->check_event);
+    cal_image_int(image, &c->group->step_event);
+    cal_image_int(image, &c->group->last_contacts);
+}
+
+void cal_image_own(cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error) {
+    (void)error;
+    cal_component* c = &world->components[component];
+    const bool is_there = own != NULL && own->ops == c->ops;
+    if (image->writes || !cal_image_check(image, is_there) || !is_there) return;
+    *c = *own;
+    if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
+    c->queue.copied = own->queue.copied;
+}
+
 static void move_component(cal_image* image, cal_world* world, int component, const cal_component* own,
                            cal_error* error) {
     cal_component* c = &world->components[component];
-    int kind = (int)c->kind;
+    int kind = c->ops != NULL ? (int)c->ops->kind : (int)CAL_UNUSED;
+    double local_time = c->local_time;
     cal_image_int(image, &kind);
     if (!cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP)) return;
-    if (kind == CAL_UNUSED) return;
-    if (kind == CAL_GROUP && image->writes) write_group(image, c->group);
-    if (kind == CAL_GROUP && !image->writes) {
-        *c = (cal_component){.ops = cal_component_table(CAL_GROUP), .body = -1, .kind = CAL_GROUP};
-        read_group(image, world, component, error);
-    }
-    if (kind != CAL_GROUP && !image->writes) {
-        const bool is_there = own != NULL && (int)own->kind == kind;
-        if (!cal_image_check(image, is_there) || !is_there) return;
-        *c = *own;
-        if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
-        c->queue.copied = own->queue.copied;
-    }
+    const cal_component_ops* ops = cal_component_table((cal_component_kind)kind);
+    if (ops == NULL) return;
+    cal_image_number(image, &local_time);
+    if (!image->writes) *c = (cal_component){.ops = ops, .number = component, .body = -1};
+    ops->image(image, world, component, own, error);
     if (image->status != CAL_OK) return;
-    cal_image_number(image, &c->local_time);
-    if (kind == CAL_GROUP) {
-        cal_image_int(image, &c->group->check_event);
-        cal_image_int(image, &c->group->step_event);
-        cal_image_int(image, &c->group->last_contacts);
-    }
+    c->local_time = local_time;
     int stride = c->queue.stride;
     cal_image_int(image, &stride);
     if (cal_image_check(image, stride == c->queue.stride)) move_states(image, &c->queue);

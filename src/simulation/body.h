@@ -1,0 +1,106 @@
+// Bodies: what collides. Free, fixed, driven, or a link of a multibody.
+#pragma once
+#include "base/error.h"
+#include "calder/calder_world.h"
+#include "collide/collide.h"
+
+// How a body is at a time: its centre of mass and principal axes; w in the world's axes.
+typedef struct cal_motion {
+    cal_pose pose;
+    double quaternion[4];
+    double u[3], w[3];
+} cal_motion;
+
+// What the motion of a body after a time keeps to.
+typedef struct cal_motion_bounds {
+    double acceleration[3]; // of the centre, where it is constant
+    double slack;           // how far the centre's acceleration may be from that
+    double turn, twist;     // the largest turning rate and its largest derivative
+    double until;           // these hold until then, not longer than was asked for
+    bool loose;             // of a driven body: slack is of any of its points
+} cal_motion_bounds;
+
+// Where the numbers of a body are in a state; NULL: it has none such.
+typedef struct cal_numbers {
+    double *velocity, *angular;    // of a free body; angular in principal axes
+    double *acceleration, *torque; // of a free body; torque in principal axes
+    double *q, *v, *tau;           // of a multibody
+    double* slots;
+} cal_numbers;
+
+// What has a quick way to a time of impact.
+typedef enum cal_form {
+    CAL_FORM_NONE,   // no shape
+    CAL_FORM_BALLS,  // a few balls
+    CAL_FORM_PLANE,  // one plane
+    CAL_FORM_BLOCK,  // one box
+    CAL_FORM_GENERAL // anything else
+} cal_form;
+
+// What every event reads comes first, in a cache line: of ten thousand bodies little fits into a cache.
+typedef struct cal_sim_body {
+    _Alignas(64) int component; // −1: fixed or driven
+    int link;                   // which of its component's bodies it is; of a multibody: the model's body
+    int multibody;              // whose link it is; −1: none
+    cal_form form;
+    uint32_t category, mask; // of all its shapes together
+    bool round;              // all moments are equal
+    bool spinning;           // turning matters: it is no ball about its centre
+    int ball_count;
+    double reach;
+    double box_end; // until when its swept box holds it
+    int box_event;
+    int pair_count, pair_capacity;
+    int first_collision_callback; // −1: none
+    int* pairs;
+    double (*balls)[4]; // centre and radius; of a fixed plane: normal and height in the world
+    double mass, inertia[3];
+    int series;             // of a free body: where the series is in a state's numbers
+    cal_geometry* geometry; // in the frame of the principal axes; NULL: none
+
+    double offset[3], turn[4]; // the centre of mass and the principal axes in the body's frame
+    cal_pose block;            // of CAL_FORM_BLOCK and CAL_FORM_PLANE: in the frame of the principal axes
+    double half[3];
+    cal_motion at; // of a fixed body
+
+    char* name;
+    cal_world_body_def def;
+    cal_shape_def* shapes;
+    cal_mesh_def* meshes; // of the shapes, with arrays of their own
+    int shape_count, shape_capacity;
+    uint32_t generation;
+    double hit_at; // time of its last collision, and how many there were at that time
+    int hits_at_time;
+} cal_sim_body;
+
+// What a body can do: the table of its own component, or that of a fixed or a driven one (component.h).
+const struct cal_component_ops* cal_body_ops(const cal_world* world, int body);
+// The component that is in charge of a body at a time; −1: fixed or driven.
+int cal_body_component(const cal_world* world, int body, double time);
+// A body at a time, in the newest motion that holds there. May compute further.
+cal_status cal_body_at(cal_world* world, int body, double time, cal_motion* out);
+// The same without the orientation of balls about their centres, to which it does not matter.
+cal_status cal_body_place_at(cal_world* world, int body, double time, cal_motion* out);
+// An error with the body's name, where one of the two above failed; CAL_OK passes.
+cal_status cal_body_failed(const cal_world* world, int body, cal_status status, double time, cal_error* error);
+cal_status cal_body_bounds(cal_world* world, int body, double from, double until, cal_motion_bounds* out);
+// The numbers of a body in the newest state that holds at a time.
+cal_numbers cal_body_numbers(const cal_world* world, int body, double time);
+// Adds to K how a point of a body answers to an impulse; its component's newest state is the one that holds. other: another body
+// of the same component that gets the opposite impulse at the same point; −1: none.
+cal_status cal_body_response(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                             const double point[3], double K[9], cal_error* error);
+// Changes that state by an impulse.
+cal_status cal_body_apply(cal_world* world, int body, int other, double time, const cal_motion* motion,
+                          const double point[3], const double impulse[3], cal_error* error);
+
+// Velocity of a point of a body.
+static inline void cal_point_velocity(const cal_motion* motion, const double point[3], double out[3]) {
+    double arm[3];
+    for (int i = 0; i < 3; i++) arm[i] = point[i] - motion->pose.position[i];
+    cal_cross3(motion->w, arm, out);
+    for (int i = 0; i < 3; i++) out[i] += motion->u[i];
+}
+// The body's own frame, as the user knows it; each may be NULL.
+void cal_motion_to_frame(const cal_sim_body* part, const cal_motion* at, double position[3], double quaternion[4]);
+const char* cal_body_name_at(const cal_world* world, int body, char* text, size_t capacity);

@@ -1,0 +1,60 @@
+// Collisions that the user has not taken yet, in the order of time.
+#include "simulation/event/log.h"
+#include "base/memory.h"
+#include "simulation/event/pairs.h"
+
+static bool grow_log(cal_event_log* log) {
+    const int capacity = log->capacity == 0 ? 256 : 2 * log->capacity;
+    cal_world_event* events = cal_allocate((size_t)capacity, sizeof *events);
+    int32_t* junctions = cal_allocate((size_t)capacity, sizeof *junctions);
+    if (events == NULL || junctions == NULL) {
+        cal_free(events);
+        cal_free(junctions);
+        return false;
+    }
+    for (int64_t i = log->head; log->capacity > 0 && i < log->tail; i++) {
+        events[(size_t)i % (size_t)capacity] = log->events[(size_t)i % (size_t)log->capacity];
+        junctions[(size_t)i % (size_t)capacity] = log->junctions[(size_t)i % (size_t)log->capacity];
+    }
+    cal_free(log->events);
+    cal_free(log->junctions);
+    log->events = events;
+    log->junctions = junctions;
+    log->capacity = capacity;
+    return true;
+}
+
+static bool logged_before(const cal_world_event* a, const cal_world_event* b) {
+    if (a->time != b->time) return a->time < b->time;
+    return cal_pair_key(a->body[0].index, a->body[1].index) < cal_pair_key(b->body[0].index, b->body[1].index);
+}
+
+// After a rollback, events come in another order than that of time: each goes where it belongs.
+cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int junction, cal_error* error) {
+    if (!log->keep) return CAL_OK;
+    if (log->tail - log->head == log->capacity && !grow_log(log))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for events; take them with cal_world_next_event");
+    int64_t at = log->tail++;
+    while (at > log->head && logged_before(event, &log->events[(size_t)(at - 1) % (size_t)log->capacity])) {
+        log->events[(size_t)at % (size_t)log->capacity] = log->events[(size_t)(at - 1) % (size_t)log->capacity];
+        log->junctions[(size_t)at % (size_t)log->capacity] = log->junctions[(size_t)(at - 1) % (size_t)log->capacity];
+        at--;
+    }
+    log->events[(size_t)at % (size_t)log->capacity] = *event;
+    log->junctions[(size_t)at % (size_t)log->capacity] = junction;
+    return CAL_OK;
+}
+
+void cal_log_forget(cal_event_log* log, int junction, double time) {
+    int64_t kept = log->tail;
+    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= time) kept--;
+    int64_t out = kept;
+    for (int64_t i = kept; i < log->tail; i++) {
+        const size_t from = (size_t)i % (size_t)log->capacity, to = (size_t)out % (size_t)log->capacity;
+        if (log->junctions[from] == junction && log->events[from].time == time) continue;
+        log->events[to] = log->events[from];
+        log->junctions[to] = log->junctions[from];
+        out++;
+    }
+    log->tail = out;
+}

@@ -1,0 +1,50 @@
+// Pairs of bodies whose swept boxes overlap, and when they may collide (pairs.c); the boxes (boxes.c).
+#pragma once
+#include "base/error.h"
+#include "calder/calder_world.h"
+#include "collide/collide.h"
+
+typedef enum cal_pair_kind {
+    CAL_PAIR_BALLS,      // two balls in free flight under one acceleration: the root of a quadratic
+    CAL_PAIR_BALL_PLANE, // a ball in free flight and a fixed plane: the root of a quadratic
+    CAL_PAIR_ROUNDED,    // balls against balls, a plane or a block: second-order steps that never pass a root
+    CAL_PAIR_GENERAL     // first-order steps
+} cal_pair_kind;
+
+typedef struct cal_pair {
+    int body[2];  // ascending
+    int place[2]; // in the bodies' lists
+    int32_t kind;
+    int event; // −1: the pair is not in use
+    bool hit;  // the event is a collision, not the end of what was searched
+    bool off;  // they touch in a group, which is in charge of the two
+} cal_pair;
+
+typedef struct cal_pair_table {
+    cal_pair* pairs;
+    int32_t* cells; // open addressing: a pair's number + 1
+    int32_t* free;
+    int pair_count, free_count, capacity, cell_count;
+} cal_pair_table;
+
+static inline uint64_t cal_pair_key(int a, int b) {
+    return a < b ? (uint64_t)a << 29 | (uint64_t)b : (uint64_t)b << 29 | (uint64_t)a;
+}
+int cal_pair_find(const cal_world* world, int a, int b); // −1: none
+cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error);
+void cal_pair_remove(cal_world* world, int pair);
+void cal_pair_table_destroy(cal_pair_table* table);
+bool cal_pair_table_reserve(cal_pair_table* table, int count); // room for so many; false: no memory
+void cal_pair_table_index(cal_pair_table* table);              // after pairs were written into an empty table
+bool cal_may_collide(const cal_world* world, int a, int b);
+bool cal_world_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
+// Searches from a time on and schedules what comes of it.
+cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error);
+// A new swept box of a body from a time on, with what that does to its pairs.
+cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* error);
+// Makes a body's box one about its way over an interval, with what that does to its pairs.
+cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error);
+// A box about a body's way over an interval, from the bounds of its motion; what its table has for all that moves by itself.
+cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out);
+// After a new motion began: new box, all pairs searched again.
+cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error);

@@ -1,0 +1,26 @@
+// Free bodies: their states, and how they move (trajectory.c).
+#pragma once
+#include "simulation/body.h"
+#include "simulation/state/graph.h"
+
+// Numbers of a free body's state: q, v, and what the user set, as a contact group has them; slots and then the series follow.
+enum {
+    CAL_AT_POSITION = 0,      // of the centre of mass
+    CAL_AT_QUATERNION = 3,    // of the principal axes
+    CAL_AT_VELOCITY = 7,      // of the centre of mass
+    CAL_AT_ANGULAR = 10,      // principal axes
+    CAL_AT_ACCELERATION = 13, // gravity and the user's force
+    CAL_AT_TORQUE = 16,       // principal axes
+    CAL_AT_SLOTS = 19
+};
+enum { CAL_SERIES = 20 }; // order of the Taylor series of rotation
+
+int cal_free_body_stride(const cal_sim_body* part);
+// Makes the series of a free body's state; to be called when its numbers have changed.
+void cal_free_body_begin(const cal_sim_body* part, double* data);
+cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
+cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
+                                cal_motion_bounds* out);
+// Puts the state that holds at a time at the end of its queue (segment.c).
+cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
+                              cal_error* error);
