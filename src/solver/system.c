@@ -67,7 +67,7 @@ static cal_status check_def(const cal_sim_def* def, cal_error* error) {
     if (def->largest_order < 0 || def->largest_order > largest)
         return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver,
                         largest, def->largest_order);
-    const bool banded = strcmp(def->algorithm, "armstrong") == 0 && cal_solver_has_fixed_step(def->solver);
+    const bool banded = program && program->keeps && cal_solver_has_fixed_step(def->solver);
     if (def->slow_band < 0 || (def->slow_band > 1 && !banded))
         return cal_fail(
             error, CAL_BAD_ARGUMENT,
