@@ -253,7 +253,7 @@ static double check_wrong(const cal_test_engine* engine, const double* qdd, size
     memcpy(wrong, qdd, size * sizeof(double));
     wrong[index] += error;
     assert_int_equal(cal_state_set(engine->state, CAL_QDD, wrong), CAL_OK);
-    assert_int_equal(cal_armstrong_check(engine->state, &residual, body), CAL_OK);
+    assert_int_equal(cal_armstrong_check(&engine->state->context, &residual, body), CAL_OK);
     free(wrong);
     return residual;
 }
@@ -320,10 +320,10 @@ static void test_check_wants_accelerations_of_ball_trees(void** unused) {
     cal_model* hinges = cal_test_model("pendulum");
     cal_test_engine articulated = execute(balls, "aba", 0, 1), energy = execute(balls, "energy", 1, 1);
     cal_test_engine other = execute(hinges, "aba", 0, 1);
-    assert_int_equal(cal_armstrong_check(articulated.state, &residual, &body), CAL_OK);
+    assert_int_equal(cal_armstrong_check(&articulated.state->context, &residual, &body), CAL_OK);
     assert_true(residual < 1e-12);
-    assert_int_equal(cal_armstrong_check(energy.state, &residual, &body), CAL_BAD_ARGUMENT);
-    assert_int_equal(cal_armstrong_check(other.state, &residual, &body), CAL_BAD_MODEL);
+    assert_int_equal(cal_armstrong_check(&energy.state->context, &residual, &body), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_armstrong_check(&other.state->context, &residual, &body), CAL_BAD_MODEL);
     cal_test_close(&articulated), cal_test_close(&energy), cal_test_close(&other);
     cal_model_destroy(balls), cal_model_destroy(hinges);
 }

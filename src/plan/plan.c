@@ -314,7 +314,7 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
         const cal_pass* pass = &plan->program->passes[i];
         const char* direction = pass->direction == CAL_OUTBOUND ? "outbound" : "inbound";
         if (pass->tree == CAL_TREE_OWN)
-            APPEND("  %-18s %-8s over the tree of joins, %d of its edges between processors\n", pass->name, direction,
+            APPEND("  %-18s %-8s over a tree of its own, %d edges between processors\n", pass->name, direction,
                    plan->arrangement->tree.edge_count);
         else
             APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes a joint, %3d numbers across an edge\n", pass->name,

@@ -138,7 +138,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     state->context = (cal_context){.layout = layout,
                                    .model = model,
                                    .y = block + y,
-                                   .ydot = block + ydot,
+                                   .ydot = moves ? block + ydot : NULL,
                                    .tau = block + tau,
                                    .force = block + force,
                                    .control = block + control,

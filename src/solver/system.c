@@ -320,7 +320,7 @@ static cal_status observe(cal_system* system) {
 cal_status cal_system_check(cal_system* system, double* residual, int* body) {
     if (!residual || !body) return CAL_BAD_ARGUMENT;
     const cal_status status = look(system, &system->residual_query, system->def.algorithm);
-    return status ? status : cal_armstrong_check(system->residual_query.state, residual, body);
+    return status ? status : cal_armstrong_check(&system->residual_query.state->context, residual, body);
 }
 
 cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential) {
