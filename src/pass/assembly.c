@@ -1,7 +1,7 @@
 // Forward dynamics by assembly and disassembly (Yamane and Nakamura; Featherstone's divide-and-conquer papers).
 //
 // A chain is cut into subchains, each is assembled without knowing the others, and then they are joined two by two: a long
-// chain, which gives articulated bodies no breadth, becomes a tree of logarithmic height (plan/schedule.h). Two passes go over
+// chain, which gives articulated bodies no breadth, becomes a tree of logarithmic height (schedule/schedule.h). Two passes go over
 // that tree: assembly inbound, disassembly outbound.
 //
 // Notation. World's axes; motions (δα, δa) and forces (moment, force) about the origin of the node that they are of.

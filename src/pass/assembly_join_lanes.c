@@ -1,4 +1,4 @@
-// Joins of one width: batches of a schedule (plan/schedule.h), W elements at a time. Compiled once for each width (aba_lanes.c
+// Joins of one width: batches of a schedule (schedule/schedule.h), W elements at a time. Compiled once for each width (aba_lanes.c
 // says how).
 #include "pass/assembly.h"
 

@@ -1,6 +1,6 @@
 // Loops: constraints as columns of elements.
 //
-// A row (constraint/rows.h) is a force of known direction on a few nodes, and an equation on their accelerations. On each of
+// A row (constraint_rows.h) is a force of known direction on a few nodes, and an equation on their accelerations. On each of
 // its nodes' ports it is a massless element, I = p = 0, E the row's wrench there, c the row's share of the acceleration at
 // q̈ = 0; elements that have columns of one row in common add them up when they are joined. On the ground nothing but rows is
 // left, and (B) of assembly.c is
