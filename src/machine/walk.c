@@ -41,15 +41,24 @@ static void walk(const cal_plan* plan, const cal_context* context, const cal_sta
     }
 }
 
+// Who has the only part waits for nobody.
+static void begin_alone(cal_exchange* exchange, const cal_stage* stage, const cal_pass* up) {
+    (void)exchange, (void)stage, (void)up;
+}
+static void need_nobody(cal_exchange* exchange, int edge, bool down) { (void)exchange, (void)edge, (void)down; }
+
 void cal_run_stages(const cal_plan* plan, const cal_state* state, int processor, bool prepared,
                     cal_exchange* exchange) {
     const cal_context* context = &state->context;
+    cal_exchange alone = {begin_alone, need_nobody, need_nobody};
+    const bool waits = exchange != NULL;
+    if (!exchange) exchange = &alone;
     for (int i = 0; i < plan->stage_count; i++) {
         const cal_stage* stage = &plan->stages[i];
         const cal_pass* up = stage->up && stage->up->for_solver && !context->solver ? NULL : stage->up;
-        if (exchange) exchange->begin(exchange, stage, up);
+        exchange->begin(exchange, stage, up);
         walk(plan, context, stage, up, processor, i == 0 && context->solver && !prepared, exchange);
         // Others wait for what comes of a stage, also after one that failed.
-        if (!exchange && state->unmet != CAL_NONE) return;
+        if (!waits && state->unmet != CAL_NONE) return;
     }
 }
