@@ -413,7 +413,7 @@ static void finds_the_forces_of_newton_and_euler(void** state) {
         assert_int_equal(cal_state_set(engine.state, CAL_Q, cal_sim_q(sim)), CAL_OK);
         assert_int_equal(cal_state_set(engine.state, CAL_V, cal_sim_v(sim)), CAL_OK);
         cal_test_execute(&engine);
-        const cal_assembly* assembly = engine.state->context.assembly;
+        const cal_assembly* assembly = engine.state->context.own;
         cal_node_motion* motions = calloc((size_t)model->node_count, sizeof *motions);
         assert_non_null(motions);
         cal_node_motions(model, cal_sim_q(sim), cal_sim_v(sim), motions);

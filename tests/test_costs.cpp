@@ -85,11 +85,11 @@ static void stated_operations_of_armstrong_are_counted_operations(void**) {
     v3 wd = {}, a = {};
     s.J.xx = s.J.yy = s.J.zz = counted{1.0};
     operations = 0;
-    control(CAL_BALL, CAL_BAND_ALL, &p, v3{}, at.y, at.constants, nullptr, at.record, at.scratch);
+    control(CAL_BALL, CAL_REUSE_NONE, &p, v3{}, at.y, at.constants, nullptr, at.record, at.scratch);
     assert_int_equal((long)passes[0].cost.flops, operations);
     operations = 0;
-    begin_answers(CAL_BALL, CAL_BAND_ALL, &s, at.constants, at.record, at.scratch);
-    coefficients(CAL_BALL, false, CAL_BAND_ALL, &s, at.force, at.constants, at.record);
+    begin_answers(CAL_BALL, CAL_REUSE_NONE, &s, at.constants, at.record, at.scratch);
+    coefficients(CAL_BALL, false, CAL_REUSE_NONE, &s, at.force, at.constants, at.record);
     assert_int_equal((long)passes[1].cost.flops, operations);
     operations = 0;
     advance(CAL_BALL, false, &wd, &a, at.y, at.constants, at.record, at.ydot);

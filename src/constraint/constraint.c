@@ -4,6 +4,7 @@
 #include "constraint/elimination_order.h"
 #include "layout/layout.h"
 #include "model/coordinates.h"
+#include "plan/machine_ops.h"
 #include <float.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@ void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
     cal_mass_factor_destroy(&set->tree);
+    cal_state_destroy(set->state);
+    cal_plan_destroy(set->plan);
+    cal_machine_destroy(set->machine);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
                       set->lambda,        set->right,   set->work, set->rest, set->effort,
                       set->accelerations, set->change,  set->at_q, set->at_v};
@@ -45,13 +49,40 @@ static bool allocate(cal_constraints* set) {
            cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
+static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
+    // Ranks have all constraints, each for itself; a modelled machine computes nothing.
+    cal_status status = CAL_OK;
+    if (!machine || !machine->ops->together) status = cal_machine_serial(0, &set->machine, NULL);
+    const cal_plan_def def = {.model = set->model,
+                              .program = &cal_program_mass_factor,
+                              .machine = set->machine ? set->machine : machine,
+                              .copies = 1};
+    if (status == CAL_OK) status = cal_plan_create_def(&def, &set->plan, NULL);
+    if (status == CAL_OK) status = cal_state_create(set->plan, &set->state);
+    if (status != CAL_OK) return status;
+    set->tree.motions = set->motions;
+    set->state->context.own = &set->tree;
+    return CAL_OK;
+}
+
+void cal_constraints_factor_mass(cal_constraints* set) {
+    if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
+    // The machine is busy with something else: here, then, children first. Same bits.
+    for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
+        cal_program_mass_factor.passes[0].kernels[set->plan->variant](&set->state->context, i);
+}
+
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out) {
+    return cal_constraints_create_on(model, NULL, out);
+}
+
+cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machine, cal_constraints** out) {
     *out = NULL;
     cal_constraints* set = cal_allocate(1, sizeof *set);
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
-    if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set)) {
+    if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set) || plan_mass(set, machine) != CAL_OK) {
         cal_constraints_destroy(set);
         return CAL_NO_MEMORY;
     }
@@ -157,7 +188,7 @@ static void scale_rows(cal_constraints* set) {
 }
 
 static void make_matrix(cal_constraints* set) {
-    cal_mass_factor_compute(&set->tree, set->motions);
+    cal_constraints_factor_mass(set);
     for (int place = 0; place < set->model->constraint_count; place++)
         if (set->active[set->order[place]]) find_y(set, place);
     scale_rows(set);
@@ -368,7 +399,7 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
     const size_t count = (size_t)set->model->v_count;
     if (set->row_count == 0) return;
     cal_constraints_evaluate(set, q, v);
-    cal_mass_factor_compute(&set->tree, set->motions);
+    cal_constraints_factor_mass(set);
     double extent = 0.0;
     for (int n = 0; n < set->model->node_count; n++)
         extent = fmax(extent, cal_dot3(set->motions[n].origin, set->motions[n].origin));

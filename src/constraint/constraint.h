@@ -20,6 +20,7 @@
 #pragma once
 #include "constraint/skyline.h"
 #include "pass/mass_factor.h"
+#include "plan/plan.h"
 
 typedef struct cal_constraints {
     const cal_model* model;
@@ -41,6 +42,9 @@ typedef struct cal_constraints {
     cal_skyline matrix;
     // Numbers.
     cal_mass_factor tree;
+    cal_machine* machine; // for the plan, where the caller has none
+    cal_plan* plan;       // of the mass matrix's factors
+    cal_state* state;
     cal_node_motion* motions;
     cal_row* rows;        // as they are eliminated
     double* y;            // the rows', one after the other
@@ -62,6 +66,10 @@ typedef struct cal_constraints {
 typedef enum cal_stabilization { CAL_STABILIZE_NONE, CAL_STABILIZE_LITERAL, CAL_STABILIZE_CRITICAL } cal_stabilization;
 
 cal_status cal_constraints_create(const cal_model* model, cal_constraints** out);
+// The same with the mass matrix factored on a machine, where its processors share memory; NULL: on one core.
+cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machine, cal_constraints** out);
+// Factors the mass matrix where the constraints were evaluated.
+void cal_constraints_factor_mass(cal_constraints* set);
 void cal_constraints_destroy(cal_constraints* set); // NULL is allowed
 void cal_constraints_activate(cal_constraints* set, int constraint, bool active);
 

@@ -206,7 +206,7 @@ cal_status cal_minimal_hold(cal_minimal* minimal, cal_constraints* set, const do
     if (!status) status = cal_state_get(minimal->state, CAL_MASS, minimal->mass);
     if (status) return status;
     cal_constraints_evaluate(set, q, v);
-    cal_mass_factor_compute(&set->tree, set->motions);
+    cal_constraints_factor_mass(set);
     cal_constraints_demand(set, v, qdd, law, gain, NULL);
     find_rows(minimal, set);
     factor_rows(minimal, set->row_count, sqrt(shift));

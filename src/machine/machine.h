@@ -9,29 +9,16 @@ int cal_processor_variant(int lanes);
 cal_status cal_machine_begin(cal_machine* machine, const cal_machine_ops* ops, int lanes, int processors,
                              cal_error* error);
 
-// How processors wait for each other at cut edges; called with the column of the step (plan.h), or, between walks, with the
-// element at a crossing (plan/schedule.h).
+// How processors wait for each other at edges of trees (pass/tree.h) that another processor has the other end of.
 typedef struct cal_exchange {
-    void (*wait_down)(struct cal_exchange* exchange, int column);
-    void (*post_down)(struct cal_exchange* exchange, int column);
-    void (*wait_up)(struct cal_exchange* exchange, int column);
-    void (*post_up)(struct cal_exchange* exchange, int column);
-    void (*wait_join)(struct cal_exchange* exchange, int element, bool outbound);
-    void (*post_join)(struct cal_exchange* exchange, int element, bool outbound);
+    // A stage begins; up: its pass that goes up, or NULL where it is left out.
+    void (*begin)(struct cal_exchange* exchange, const cal_stage* stage, const cal_pass* up);
+    void (*wait)(struct cal_exchange* exchange, int edge, bool down);
+    void (*post)(struct cal_exchange* exchange, int edge, bool down);
 } cal_exchange;
 
 // Runs a plan of one processor, or a swept one, on the calling thread.
-cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared);
+void cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared);
 
-// One processor's part of one walk: an outbound pass, and the inbound one after it; either may be NULL.
-void cal_walk(const cal_plan* plan, const cal_context* context, int processor, const cal_pass* down, const cal_pass* up,
-              bool prepares, cal_exchange* exchange);
-
-// One processor's joins after the walk that begins with pass `walk`. All of them are done, also after one that failed: others
-// wait for what comes of them.
-cal_status cal_join_batches(const cal_plan* plan, const cal_context* context, int walk, int processor,
-                            cal_exchange* exchange);
-
-// The walks of a program, one after the other. i counts passes from 0 and is moved on; false when there are no more.
-bool cal_next_walk(const cal_program* program, const cal_context* context, int* i, const cal_pass** down,
-                   const cal_pass** up);
+// One processor's part of all stages of a walked plan; exchange: NULL where it has the only part.
+void cal_run_stages(const cal_plan* plan, const cal_state* state, int processor, bool prepared, cal_exchange* exchange);

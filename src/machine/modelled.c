@@ -30,10 +30,8 @@ static cal_status attach(cal_machine* base, cal_plan* plan, cal_error* error) {
             for (int i = first; i < first + count; i++)
                 if (layout->block_nodes[i] >= 0) owner[layout->block_nodes[i] % model->node_count] = column->owner;
         }
-        if (cal_plan_joins(plan))
-            own->seconds = cal_schedule_price(
-                plan->schedule, cal_schedule_operation(plan->schedule, base->costs.compute), base->costs.message);
-        else
+        own->seconds = plan->arrangement ? plan->arrangement->ops->price(plan->arrangement, &base->costs) : -1.0;
+        if (own->seconds < 0.0)
             status = cal_price_owners(model, owner, &base->costs, base->processors, &own->seconds, NULL, error);
         own->seconds *= layout->copies;
     } else {

@@ -9,27 +9,20 @@ static void sweep(const cal_plan* plan, const cal_context* context, const cal_pa
     for (int i = 0; i < count; i++) kernel(context, pass->direction == CAL_OUTBOUND ? i : count - 1 - i);
 }
 
-cal_status cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared) {
-    const cal_context* context = &state->context;
-    if (!plan->program->walked) {
-        for (int i = 0; i < plan->program->pass_count; i++) sweep(plan, context, &plan->program->passes[i]);
-        if (plan->program->finish) plan->program->finish(context);
-        return CAL_OK;
+void cal_execute_alone(const cal_plan* plan, cal_state* state, bool prepared) {
+    const cal_program* program = plan->program;
+    if (program->walked) {
+        cal_run_stages(plan, state, 0, prepared, NULL);
+        return;
     }
-    const cal_pass *down, *up;
-    cal_status status = CAL_OK;
-    const int first = cal_plan_first_pass(plan);
-    for (int i = first; status == CAL_OK && cal_next_walk(plan->program, context, &i, &down, &up);) {
-        cal_walk(plan, context, 0, down, up, i == first + 2 && context->solver && !prepared, NULL);
-        if (cal_plan_joins(plan) && i < plan->program->pass_count)
-            status = cal_join_batches(plan, context, i - 2, 0, NULL);
-    }
-    return status;
+    for (int i = 0; i < program->pass_count; i++) sweep(plan, &state->context, &program->passes[i]);
+    if (program->finish) program->finish(&state->context);
 }
 
 static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
     (void)machine;
-    return cal_execute_alone(plan, state, prepared);
+    cal_execute_alone(plan, state, prepared);
+    return CAL_OK;
 }
 
 static void destroy(cal_machine* machine) { cal_free(machine); }

@@ -55,7 +55,6 @@ typedef struct threads_machine {
     const cal_plan* plan;
     cal_state* state;
     bool prepared;
-    cal_status status;             // of joins
     cal_column_function* function; // instead of the plan's program, for every column
     cal_task* task;                // instead of a plan, on so many workers
     int task_count;
@@ -80,12 +79,11 @@ static void spin_until(const atomic_uint* signal, unsigned value, int patience) 
 
 typedef struct thread_exchange {
     cal_exchange base;
-    const cal_plan* plan;
-    struct cal_signal* signals;
-    const double* scratch;
-    unsigned walk;
-    int patience;
-    int crosses_down, crosses; // numbers a lane that cross an edge in this walk
+    threads_machine* machine;
+    struct cal_signal* signals; // of the stage's tree
+    const cal_pass *down, *up;  // of the stage
+    unsigned walk;              // its number
+    unsigned barriers;          // that this worker has passed in this job
 } thread_exchange;
 
 // Asks for the cache lines that another core has just written; they come while something else is done.
@@ -93,63 +91,37 @@ static void fetch(const double* numbers, int count) {
     for (int i = 0; i < count; i += CACHE_LINE / (int)sizeof(double)) __builtin_prefetch(numbers + i);
 }
 
-static void wait_down(cal_exchange* exchange, int column) {
-    const thread_exchange* e = (thread_exchange*)exchange;
-    const int parent = e->plan->layout->columns[column].parent;
-    if (parent < 0) return; // the ground is always there
-    const cal_column* above = &e->plan->layout->columns[parent];
-    spin_until(&e->signals[parent].down, e->walk, e->patience);
-    fetch(e->scratch + above->end_slot, e->crosses_down * above->lanes);
-}
-
-static void post_down(cal_exchange* exchange, int column) {
-    const thread_exchange* e = (thread_exchange*)exchange;
-    atomic_store_explicit(&e->signals[column].down, e->walk, memory_order_release);
-}
-
-static void wait_up(cal_exchange* exchange, int column) {
-    const thread_exchange* e = (thread_exchange*)exchange;
-    const cal_column* own = &e->plan->layout->columns[column];
-    spin_until(&e->signals[column].up, e->walk, e->patience);
-    fetch(e->scratch + own->up_slot, e->crosses * own->lanes);
-}
-
-static void post_up(cal_exchange* exchange, int column) {
-    const thread_exchange* e = (thread_exchange*)exchange;
-    atomic_store_explicit(&e->signals[column].up, e->walk, memory_order_release);
-}
-
-// Waits until all workers with a part have come here; `barriers` counts those that this worker has passed in this job.
-static void meet(threads_machine* machine, unsigned* barriers) {
-    const unsigned all = ++*barriers * (unsigned)machine->plan->used;
+// Waits until all workers with a part have come here.
+static void meet(thread_exchange* e) {
+    threads_machine* machine = e->machine;
+    const unsigned all = ++e->barriers * (unsigned)machine->plan->used;
     atomic_fetch_add_explicit(&machine->arrived, 1, memory_order_acq_rel);
     for (int spins = 0; atomic_load_explicit(&machine->arrived, memory_order_acquire) < all; spins++)
         if (spins >= machine->patience) sched_yield();
 }
 
-static struct cal_signal* signal_of(const thread_exchange* e, int element) {
-    return &e->signals[e->plan->layout->column_count + e->plan->schedule->elements[element].crossing];
+static void begin_stage(cal_exchange* exchange, const cal_stage* stage, const cal_pass* up) {
+    thread_exchange* e = (thread_exchange*)exchange;
+    if (stage->meets) meet(e);
+    e->walk++;
+    e->down = stage->down;
+    e->up = up;
+    e->signals = e->machine->state->signals + stage->first_edge;
 }
 
-static void wait_join(cal_exchange* exchange, int element, bool outbound) {
+static void wait(cal_exchange* exchange, int edge, bool down) {
     const thread_exchange* e = (thread_exchange*)exchange;
-    const struct cal_signal* own = signal_of(e, element);
-    spin_until(outbound ? &own->down : &own->up, e->walk, e->patience);
+    const cal_plan* plan = e->machine->plan;
+    spin_until(down ? &e->signals[edge].down : &e->signals[edge].up, e->walk, e->machine->patience);
+    // What swept programs leave for each other is not in the scratch memory.
+    if (!plan->program->walked) return;
+    const cal_crossing crossing = cal_plan_crossing(plan, down ? e->down : e->up, edge);
+    fetch(e->machine->state->context.scratch + crossing.at, crossing.count);
 }
 
-static void post_join(cal_exchange* exchange, int element, bool outbound) {
+static void post(cal_exchange* exchange, int edge, bool down) {
     const thread_exchange* e = (thread_exchange*)exchange;
-    struct cal_signal* own = signal_of(e, element);
-    atomic_store_explicit(outbound ? &own->down : &own->up, e->walk, memory_order_release);
-}
-
-// What is done between walks. Where a part is one worker's nobody needs anything before it is joined; where several share one,
-// or rows read joints of others, all must have finished the walk.
-static void join(threads_machine* machine, int processor, int walk, thread_exchange* exchange, unsigned* barriers) {
-    const cal_plan* plan = machine->plan;
-    if (plan->schedule->split || plan->schedule->loops) meet(machine, barriers);
-    const cal_status status = cal_join_batches(plan, &machine->state->context, walk, processor, &exchange->base);
-    if (status != CAL_OK) machine->status = status; // one processor alone has rows, which can fail
+    atomic_store_explicit(down ? &e->signals[edge].down : &e->signals[edge].up, e->walk, memory_order_release);
 }
 
 static void run_part(threads_machine* machine, int processor) {
@@ -164,27 +136,9 @@ static void run_part(threads_machine* machine, int processor) {
                 machine->function(machine->argument, &plan->layout->columns[i]);
         return;
     }
-    const cal_context* context = &machine->state->context;
-    thread_exchange exchange = {.base = {wait_down, post_down, wait_up, post_up, wait_join, post_join},
-                                .plan = plan,
-                                .signals = machine->state->signals,
-                                .patience = machine->patience,
-                                .scratch = context->scratch,
-                                .walk = machine->state->walk};
-    const cal_pass *down, *up;
-    unsigned barriers = 0;
     if (processor >= plan->used) return;
-    const int first = cal_plan_first_pass(plan);
-    for (int i = first; cal_next_walk(plan->program, context, &i, &down, &up);) {
-        exchange.walk++;
-        // What swept programs leave for each other is not packed in slots.
-        exchange.crosses_down = down && plan->program->walked ? down->crosses : 0;
-        exchange.crosses = up && plan->program->walked ? up->crosses : 0;
-        cal_walk(plan, context, processor, down, up, i == first + 2 && context->solver && !machine->prepared,
-                 &exchange.base);
-        if (cal_plan_joins(plan) && i < plan->program->pass_count)
-            join(machine, processor, i - 2, &exchange, &barriers);
-    }
+    thread_exchange exchange = {.base = {begin_stage, wait, post}, .machine = machine, .walk = machine->state->walk};
+    cal_run_stages(plan, machine->state, processor, machine->prepared, &exchange.base);
 }
 
 static bool next_job(threads_machine* machine, unsigned* job) {
@@ -241,22 +195,21 @@ static void run_job(threads_machine* machine, int used) {
 
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     threads_machine* machine = (threads_machine*)base;
-    if (plan->used == 1) return cal_execute_alone(plan, state, prepared);
+    if (plan->used == 1) {
+        cal_execute_alone(plan, state, prepared);
+        return CAL_OK;
+    }
     if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
     machine->plan = plan;
     machine->state = state;
     machine->prepared = prepared;
     machine->function = NULL;
-    machine->status = CAL_OK;
     atomic_store(&machine->arrived, 0);
     run_job(machine, plan->used);
-    const cal_pass *down, *up;
-    for (int i = cal_plan_first_pass(plan); cal_next_walk(plan->program, &state->context, &i, &down, &up);)
-        state->walk++;
+    state->walk += (unsigned)plan->stage_count;
     if (plan->program->finish) plan->program->finish(&state->context);
-    const cal_status status = machine->status;
     atomic_store(&machine->busy, false);
-    return status;
+    return CAL_OK;
 }
 
 static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_function* function, void* argument) {

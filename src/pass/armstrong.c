@@ -49,6 +49,7 @@ const cal_program cal_program_armstrong = {
     .help = "forward dynamics of ball joints and free roots by Armstrong's hinge-centred method, three passes",
     .walked = true,
     .solves = true,
+    .keeps = true,
     .accepts = cal_armstrong_accepts,
     .record = cal_armstrong_record,
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,

@@ -12,9 +12,9 @@ CAL_DECLARE_VARIANTS(cal_armstrong_acceleration);
 // Whether the algorithm can run a model: balls everywhere, balls and free joints on the ground.
 cal_status cal_armstrong_accepts(const cal_model* model, cal_error* error);
 
-// The paper's fastband_check: puts the accelerations of an executed state of forward dynamics (of "armstrong" or any
-// other algorithm) into the equations of motion (1)-(4) of every link. Gives the largest misfit, relative to
-// the sizes of all terms of its equation (rounding leaves 1e-15, and up to 1e-10 on long chains of thin links), and the
-// body where it is (CAL_NONE in an empty model). Takes memory while it runs. CAL_BAD_MODEL for other joints,
-// CAL_BAD_ARGUMENT for a state that has no accelerations, or not all.
-cal_status cal_armstrong_check(const cal_state* state, double* residual, int* body);
+// The paper's fastband_check: puts the accelerations that an execution of forward dynamics (of "armstrong" or any other
+// algorithm) has left into the equations of motion (1)-(4) of every link. Gives the largest misfit, relative to the sizes of
+// all terms of its equation (rounding leaves 1e-15, and up to 1e-10 on long chains of thin links), and the body where it
+// is (CAL_NONE in an empty model). Takes memory while it runs. CAL_BAD_MODEL for other joints, CAL_BAD_ARGUMENT where there
+// are no accelerations, or not all.
+cal_status cal_armstrong_check(const cal_context* context, double* residual, int* body);

@@ -34,7 +34,7 @@
 //   J* += W l~ + Y l~ + (Y l~)ᵀ − P    C += W + Y    g* += R g′ + l × f″ + Y a_c
 //
 // Functions come in the paper's bands: those whose results the paper lets grow old for ν steps are marked slow. Their
-// results live in the records where they are kept for the fast band (CAL_BAND_SLOW, CAL_BAND_FAST), or else only as long
+// results live in the records where they are kept for the fast band (CAL_REUSE_KEEP, CAL_REUSE_KEPT), or else only as long
 // as they are needed.
 
 #define posture LANE(cal_posture)
@@ -87,9 +87,9 @@ enum {
 // g¹_Σ and f_Σ: kept from the way down to the way up only, unless for the fast band.
 enum { LANE(BURDEN_G) = 0, LANE(BURDEN_F) = 3 };
 #define find_burden LANE(cal_find_burden)
-LANE_INLINE double* find_burden(int kind, cal_band band, double* record, double* scratch) {
+LANE_INLINE double* find_burden(int kind, cal_reuse reuse, double* record, double* scratch) {
     const int kept = kind == CAL_BALL ? LANE(LINK_BURDEN) : LANE(ROOT_BURDEN);
-    return band == CAL_BAND_ALL ? scratch : record + kept * CAL_WIDTH;
+    return reuse == CAL_REUSE_NONE ? scratch : record + kept * CAL_WIDTH;
 }
 
 // --- Control, outbound -----------------------------------------------------------------------------------------------
@@ -154,24 +154,24 @@ LANE_INLINE void burden(const posture* p, v3 gravity, const double* constants, c
 
 // One step outbound: from the parent's posture to the link's.
 #define control LANE(cal_control)
-LANE_INLINE void control(int kind, cal_band band, posture* p, v3 gravity, const double* y, const double* constants,
+LANE_INLINE void control(int kind, cal_reuse reuse, posture* p, v3 gravity, const double* y, const double* constants,
                          const double* external, double* record, double* scratch) {
-    if (band != CAL_BAND_FAST) orient(kind, p, y, constants, record);
-    if (band != CAL_BAND_FAST && kind == CAL_BALL) center(p->w, constants, record);
+    if (reuse != CAL_REUSE_KEPT) orient(kind, p, y, constants, record);
+    if (reuse != CAL_REUSE_KEPT && kind == CAL_BALL) center(p->w, constants, record);
     spin(kind, p, y, record);
-    if (band != CAL_BAND_FAST) burden(p, gravity, constants, external, find_burden(kind, band, record, scratch));
+    if (reuse != CAL_REUSE_KEPT) burden(p, gravity, constants, external, find_burden(kind, reuse, record, scratch));
 }
 
 // --- Coefficients, inbound -------------------------------------------------------------------------------------------
 
 // The link's own terms added to what came from below.
 #define begin_answers LANE(cal_begin_answers)
-LANE_INLINE void begin_answers(int kind, cal_band band, answers* s, const double* constants, double* record,
+LANE_INLINE void begin_answers(int kind, cal_reuse reuse, answers* s, const double* constants, double* record,
                                double* scratch) {
-    const double* own = find_burden(kind, band, record, scratch);
+    const double* own = find_burden(kind, reuse, record, scratch);
     s->g = v3_add(load3(own, LANE(BURDEN_G)), s->g);
     s->f = v3_add(load3(own, LANE(BURDEN_F)), s->f);
-    if (band == CAL_BAND_FAST) return;
+    if (reuse == CAL_REUSE_KEPT) return;
     const s3 J = link_inertia(constants);
     const v3 h = load3(constants, CAL_CONSTANT_MOMENT);
     const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
@@ -272,11 +272,11 @@ LANE_INLINE void settle_root(answers* s, const response* r, const double* force,
 
 // Slow: what the fast band of this execution (T, Q a_c, Y a_c: of later ones) and the accelerations read.
 #define keep LANE(cal_keep)
-LANE_INLINE void keep(int kind, bool rotors, cal_band band, const response* r, const double* constants,
+LANE_INLINE void keep(int kind, bool rotors, cal_reuse reuse, const response* r, const double* constants,
                       double* record) {
     if (kind == CAL_BALL) {
         store_columns(record, LANE(LINK_K), r->K);
-        if (band == CAL_BAND_ALL) return;
+        if (reuse == CAL_REUSE_NONE) return;
         store_symmetric(record, LANE(LINK_T), r->T);
         store3(record, LANE(LINK_QA), r->Qa);
         if (rotors) store3(record, LANE(LINK_YA), r->Ya);
@@ -284,7 +284,7 @@ LANE_INLINE void keep(int kind, bool rotors, cal_band band, const response* r, c
         const lane A = LOAD(constants, CAL_CONSTANT_ARMATURE);
         store_columns(record, LANE(ROOT_K), r->K);
         store_symmetric(record, LANE(ROOT_M), (s3){r->M.xx - A, r->M.yy - A, r->M.zz - A, r->M.xy, r->M.xz, r->M.yz});
-        if (band != CAL_BAND_ALL) store_symmetric(record, LANE(ROOT_T), r->T);
+        if (reuse != CAL_REUSE_NONE) store_symmetric(record, LANE(ROOT_T), r->T);
     }
 }
 #define recall LANE(cal_recall)
@@ -298,15 +298,15 @@ LANE_INLINE void recall(int kind, bool rotors, response* r, const double* record
 
 // One step inbound: from the link's sums (own terms included) to what its parent adds.
 #define coefficients LANE(cal_coefficients)
-LANE_INLINE void coefficients(int kind, bool rotors, cal_band band, answers* s, const double* force,
+LANE_INLINE void coefficients(int kind, bool rotors, cal_reuse reuse, answers* s, const double* force,
                               const double* constants, double* record) {
     response r;
-    if (band == CAL_BAND_FAST) {
+    if (reuse == CAL_REUSE_KEPT) {
         recall(kind, rotors, &r, record);
     } else {
         r = respond(s, constants);
         if (kind == CAL_BALL) hand_over(rotors, s, &r, constants, record);
-        keep(kind, rotors, band, &r, constants, record);
+        keep(kind, rotors, reuse, &r, constants, record);
     }
     if (kind == CAL_BALL)
         settle(rotors, s, &r, force, constants, record);

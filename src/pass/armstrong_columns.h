@@ -13,41 +13,41 @@ LANE_INLINE answers load_answers(const double* slot) {
 
 // Leaves what the children read, and begins the sums that they add to with the last link's own terms.
 #define leave_posture LANE(cal_leave_posture)
-LANE_INLINE void leave_posture(int kind, cal_band band, const cal_context* context, const cal_column* column,
+LANE_INLINE void leave_posture(int kind, cal_reuse reuse, const cal_context* context, const cal_column* column,
                                const posture* p, const place* last) {
     if (column->child_count == 0) return;
     double* end = context->scratch + column->end_slot;
-    if (band != CAL_BAND_FAST) slot_store_columns(end, 0, p->R_I);
+    if (reuse != CAL_REUSE_KEPT) slot_store_columns(end, 0, p->R_I);
     slot_store3(end, 9, p->w);
     answers s = {0};
-    begin_answers(kind, band, &s, last->constants, last->record, last->scratch);
+    begin_answers(kind, reuse, &s, last->constants, last->record, last->scratch);
     store_answers(&s, end + CAL_DOWN_COUNT * CAL_WIDTH);
 }
 
 #define control_run LANE(control_run)
-LANE_INLINE void control_run(int kind, cal_band band, const cal_context* context, const cal_column* column) {
+LANE_INLINE void control_run(int kind, cal_reuse reuse, const cal_context* context, const cal_column* column) {
     const double* slot = parent_end(context, column);
     const double* gravity = context->model->gravity;
     const v3 a_G = {lane_set(gravity[0]), lane_set(gravity[1]), lane_set(gravity[2])};
     posture p = {0};
-    if (band != CAL_BAND_FAST)
+    if (reuse != CAL_REUSE_KEPT)
         p.R_I = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
     p.w = from_parent3(slot, column, 9);
     const int count = step_count(column);
     place at = find_place(context, column, kind, cal_armstrong_record(kind), 0);
     for (int i = 0; i < count; i++) {
         at = find_place(context, column, kind, cal_armstrong_record(kind), i);
-        control(kind, band, &p, a_G, at.y, at.constants, at.external, at.record, at.scratch);
+        control(kind, reuse, &p, a_G, at.y, at.constants, at.external, at.record, at.scratch);
     }
-    leave_posture(kind, band, context, column, &p, &at);
+    leave_posture(kind, reuse, context, column, &p, &at);
 }
 
 #define control_band LANE(control_band)
 LANE_INLINE void control_band(int kind, const cal_context* context, const cal_column* column) {
-    switch (context->band) {
-    case CAL_BAND_ALL: control_run(kind, CAL_BAND_ALL, context, column); break;
-    case CAL_BAND_SLOW: control_run(kind, CAL_BAND_SLOW, context, column); break;
-    default: control_run(kind, CAL_BAND_FAST, context, column); break;
+    switch (context->reuse) {
+    case CAL_REUSE_NONE: control_run(kind, CAL_REUSE_NONE, context, column); break;
+    case CAL_REUSE_KEEP: control_run(kind, CAL_REUSE_KEEP, context, column); break;
+    default: control_run(kind, CAL_REUSE_KEPT, context, column); break;
     }
 }
 
@@ -59,7 +59,7 @@ static void LANE(control_column)(const cal_context* context, const cal_column* c
 }
 
 #define coefficients_run LANE(coefficients_run)
-LANE_INLINE void coefficients_run(int kind, bool rotors, cal_band band, const cal_context* context,
+LANE_INLINE void coefficients_run(int kind, bool rotors, cal_reuse reuse, const cal_context* context,
                                   const cal_column* column) {
     answers s = {0};
     int i = step_count(column) - 1;
@@ -67,22 +67,22 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, cal_band band, const ca
     if (column->child_count > 0)
         s = load_answers(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH);
     else
-        begin_answers(kind, band, &s, at.constants, at.record, at.scratch);
+        begin_answers(kind, reuse, &s, at.constants, at.record, at.scratch);
     for (;;) {
-        coefficients(kind, rotors, band, &s, at.force, at.constants, at.record);
+        coefficients(kind, rotors, reuse, &s, at.force, at.constants, at.record);
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_armstrong_record(kind), i);
-        begin_answers(kind, band, &s, at.constants, at.record, at.scratch);
+        begin_answers(kind, reuse, &s, at.constants, at.record, at.scratch);
     }
     if (column->parent >= 0) store_answers(&s, context->scratch + column->up_slot);
 }
 
 #define coefficients_band LANE(coefficients_band)
 LANE_INLINE void coefficients_band(int kind, bool rotors, const cal_context* context, const cal_column* column) {
-    switch (context->band) {
-    case CAL_BAND_ALL: coefficients_run(kind, rotors, CAL_BAND_ALL, context, column); break;
-    case CAL_BAND_SLOW: coefficients_run(kind, rotors, CAL_BAND_SLOW, context, column); break;
-    default: coefficients_run(kind, rotors, CAL_BAND_FAST, context, column); break;
+    switch (context->reuse) {
+    case CAL_REUSE_NONE: coefficients_run(kind, rotors, CAL_REUSE_NONE, context, column); break;
+    case CAL_REUSE_KEEP: coefficients_run(kind, rotors, CAL_REUSE_KEEP, context, column); break;
+    default: coefficients_run(kind, rotors, CAL_REUSE_KEPT, context, column); break;
     }
 }
 

@@ -1,7 +1,7 @@
 // Forward dynamics by assembly and disassembly (Yamane and Nakamura; Featherstone's divide-and-conquer papers).
 //
 // A chain is cut into subchains, each is assembled without knowing the others, and then they are joined two by two: a long
-// chain, which gives articulated bodies no breadth, becomes a tree of logarithmic height (plan/schedule.h). Two passes go over
+// chain, which gives articulated bodies no breadth, becomes a tree of logarithmic height (schedule/schedule.h). Two passes go over
 // that tree: assembly inbound, disassembly outbound.
 //
 // Notation. World's axes; motions (δα, δa) and forces (moment, force) about the origin of the node that they are of.
@@ -44,7 +44,8 @@
 // either. So before all else each part finds how its ports move as seen from its base, and those are composed along the
 // same joins:  E = E_b E_r,  ω = ω_b + ω_r,  α = α_b + α_r + ω_b × ω_r,  a = a_b + α_b × r + ω_b × (ω_b × r + 2 v_r) + a_r.
 //
-// Three walks with joins between them; without a cut there are two walks and no joins: articulated bodies.
+// Three walks of the parts with two of the tree of joins between them; without a cut there are two walks and no joins:
+// articulated bodies.
 //
 //     place  outbound   how ports move as seen from bases        a solver's preparation rides here, or in the next
 //            joins      how bases move
@@ -57,41 +58,6 @@
 #include "pass/aba.h"
 
 #include <string.h>
-
-static void do_nothing(const cal_context* context, int column) {
-    (void)context;
-    (void)column;
-}
-
-static const cal_pass passes[] = {
-    {.name = "assembly.place",
-     .direction = CAL_OUTBOUND,
-     .kernels = CAL_VARIANTS_OF(cal_assembly_place),
-     .crosses = 24,
-     .cost = {.flops = 175, .bytes = 8 * (23 + 2)}},
-    {.name = "assembly.bases",
-     .direction = CAL_INBOUND,
-     .kernels = {do_nothing, do_nothing, do_nothing, do_nothing, do_nothing},
-     .pulls = {do_nothing, do_nothing, do_nothing, do_nothing, do_nothing},
-     .crosses = 24},
-    {.name = "assembly.velocity",
-     .direction = CAL_OUTBOUND,
-     .kernels = CAL_VARIANTS_OF(cal_aba_velocity),
-     .crosses = CAL_DOWN_COUNT,
-     .cost = {.flops = 307, .bytes = 8 * (23 + 2 + 6)}},
-    {.name = "assembly.inertia",
-     .direction = CAL_INBOUND,
-     .kernels = CAL_VARIANTS_OF(cal_assembly_inertia),
-     .pulls = CAL_VARIANTS_OF(cal_assembly_pull),
-     .crosses = CAL_UP_COUNT,
-     .cost = {.flops = 473, .bytes = 8 * (2 + 6 + 1 + 7 + 6)}},
-    {.name = "assembly.acceleration",
-     .direction = CAL_OUTBOUND,
-     .kernels = CAL_VARIANTS_OF(cal_assembly_acceleration),
-     .crosses = 6,
-     .cost = {.flops = 42, .bytes = 8 * (13 + 6 + 1 + 2)}},
-    CAL_SUMS_PASS,
-};
 
 // --- Kinematics along the joins ---------------------------------------------------------------------------------------------
 
@@ -153,7 +119,7 @@ static void find_tips(const cal_assembly* assembly, const cal_element* e) {
 
 // Where columns on the ground read how the lanes' bases move (18), and later how they are accelerated (6).
 static double* base_of(const cal_context* context, int part, int* stride) {
-    const int32_t seat = context->assembly->slots->seat[part];
+    const int32_t seat = cal_assembly_of(context)->slots->seat[part];
     const cal_column* column = &context->layout->columns[seat / CAL_MAX_LANES];
     *stride = column->lanes;
     return context->scratch + column->base_slot + seat % CAL_MAX_LANES;
@@ -162,13 +128,13 @@ static double* base_of(const cal_context* context, int part, int* stride) {
 static void give_motion(const cal_context* context, const cal_element* e) {
     int stride;
     double* out = base_of(context, e->index, &stride);
-    const double* motion = context->assembly->numbers + e->motion;
+    const double* motion = cal_assembly_of(context)->numbers + e->motion;
     for (int i = 0; i < CAL_DOWN_COUNT; i++) out[i * stride] = motion[i];
 }
 
 // How the bases of what an element is made of move.
 static void pass_motion(const cal_context* context, const cal_element* e) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
     if (e->kind == CAL_ELEMENT_PART) give_motion(context, e);
     if (e->kind == CAL_ELEMENT_ROWS) cal_loops_place(context, e);
@@ -185,18 +151,25 @@ static void pass_motion(const cal_context* context, const cal_element* e) {
 static void stand_on_ground(const cal_context* context, const cal_element* e) {
     if (e->name_count > 0) cal_loops_begin(context);
     const double* gravity = context->model->gravity;
-    *motion_at(context->assembly, e->motion) = (cal_placing){.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0},
-                                                             .pulling = {-gravity[0], -gravity[1], -gravity[2]}};
+    *motion_at(cal_assembly_of(context), e->motion) = (cal_placing){
+        .rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, .pulling = {-gravity[0], -gravity[1], -gravity[2]}};
 }
 
-static void join_motions(const cal_context* context, bool outbound, int index) {
-    const cal_element* e = &context->assembly->schedule->elements[index];
-    if (!outbound) {
-        find_tips(context->assembly, e);
-        return;
+static void find_tips_of_batch(const cal_context* context, int batch) {
+    const cal_schedule* s = cal_assembly_of(context)->schedule;
+    const cal_batch* own = &s->batches[batch];
+    for (int i = own->first; i < own->first + own->count; i++)
+        find_tips(cal_assembly_of(context), &s->elements[s->order[i]]);
+}
+
+static void find_bases_of_batch(const cal_context* context, int batch) {
+    const cal_schedule* s = cal_assembly_of(context)->schedule;
+    const cal_batch* own = &s->batches[batch];
+    for (int i = own->first; i < own->first + own->count; i++) {
+        const cal_element* e = &s->elements[s->order[i]];
+        if (e->parent < 0) stand_on_ground(context, e);
+        pass_motion(context, e);
     }
-    if (e->parent < 0) stand_on_ground(context, e);
-    pass_motion(context, e);
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
@@ -208,14 +181,14 @@ static void fill_unit(const cal_assembly* assembly, const cal_element* e) {
 }
 
 static void begin_element(const cal_context* context, int index) {
-    const cal_element* e = &context->assembly->schedule->elements[index];
+    const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
     if (e->kind == CAL_ELEMENT_ROWS) cal_loops_fill(context, index);
-    if (e->kind == CAL_ELEMENT_UNIT) fill_unit(context->assembly, e);
+    if (e->kind == CAL_ELEMENT_UNIT) fill_unit(cal_assembly_of(context), e);
 }
 
 // What disassembly has found out about a part, for its kernel.
 static void give_forces(const cal_context* context, const cal_element* e) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule_part* part = &assembly->schedule->parts[e->index];
     int stride;
     double* out = base_of(context, e->index, &stride);
@@ -225,42 +198,76 @@ static void give_forces(const cal_context* context, const cal_element* e) {
 }
 
 // The ground holds the base, and rows are what is left open.
-static cal_status close_loops(const cal_context* context, int root) {
-    const cal_assembly* assembly = context->assembly;
+static void close_loops(const cal_context* context, int root) {
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[root];
     memset(assembly->numbers + e->base, 0, 6 * sizeof(double));
-    return e->columns > 0 ? cal_loops_solve(context, root) : CAL_OK;
+    if (e->columns > 0) cal_loops_solve(context, root);
 }
 
-static cal_status join_forces(const cal_context* context, bool outbound, int batch) {
-    static cal_kernel* const joins[2][CAL_VARIANTS] = {CAL_VARIANTS_OF(cal_join_inbound),
-                                                       CAL_VARIANTS_OF(cal_join_outbound)};
-    const cal_assembly* assembly = context->assembly;
-    const cal_schedule* s = assembly->schedule;
+bool cal_assembly_begin_batch(const cal_context* context, int batch, bool outbound) {
+    const cal_schedule* s = cal_assembly_of(context)->schedule;
     const cal_batch* own = &s->batches[batch];
     const int kind = s->elements[s->order[own->first]].kind;
-    cal_status status = CAL_OK;
     for (int i = own->first; i < own->first + own->count; i++) {
         const cal_element* e = &s->elements[s->order[i]];
-        if (!outbound) {
-            begin_element(context, s->order[i]); // parts are there, by their kernel
-            continue;
-        }
-        const cal_status closed = e->parent < 0 ? close_loops(context, s->order[i]) : CAL_OK;
-        if (closed != CAL_OK) status = closed;
-        if (kind == CAL_ELEMENT_PART) give_forces(context, e);
+        if (!outbound) begin_element(context, s->order[i]); // parts are there, by their kernel
+        if (outbound && e->parent < 0) close_loops(context, s->order[i]);
+        if (outbound && kind == CAL_ELEMENT_PART) give_forces(context, e);
     }
-    if (kind == CAL_ELEMENT_BELOW || kind == CAL_ELEMENT_BESIDE) joins[outbound][assembly->variant](context, batch);
-    return status;
+    return kind == CAL_ELEMENT_BELOW || kind == CAL_ELEMENT_BESIDE;
 }
 
-static cal_status join(const cal_context* context, int walk, bool outbound, int batch) {
-    if (walk >= CAL_JOINED_WALK) return join_forces(context, outbound, batch);
-    const cal_schedule* s = context->assembly->schedule;
-    const cal_batch* own = &s->batches[batch];
-    for (int i = own->first; i < own->first + own->count; i++) join_motions(context, outbound, s->order[i]);
-    return CAL_OK;
-}
+// --- The program -------------------------------------------------------------------------------------------------------------
+
+#define EVERY_VARIANT(kernel)                                                                                          \
+    { kernel, kernel, kernel, kernel, kernel }
+
+static const cal_pass passes[] = {
+    {.name = "assembly.place",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_place),
+     .for_own_tree = true,
+     .crosses = 24,
+     .cost = {.flops = 175, .bytes = 8 * (23 + 2)}},
+    {.name = "assembly.tips",
+     .tree = CAL_TREE_OWN,
+     .direction = CAL_INBOUND,
+     .kernels = EVERY_VARIANT(find_tips_of_batch),
+     .crossing = cal_assembly_carry_tips},
+    {.name = "assembly.bases",
+     .tree = CAL_TREE_OWN,
+     .direction = CAL_OUTBOUND,
+     .kernels = EVERY_VARIANT(find_bases_of_batch),
+     .crossing = cal_assembly_carry_base},
+    {.name = "assembly.velocity",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_aba_velocity),
+     .crosses = CAL_DOWN_COUNT,
+     .cost = {.flops = 307, .bytes = 8 * (23 + 2 + 6)}},
+    {.name = "assembly.inertia",
+     .direction = CAL_INBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_inertia),
+     .pulls = CAL_VARIANTS_OF(cal_assembly_pull),
+     .crosses = CAL_UP_COUNT,
+     .cost = {.flops = 473, .bytes = 8 * (2 + 6 + 1 + 7 + 6)}},
+    {.name = "assembly.join",
+     .tree = CAL_TREE_OWN,
+     .direction = CAL_INBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_join_inbound),
+     .crossing = cal_assembly_carry_element},
+    {.name = "assembly.part",
+     .tree = CAL_TREE_OWN,
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_join_outbound),
+     .crossing = cal_assembly_carry_forces},
+    {.name = "assembly.acceleration",
+     .direction = CAL_OUTBOUND,
+     .kernels = CAL_VARIANTS_OF(cal_assembly_acceleration),
+     .crosses = 6,
+     .cost = {.flops = 42, .bytes = 8 * (13 + 6 + 1 + 2)}},
+    CAL_SUMS_PASS,
+};
 
 const cal_program cal_program_assembly = {
     .name = "assembly",
@@ -271,5 +278,5 @@ const cal_program cal_program_assembly = {
     .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_TAU | 1u << CAL_QDD | 1u << CAL_CONTROL,
     .passes = passes,
     .pass_count = sizeof passes / sizeof passes[0],
-    .join = join,
+    .arrangement = &cal_assembly_arrangement,
 };

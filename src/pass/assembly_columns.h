@@ -5,7 +5,8 @@
 LANE_INLINE double* find_answer(const cal_context* context, const cal_slots* slots, int degrees, int step) {
     const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
     const size_t block = (size_t)(step / lanes_along), l = (size_t)(step % lanes_along);
-    return context->assembly->answer + slots->answer + block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH + l;
+    return cal_assembly_of(context)->answer + slots->answer + block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH +
+           l;
 }
 
 #define write_port LANE(cal_write_port)
@@ -26,7 +27,7 @@ LANE_INLINE void write_port(const placing* p, int l, double* out) {
 
 #define place_run LANE(cal_place_run)
 LANE_INLINE void place_run(int kind, const cal_context* context, const cal_column* column) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
     const lane zero = lane_set(0.0), one = lane_set(1.0);
     placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
@@ -70,7 +71,7 @@ LANE_INLINE void start_slot(double* area, int slot, int l) {
 #define leave_parts LANE(cal_leave_parts)
 LANE_INLINE void leave_parts(const cal_context* context, const cal_column* column, const articulated* I,
                              const double* area, int slots) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* schedule = assembly->schedule;
     const size_t index = (size_t)(column - context->layout->columns);
     const lane values[27] = {I->T.xx, I->T.xy,  I->T.yy,  I->T.xz,  I->T.yz, I->T.zz, I->H.x.x, I->H.x.y, I->H.x.z,
@@ -112,7 +113,7 @@ LANE_INLINE void leave_parts(const cal_context* context, const cal_column* colum
 
 #define inbound_parts LANE(cal_inbound_parts)
 LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_column* column) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
     const cal_slot_start *start = assembly->slots->starts + slots->first_start, *last = start + slots->start_count;
     double* area = assembly->area + slots->area;
@@ -142,7 +143,7 @@ static void LANE(inbound_column)(const cal_context* context, const cal_column* c
 
 #define load_forces LANE(cal_load_forces)
 LANE_INLINE void load_forces(const cal_context* context, const cal_slots* slots, lane* lambda) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     for (int s = 0; s < slots->count; s++) {
         const int32_t* port = assembly->slots->table + slots->table + (size_t)s * CAL_WIDTH;
         for (int i = 0; i < 6; i++) {
@@ -158,7 +159,7 @@ LANE_INLINE void load_forces(const cal_context* context, const cal_slots* slots,
 
 #define accelerate_parts LANE(cal_accelerate_parts)
 LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const cal_column* column) {
-    const cal_slots* slots = &context->assembly->slots->columns[column - context->layout->columns];
+    const cal_slots* slots = &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
     const double* slot = parent_end(context, column);
     const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
     v3 al = from_parent3(slot, column, at_base), a = from_parent3(slot, column, at_base + 3);

@@ -1,4 +1,4 @@
-// Joins of one width: batches of a schedule (plan/schedule.h), W elements at a time. Compiled once for each width (aba_lanes.c
+// Joins of one width: batches of a schedule (schedule/schedule.h), W elements at a time. Compiled once for each width (aba_lanes.c
 // says how).
 #include "pass/assembly.h"
 
@@ -49,7 +49,8 @@ static double* scratch_of(const cal_assembly* assembly, const cal_element* e) {
 }
 
 void KERNEL(cal_join_inbound)(const cal_context* context, int index) {
-    const cal_assembly* assembly = context->assembly;
+    if (!cal_assembly_begin_batch(context, index, false)) return;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
     const cal_batch* batch = &s->batches[index];
     const int32_t* members = s->order + batch->first;
@@ -73,7 +74,8 @@ static void pass_on(const cal_assembly* assembly, const cal_element* e) {
 }
 
 void KERNEL(cal_join_outbound)(const cal_context* context, int index) {
-    const cal_assembly* assembly = context->assembly;
+    if (!cal_assembly_begin_batch(context, index, true)) return;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
     const cal_batch* batch = &s->batches[index];
     const int32_t* members = s->order + batch->first;

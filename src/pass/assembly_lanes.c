@@ -10,11 +10,12 @@
 #include <string.h>
 
 void KERNEL(cal_assembly_place)(const cal_context* context, int index) {
-    const cal_slots* slots = &context->assembly->slots->columns[index];
+    const cal_slots* slots = &cal_assembly_of(context)->slots->columns[index];
     // Parts without ports wait until they know where they hang.
     if (slots->count == 0) return;
     // Below its port a slot carries nothing.
-    memset(context->assembly->area + slots->area, 0, cal_area_doubles(slots->count) * CAL_WIDTH * sizeof(double));
+    memset(cal_assembly_of(context)->area + slots->area, 0,
+           cal_area_doubles(slots->count) * CAL_WIDTH * sizeof(double));
     RUN(place_column, context, &context->layout->columns[index]);
 }
 
@@ -28,7 +29,7 @@ void KERNEL(cal_assembly_acceleration)(const cal_context* context, int index) {
 
 // Moves a column's slots to its parent's, lane by lane; a port has one way up, so nothing is added.
 static void pull_slots(const cal_context* context, const cal_column* column, int index) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_slots *own = &assembly->slots->columns[index], *above = &assembly->slots->columns[column->parent];
     const double* from = assembly->area + own->area;
     double* to = assembly->area + above->area;
@@ -62,5 +63,5 @@ void KERNEL(cal_assembly_pull)(const cal_context* context, int index) {
     const cal_column* column = &context->layout->columns[index];
     if (column->parent < 0) return;
     KERNEL(cal_aba_pull)(context, index);
-    if (context->assembly->slots->columns[index].count > 0) pull_slots(context, column, index);
+    if (cal_assembly_of(context)->slots->columns[index].count > 0) pull_slots(context, column, index);
 }

@@ -1,6 +1,6 @@
 // Loops: constraints as columns of elements.
 //
-// A row (constraint/rows.h) is a force of known direction on a few nodes, and an equation on their accelerations. On each of
+// A row (constraint_rows.h) is a force of known direction on a few nodes, and an equation on their accelerations. On each of
 // its nodes' ports it is a massless element, I = p = 0, E the row's wrench there, c the row's share of the acceleration at
 // q̈ = 0; elements that have columns of one row in common add them up when they are joined. On the ground nothing but rows is
 // left, and (B) of assembly.c is
@@ -61,9 +61,9 @@ struct cal_loop_work* cal_loop_work_create(const cal_schedule* schedule) {
 }
 
 void cal_loops_begin(const cal_context* context) {
-    struct cal_loop_work* work = context->assembly->loop_work;
+    struct cal_loop_work* work = cal_assembly_of(context)->loop_work;
     if (!work) return;
-    const cal_model* model = context->assembly->schedule->model;
+    const cal_model* model = cal_assembly_of(context)->schedule->model;
     for (int c = 0; c < model->constraint_count; c++)
         for (int i = 0; i < 2 && model->constraints[c].kind == CAL_COUPLING; i++) {
             if (model->constraints[c].joint[i] < 0) continue;
@@ -74,7 +74,7 @@ void cal_loops_begin(const cal_context* context) {
 }
 
 void cal_loops_place(const cal_context* context, const cal_element* rows) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_placing* base = (const cal_placing*)(assembly->numbers + rows->motion);
     cal_node_motion* out = &assembly->loop_work->motions[assembly->schedule->ports[rows->index].original];
     for (int i = 0; i < 3; i++) {
@@ -86,13 +86,13 @@ void cal_loops_place(const cal_context* context, const cal_element* rows) {
 }
 
 static bool is_active(const cal_assembly* assembly, int constraint) {
-    if (!assembly->loops.held) return false;
-    return assembly->loops.active ? assembly->loops.active[constraint]
-                                  : !assembly->schedule->model->constraints[constraint].inactive;
+    if (!assembly->hold.held) return false;
+    return assembly->hold.active ? assembly->hold.active[constraint]
+                                 : !assembly->schedule->model->constraints[constraint].inactive;
 }
 
 void cal_loops_fill(const cal_context* context, int index) {
-    const cal_assembly* assembly = context->assembly;
+    const cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
     const cal_element* e = &s->elements[index];
     const struct cal_loop_work* work = assembly->loop_work;
@@ -117,8 +117,8 @@ void cal_loops_fill(const cal_context* context, int index) {
                 // What belongs to the row as a whole is added at the first of its nodes.
                 if (touched[0] == node)
                     c[i] = row->bias + (row->holonomic
-                                            ? assembly->loops.speed * row->speed + assembly->loops.error * row->error
-                                            : assembly->loops.slips * row->speed);
+                                            ? assembly->hold.speed * row->speed + assembly->hold.error * row->error
+                                            : assembly->hold.slips * row->speed);
                 for (int m = 0; m < row->node_count; m++) {
                     if (row->node[m] != node) continue;
                     memcpy(E + 6 * i, row->moment[m], sizeof row->moment[m]);
@@ -183,8 +183,8 @@ static int name_of(const cal_schedule* s, const cal_element* e, int row) {
     return CAL_NONE;
 }
 
-cal_status cal_loops_solve(const cal_context* context, int index) {
-    cal_assembly* assembly = context->assembly;
+void cal_loops_solve(const cal_context* context, int index) {
+    cal_assembly* assembly = cal_assembly_of(context);
     const cal_schedule* s = assembly->schedule;
     const cal_element* e = &s->elements[index];
     const struct cal_loop_work* work = assembly->loop_work;
@@ -192,10 +192,9 @@ cal_status cal_loops_solve(const cal_context* context, int index) {
     const size_t k = (size_t)count;
     const double *c = assembly->numbers + e->numbers + CAL_ELEMENT_COLUMNS + 6 * k, *L = c + k;
     double *lambda = assembly->numbers + e->force, *G = work->factor, *right = work->vector;
-    assembly->inconsistent = CAL_NONE;
-    if (!assembly->loops.held) {
+    if (!assembly->hold.held) {
         memset(lambda, 0, k * sizeof *lambda);
-        return CAL_OK;
+        return;
     }
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < k; j++) work->matrix[i * k + j] = L[cal_packed(i, j)];
@@ -223,7 +222,5 @@ cal_status cal_loops_solve(const cal_context* context, int index) {
         for (int i = 0; i < count; i++) miss += L[cal_packed((size_t)r, (size_t)i)] * lambda[i];
         if (fabs(miss) > missed) missed = fabs(miss), worst = r;
     }
-    if (!(missed > MISS * (1.0 + asked))) return CAL_OK;
-    assembly->inconsistent = name_of(s, e, worst);
-    return CAL_BAD_MODEL;
+    if (missed > MISS * (1.0 + asked)) *context->unmet = name_of(s, e, worst);
 }

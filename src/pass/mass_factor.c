@@ -1,9 +1,7 @@
-// The factored mass matrix of a tree (mass_factor.h). Inbound each node adds what its children left, in the order of
-// the tree, and writes only its own numbers.
+// The factored mass matrix of a tree (mass_factor.h): the program that factors it, and what is done with the factors. Inbound
+// each node adds what its children left, in the order of the tree, and writes only its own numbers.
 #include "pass/mass_factor.h"
 #include "base/memory.h"
-#include "layout/layout.h"
-#include "pass/pass.h"
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
@@ -35,7 +33,21 @@ void cal_mass_factor_destroy(cal_mass_factor* tree) {
     *tree = (cal_mass_factor){0};
 }
 
-// --- Factoring -------------------------------------------------------------------------------------------------------
+static int keep_nothing(int kind) {
+    (void)kind;
+    return 0;
+}
+
+static const cal_pass passes[] = {
+    {.name = "mass.factor", .direction = CAL_INBOUND, .kernels = CAL_VARIANTS_OF(cal_mass_factor_kernel)}};
+const cal_program cal_program_mass_factor = {.name = "mass.factor",
+                                             .help = "the mass matrix, factored",
+                                             .walked = true,
+                                             .record = keep_nothing,
+                                             .passes = passes,
+                                             .pass_count = 1};
+
+// --- Solving ---------------------------------------------------------------------------------------------------------
 
 // S in the world's axes, 6 numbers a degree of freedom.
 static void find_axes(const cal_node* node, const double rotation[9], double* out) {
@@ -55,36 +67,6 @@ static void find_axes(const cal_node* node, const double rotation[9], double* ou
             for (int i = 0; i < 3; i++) out[SIX * (first + k) + i] = rotation[3 * i + k];
     }
     }
-}
-
-// ((tr Σ − Σ, h×), (−h×, m)) in the world's axes.
-static void own_inertia(const cal_node* node, const double R[9], double* out) {
-    const double* s = node->second_moment;
-    const double sigma[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
-    double turned[9], world[9], h[3];
-    cal_multiply33(R, sigma, turned);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) world[3 * i + j] = cal_dot3(&turned[3 * i], &R[3 * j]);
-    const double trace = world[0] + world[4] + world[8];
-    cal_rotate3(R, node->moment, h);
-    const double cross[9] = {0.0, -h[2], h[1], h[2], 0.0, -h[0], -h[1], h[0], 0.0};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            out[SIX * i + j] = (i == j ? trace : 0.0) - world[3 * i + j];
-            out[SIX * i + 3 + j] = cross[3 * i + j];
-            out[SIX * (3 + i) + j] = -cross[3 * i + j];
-            out[SIX * (3 + i) + 3 + j] = i == j ? node->mass : 0.0;
-        }
-}
-
-// D = C Cᵀ, in place, lower half. The model was weighed: D is positive.
-static void find_root(double* D, int degrees) {
-    for (int i = 0; i < degrees; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = D[i * degrees + j];
-            for (int k = 0; k < j; k++) sum -= D[i * degrees + k] * D[j * degrees + k];
-            D[i * degrees + j] = i == j ? sqrt(sum) : sum / D[j * degrees + j];
-        }
 }
 
 // x ← C⁻¹ x, and x ← C⁻ᵀ x.
@@ -112,70 +94,6 @@ static inline void divide_transposed(const double* C, int degrees, double* x) {
 static double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
-
-static void eliminate(cal_mass_factor* tree, int n) {
-    const cal_node* node = &tree->model->nodes[n];
-    const int degrees = cal_kind_v(node->kind);
-    const size_t first = (size_t)(SIX * node->first_v);
-    const double* S = tree->axes + first;
-    double *U = tree->response + first, *C = tree->root + first, *I = tree->inertia + (size_t)n * SQUARE;
-    for (int k = 0; k < degrees; k++)
-        for (int i = 0; i < SIX; i++) U[SIX * k + i] = dot6(I + SIX * i, S + SIX * k);
-    for (int i = 0; i < degrees; i++)
-        for (int j = 0; j <= i; j++)
-            C[i * degrees + j] = dot6(S + SIX * i, U + SIX * j) + (i == j ? node->armature : 0.0);
-    for (int i = 0; tree->added && i < degrees; i++) C[i * (degrees + 1)] += tree->added[node->first_v + i];
-    find_root(C, degrees);
-    if (node->parent < 0) return;
-    for (int i = 0; i < SIX; i++) {
-        double row[SIX];
-        for (int k = 0; k < degrees; k++) row[k] = U[SIX * k + i];
-        divide(C, degrees, row);
-        divide_transposed(C, degrees, row);
-        for (int j = 0; j < SIX; j++)
-            for (int k = 0; k < degrees; k++) I[SIX * i + j] -= row[k] * U[SIX * k + j];
-    }
-}
-
-// I_parent += Xᵀ I X with X = ((1, 0), (−s×, 1)), s the child's arm.
-static void pull_inertia(const cal_mass_factor* tree, int child, double* parent) {
-    const double *I = tree->inertia + (size_t)child * SQUARE, *s = tree->arm + 3 * (size_t)child;
-    double B[SQUARE];
-    memcpy(B, I, sizeof B);
-    // Column j of −s× is e_j × s.
-    for (int i = 0; i < SIX; i++) {
-        const double* f = I + SIX * i + 3; // row · (−s×) = (s × fᵀ)ᵀ
-        double moment[3];
-        cal_cross3(s, f, moment);
-        for (int j = 0; j < 3; j++) B[SIX * i + j] += moment[j];
-    }
-    for (int j = 0; j < SIX; j++) {
-        const double f[3] = {B[SIX * 3 + j], B[SIX * 4 + j], B[SIX * 5 + j]};
-        double moment[3];
-        cal_cross3(s, f, moment);
-        for (int i = 0; i < 3; i++) B[SIX * i + j] += moment[i];
-    }
-    for (int i = 0; i < SQUARE; i++) parent[i] += B[i];
-}
-
-void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motions) {
-    const cal_model* model = tree->model;
-    for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        find_axes(node, motions[n].rotation, tree->axes + (size_t)(SIX * node->first_v));
-        own_inertia(node, motions[n].rotation, tree->inertia + (size_t)n * SQUARE);
-        double* arm = tree->arm + 3 * (size_t)n;
-        for (int i = 0; i < 3; i++)
-            arm[i] = motions[n].origin[i] - (node->parent < 0 ? 0.0 : motions[node->parent].origin[i]);
-    }
-    for (int n = model->node_count - 1; n >= 0; n--) {
-        for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c))
-            pull_inertia(tree, c, tree->inertia + (size_t)n * SQUARE);
-        eliminate(tree, n);
-    }
-}
-
-// --- Solving ---------------------------------------------------------------------------------------------------------
 
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
     for (int i = 0; i < row->node_count; i++) {

@@ -13,11 +13,13 @@
 // needs the way inbound alone, and of that only the nodes between the wrench and its root.
 #pragma once
 #include "pass/constraint_rows.h"
+#include "pass/variants.h"
 
 typedef struct cal_mass_factor {
     const cal_model* model;
+    const cal_node_motion* motions; // where the matrix is wanted: the caller's
     double *axes, *response, *root; // S, U (6 a degree of freedom, one after the other), C (rows)
-    double* inertia;                // 36 a node
+    double* inertia;                // 36 a node: what it leaves for its parent, where that is in another column
     double* arm;                    // 3 a node: from the parent's origin
     double* wrench;                 // 6 a node: moment, force; what a solve consumes
     double* motion;                 // 6 a node: scratch; inbound what a node passes on, outbound its motion
@@ -29,7 +31,10 @@ typedef struct cal_mass_factor {
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);
 void cal_mass_factor_destroy(cal_mass_factor* tree); // its arrays; zeros are allowed
 
-void cal_mass_factor_compute(cal_mass_factor* tree, const cal_node_motion* motions);
+// Factors: one inbound pass over the columns of the model, with the cal_mass_factor as the context's own. It uses shared memory, not
+// the edges of the tree, so it is for machines that have that.
+extern const cal_program cal_program_mass_factor;
+CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 
 // Adds factor times a row's wrenches to tree->wrench.
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);

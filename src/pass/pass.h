@@ -1,7 +1,7 @@
-// A pass is data: a direction, a kernel for each width of lanes, what crosses an edge of the tree, what it costs.
+// A pass is data: a tree, a direction, a kernel for each width of lanes, what crosses an edge of the tree, what it costs.
 // A program is a short list of passes. Machines run programs; they know nothing of mechanics.
 //
-// A kernel sees one column. It allocates nothing, sends nothing, and pulls: outbound it reads the end of its parent's
+// A kernel sees one column (or one item of the program's own tree). It allocates nothing, sends nothing, and pulls: outbound it reads the end of its parent's
 // column, inbound it reads what its children's columns left in their slots, in order; it writes only its own nodes.
 //
 // Two kinds of program:
@@ -10,24 +10,25 @@
 //
 //                down(c) → [ for each child column d: … down(d) … up(d), pull(c, d) ] → up(c)
 //
-//   walked and joined   the same over the parts of a cut tree, with joins of parts between the walks (assembly)
+//            A program may have a second tree (arrangement.h); its passes stand in the list where they run, and an inbound
+//            pass and the outbound one after it are a walk of that tree.
 //
 //   swept    each pass runs over all columns, parents first or children first. For programs that are not in a hurry:
 //            width 1, where block = node and a node's children are found with cal_first_child and cal_next_child.
 #pragma once
-#include "layout/layout.h"
+#include "pass/tree.h"
 
-typedef enum cal_direction { CAL_OUTBOUND, CAL_INBOUND } cal_direction;
-
+typedef struct cal_arrangement cal_arrangement;
+typedef struct cal_arrangement_ops cal_arrangement_ops;
 typedef struct cal_solver_context cal_solver_context;
 typedef struct cal_solver_ops cal_solver_ops;
 
-// What an execution computes, for programs that know what varies slowly (armstrong).
-typedef enum cal_band {
-    CAL_BAND_ALL,  // everything
-    CAL_BAND_SLOW, // everything, and the slow band is kept in the records
-    CAL_BAND_FAST  // the fast band; the slow one is what the last CAL_BAND_SLOW left
-} cal_band;
+// What an execution computes, of programs that can keep what varies slowly (cal_program.keeps).
+typedef enum cal_reuse {
+    CAL_REUSE_NONE, // everything
+    CAL_REUSE_KEEP, // everything, and what varies slowly is kept in the records
+    CAL_REUSE_KEPT  // the rest; what varies slowly is what the last CAL_REUSE_KEEP left
+} cal_reuse;
 
 // Everything that kernels read and write. One a state.
 typedef struct cal_context {
@@ -46,11 +47,12 @@ typedef struct cal_context {
     double* records;   // walked programs: record_doubles(kind) · W a block, kept between the walks
     double* scratch;   // walked programs: the stack
     double* workspace; // swept programs: node_doubles a node
-    cal_band band;
+    cal_reuse reuse;
     double* result;                   // swept programs: energy (2) and momentum (6), or the mass matrix
     const cal_solver_ops* solver_ops; // NULL where no solver rides along
     cal_solver_context* solver;
-    struct cal_assembly* assembly; // of programs that join
+    void* own;  // of programs with an arrangement
+    int* unmet; // where such a program says which constraint it could not meet
 } cal_context;
 
 typedef void cal_kernel(const cal_context* context, int column);
@@ -58,13 +60,23 @@ typedef void cal_kernel(const cal_context* context, int column);
 // Kernels come in variants: of width 1 for any processor, of width 2, 4 and 8, and of width 1 with fused multiply-add.
 enum { CAL_VARIANTS = 5 };
 
+// Numbers in the scratch memory that an edge carries.
+typedef struct cal_crossing {
+    size_t at;
+    int count;
+} cal_crossing;
+
 typedef struct cal_pass {
     const char* name; // "aba.inertia": in traces, plans, reports
+    cal_tree_kind tree;
     cal_direction direction;
     cal_kernel* kernels[CAL_VARIANTS]; // NULL: not for this width
     cal_kernel* pulls[CAL_VARIANTS];   // inbound, walked: adds what column left in its slot to its parent's end
     bool for_solver;                   // left out where no solver rides along
+    bool for_own_tree;                 // left out where the program's own tree is empty
     int crosses;                       // doubles that a cut edge must carry, for a joint of one degree
+    // What an edge of the program's own tree carries.
+    cal_crossing (*crossing)(const cal_arrangement* arrangement, int edge);
     struct {
         double flops, bytes; // a joint of one degree; a test recounts the flops
     } cost;
@@ -77,6 +89,7 @@ typedef struct cal_program {
     bool spreads;  // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
     bool solves;   // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
     bool implicit; // adds context->implicit to armatures
+    bool keeps;    // heeds context->reuse
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs
     int (*record)(int kind); // walked programs: doubles that a node keeps between the walks
@@ -84,13 +97,8 @@ typedef struct cal_program {
     const cal_pass* passes;
     int pass_count;
     void (*finish)(const cal_context* context); // NULL: nothing; after the last pass, on one core
-    // Programs that join (assembly): what is done between walks with a batch of the plan's schedule, first inbound with all of
-    // them, then outbound in the reverse order (machine/walk.c). `walk`: the pass with which the walk before it begins.
-    cal_status (*join)(const cal_context* context, int walk, bool outbound, int batch);
+    const cal_arrangement_ops* arrangement;     // NULL: the columns of the model are all it needs
 } cal_program;
-
-// The walk of programs that join which finds how parts answer to forces; before it there is one that finds where they are.
-enum { CAL_JOINED_WALK = 2 };
 
 extern const cal_program cal_program_aba, cal_program_armstrong, cal_program_assembly, cal_program_rnea,
     cal_program_crba, cal_program_kinematics, cal_program_energy;

@@ -10,173 +10,206 @@
 #include <stdio.h>
 #include <string.h>
 
-// Collects the steps of all processors: first to count them, then to write them.
-typedef struct script {
-    cal_plan* plan;
-    int32_t* next; // per processor: where its next step goes
-    bool writes;
-} script;
+// The layout, and its columns' children as lists.
+typedef struct column_tree {
+    const cal_layout* layout;
+    int32_t *first, *next;
+} column_tree;
 
-static void say(script* s, int processor, cal_step_kind kind, int column) {
-    if (s->writes) s->plan->steps[s->next[processor]] = (cal_step){(int32_t)kind, column};
-    s->next[processor]++;
-}
+static int owner_of(const cal_layout* layout, int column) { return column < 0 ? 0 : layout->columns[column].owner; }
 
-static int owner_of(const cal_plan* plan, int column) { return column < 0 ? 0 : plan->layout->columns[column].owner; }
-
-static bool is_shared(const cal_plan* plan, int column) {
-    return column < 0 ? plan->layout->ground_shared : plan->layout->columns[column].shared;
+static bool is_shared(const cal_layout* layout, int column) {
+    return column < 0 ? layout->ground_shared : layout->columns[column].shared;
 }
 
 // Pulls the children of a shared column (or of the ground) in the order of the tree. All are waited for first, so that a
 // machine can fetch what one of them left while it waits for the next.
-static void pull_children(script* s, int parent, const int32_t* first, const int32_t* next) {
-    const int owner = owner_of(s->plan, parent);
-    for (int child = first[parent + 1]; child >= 0; child = next[child])
-        if (owner_of(s->plan, child) != owner) say(s, owner, CAL_STEP_WAIT_UP, child);
-    for (int child = first[parent + 1]; child >= 0; child = next[child]) say(s, owner, CAL_STEP_PULL, child);
+static void pull_children(cal_step_writer* w, const column_tree* t, int parent) {
+    const int owner = owner_of(t->layout, parent);
+    for (int child = t->first[parent + 1]; child >= 0; child = t->next[child])
+        if (owner_of(t->layout, child) != owner)
+            cal_steps_say(w, owner, parent < 0 ? CAL_STEP_WAIT_SUMS : CAL_STEP_WAIT_UP, child);
+    for (int child = t->first[parent + 1]; child >= 0; child = t->next[child])
+        cal_steps_say(w, owner, CAL_STEP_PULL, child);
 }
 
-static void go_down(script* s, int column) {
-    const cal_column* c = &s->plan->layout->columns[column];
-    if (owner_of(s->plan, c->parent) != c->owner) say(s, c->owner, CAL_STEP_WAIT_DOWN, column);
-    say(s, c->owner, CAL_STEP_DOWN, column);
-    if (c->shared) say(s, c->owner, CAL_STEP_POST_DOWN, column);
+static void go_down(cal_step_writer* w, const cal_layout* layout, int column) {
+    const cal_column* c = &layout->columns[column];
+    // The ground is always there.
+    if (c->parent >= 0 && owner_of(layout, c->parent) != c->owner)
+        cal_steps_say(w, c->owner, CAL_STEP_WAIT_DOWN, c->parent);
+    cal_steps_say(w, c->owner, CAL_STEP_DOWN, column);
+    if (c->shared) cal_steps_say(w, c->owner, CAL_STEP_POST_DOWN, column);
 }
 
-static void go_up(script* s, int column) {
-    const cal_column* c = &s->plan->layout->columns[column];
-    say(s, c->owner, CAL_STEP_UP, column);
-    if (owner_of(s->plan, c->parent) != c->owner)
-        say(s, c->owner, CAL_STEP_POST_UP, column);
-    else if (!is_shared(s->plan, c->parent))
-        say(s, c->owner, CAL_STEP_PULL, column);
+static void go_up(cal_step_writer* w, const cal_layout* layout, int column) {
+    const cal_column* c = &layout->columns[column];
+    cal_steps_say(w, c->owner, CAL_STEP_UP, column);
+    if (owner_of(layout, c->parent) != c->owner)
+        cal_steps_say(w, c->owner, c->parent < 0 ? CAL_STEP_POST_SUMS : CAL_STEP_POST_UP, column);
+    else if (!is_shared(layout, c->parent))
+        cal_steps_say(w, c->owner, CAL_STEP_PULL, column);
 }
 
 // Private columns come in walking order, so the next one is a child of the last, or of one of its ancestors, or begins a new
 // subtree: close columns until its parent is the open one.
-static void visit_private(script* s) {
-    const cal_layout* layout = s->plan->layout;
+static void visit_private(cal_step_writer* w, const cal_layout* layout) {
     int open = -1;
     for (int column = 0; column <= layout->column_count; column++) {
         const bool ends = column == layout->column_count;
         if (!ends && layout->columns[column].shared) continue;
         const int parent =
-            ends || is_shared(s->plan, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
+            ends || is_shared(layout, layout->columns[column].parent) ? -1 : layout->columns[column].parent;
         while (open != parent) {
             const int above = layout->columns[open].parent;
-            go_up(s, open);
-            open = is_shared(s->plan, above) ? -1 : above;
+            go_up(w, layout, open);
+            open = is_shared(layout, above) ? -1 : above;
         }
         if (ends) break;
-        go_down(s, column);
+        go_down(w, layout, column);
         open = column;
     }
 }
 
-static void emit_steps(script* s, const int32_t* first, const int32_t* next) {
-    const cal_layout* layout = s->plan->layout;
+static void emit_steps(cal_step_writer* w, const void* argument) {
+    const column_tree* t = argument;
+    const cal_layout* layout = t->layout;
     for (int column = 0; column < layout->column_count; column++)
-        if (layout->columns[column].shared) go_down(s, column);
-    visit_private(s);
+        if (layout->columns[column].shared) go_down(w, layout, column);
+    visit_private(w, layout);
     for (int column = layout->column_count - 1; column >= 0; column--) {
         if (!layout->columns[column].shared) continue;
-        pull_children(s, column, first, next);
-        go_up(s, column);
+        pull_children(w, t, column);
+        go_up(w, layout, column);
     }
-    if (layout->ground_shared) pull_children(s, -1, first, next);
+    if (layout->ground_shared) pull_children(w, t, -1);
 }
 
 static cal_status write_steps(cal_plan* plan) {
-    const size_t columns = (size_t)plan->layout->column_count, processors = (size_t)plan->layout->processors;
-    int32_t* lists = cal_allocate(2 * columns + 1 + processors, sizeof *lists);
-    plan->first_step = cal_allocate(processors + 1, sizeof *plan->first_step);
-    cal_status status = lists && plan->first_step ? CAL_OK : CAL_NO_MEMORY;
-    if (status == CAL_OK) {
-        int32_t *first = lists, *next = first + columns + 1;
-        script s = {.plan = plan, .next = next + columns};
-        cal_layout_link_children(plan->layout, first, next);
-        emit_steps(&s, first, next);
-        for (size_t p = 0; p < processors; p++) {
-            plan->first_step[p + 1] = plan->first_step[p] + s.next[p];
-            s.next[p] = plan->first_step[p];
-        }
-        plan->steps = cal_allocate((size_t)plan->first_step[processors], sizeof *plan->steps);
-        s.writes = true;
-        if (plan->steps)
-            emit_steps(&s, first, next);
-        else
-            status = CAL_NO_MEMORY;
-    }
+    const size_t columns = (size_t)plan->layout->column_count;
+    int32_t* lists = cal_allocate(2 * columns + 1, sizeof *lists);
+    if (!lists) return CAL_NO_MEMORY;
+    const column_tree t = {plan->layout, lists, lists + columns + 1};
+    cal_layout_link_children(plan->layout, t.first, t.next);
+    plan->columns.edge_count = plan->layout->column_count;
+    const cal_status status = cal_steps_write(&plan->columns, plan->layout->processors, emit_steps, &t);
     cal_free(lists);
     return status;
 }
 
-// Who computes what: the caller's choice, or the machine's.
+// Whether what one processor's columns leave is read by another's.
+static bool has_cuts(const cal_layout* layout) {
+    for (int i = 0; i < layout->column_count; i++)
+        if (layout->columns[i].shared) return true;
+    return false;
+}
+
+bool cal_plan_find_stages(cal_plan* plan) {
+    const cal_program* program = plan->program;
+    const cal_tree* own = plan->arrangement ? &plan->arrangement->tree : NULL;
+    const bool cuts = has_cuts(plan->layout);
+    plan->stage_count = 0;
+    cal_stage* last = NULL;
+    for (int i = 0; i < program->pass_count; i++) {
+        const cal_pass* pass = &program->passes[i];
+        const cal_tree* tree = pass->tree == CAL_TREE_OWN ? own : &plan->columns;
+        if ((pass->tree == CAL_TREE_OWN || pass->for_own_tree) && !(own && own->steps)) continue;
+        const bool begins = pass->direction == tree->begins;
+        // The second half of a walk that has begun, or a stage of its own.
+        if (begins || !last || last->tree != tree || (last->down && last->up) ||
+            (pass->direction == CAL_OUTBOUND ? last->down : last->up)) {
+            if (plan->stage_count == CAL_MOST_STAGES) return false;
+            // Who only goes down hears nothing of those below, who still read what the next stage would write.
+            const bool read = cuts && last && last->tree == &plan->columns && !last->up;
+            plan->stages[plan->stage_count] = (cal_stage){.tree = tree,
+                                                          .first_edge = tree == own ? plan->columns.edge_count : 0,
+                                                          .meets = plan->stage_count > 0 && (tree->gathers || read)};
+            last = &plan->stages[plan->stage_count++];
+        }
+        *(pass->direction == CAL_OUTBOUND ? &last->down : &last->up) = pass;
+    }
+    return true;
+}
+
 // Whether several processors share the work. Where memory is not shared, swept programs are everybody's own.
 static bool is_spread(const cal_plan_def* def) {
     return def->program->walked || (def->program->spreads && def->machine->keep == CAL_KEEP_ALL && def->copies == 1);
 }
 
-static cal_status choose_owners(const cal_plan_def* def, int32_t** owners, cal_error* error) {
-    cal_machine* machine = def->machine;
-    *owners = NULL;
-    if (machine->processors == 1 || !is_spread(def) || def->model->node_count == 0) return CAL_OK;
-    *owners = cal_allocate((size_t)def->model->node_count, sizeof **owners);
-    if (!*owners)
+// Who computes what: the caller's choice, the arrangement's, or the balanced distribution's.
+static cal_status choose_owners(cal_plan* plan, const cal_plan_def* def, const cal_team* team, int32_t** owners,
+                                cal_error* error) {
+    cal_arrangement* arrangement = plan->arrangement;
+    const size_t count = (size_t)plan->model->node_count;
+    const bool spread = team->processors > 1 && is_spread(def) && count > 0;
+    *owners = spread ? cal_allocate(count, sizeof **owners) : NULL;
+    if (spread && !*owners)
         return cal_fail(error, CAL_NO_MEMORY, "no memory for a distribution of %d bodies", def->model->body_count);
-    if (def->owners) {
-        memcpy(*owners, def->owners, (size_t)def->model->node_count * sizeof **owners);
-        return CAL_OK;
-    }
-    int used;
-    double seconds;
-    return cal_distribute_balanced(def->model, machine->processors, &machine->costs, *owners, &used, &seconds, error);
-}
-
-// The processor of every node of the forest, by the caller's choice or ours.
-static cal_status give_parts(const cal_plan_def* def, const cal_model* model, cal_schedule* schedule,
-                             cal_error* error) {
-    const int processors = def->machine->processors;
-    int32_t* owners = NULL;
+    const int32_t* wanted = def->owners;
     cal_status status = CAL_OK;
-    if (def->owners)
-        for (int n = 0; n < model->node_count; n++) schedule->processor[schedule->place[n]] = def->owners[n];
-    else if (schedule->part_count > schedule->root_count)
-        status = cal_schedule_deal(schedule, processors);
-    else if ((status = choose_owners(def, &owners, error)) == CAL_OK && owners)
-        memcpy(schedule->processor, owners, (size_t)model->node_count * sizeof *owners);
-    cal_free(owners);
-    if (status != CAL_OK) return status;
-    // Where nothing is joined trees are walked as aba's, and may be cut anywhere.
-    const bool whole = def->machine->keep != CAL_KEEP_ALL && schedule->port_count > 0;
-    return whole ? cal_schedule_adopt_parts(schedule) : cal_schedule_adopt(schedule);
-}
-
-// Programs that join: the schedule, and its forest in the place of the model.
-static cal_status make_schedule(cal_plan* plan, cal_plan_def* def, int32_t** owners, cal_error* error) {
-    *owners = NULL;
-    cal_status status = cal_schedule_create(def->model, def->schedule, &plan->schedule, error);
-    if (status != CAL_OK) return status;
-    cal_schedule* schedule = plan->schedule;
-    const cal_model* model = def->model;
-    plan->model = def->model = &schedule->forest;
-    if (def->machine->processors > 1) {
-        status = give_parts(def, model, schedule, error);
-        *owners = cal_allocate((size_t)model->node_count, sizeof **owners);
-        if (status == CAL_OK && !*owners) status = CAL_NO_MEMORY;
-        if (status == CAL_OK) memcpy(*owners, schedule->processor, (size_t)model->node_count * sizeof **owners);
+    if (spread && !wanted && !(arrangement && arrangement->divided)) {
+        status =
+            cal_distribute_balanced(plan->model, team->processors, &def->machine->costs, *owners, NULL, NULL, error);
+        wanted = *owners;
+    } else if (spread && wanted && !arrangement) {
+        memcpy(*owners, wanted, count * sizeof **owners);
     }
-    if (status == CAL_OK) status = cal_schedule_arrange(schedule, def->machine->lanes, def->machine->keep);
+    if (status != CAL_OK || !arrangement) return status;
+    status = arrangement->ops->deal(arrangement, team, wanted, *owners);
     return status == CAL_NO_MEMORY
-               ? cal_fail(error, status, "no memory for the schedule of %d joints", model->joint_count)
+               ? cal_fail(error, status, "no memory for the schedule of %d joints", plan->model->joint_count)
                : status;
 }
 
-cal_status cal_plan_create_def(const cal_plan_def* given, cal_plan** out, cal_error* error) {
-    cal_plan_def copy = *given, *def = &copy;
+// Records of the columns that are kept here, one after the other; who has columns.
+static void place_records(cal_plan* plan) {
+    cal_layout* layout = plan->layout;
+    for (int i = 0; i < layout->column_count; i++) {
+        cal_column* column = &layout->columns[i];
+        if (column->owner >= plan->used) plan->used = column->owner + 1;
+        if (!plan->program->walked) continue;
+        column->record = plan->record_size;
+        if (!cal_layout_keeps(layout, column)) continue;
+        plan->record_size +=
+            (size_t)plan->program->record(column->kind) * (size_t)layout->width * (size_t)column->block_count;
+    }
+}
+
+static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* error) {
+    const cal_program* program = plan->program;
+    const cal_machine* machine = def->machine;
+    const cal_team team = {.processors = is_spread(def) ? machine->processors : 1,
+                           .lanes = program->walked ? machine->lanes : 1,
+                           .keep = program->walked ? machine->keep : CAL_KEEP_ALL};
+    int32_t* owners = NULL;
+    cal_status status = choose_owners(plan, def, &team, &owners, error);
+    const cal_layout_def layout = {.model = plan->model,
+                                   .width = team.lanes,
+                                   .copies = def->copies,
+                                   .processors = team.processors,
+                                   .keep = team.keep,
+                                   .constants = program->walked,
+                                   .owners = owners};
+    if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
+    cal_free(owners);
+    if (status == CAL_OK && plan->arrangement &&
+        plan->arrangement->ops->fit(plan->arrangement, plan->layout, &team) != CAL_OK)
+        status = cal_fail(error, CAL_NO_MEMORY, "no memory for the parts of %d joints", plan->model->joint_count);
+    if (status == CAL_OK && is_spread(def)) {
+        place_records(plan);
+        status = write_steps(plan);
+        if (status != CAL_OK)
+            cal_explain(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
+    }
+    if (status == CAL_OK && !cal_plan_find_stages(plan))
+        status = cal_fail(error, CAL_BAD_ARGUMENT, "%s has more than %d stages", program->name, CAL_MOST_STAGES);
+    return status;
+}
+
+cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error) {
     *out = NULL;
     const cal_program* program = def->program;
+    const cal_machine_ops* ops = def->machine->ops;
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
     plan->model = def->model;
@@ -185,36 +218,13 @@ cal_status cal_plan_create_def(const cal_plan_def* given, cal_plan** out, cal_er
     plan->used = 1;
     // Swept programs have kernels of width 1 only.
     plan->variant = program->walked ? def->machine->variant : 0;
-    int32_t* owners = NULL;
-    cal_status status = def->machine->ops->agree ? def->machine->ops->agree(def->machine, def->model, error) : CAL_OK;
-    if (status == CAL_OK)
-        status = program->join ? make_schedule(plan, def, &owners, error) : choose_owners(def, &owners, error);
-    const cal_layout_def layout = {.model = def->model,
-                                   .width = program->walked ? def->machine->lanes : 1,
-                                   .copies = def->copies,
-                                   .processors = is_spread(def) ? def->machine->processors : 1,
-                                   .keep = program->walked ? def->machine->keep : CAL_KEEP_ALL,
-                                   .constants = program->walked,
-                                   .owners = owners};
-    if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
-    cal_free(owners);
-    if (status == CAL_OK && program->join && cal_slots_create(plan->schedule, plan->layout, &plan->slots) != CAL_OK)
-        status = cal_fail(error, CAL_NO_MEMORY, "no memory for the parts of %d joints", def->model->joint_count);
-    if (status == CAL_OK && is_spread(def)) {
-        for (int i = 0; program->walked && i < plan->layout->column_count; i++) {
-            cal_column* column = &plan->layout->columns[i];
-            column->record = plan->record_size;
-            if (!cal_layout_keeps(plan->layout, column)) continue;
-            plan->record_size +=
-                (size_t)program->record(column->kind) * (size_t)plan->layout->width * (size_t)column->block_count;
-        }
-        for (int i = 0; i < plan->layout->column_count; i++)
-            if (plan->layout->columns[i].owner >= plan->used) plan->used = plan->layout->columns[i].owner + 1;
-        status = write_steps(plan);
-        if (status != CAL_OK)
-            cal_explain(error, status, "no memory for a plan of %d columns", plan->layout->column_count);
+    cal_status status = ops->agree ? ops->agree(def->machine, def->model, error) : CAL_OK;
+    if (status == CAL_OK && program->arrangement) {
+        status = program->arrangement->create(def->model, def->schedule, &plan->arrangement, error);
+        if (status == CAL_OK) plan->model = plan->arrangement->model;
     }
-    if (status == CAL_OK && def->machine->ops->attach) status = def->machine->ops->attach(def->machine, plan, error);
+    if (status == CAL_OK) status = lay_out(plan, def, error);
+    if (status == CAL_OK && ops->attach) status = ops->attach(def->machine, plan, error);
     if (status != CAL_OK) {
         cal_plan_destroy(plan);
         return status;
@@ -253,13 +263,9 @@ cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorit
         const cal_status status = program->accepts(model, error);
         if (status != CAL_OK) return status;
     }
-    cal_plan_def def = {.model = model, .program = program, .machine = machine, .copies = 1};
-    if (!cal_schedule_choose(schedule, &def.schedule))
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "schedule '%.40s' is not known; there are auto, serial, balanced, or a number of processors",
-                        schedule ? schedule : "");
-    if (schedule && !program->join)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm %s has no schedule; only assembly has", program->name);
+    if (schedule && !program->arrangement)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm %s has no schedule", program->name);
+    cal_plan_def def = {.model = model, .program = program, .machine = machine, .copies = 1, .schedule = schedule};
     if (!processor_of_joint) return cal_plan_create_def(&def, out, error);
     int32_t* owners = cal_allocate((size_t)model->node_count, sizeof *owners);
     if (!owners) return cal_fail(error, CAL_NO_MEMORY, "no memory for the owners of %d joints", model->joint_count);
@@ -286,10 +292,8 @@ void cal_plan_destroy(cal_plan* plan) {
     if (!plan) return;
     if (plan->machine && plan->machine->ops->detach) plan->machine->ops->detach(plan);
     cal_layout_destroy(plan->layout);
-    cal_free(plan->steps);
-    cal_free(plan->first_step);
-    cal_slots_destroy(plan->slots);
-    cal_schedule_destroy(plan->schedule);
+    cal_steps_clear(&plan->columns);
+    if (plan->arrangement) plan->arrangement->ops->destroy(plan->arrangement);
     cal_free(plan);
 }
 
@@ -308,9 +312,13 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
            layout->block_count ? 100.0 * live / ((double)layout->block_count * layout->width) : 0.0);
     for (int i = 0; i < plan->program->pass_count; i++) {
         const cal_pass* pass = &plan->program->passes[i];
-        APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes a joint, %3d numbers across an edge\n", pass->name,
-               pass->direction == CAL_OUTBOUND ? "outbound" : "inbound", pass->cost.flops, pass->cost.bytes,
-               pass->crosses);
+        const char* direction = pass->direction == CAL_OUTBOUND ? "outbound" : "inbound";
+        if (pass->tree == CAL_TREE_OWN)
+            APPEND("  %-18s %-8s over a tree of its own, %d edges between processors\n", pass->name, direction,
+                   plan->arrangement->tree.edge_count);
+        else
+            APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes a joint, %3d numbers across an edge\n", pass->name,
+                   direction, pass->cost.flops, pass->cost.bytes, pass->crosses);
     }
 #undef APPEND
     return (int)length;
@@ -365,7 +373,9 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     const bool implicit = solver && solver->implicit > 0;
     state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
     state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
+    state->unmet = CAL_NONE;
     const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
+    if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);
     return plan->machine->ops->share ? plan->machine->ops->share(plan->machine, sums, solver->sum_count) : CAL_OK;
@@ -374,12 +384,11 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {
     if (state->plan != plan) return cal_fail(error, CAL_BAD_ARGUMENT, "the state was made with another plan");
     const cal_status status = cal_plan_run(plan, state, NULL, NULL, true, NULL);
-    const int loop = cal_state_inconsistent(state);
-    if (status == CAL_BAD_MODEL && loop >= 0) {
+    if (status == CAL_BAD_MODEL && state->unmet != CAL_NONE) {
         char name[80];
         return cal_fail(error, status,
                         "constraint '%s' cannot be met together with the others: no motion keeps them all",
-                        cal_model_constraint_name(plan->model, loop, name, sizeof name));
+                        cal_model_constraint_name(plan->model, state->unmet, name, sizeof name));
     }
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "%s: %s", plan->program->name, cal_status_text(status));
 }

@@ -1,66 +1,52 @@
 // The inside of plans and states.
 #pragma once
-#include "pass/pass.h"
-#include "schedule/schedule.h"
+#include "pass/arrangement.h"
 #include "pass/solver_ops.h"
 
-// A processor's part of a walk, in three stretches: its shared columns down; its private subtrees, each down and up; its
-// shared columns up, children before parents.
-//
-//     processor 0   down trunk ─ down a ─┬─ (subtrees of a, down and up) ─┬─ up a ─ up trunk
-//                                        │                                │
-//     processor 1                        └─ (other subtrees of a) ────────┘
-//
-// The parts of all processors together, stretch by stretch, are one order in which everything comes after what it needs;
-// each keeps that order, so none can wait for something that will not come.
-typedef enum cal_step_kind {
-    CAL_STEP_WAIT_DOWN, // until the end of the column's parent, another processor's, is there
-    CAL_STEP_DOWN,
-    CAL_STEP_POST_DOWN, // the column's end is there, for other processors' columns below it
-    CAL_STEP_WAIT_UP,   // until what the column, another processor's, leaves for its parent is there
-    CAL_STEP_PULL,
-    CAL_STEP_UP,
-    CAL_STEP_POST_UP // what the column leaves for its parent, another processor's, is there
-} cal_step_kind;
-typedef struct cal_step {
-    int32_t kind;
-    int32_t column;
-} cal_step;
+// A walk of a tree: the passes that go down it and up it, either of which may be NULL.
+typedef struct cal_stage {
+    const cal_tree* tree;
+    int first_edge; // of the tree's edges, among those of all trees
+    const cal_pass *down, *up;
+    bool meets; // begins when all processors have finished the stage before
+} cal_stage;
+enum { CAL_MOST_STAGES = 8 };
 
 struct cal_plan {
     const cal_model* model;
     const cal_program* program;
     struct cal_machine* machine;
     cal_layout* layout;
-    cal_step* steps;             // walked programs: one depth-first walk, processor by processor
-    int32_t* first_step;         // processors + 1
+    cal_arrangement* arrangement; // NULL: the program has none; else model is its model
+    cal_tree columns; // one depth-first walk of the layout's columns; no steps in programs that are not spread
+    cal_stage stages[CAL_MOST_STAGES]; // what the program's passes are on this model
+    int stage_count;
     int variant;                 // of the kernels: pass.h
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
     struct cal_traffic* traffic; // of machines that send messages
-    // Programs that join: model is the schedule's forest.
-    cal_schedule* schedule;
-    cal_slot_layout* slots;
 };
 
 struct cal_state {
     const cal_plan* plan;
     cal_context context;
     double time;
-    unsigned walk;              // machines with several processors count walks here …
-    struct cal_signal* signals; // … and columns, then elements at crossings, say here how far they are
+    unsigned walk;              // machines with several processors count stages here …
+    struct cal_signal* signals; // … and edges of trees say here how far they are
+    int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     double* wrench;             // context.wrench while something pushes; kept for the next push
 };
 
-// Whether there is something to do between walks.
-static inline bool cal_plan_joins(const cal_plan* plan) {
-    return plan->program->join && plan->schedule->port_count > 0;
+// What an edge carries in a pass of the plan.
+static inline cal_crossing cal_plan_crossing(const cal_plan* plan, const cal_pass* pass, int edge) {
+    if (pass->crossing) return pass->crossing(plan->arrangement, edge);
+    const cal_column* column = &plan->layout->columns[edge];
+    return (cal_crossing){pass->direction == CAL_OUTBOUND ? column->end_slot : column->up_slot,
+                          pass->crosses * column->lanes};
 }
 
-// The pass to begin with: where nothing was cut there are no bases to be found.
-static inline int cal_plan_first_pass(const cal_plan* plan) {
-    return plan->program->join && plan->schedule->port_count == 0 ? CAL_JOINED_WALK : 0;
-}
+// Finds the stages of the plan's program; part of making a plan. false: it has more than CAL_MOST_STAGES.
+bool cal_plan_find_stages(cal_plan* plan);
 
 // What to plan. owners: a processor for each node, or NULL: the machine's own choice.
 typedef struct cal_plan_def {
@@ -69,7 +55,7 @@ typedef struct cal_plan_def {
     struct cal_machine* machine;
     int copies; // instances side by side (ensembles); else 1
     const int32_t* owners;
-    cal_schedule_choice schedule; // of programs that join
+    const char* schedule; // of programs with an arrangement: the user's words for it; NULL: its own choice
 } cal_plan_def;
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
@@ -109,9 +95,4 @@ int cal_state_find_not_finite(const cal_state* state, const double* y, const dou
 bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips);
 // A force and a moment about the node's origin, world's axes, from outside.
 cal_status cal_state_push_node(cal_state* state, int node, const double force[3], const double moment[3]);
-// The constraint that the last execution of a program that joins could not meet; CAL_NONE: all were.
-int cal_state_inconsistent(const cal_state* state);
-void cal_state_set_inconsistent(cal_state* state, int constraint);
-// Of programs that join: where the numbers of elements are (cal_element).
-double* cal_state_elements(const cal_state* state);
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count);

@@ -10,13 +10,9 @@ static cal_status make(const cal_model* model, const char* schedule, int process
                        cal_schedule** out, cal_error* error) {
     cal_schedule_choice choice;
     *out = NULL;
-    const cal_status status = cal_check_costs(processors, costs, error);
+    cal_status status = cal_check_costs(processors, costs, error);
+    if (status == CAL_OK) status = cal_schedule_choose(schedule, &choice, error);
     if (status != CAL_OK) return status;
-    if (!cal_schedule_choose(schedule, &choice))
-        return cal_fail(
-            error, CAL_BAD_ARGUMENT,
-            "schedule '%.40s' is not known; there are auto, serial, balanced, a number of processors, or even:P",
-            schedule ? schedule : "");
     const cal_status made = cal_schedule_create(model, choice, out, error);
     if (made != CAL_OK || cal_schedule_deal(*out, processors) == CAL_OK) return made;
     cal_schedule_destroy(*out);

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "pass/assembly.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -91,13 +90,6 @@ static void fill_ground(const cal_model* model, double* slot) {
     }
 }
 
-// Lays arrays one after the other in one block, each on a cache line of its own and off the others' 4 KiB phase.
-static size_t reserve(size_t* total, size_t doubles) {
-    const size_t first = *total;
-    *total = first + ((doubles + 7) / 8 + 3) * 8;
-    return first;
-}
-
 static size_t result_size(const cal_plan* plan) {
     const size_t n = (size_t)plan->model->v_count;
     return plan->program->fields & 1u << CAL_MASS ? 2 * n * n : plan->program->fields & 1u << CAL_ENERGY ? 8 : 0;
@@ -105,74 +97,16 @@ static size_t result_size(const cal_plan* plan) {
 
 enum { SIGNAL_DOUBLES = 16 }; // of struct cal_signal: two cache lines
 
-// Where a state's arrays for joins are in its block.
-typedef struct assembly_places {
-    size_t own, area, answer, ports, forces, numbers, work;
-} assembly_places;
-
-static assembly_places reserve_assembly(const cal_plan* plan, size_t* total) {
-    const cal_schedule* s = plan->schedule;
-    return (assembly_places){.own = reserve(total, (sizeof(cal_assembly) + 7) / 8),
-                             .area = reserve(total, plan->slots->area_size),
-                             .answer = reserve(total, plan->slots->answer_size),
-                             .ports = reserve(total, 24 * (size_t)s->port_count),
-                             .forces = reserve(total, 6 * (size_t)s->port_count),
-                             .numbers = reserve(total, s->number_count),
-                             .work = reserve(total, (size_t)plan->used * s->batch_doubles)};
-}
-
-// The ground below parts that stand on it does not change; other bases are found by the joins.
-static bool begin_assembly(cal_state* state, double* block, const assembly_places* at) {
-    const cal_plan* plan = state->plan;
-    const cal_schedule* s = plan->schedule;
-    cal_assembly* assembly = (cal_assembly*)(block + at->own);
-    *assembly = (cal_assembly){.schedule = s,
-                               .slots = plan->slots,
-                               .area = block + at->area,
-                               .answer = block + at->answer,
-                               .ports = block + at->ports,
-                               .forces = block + at->forces,
-                               .numbers = block + at->numbers,
-                               .work = block + at->work,
-                               .work_size = s->batch_doubles,
-                               .variant = plan->variant,
-                               .inconsistent = CAL_NONE};
-    state->context.assembly = assembly;
-    for (int p = 0; p < s->part_count; p++) {
-        const cal_column* column = &plan->layout->columns[plan->slots->seat[p] / CAL_MAX_LANES];
-        if (!cal_layout_keeps(plan->layout, column)) continue;
-        double* base = state->context.scratch + column->base_slot + plan->slots->seat[p] % CAL_MAX_LANES;
-        for (int i = 0; i < 3; i++) {
-            base[4 * i * column->lanes] = 1.0;
-            base[(15 + i) * column->lanes] = -s->model->gravity[i];
-        }
-    }
-    if (!s->loops) return true;
-    assembly->loop_work = cal_loop_work_create(s);
-    return assembly->loop_work != NULL;
-}
-
 bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips) {
-    cal_assembly* assembly = state->context.assembly;
-    if (!assembly || !assembly->loop_work) return false;
-    assembly->loops = (cal_loops){.held = true, .active = active, .error = error, .speed = speed, .slips = slips};
-    return true;
+    const cal_arrangement* arrangement = state->plan->arrangement;
+    const cal_hold how = {.held = true, .active = active, .error = error, .speed = speed, .slips = slips};
+    return arrangement && arrangement->ops->hold(&state->context, &how);
 }
 
 cal_status cal_state_hold(cal_state* state, double error, double speed) {
     if (!state || !(error >= 0.0 && speed >= 0.0) || !isfinite(error) || !isfinite(speed)) return CAL_BAD_ARGUMENT;
     return cal_state_hold_active(state, NULL, error, speed, speed) ? CAL_OK : CAL_NOT_AVAILABLE;
 }
-
-int cal_state_inconsistent(const cal_state* state) {
-    return state->context.assembly ? state->context.assembly->inconsistent : CAL_NONE;
-}
-
-void cal_state_set_inconsistent(cal_state* state, int constraint) {
-    if (state->context.assembly) state->context.assembly->inconsistent = constraint;
-}
-
-double* cal_state_elements(const cal_state* state) { return state->context.assembly->numbers; }
 
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     *out = NULL;
@@ -183,38 +117,39 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     size_t total = (sizeof(cal_state) + 63) / 64 * 8;
     // Programs that only look at a motion have no accelerations and no forces.
     const bool moves = program->walked || program->solves || program->fields & (1u << CAL_QDD | 1u << CAL_TAU);
-    const size_t y = reserve(&total, layout->y_size), ydot = reserve(&total, moves ? layout->y_size : 0);
-    const size_t tau = reserve(&total, moves ? layout->v_size : 0);
-    const size_t force = has_forces ? reserve(&total, layout->v_size) : tau;
-    const size_t control = reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
-    const size_t records = reserve(&total, plan->record_size);
-    const size_t scratch = reserve(&total, program->walked ? layout->scratch_size : 0);
-    const size_t workspace = reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
-    const size_t result = reserve(&total, result_size(plan));
-    const size_t signal_count =
-        (size_t)layout->column_count + (program->join ? (size_t)plan->schedule->crossing_count : 0);
-    const size_t signals = reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * signal_count : 0);
-    assembly_places places = {0};
-    if (program->join) places = reserve_assembly(plan, &total);
+    const size_t y = cal_reserve(&total, layout->y_size), ydot = cal_reserve(&total, moves ? layout->y_size : 0);
+    const size_t tau = cal_reserve(&total, moves ? layout->v_size : 0);
+    const size_t force = has_forces ? cal_reserve(&total, layout->v_size) : tau;
+    const size_t control = cal_reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
+    const size_t records = cal_reserve(&total, plan->record_size);
+    const size_t scratch = cal_reserve(&total, program->walked ? layout->scratch_size : 0);
+    const size_t workspace = cal_reserve(&total, (size_t)program->node_doubles * (size_t)model->node_count);
+    const size_t result = cal_reserve(&total, result_size(plan));
+    const cal_arrangement* arrangement = plan->arrangement;
+    const size_t signal_count = (size_t)layout->column_count + (arrangement ? (size_t)arrangement->tree.edge_count : 0);
+    const size_t signals = cal_reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * signal_count : 0);
+    const size_t own = cal_reserve(&total, arrangement ? arrangement->state_size : 0);
     double* block = cal_allocate(total, sizeof(double));
     if (!block) return CAL_NO_MEMORY;
     cal_state* state = (cal_state*)block;
     state->plan = plan;
+    state->unmet = CAL_NONE;
     state->signals = (struct cal_signal*)(block + signals);
     state->context = (cal_context){.layout = layout,
                                    .model = model,
                                    .y = block + y,
-                                   .ydot = block + ydot,
+                                   .ydot = moves ? block + ydot : NULL,
                                    .tau = block + tau,
                                    .force = block + force,
                                    .control = block + control,
                                    .records = block + records,
                                    .scratch = block + scratch,
                                    .workspace = block + workspace,
-                                   .result = block + result};
+                                   .result = block + result,
+                                   .unmet = &state->unmet};
     fill_dead_lanes(layout, state->context.y);
     if (program->walked) fill_ground(model, state->context.scratch);
-    if (program->join && !begin_assembly(state, block, &places)) {
+    if (arrangement && arrangement->ops->begin(arrangement, &state->context, block + own) != CAL_OK) {
         cal_state_destroy(state);
         return CAL_NO_MEMORY;
     }
@@ -229,7 +164,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
 
 void cal_state_destroy(cal_state* state) {
     if (!state) return;
-    if (state->context.assembly) cal_loop_work_destroy(state->context.assembly->loop_work);
+    if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
     cal_free(state->wrench);
     cal_free(state);
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "pass/pass.h"
 #include "run/events.h"
 #include "run/inspect.h"
 #include "run/pull.h"
@@ -104,8 +105,9 @@ static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, ca
     def.constraint_form = r->form;
     def.processor_of_joint = changed ? NULL : r->processor_of_joint;
     if (makes_machine) def.machine = *machine;
-    if (changed && !(fixed && strcmp(r->algorithm, "armstrong") == 0)) def.slow_band = 0;
-    if (changed && strcmp(r->algorithm, "assembly") != 0) def.schedule = NULL;
+    const cal_program* program = cal_find_program(r->algorithm);
+    if (changed && !(fixed && program && program->keeps)) def.slow_band = 0;
+    if (changed && !(program && program->arrangement)) def.schedule = NULL;
     if (fixed)
         def.largest_step = 0;
     else

@@ -10,6 +10,7 @@
 // joints): there is nothing yet that could be accelerated.
 #include "schedule/schedule.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -23,23 +24,26 @@ const cal_schedule_costs cal_schedule_ours = {.link = 564.0, .tip = 258.0, .plac
 // "auto" do not depend on the machine.
 enum { SHALLOW = 768, SHORTEST = 192, MOST_ALONG = 512, BISECTIONS = 60, MOST_PARTS = 1 << 24 };
 
-bool cal_schedule_choose(const char* text, cal_schedule_choice* out) {
+cal_status cal_schedule_choose(const char* text, cal_schedule_choice* out, cal_error* error) {
     *out = (cal_schedule_choice){.kind = CAL_SCHEDULE_AUTO};
-    if (!text || strcmp(text, "auto") == 0) return true;
-    if (strcmp(text, "serial") == 0)
+    if (!text || strcmp(text, "auto") == 0) return CAL_OK;
+    if (strcmp(text, "serial") == 0) {
         out->kind = CAL_SCHEDULE_SERIAL;
-    else if (strcmp(text, "balanced") == 0)
+    } else if (strcmp(text, "balanced") == 0) {
         out->kind = CAL_SCHEDULE_BALANCED;
-    else {
+    } else {
         const bool even = strncmp(text, "even:", 5) == 0;
-        if (even) text += 5;
-        char* end;
-        if (text[0] < '0' || text[0] > '9') return false;
-        const long parts = strtol(text, &end, 10);
-        if (*end != '\0' || parts < 1 || parts > MOST_PARTS) return false;
+        const char* digits = even ? text + 5 : text;
+        char* end = NULL;
+        const long parts = digits[0] >= '0' && digits[0] <= '9' ? strtol(digits, &end, 10) : 0;
+        if (parts < 1 || parts > MOST_PARTS || *end != '\0')
+            return cal_fail(
+                error, CAL_BAD_ARGUMENT,
+                "schedule '%.40s' is not known; there are auto, serial, balanced, a number of processors, or even:P",
+                text);
         *out = (cal_schedule_choice){even ? CAL_SCHEDULE_EVEN : CAL_SCHEDULE_PARTS, (int)parts};
     }
-    return true;
+    return CAL_OK;
 }
 
 // --- Cuts ---------------------------------------------------------------------------------------------------------------

@@ -114,8 +114,8 @@ typedef struct cal_schedule_choice {
     cal_schedule_kind kind;
     int parts;
 } cal_schedule_choice;
-// false when the text is none of these; NULL is "auto".
-bool cal_schedule_choose(const char* text, cal_schedule_choice* out);
+// CAL_BAD_ARGUMENT when the text is none of these; NULL is "auto".
+cal_status cal_schedule_choose(const char* text, cal_schedule_choice* out, cal_error* error);
 
 // What parts cost, in operations a node of one degree of freedom.
 typedef struct cal_schedule_costs {

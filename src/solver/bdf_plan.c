@@ -11,9 +11,11 @@ cal_status cal_bdf_plan_create(const cal_plan* plan, const cal_program* program,
     *own = *plan;
     own->program = program;
     own->record_size = record_size;
+    own->arrangement = NULL; // none of these programs' own
     own->traffic = NULL;
     const cal_machine_ops* ops = plan->machine->ops;
-    const cal_status status = ops->attach ? ops->attach(plan->machine, own, NULL) : CAL_OK;
+    cal_status status = cal_plan_find_stages(own) ? CAL_OK : CAL_BAD_ARGUMENT;
+    if (!status && ops->attach) status = ops->attach(plan->machine, own, NULL);
     if (status) {
         cal_bdf_plan_destroy(own);
         return status;

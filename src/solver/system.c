@@ -67,7 +67,7 @@ static cal_status check_def(const cal_sim_def* def, cal_error* error) {
     if (def->largest_order < 0 || def->largest_order > largest)
         return cal_fail(error, CAL_BAD_ARGUMENT, "largest order of %s must be 0 (its own) to %d, not %d", def->solver,
                         largest, def->largest_order);
-    const bool banded = strcmp(def->algorithm, "armstrong") == 0 && cal_solver_has_fixed_step(def->solver);
+    const bool banded = program && program->keeps && cal_solver_has_fixed_step(def->solver);
     if (def->slow_band < 0 || (def->slow_band > 1 && !banded))
         return cal_fail(
             error, CAL_BAD_ARGUMENT,
@@ -352,7 +352,7 @@ static cal_status observe(cal_system* system) {
 cal_status cal_system_check(cal_system* system, double* residual, int* body) {
     if (!residual || !body) return CAL_BAD_ARGUMENT;
     const cal_status status = look(system, &system->residual_query, system->def.algorithm);
-    return status ? status : cal_armstrong_check(system->residual_query.state, residual, body);
+    return status ? status : cal_armstrong_check(&system->residual_query.state->context, residual, body);
 }
 
 cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential) {

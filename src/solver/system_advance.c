@@ -76,7 +76,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
     system->interpolates = system->last.valid = false;
     if (system->def.slow_band > 1) {
         const bool anew = !system->slow_band || system->report.steps % system->def.slow_band == 0;
-        system->state->context.band = anew ? CAL_BAND_SLOW : CAL_BAND_FAST;
+        system->state->context.reuse = anew ? CAL_REUSE_KEEP : CAL_REUSE_KEPT;
         system->slow_band = true;
     }
     if (system->def.force || cal_system_holds(system)) {
@@ -179,12 +179,11 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
                         "tolerance, or check whether constraints contradict each other",
                         name, system->state->time, system->time);
     }
-    if (status == CAL_BAD_MODEL && cal_state_inconsistent(system->state) >= 0)
-        return cal_fail(
-            error, status,
-            "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
-            cal_model_constraint_name(system->model, cal_state_inconsistent(system->state), name, sizeof name),
-            system->state->time);
+    if (status == CAL_BAD_MODEL && system->state->unmet != CAL_NONE)
+        return cal_fail(error, status,
+                        "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
+                        cal_model_constraint_name(system->model, system->state->unmet, name, sizeof name),
+                        system->state->time);
     if (status == CAL_NOT_FINITE) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);

@@ -83,7 +83,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
     system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
     if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
-        cal_constraints_create(system->model, &system->constraints))
+        cal_constraints_create_on(system->model, system->plan->machine, &system->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     return cal_system_create_form(system, error);
 }

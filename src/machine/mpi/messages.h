@@ -4,32 +4,28 @@
 
 #include <mpi.h>
 
-// A message of one walk, or of the joins after it. Persistent: started again in every execution.
+// A message of one stage. Persistent: started again in every execution.
 typedef struct cal_message {
     MPI_Request request;
     double* packed;
-    int size; // doubles in all
+    size_t at; // where in the scratch memory
+    int size;  // doubles in all
     int peer;
-    int column;  // whose end or slot; of sums, the first of the sender's columns on the ground
-    int doubles; // a lane
+    int edge;    // of sums, the first of the sender's columns on the ground
     int columns; // of sums: how many of them
     int posted;  // … are there
-    size_t at;   // of joins: where in the numbers of elements
     bool down, receives, started;
 } cal_message;
 
-// The messages of a plan, walk by walk.
-enum { CAL_MOST_WALKS = 3 };
+typedef struct cal_stage_messages {
+    cal_message* list;
+    int count;
+    int32_t* first[2][2]; // [down][receives], per edge: its first message in list, or -1
+} cal_stage_messages;
+
+// The messages of a plan, stage by stage.
 typedef struct cal_traffic {
-    int walk_count;
-    struct cal_walk_messages {
-        cal_message* list;
-        int count;
-        int32_t *wait_down, *post_down, *wait_up, *post_up; // per column: first message in list, or -1
-        cal_message* joins;
-        int join_count;
-        int32_t* join_of; // per crossing: its message inbound, and outbound; -1: none, or others'
-    } walks[CAL_MOST_WALKS];
+    cal_stage_messages stages[CAL_MOST_STAGES];
 } cal_traffic;
 
 // The messages that this rank sends and receives for a plan; NULL where there is no memory.

@@ -15,7 +15,6 @@
 
 #include "base/memory.h"
 #include "pass/body_frames.h"
-#include "plan/plan.h"
 
 typedef struct link {
     double R[9], R_I[9], l[3];
@@ -140,12 +139,10 @@ static double weigh(const cal_model* model, int n, link* links) {
     return misfit;
 }
 
-cal_status cal_armstrong_check(const cal_state* state, double* residual, int* body) {
-    if (!state || !residual || !body) return CAL_BAD_ARGUMENT;
-    const cal_program* program = state->plan->program;
-    const cal_layout* layout = state->plan->layout;
-    const cal_model* model = state->plan->model;
-    if (!program->walked || !program->solves || layout->copies != 1) return CAL_BAD_ARGUMENT;
+cal_status cal_armstrong_check(const cal_context* context, double* residual, int* body) {
+    const cal_layout* layout = context->layout;
+    const cal_model* model = context->model;
+    if (!context->ydot || layout->copies != 1) return CAL_BAD_ARGUMENT;
     for (int i = 0; i < model->v_count; i++)
         if (layout->v_position[i] < 0) return CAL_BAD_ARGUMENT;
     if (cal_armstrong_accepts(model, NULL)) return CAL_BAD_MODEL;
@@ -164,7 +161,7 @@ cal_status cal_armstrong_check(const cal_state* state, double* residual, int* bo
     const link ground = {.R_I = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     for (int n = 0; n < model->node_count; n++) {
         const int parent = model->nodes[n].parent;
-        turn_outbound(&state->context, &model->nodes[n], parent < 0 ? &ground : &links[parent], spots[n], &links[n]);
+        turn_outbound(context, &model->nodes[n], parent < 0 ? &ground : &links[parent], spots[n], &links[n]);
     }
     *residual = 0.0;
     *body = model->node_count > 0 ? model->nodes[0].body : CAL_NONE;

@@ -1,0 +1,113 @@
+// The factored mass matrix (mass_factor_body.h) of whole columns. Include once a width.
+//
+// What nodes are and what becomes of them is in the order of the model (mass_factor.h), where rows of constraints read it; lanes
+// without a node repeat another one and write nothing.
+#define put_lane LANE(cal_put_lane)
+#define load_lanes LANE(cal_load_lanes)
+#define load_node LANE(cal_load_node)
+#define store_node LANE(cal_store_node)
+#define add_children LANE(cal_add_children)
+
+// Numbers of one lane, beside those of the others; and all lanes of them.
+LANE_INLINE void put_lane(double* packed, int l, const double* numbers, int count) {
+    for (int i = 0; i < count; i++) packed[i * CAL_LANES + l] = numbers[i];
+}
+LANE_INLINE void load_lanes(const double* packed, int count, lane* out) {
+    for (int i = 0; i < count; i++) out[i] = slot_load(packed, i);
+}
+
+LANE_INLINE void load_node(int kind, const cal_mass_factor* tree, const int32_t* nodes, factored* w) {
+    static const double ground[3] = {0.0, 0.0, 0.0};
+    enum { ROTATION = 0, ORIGIN = 9, ABOVE = 12, MASS = 15, MOMENT = 16, SECOND = 19, ARMATURE = 25, COUNT = 31 };
+    double packed[COUNT * CAL_LANES];
+    for (int l = 0; l < CAL_LANES; l++) {
+        const cal_node* node = &tree->model->nodes[nodes[l]];
+        put_lane(packed + ROTATION * CAL_LANES, l, tree->motions[nodes[l]].rotation, 9);
+        put_lane(packed + ORIGIN * CAL_LANES, l, tree->motions[nodes[l]].origin, 3);
+        put_lane(packed + ABOVE * CAL_LANES, l, node->parent < 0 ? ground : tree->motions[node->parent].origin, 3);
+        put_lane(packed + MASS * CAL_LANES, l, &node->mass, 1);
+        for (int i = 0; i < cal_kind_v(kind); i++)
+            packed[(ARMATURE + i) * CAL_LANES + l] =
+                tree->added ? node->armature + tree->added[node->first_v + i] : node->armature;
+        put_lane(packed + MOMENT * CAL_LANES, l, node->moment, 3);
+        put_lane(packed + SECOND * CAL_LANES, l, node->second_moment, 6);
+    }
+    lane own[COUNT];
+    load_lanes(packed, ARMATURE + cal_kind_v(kind), own);
+    for (int i = 0; i < 3; i++) w->arm[i] = own[ORIGIN + i] - own[ABOVE + i];
+    for (int i = 0; i < cal_kind_v(kind); i++) w->armature[i] = own[ARMATURE + i];
+    find_axes(kind, own + ROTATION, w->S);
+    own_inertia(own + ROTATION, own + SECOND, own + MOMENT, own[MASS], w->I);
+}
+
+LANE_INLINE void store_node(int kind, bool ends, const cal_mass_factor* tree, const int32_t* nodes, const bool* lives,
+                            const factored* w) {
+    const int degrees = cal_kind_v(kind);
+    for (int l = 0; l < CAL_LANES; l++) {
+        if (!lives[l]) continue;
+        const size_t first = (size_t)(6 * tree->model->nodes[nodes[l]].first_v), n = (size_t)nodes[l];
+        for (int i = 0; i < 6 * degrees; i++) {
+            tree->axes[first + (size_t)i] = get_lane(&w->S[i], l);
+            tree->response[first + (size_t)i] = get_lane(&w->U[i], l);
+        }
+        for (int i = 0; i < degrees; i++)
+            for (int j = 0; j <= i; j++)
+                tree->root[first + (size_t)(i * degrees + j)] = get_lane(&w->C[i * degrees + j], l);
+        for (int i = 0; i < 3; i++) tree->arm[3 * n + (size_t)i] = get_lane(&w->arm[i], l);
+        for (int i = 0; i < 36 && ends; i++) tree->inertia[36 * n + (size_t)i] = get_lane(&w->I[i], l);
+    }
+}
+
+// What the columns below a column's last nodes left, child by child in the order of the tree.
+LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes, const bool* lives, lane* I) {
+    int child[CAL_LANES];
+    bool has[CAL_LANES], any = false;
+    for (int l = 0; l < CAL_LANES; l++) {
+        child[l] = lives[l] ? cal_first_child(tree->model, nodes[l]) : -1;
+        any = any || child[l] >= 0;
+    }
+    while (any) {
+        double packed[39 * CAL_LANES];
+        lane below[39];
+        any = false;
+        for (int l = 0; l < CAL_LANES; l++) {
+            has[l] = child[l] >= 0;
+            const size_t n = (size_t)(has[l] ? child[l] : nodes[l]);
+            put_lane(packed, l, tree->inertia + 36 * n, 36);
+            put_lane(packed + (ptrdiff_t)(36 * CAL_LANES), l, tree->arm + 3 * n, 3);
+            if (has[l]) child[l] = cal_next_child(tree->model, nodes[l], child[l]);
+            any = any || child[l] >= 0;
+        }
+        load_lanes(packed, 39, below);
+        pull_inertia(I, below, below + 36, has);
+    }
+}
+
+#define factor_run LANE(cal_mass_factor_run)
+LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_column* column) {
+    const cal_mass_factor* tree = context->own;
+    const int32_t* blocks = context->layout->block_nodes + (size_t)column->first_block * CAL_WIDTH;
+    const int count = step_count(column), along = CAL_LANES == 1 ? 1 : CAL_WIDTH;
+    factored steps[2];
+    bool lives[2][CAL_LANES];
+    for (int i = count - 1; i >= 0; i--) {
+        const int32_t* own = blocks + (size_t)i * (size_t)along;
+        factored *w = &steps[i % 2], *below = &steps[1 - i % 2];
+        bool* live = lives[i % 2];
+        int32_t nodes[CAL_LANES], any = 0;
+        for (int l = 0; l < CAL_LANES; l++)
+            if (own[l] >= 0) any = own[l];
+        for (int l = 0; l < CAL_LANES; l++) live[l] = own[l] >= 0, nodes[l] = live[l] ? own[l] : any;
+        load_node(kind, tree, nodes, w);
+        if (i == count - 1)
+            add_children(tree, nodes, live, w->I);
+        else
+            pull_inertia(w->I, below->I, below->arm, lives[1 - i % 2]);
+        factor_node(kind, column->parent >= 0 || i > 0, w);
+        store_node(kind, i == 0, tree, nodes, live, w);
+    }
+}
+
+static void LANE(factor_column)(const cal_context* context, const cal_column* column) {
+    BY_KIND(factor_run, context, column);
+}

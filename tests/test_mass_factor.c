@@ -1,0 +1,118 @@
+// The factored mass matrix: it solves with the mass matrix that composite bodies give, and has the same bits in any number of
+// lanes and on any number of threads, whoever has which joint.
+#include "base/random.h"
+#include "pass/mass_factor.h"
+#include "plan/machine_ops.h"
+#include "support.h"
+#include <stdlib.h>
+#include <string.h>
+
+// M⁻¹ Jᵀ f and Jᵀ f of a wrench on every node, with the factors made on a machine.
+static void solve_on(const cal_model* model, cal_machine* machine, const int32_t* owners, const double* q,
+                     double* answer, double* forces) {
+    const cal_plan_def def = {
+        .model = model, .program = &cal_program_mass_factor, .machine = machine, .copies = 1, .owners = owners};
+    cal_mass_factor tree;
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    cal_error error;
+    double* v = cal_test_numbers((size_t)model->v_count);
+    cal_node_motion* motions = calloc((size_t)model->node_count, sizeof *motions);
+    assert_non_null(motions);
+    assert_int_equal(cal_mass_factor_create(model, &tree), CAL_OK);
+    if (cal_plan_create_def(&def, &plan, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_state_create(plan, &state), CAL_OK);
+    cal_node_motions(model, q, v, motions);
+    tree.motions = motions;
+    state->context.own = &tree;
+    assert_int_equal(cal_plan_execute(plan, state, &error), CAL_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < 6 * model->node_count; i++) tree.wrench[i] = 0.5 + (double)(i % 7) - (double)(i % 4);
+        if (turn == 0)
+            cal_mass_factor_solve(&tree, answer);
+        else
+            cal_mass_factor_joint_forces(&tree, forces);
+    }
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
+    cal_mass_factor_destroy(&tree);
+    free(motions), free(v);
+}
+
+static cal_machine* threads(int workers, int lanes) {
+    cal_threads_def def = cal_default_threads_def();
+    cal_machine* machine = NULL;
+    def.workers = workers, def.lanes = lanes;
+    assert_int_equal(cal_machine_threads(&def, &machine, NULL), CAL_OK);
+    return machine;
+}
+
+static cal_machine* serial(int lanes) {
+    cal_machine* machine = NULL;
+    assert_int_equal(cal_machine_serial(lanes, &machine, NULL), CAL_OK);
+    return machine;
+}
+
+static void check_dense(const cal_model* model, const char* name) {
+    const size_t n = (size_t)model->v_count;
+    double *answer = cal_test_numbers(n), *forces = cal_test_numbers(n), *M = cal_test_numbers(n * n);
+    double* product = cal_test_numbers(n);
+    cal_test_motion motion = cal_test_random_motion(model, 5);
+    cal_test_engine mass = cal_test_open(model, "crba", 1);
+    cal_test_load(&mass, &motion);
+    cal_test_execute(&mass);
+    assert_int_equal(cal_state_get(mass.state, CAL_MASS, M), CAL_OK);
+    cal_machine* machine = serial(0);
+    solve_on(model, machine, NULL, motion.q, answer, forces);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) product[i] += M[i * n + j] * answer[j];
+    // Rounding of the product, whose terms are as large as these.
+    double size = 0.0;
+    for (size_t i = 0; i < n * n; i++) size = fmax(size, fabs(M[i]) * cal_test_largest(answer, n));
+    cal_test_expect_below(cal_test_largest_difference(product, forces, n), 1e-12 * size, "M M⁻¹ Jᵀ f - Jᵀ f", name);
+    cal_machine_destroy(machine);
+    cal_test_close(&mass);
+    cal_test_motion_free(&motion);
+    free(answer), free(forces), free(M), free(product);
+}
+
+static void solves_with_the_mass_matrix(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_dense);
+}
+
+static void check_bits(const cal_model* model, const char* name) {
+    const size_t n = (size_t)model->v_count;
+    double *answer[2] = {cal_test_numbers(n), cal_test_numbers(n)}, *forces = cal_test_numbers(n);
+    int32_t* owners = calloc((size_t)model->node_count + 1, sizeof *owners);
+    assert_non_null(owners);
+    cal_test_motion motion = cal_test_random_motion(model, 3);
+    cal_machine* machine = serial(1);
+    solve_on(model, machine, NULL, motion.q, answer[0], forces);
+    cal_machine_destroy(machine);
+    cal_random random = {11};
+    for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2)
+        for (int workers = 1; workers <= 4; workers++) {
+            machine = workers == 1 ? serial(lanes) : threads(workers, lanes);
+            for (int i = 0; i < model->node_count; i++) owners[i] = cal_random_below(&random, workers);
+            solve_on(model, machine, workers == 1 ? NULL : owners, motion.q, answer[1], forces);
+            if (memcmp(answer[0], answer[1], n * sizeof(double)) != 0)
+                fail_msg("%s: other bits with %d lanes on %d threads", name, lanes, workers);
+            cal_machine_destroy(machine);
+        }
+    cal_test_motion_free(&motion);
+    free(answer[0]), free(answer[1]), free(forces), free(owners);
+}
+
+static void has_the_same_bits_everywhere(void** unused) {
+    (void)unused;
+    cal_test_on_every_model(check_bits);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solves_with_the_mass_matrix),
+        cmocka_unit_test(has_the_same_bits_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
