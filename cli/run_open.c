@@ -153,7 +153,7 @@ static const struct {
     {"start", MODEL | WORLD | BATCH | RPS},
     {"at", MODEL | WORLD},
     {"check", MODEL},
-    {"forces", MODEL},
+    {"forces", MODEL | WORLD},
     {"checkpoint", MODEL | WORLD},
     {"every", MODEL | WORLD},
     {"resume", MODEL | WORLD},

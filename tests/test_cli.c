@@ -48,7 +48,7 @@ static void names_every_mistake(void** unused) {
         {"sim chain --time nan", "--time 'nan'"},
         {"sim chain --time=-1", "out of range"},
         {"sim chain --time", "--time needs a value"},
-        {"sim chain --solver magic", "allowed: gear"},
+        {"sim chain --solver magic", "allowed: auto, gear"},
         {"sim chain --json=yes", "--json takes no value"},
         {"sim chain --lanes 3", "--lanes '3'"},
 #ifdef CALDER_HAVE_EXPAT

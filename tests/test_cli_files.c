@@ -105,7 +105,7 @@ static void a_file_becomes_a_world(void** unused) {
     cal_test_release(&o);
     cal_test_expect_mistake("sim arm.xml --loop sideways", "timewarp");
     cal_test_expect_mistake("sim balls.xml --separate --key stop", "no keyframe 'stop'");
-    cal_test_expect_mistake("sim balls.xml --loop timewarp --solver gear", "--solver");
+    cal_test_expect_mistake("sim balls.xml --loop timewarp --placement p.json", "--placement");
     cal_test_expect_mistake("sim balls.xml --loop timewarp --out a.glb --out b.glb", "one file of a kind");
     cal_test_expect_mistake("sim balls.xml --loop timewarp --out nowhere/a.glb", "nowhere/a.glb");
     cal_test_write_file(
@@ -116,7 +116,7 @@ static void a_file_becomes_a_world(void** unused) {
     cal_test_release(&sunk);
     cal_test_expect_mistake("sim atoms:n=5 --key go", "is a scene");
     cal_test_expect_mistake("sim gone.xml --events e.csv", "cannot open 'gone.xml'");
-    o = cal_test_run_well("sim arm.xml --loop timewarp --time 0.1"); // its constraint holds
+    o = cal_test_run_well("sim arm.xml --time 0.1"); // its constraint holds
     cal_test_release(&o);
     o = cal_test_run_well("sim arm.xml --loop timewarp --disable equality --time 0.1");
     assert_non_null(strstr(o.err, "not understood: joint wobble"));

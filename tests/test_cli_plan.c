@@ -44,7 +44,7 @@ static void names_every_mistake(void** unused) {
         {"sim chain --machine threads:0", "--machine 'threads:0'"},
         {"sim chain --machine threads:2,fast", "--machine 'threads:2,fast'"},
         {"sim chain --machine threads:99999", "from 1 to"},
-        {"sim atoms --machine threads:2", "--machine is for a model"},
+        {"sim atoms --placement p.json", "--placement is for a model"},
         {"bench scale chain --machine serial", "threads"},
         {"bench scale chain --weak", "leave out 'chain'"},
         {"bench tree-machine --execute soon", "--execute 'soon'"},

@@ -31,7 +31,7 @@ static void test_wrong_calls_of_view(void** unused) {
     cal_test_expect_mistake("view atoms:n=five", "five");
     cal_test_expect_mistake("view atoms --loop spiral", "spiral");
     cal_test_expect_mistake("view --json stack:kind=heap", "heap");
-    cal_test_expect_mistake("view atoms --solver gear", "solver");
+    cal_test_expect_mistake("view atoms --placement p.json", "placement");
 }
 
 static void test_recordings_are_written(void** unused) {

@@ -61,7 +61,7 @@ static void names_every_mistake(void** unused) {
     cal_test_expect_mistake("sim atoms:fill=0.19,n=1000000,kind=up", "kind");
     cal_test_expect_mistake("sim atoms --loop sideways", "timewarp");
     cal_test_expect_mistake("sim stack --group glue", "implicit");
-    cal_test_expect_mistake("sim atoms --solver gear", "--solver");
+    cal_test_expect_mistake("sim atoms --placement p.json", "--placement");
     cal_test_expect_mistake("sim atoms:n=5 --time 1 --events a.csv --out a.csv", "a.csv");
     cal_test_expect_mistake("sim atoms:n=5 --time 1 --events nowhere/a.csv", "nowhere/a.csv");
     cal_test_expect_mistake("bench world atoms", "world");

@@ -196,6 +196,44 @@ static void implicit_steps_hold_constraints(void** state) {
     cal_model_destroy(plain);
 }
 
+// A level rod on a hinge whose other end rests on a floor: hinge and floor carry half of its weight each.
+static void joints_carry_what_contacts_leave(void** state) {
+    (void)state;
+    cal_builder* builder = NULL;
+    cal_model* model = NULL;
+    cal_error error = {0};
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def rod = cal_default_body_def();
+    rod.mass = 2.0;
+    rod.position[2] = 0.1;
+    rod.center[0] = 0.5;
+    rod.inertia[0] = 0.01, rod.inertia[1] = rod.inertia[2] = 0.2;
+    cal_builder_add_body(builder, &rod);
+    cal_joint_def hinge = cal_default_joint_def();
+    hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
+    cal_builder_add_joint(builder, 0, &hinge);
+    cal_shape_def ball = cal_default_shape_def(), floor = cal_default_shape_def();
+    ball.body = 0;
+    ball.size[0] = 0.1;
+    ball.position[0] = 1.0;
+    floor.kind = CAL_PLANE;
+    ball.friction = floor.friction = 0.0;
+    cal_builder_add_shape(builder, &ball);
+    cal_builder_add_shape(builder, &floor);
+    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    const cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = open_sim(model, &def);
+    double forces[6], qdd[1];
+    advance(sim, 0.5);
+    assert_int_equal(cal_sim_joint_forces(sim, forces), CAL_OK);
+    assert_int_equal(cal_sim_accelerations(sim, qdd), CAL_OK);
+    if (!(fabs(forces[2] - 9.81) < 1e-4 && fabs(qdd[0]) < 1e-4))
+        fail_msg("the hinge carries %.9g N, and turns at %.3g rad/s²", forces[2], qdd[0]);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 static void what_means_nothing_is_said(void** state) {
     (void)state;
     cal_model* model = make_knocker(0.9, 0.5);
@@ -219,6 +257,7 @@ int main(void) {
         cmocka_unit_test(rollbacks_snapshots_and_machines_change_no_bit),
         cmocka_unit_test(algorithms_agree),
         cmocka_unit_test(implicit_steps_hold_constraints),
+        cmocka_unit_test(joints_carry_what_contacts_leave),
         cmocka_unit_test(what_means_nothing_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,11 @@ static int64_t find_limit(const sim_run* r) {
     return strcmp(r->solver, "bdf") == 0 ? 1000 * limit : limit;
 }
 
+static bool copy_name(char* to, size_t capacity, const char* from) {
+    const int length = from ? snprintf(to, capacity, "%s", from) : -1;
+    return length > 0 && (size_t)length < capacity;
+}
+
 // A simulation by the present settings, whose texts it goes on using. One that was changed has a machine of its own, and none
 // of the start's settings that mean nothing to it.
 static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, cal_sim** sim, cal_error* error) {
@@ -120,16 +125,13 @@ static cal_status create_sim(sim_run* r, bool changed, cal_machine** machine, ca
         def.user = r;
     }
     status = cal_sim_create(r->base.model, &def, sim, error);
+    // What is shown is the solver that "auto" means here; with events it is several.
+    if (!status && !cal_sim_world(*sim) && strcmp(r->solver, "auto") == 0) (void)copy_name(r->solver, NAME, "gear");
     if (status && makes_machine) {
         cal_machine_destroy(*machine);
         *machine = NULL;
     }
     return status;
-}
-
-static bool copy_name(char* to, size_t capacity, const char* from) {
-    const int length = from ? snprintf(to, capacity, "%s", from) : -1;
-    return length > 0 && (size_t)length < capacity;
 }
 
 static bool copy_names(sim_run* r, const char* solver, const char* algorithm, const char* machine) {

@@ -46,6 +46,7 @@ cal_status cal_sim_of_world(cal_world* world, cal_sim** out, cal_error* error) {
 void cal_sim_destroy(cal_sim* sim) {
     if (!sim) return;
     cal_system_destroy(sim->system);
+    cal_system_destroy(sim->whole);
     cal_world_destroy(sim->world);
     cal_model_map_destroy(sim->map);
     void* const lists[] = {sim->q, sim->tau, sim->control, sim->pushes, sim->connected, sim};
@@ -67,9 +68,11 @@ cal_body_id cal_sim_world_body(const cal_sim* sim, int body) {
 
 cal_world* cal_sim_world(cal_sim* sim) { return sim ? sim->world : NULL; }
 
-// What needs one system that is advanced directly.
-static cal_status direct(const cal_sim* sim) {
-    return !sim ? CAL_BAD_ARGUMENT : sim->system ? CAL_OK : CAL_NOT_AVAILABLE;
+// The model as one system at the present time: itself, or what it is at this moment among events.
+static cal_status as_system(cal_sim* sim, cal_system** out) {
+    if (!sim) return CAL_BAD_ARGUMENT;
+    *out = sim->system;
+    return sim->system ? CAL_OK : cal_events_whole(sim, out);
 }
 
 // --- Advancing -------------------------------------------------------------------------------------------------------
@@ -174,18 +177,21 @@ cal_status cal_sim_poses(cal_sim* sim, double* poses) {
 }
 
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces) {
-    const cal_status status = direct(sim);
-    return status ? status : cal_system_joint_forces(sim->system, forces);
+    cal_system* system;
+    const cal_status status = as_system(sim, &system);
+    return status ? status : cal_system_joint_forces(system, forces);
 }
 
 cal_status cal_sim_accelerations(cal_sim* sim, double* qdd) {
-    const cal_status status = direct(sim);
-    return status ? status : cal_system_accelerations(sim->system, qdd);
+    cal_system* system;
+    const cal_status status = as_system(sim, &system);
+    return status ? status : cal_system_accelerations(system, qdd);
 }
 
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
-    const cal_status status = direct(sim);
-    return status ? status : cal_system_check(sim->system, residual, body);
+    cal_system* system;
+    const cal_status status = as_system(sim, &system);
+    return status ? status : cal_system_check(system, residual, body);
 }
 
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
@@ -194,13 +200,15 @@ cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
 }
 
 cal_status cal_sim_constraint_forces(cal_sim* sim, int constraint, double* rows, double wrench[6]) {
-    const cal_status status = direct(sim);
-    return status ? status : cal_system_constraint_forces(sim->system, constraint, rows, wrench);
+    cal_system* system;
+    const cal_status status = as_system(sim, &system);
+    return status ? status : cal_system_constraint_forces(system, constraint, rows, wrench);
 }
 
 cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* mass) {
-    const cal_status status = direct(sim);
-    return status ? status : cal_system_minimal(sim->system, freedom, basis, mass);
+    cal_system* system;
+    const cal_status status = as_system(sim, &system);
+    return status ? status : cal_system_minimal(system, freedom, basis, mass);
 }
 
 uint64_t cal_sim_hash(const cal_sim* sim) { return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim); }

@@ -16,5 +16,6 @@ struct cal_sim {
     bool current;
     cal_outer_force* pushes; // what the user set, for a start anew
     int push_count, push_capacity;
-    bool* connected; // of each constraint, for a start anew
+    bool* connected;   // of each constraint, for a start anew
+    cal_system* whole; // of a model with events: looks at what a moment asks of all of it (sim_events.c); NULL: not yet
 };

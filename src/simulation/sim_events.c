@@ -3,6 +3,7 @@
 // Another state, or another time, is a world that begins anew there (cal_events_set); forces, controls and connections that the
 // user set go along.
 #include "simulation/sim_events.h"
+#include "simulation/contact/group.h"
 #include "base/error.h"
 #include "base/finite.h"
 #include "base/memory.h"
@@ -226,4 +227,68 @@ uint64_t cal_events_hash(const cal_sim* sim) {
     cal_world_report report;
     cal_world_get_report(sim->world, &report);
     return report.hash;
+}
+
+// --- As one system ---------------------------------------------------------------------------------------------------------
+
+static cal_status create_whole(cal_sim* sim) {
+    cal_sim_def def = sim->world->systems;
+    def.solver = "rk4"; // it takes no step
+    def.slow_band = 0;
+    return cal_system_create(sim->model, &def, &sim->whole, NULL);
+}
+
+// A force at a point of the world on a body of the model, whose pose is given.
+static cal_outer_force force_at(int body, const double pose[7], const double point[3], const double force[3],
+                                double sign) {
+    cal_outer_force out = {.body = body};
+    double R[9], arm[3];
+    cal_quaternion_matrix(pose + 3, R);
+    for (int i = 0; i < 3; i++) arm[i] = point[i] - pose[i], out.force[i] = sign * force[i];
+    cal_unrotate3(R, arm, out.point);
+    return out;
+}
+
+// The user's pushes, and what contacts do: as many as there are, for the caller to free.
+static cal_status find_forces(cal_sim* sim, cal_outer_force** out, int* count) {
+    int contacts = 0;
+    cal_status status = sim->world->group_ops->forces != NULL ? cal_world_contacts(sim->world, NULL, 0, &contacts, NULL)
+                                                              : CAL_OK; // penalty groups do not tell theirs
+    if (status != CAL_OK) return status;
+    cal_contact_point* points = cal_allocate((size_t)contacts + 1, sizeof *points);
+    double* poses = cal_allocate(7 * (size_t)sim->model->body_count + 1, sizeof *poses);
+    *out = cal_allocate((size_t)(sim->push_count + 2 * contacts) + 1, sizeof **out);
+    *count = 0;
+    if (points == NULL || poses == NULL || *out == NULL) status = CAL_NO_MEMORY;
+    if (status == CAL_OK) status = cal_map_poses(sim->world, sim->model, sim->map, poses);
+    if (status == CAL_OK && contacts > 0) status = cal_world_contacts(sim->world, points, contacts, &contacts, NULL);
+    for (int i = 0; status == CAL_OK && i < sim->push_count; i++) (*out)[(*count)++] = sim->pushes[i];
+    for (int i = 0; status == CAL_OK && i < 2 * contacts; i++) {
+        const cal_contact_point* at = &points[i / 2];
+        const int body = cal_sim_body_of(sim, at->body[i % 2]);
+        if (body >= 0)
+            (*out)[(*count)++] = force_at(body, poses + 7 * body, at->point, at->force, i % 2 == 0 ? 1.0 : -1.0);
+    }
+    cal_free(points);
+    cal_free(poses);
+    return status;
+}
+
+cal_status cal_events_whole(cal_sim* sim, cal_system** out) {
+    if (sim->model == NULL) return CAL_NOT_AVAILABLE;
+    cal_outer_force* forces = NULL;
+    int count = 0;
+    cal_status status = cal_events_look(sim);
+    if (status == CAL_OK && sim->whole == NULL) status = create_whole(sim);
+    if (status == CAL_OK) status = find_forces(sim, &forces, &count);
+    double* active = cal_allocate((size_t)sim->model->constraint_count + 1, sizeof *active);
+    if (status == CAL_OK && active == NULL) status = CAL_NO_MEMORY;
+    for (int i = 0; status == CAL_OK && i < sim->model->constraint_count; i++)
+        active[i] = sim->connected[i] ? 1.0 : 0.0;
+    if (status == CAL_OK) status = cal_system_act(sim->whole, sim->tau, sim->control, active, forces, count);
+    if (status == CAL_OK) status = cal_system_set(sim->whole, cal_world_time(sim->world), sim->q, sim->v, NULL);
+    cal_free(forces);
+    cal_free(active);
+    *out = sim->whole;
+    return status;
 }

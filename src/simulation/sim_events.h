@@ -16,3 +16,6 @@ bool cal_events_connected(const cal_sim* sim, int constraint);
 cal_status cal_events_constraints(cal_sim* sim, cal_constraint_report* out);
 void cal_events_report(const cal_sim* sim, cal_sim_report* out);
 uint64_t cal_events_hash(const cal_sim* sim);
+// The whole model as one system at the present time, with the forces in contacts as forces from outside: accelerations, joint
+// forces and constraint forces are asked of it. CAL_NOT_AVAILABLE for a world that was made by hand.
+cal_status cal_events_whole(cal_sim* sim, cal_system** out);
