@@ -64,6 +64,36 @@ static void same_bits(const char* name, const char* solver, const char* algorith
     same_bits_scheduled(name, solver, algorithm, NULL, machine);
 }
 
+// Where shapes touch every rank follows the same events, and the passes of systems between them are spread.
+static uint64_t run_events(const cal_model* model, const char* solver, const char* algorithm, cal_machine* machine) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim;
+    cal_error error = {.text = ""};
+    def.solver = solver;
+    def.algorithm = algorithm;
+    def.machine = machine;
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK || cal_sim_advance(sim, 0.3, &error) != CAL_OK) {
+        fprintf(stderr, "rank %d: %s: %s\n", rank, solver, error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    const uint64_t hash = cal_sim_hash(sim);
+    cal_sim_destroy(sim);
+    return hash;
+}
+
+static void events(cal_machine* machine) {
+    static const char* const solvers[] = {"auto", "gear", "implicit", "rk4"};
+    cal_model* model;
+    cal_error error;
+    if (cal_model_generate("stickman:floor=1", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < 4; i++)
+        expect(run_events(model, solvers[i], "aba", machine) == run_events(model, solvers[i], "aba", NULL),
+               "ranks change the bits of a run with events", solvers[i]);
+    expect(run_events(model, "rkck", "assembly", machine) == run_events(model, "rkck", "assembly", NULL),
+           "ranks change the bits of a run with events", "assembly");
+    cal_model_destroy(model);
+}
+
 static void forward(cal_machine* machine) {
     cal_model* model;
     cal_plan* plan;
@@ -340,6 +370,7 @@ int main(int argc, char** argv) {
     ensembles("chain:n=4", "gear", true, machine);
     ensembles("fourbar:n=2", "rkf", false, machine);
     forward(machine);
+    events(machine);
     disagreement(machine);
     cal_machine_destroy(machine);
     if (rank == 0) printf("%d passed, %d failed\n", failures == 0, failures);
