@@ -151,6 +151,12 @@ static int distribute(plan* p) {
     cal_progress progress = cal_progress_start("planning");
     for (int i = 0; i < p->count && error.status == CAL_OK; i++) {
         plan_row* r = &p->rows[i];
+        // More processors than joints change nothing.
+        if (i > 0 && r[-1].processors >= joints && p->counts[i] >= joints) {
+            *r = r[-1];
+            r->processors = p->counts[i];
+            continue;
+        }
         r->processors = p->counts[i];
         cal_costs costs = p->costs;
         costs.compute = crowded_compute(p, r->processors);
@@ -222,8 +228,8 @@ static void print_json(const plan* p) {
 }
 
 // Of a long range: its ends, powers of two and the numbers half way between them, and the first of the fastest.
-static bool is_shown(const plan* p, int i) {
-    if (p->count <= LONGEST_TABLE || i == 0 || i + 1 == p->count || &p->rows[i] == fastest_row(p)) return true;
+static bool is_shown(const plan* p, const plan_row* fastest, int i) {
+    if (p->count <= LONGEST_TABLE || i == 0 || i + 1 == p->count || &p->rows[i] == fastest) return true;
     int n = p->rows[i].processors;
     while (n % 2 == 0) n /= 2;
     return n == 1 || n == 3;
@@ -244,9 +250,10 @@ static void print_table(const plan* p) {
                p->crowding);
     printf("%-13s %s\n\n", "distribution", p->distribution);
     printf("%10s %8s %14s %10s %11s\n", "processors", "used", "time", "speed-up", "efficiency");
+    const plan_row* fastest = fastest_row(p);
     for (int i = 0; i < p->count; i++) {
         const plan_row* r = &p->rows[i];
-        if (!is_shown(p, i)) continue;
+        if (!is_shown(p, fastest, i)) continue;
         // The unit of time may be wider in bytes than on the screen.
         const char* time = cal_duration_text(r->seconds, text[3], sizeof text[3]);
         printf("%10d %8d %*s %10.2f %9.0f %%\n", r->processors, r->used, strstr(time, "µ") ? 15 : 14, time, r->speedup,
@@ -324,10 +331,11 @@ static void print_schedules(const plan* p) {
            cal_duration_text(p->costs.message, text[1], sizeof text[1]), p->measured ? "measured here" : "as given");
     printf("%10s %8s %8s %8s %8s %12s %9s %10s %12s %9s\n", "processors", "used", "parts", "joins", "height",
            "operations", "messages", "bytes", "time", "speed-up");
+    const plan_row* fastest = fastest_row(p);
     for (int i = 0; i < p->count; i++) {
         const plan_row* r = &p->rows[i];
         const cal_schedule_report* s = &p->reports[i];
-        if (!is_shown(p, i)) continue;
+        if (!is_shown(p, fastest, i)) continue;
         const char* time = cal_duration_text(r->seconds, text[2], sizeof text[2]);
         printf("%10d %8d %8d %8d %8d %12.0f %9lld %10lld %*s %9.2f\n", r->processors, r->used, s->parts, s->joins,
                s->height, s->operations, (long long)s->messages, (long long)s->bytes, strstr(time, "µ") ? 13 : 12, time,
