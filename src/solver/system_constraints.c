@@ -326,6 +326,7 @@ cal_status cal_system_constraint_forces(cal_system* system, int constraint, doub
     if (!system->constraints->active[constraint]) return CAL_OK;
     const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
     if (status) return status;
+    cal_constraints_share(system->constraints);
     const cal_constraints* set = system->constraints;
     // What acts on b is what acts on its node, or the opposite of what acts on a's where b is the ground.
     const int node_b = coupling || def->body[1] == CAL_GROUND ? -1 : model->mounts[def->body[1]].node;
