@@ -640,6 +640,15 @@ typedef enum cal_connection {
 /// The largest gap, or speed, that counts as none when constraints are connected or a simulation begins; m, rad, m/s, rad/s.
 #define CAL_CONNECT_TOLERANCE 1e-6
 
+/// A passage of a singular position (docs/constraints.md): where fewer rows are independent for an instant.
+typedef struct cal_singular_position {
+    double time;      ///< when the rows were nearest to depending on each other
+    double condition; ///< then: how many times a row is harder to move beside the others than by itself
+    double energy;    ///< by how much the passage changed kinetic and potential energy together, J
+    int steps;        ///< that were taken over it because the solver did not get through; 0 as a rule
+} cal_singular_position;
+#define CAL_SINGULAR_SHOWN 16 ///< of a report
+
 /// What constraints do at cal_sim_time, and did so far.
 typedef struct cal_constraint_report {
     int rows;            ///< of the constraints that hold
@@ -648,6 +657,9 @@ typedef struct cal_constraint_report {
     int error_of;        ///< the constraint that has the largest error, CAL_NONE where there are none
     double error_max;    ///< largest error after any step so far
     double error_rms;    ///< root of the mean square of the rows' errors over all steps so far
+    int singular_count;  ///< singular positions that were passed since the simulation was made or loaded
+    /// Those of them that changed the energy most, the largest change first.
+    cal_singular_position singular[CAL_SINGULAR_SHOWN];
 } cal_constraint_report;
 
 /// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT
