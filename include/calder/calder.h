@@ -514,6 +514,19 @@ cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int bo
 /// The pose of a site, 7 numbers, and its Jacobian; either may be NULL. A site of the ground has zeros.
 cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, double pose[7], double* jacobian);
 
+// With constraints, those that hold from the start.
+
+/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of them.
+cal_status cal_loops_forward(const cal_model* model, const double* q, const double* v, double* qdd, cal_error* error);
+/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
+/// squares, that give them with the constraints' help. CAL_BAD_ARGUMENT names a constraint that does not allow qdd.
+/// Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
+cal_status cal_loops_inverse(const cal_model* model, const double* q, const double* v, const double* qdd, double* tau,
+                             cal_error* error);
+/// Which rows follow from others where the constraints hold next to q: rows has an entry for each row of each constraint, in order
+/// (cal_constraint_rows); rank: how many do not. Which of several rows that say the same is called redundant is a choice.
+cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* rows, int* rank, cal_error* error);
+
 // --- Simulations --------------------------------------------------------------------------------------------------------
 
 /// A model, a plan and a solver advancing a state.

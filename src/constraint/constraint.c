@@ -425,12 +425,19 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+// Rows that depend on each other do so up to how far the constraints are open.
+static double shift_for(const cal_constraints* set) {
+    double open = 0.0;
+    for (int i = 0; i < set->row_count; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
+}
+
 // Leaves Aᵀλ in the tree's wrenches.
 static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
                              cal_stabilization law, double gain, double shift, const double* forcing) {
     cal_constraints_evaluate(set, q, v);
     make_matrix(set);
-    factor(set, shift);
+    factor(set, fmin(shift, shift_for(set)));
     cal_constraints_demand(set, v, qdd, law, gain, forcing);
     solve(set);
     for (int i = 0; i < set->row_count; i++) cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);

@@ -105,8 +105,8 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
                             double gain, const double* forcing);
 
 // Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay; λ is zero
-// for rows that were dropped. shift: the square of how much must be left of a row. Rows that depend on each other do so up to
-// how far the constraints are open.
+// for rows that were dropped. shift: the square of how much must be left of a row, at most; less where the
+// constraints are less open than that: rows that depend on each other do so up to how far they are.
 #define CAL_SHIFT_CLOSED 1e-12
 #define CAL_SHIFT_OPEN 1e-8
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
