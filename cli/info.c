@@ -167,7 +167,7 @@ static const char* row_name(const cal_constraint_def* def, int row) {
 }
 
 static void print_redundant(const redundancy* r, int constraint, const cal_constraint_def* def) {
-    const char* separator = ", of which follow from others: ";
+    const char* separator = "; redundant: ";
     for (int i = r->first[constraint]; r->rows && i < r->first[constraint + 1]; i++) {
         if (!r->rows[i]) continue;
         printf("%s%s", separator, row_name(def, i - r->first[constraint]));
@@ -185,9 +185,9 @@ static void list_constraints(const cal_model* model, const redundancy* r) {
         cal_model_constraint(model, i, &def);
         name_ends(model, &def, ends);
         const int rows = cal_constraint_rows(&def, NULL);
-        printf("   %s: %s, %s and %s%s, %d row%s", cal_model_constraint_name(model, i, name, sizeof name),
-               cal_constraint_kind_name(def.kind), ends[0], ends[1], def.inactive ? ", not connected" : "", rows,
-               rows == 1 ? "" : "s");
+        printf("   %s: %s, %d row%s, %s and %s%s", cal_model_constraint_name(model, i, name, sizeof name),
+               cal_constraint_kind_name(def.kind), rows, rows == 1 ? "" : "s", ends[0], ends[1],
+               def.inactive ? ", not connected" : "");
         print_redundant(r, i, &def);
         printf("\n");
     }
