@@ -1,4 +1,5 @@
 // `calder eval`: one evaluation, no time stepping.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +60,14 @@ static cal_status set_field(cal_state* state, cal_field field, const double* val
     return cal_state_size(state, field) > 0 ? cal_state_set(state, field, values) : CAL_OK;
 }
 
-// Forward with constraints, by a simulation that does not move.
-static cal_status compute_constrained(answer* a, cal_machine* machine, cal_error* error) {
+// Forward in what the constraints leave free, by a simulation that does not move.
+static cal_status compute_form(answer* a, cal_machine* machine, cal_error* error) {
     const size_t count = (size_t)cal_model_v_count(a->model);
     cal_sim* sim = NULL;
     cal_sim_def def = cal_default_sim_def();
     def.machine = machine;
     def.stabilize = "none";
-    if (a->form) def.constraint_form = a->form;
+    def.constraint_form = a->form;
     cal_status status = cal_sim_create(a->model, &def, &sim, error);
     if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
     if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
@@ -74,13 +75,41 @@ static cal_status compute_constrained(answer* a, cal_machine* machine, cal_error
         a->result = calloc(count + 1, sizeof *a->result);
         status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
     }
-    if (status == CAL_OK && a->form && strcmp(a->form, "minimal") == 0) {
+    if (status == CAL_OK && strcmp(a->form, "minimal") == 0) {
         a->basis = calloc(count * count + 1, sizeof *a->basis);
         a->mass = calloc(count * count + 1, sizeof *a->mass);
         status = a->basis && a->mass ? cal_sim_minimal(sim, &a->freedom, a->basis, a->mass) : CAL_NO_MEMORY;
     }
     cal_sim_destroy(sim);
     return status;
+}
+
+// What the constraints make of an answer without them.
+static cal_status constrain(answer* a, cal_error* error) {
+    if (a->asked->field == CAL_QDD) return cal_loops_forward(a->model, a->values.q, a->values.v, a->result, error);
+    return cal_loops_inverse(a->model, a->values.q, a->values.v, a->values.qdd, a->result, error);
+}
+
+// Nothing that is not a number is printed as an answer.
+static cal_status check_finite(const answer* a, size_t count, cal_error* error) {
+    char name[NAME_CAPACITY];
+    size_t bad = 0;
+    while (bad < count && isfinite(a->result[bad])) bad++;
+    if (bad == count) return CAL_OK;
+    error->status = CAL_NOT_FINITE;
+    snprintf(error->text, sizeof error->text, "%s: number %zu of the answer is infinite or not a number",
+             a->asked->what, bad);
+    if (a->asked->field != CAL_QDD && a->asked->field != CAL_TAU) return CAL_NOT_FINITE;
+    for (int joint = 0; joint < cal_model_joint_count(a->model); joint++) {
+        cal_joint_def def;
+        int first;
+        cal_model_joint(a->model, joint, &def, NULL, NULL, &first);
+        if ((int)bad >= first && (int)bad < first + cal_joint_v_count(def.kind))
+            snprintf(error->text, sizeof error->text,
+                     "%s of joint '%s' became infinite or not a number: check the state and the masses", a->asked->key,
+                     cal_model_joint_name(a->model, joint, name, sizeof name));
+    }
+    return CAL_NOT_FINITE;
 }
 
 static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
@@ -90,12 +119,14 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     const char* algorithm = a->algorithm ? a->algorithm : asked->algorithm;
     cal_status status = cal_plan_create_scheduled(a->model, algorithm, a->schedule, machine, NULL, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
-    if (status == CAL_OK && cal_model_constraint_count(a->model) > 0 && strcmp(algorithm, "assembly") == 0)
+    // Assembly closes loops itself, as many rows as it can; others leave that to what comes after.
+    const bool guided =
+        cal_model_constraint_count(a->model) > 0 && (asked->field == CAL_QDD || asked->field == CAL_TAU);
+    bool held = false;
+    if (status == CAL_OK && guided && strcmp(algorithm, "assembly") == 0) {
         status = cal_state_hold(state, 0, 0);
-    if (status == CAL_NOT_AVAILABLE) {
-        cal_state_destroy(state);
-        cal_plan_destroy(plan);
-        return compute_constrained(a, machine, error); // it has more rows than assembly closes
+        held = status == CAL_OK;
+        if (status == CAL_NOT_AVAILABLE) status = CAL_OK;
     }
     if (status == CAL_OK) {
         cal_state_set_time(state, a->values.time);
@@ -110,6 +141,8 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
         a->result = calloc(cal_state_size(state, asked->field) + 1, sizeof *a->result);
         status = a->result ? cal_state_get(state, asked->field, a->result) : CAL_NO_MEMORY;
     }
+    if (status == CAL_OK && guided && !held) status = constrain(a, error);
+    if (status == CAL_OK) status = check_finite(a, cal_state_size(state, asked->field), error);
     if (status == CAL_OK && asked->field == CAL_ENERGY) status = cal_state_get(state, CAL_MOMENTUM, a->momentum);
     cal_state_destroy(state);
     cal_plan_destroy(plan);
@@ -230,6 +263,8 @@ static void print_details(void) {
         "\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
         "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
         "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+        "Constraints act on forward and inverse: the accelerations that they allow, and the smallest forces that,\n"
+        "with theirs, give accelerations that they allow (others are refused).\n"
         "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"
         "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n"
         "--constraint-form minimal adds there: freedom, basis (the velocities S that the constraints allow, one after\n"
@@ -281,14 +316,12 @@ int cal_command_eval(int argc, char** argv) {
     if (status != CAL_EXIT_DONE) return status;
     a.model = model;
     if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
-    // Only assembly closes loops by itself.
-    if (a.asked->field == CAL_QDD && cal_model_constraint_count(model) > 0 && !algorithm) a.algorithm = "assembly";
     if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
     cal_machine* machine = NULL;
     if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
     if (status == CAL_EXIT_DONE) {
         cal_error error = {CAL_OK, ""};
-        error.status = form ? compute_constrained(&a, machine, &error) : compute(&a, machine, &error);
+        error.status = form ? compute_form(&a, machine, &error) : compute(&a, machine, &error);
         if (error.status != CAL_OK)
             status = cal_complain_error(&error);
         else if (as_json)

@@ -9,6 +9,7 @@
 #include "options.h"
 
 #define DRAWN_BODIES 40
+#define LOOKED_AT_ROWS 2000 // for rows that follow from others
 #define KIND_COUNT (CAL_FREE + 1)
 #define NAME_CAPACITY 128
 
@@ -110,7 +111,71 @@ static void name_ends(const cal_model* model, const cal_constraint_def* def, cha
     }
 }
 
-static void list_constraints(const cal_model* model) {
+// Rows that follow from others at the model's start.
+typedef struct redundancy {
+    bool* rows; // NULL: was not looked at
+    int* first; // of each constraint
+    int total, rank;
+} redundancy;
+
+static void destroy_redundancy(redundancy* r) {
+    free(r->rows);
+    free(r->first);
+}
+
+// Is not looked at where there is no memory for it, or no place where the constraints hold.
+static redundancy find_redundancy(const cal_model* model) {
+    const int count = cal_model_constraint_count(model);
+    redundancy r = {.first = calloc((size_t)count + 1, sizeof(int))};
+    if (!r.first || count == 0) return r;
+    for (int i = 0; i < count; i++) {
+        cal_constraint_def def;
+        cal_model_constraint(model, i, &def);
+        r.first[i] = r.total;
+        r.total += cal_constraint_rows(&def, NULL);
+    }
+    r.first[count] = r.total;
+    double* q = calloc((size_t)cal_model_q_count(model) + 1, sizeof *q);
+    bool* rows = r.total <= LOOKED_AT_ROWS ? calloc((size_t)r.total + 1, sizeof *rows) : NULL;
+    if (q && rows) {
+        cal_model_initial(model, q, NULL, NULL);
+        if (cal_loops_redundant(model, q, rows, &r.rank, NULL) == CAL_OK) r.rows = rows, rows = NULL;
+    }
+    free(q), free(rows);
+    return r;
+}
+
+// What a row holds: displacements along, and turns about, a's axes; or what its constraint is about.
+static const char* row_name(const cal_constraint_def* def, int row) {
+    static const char* const axes[] = {"x", "y", "z", "turn x", "turn y", "turn z"};
+    static const char* const rolling[] = {"height", "slip x", "slip y"};
+    static const char* const circle[] = {"radius", "z"};
+    unsigned bits = 0;
+    switch (def->kind) {
+    case CAL_WELD: bits = 63; break;
+    case CAL_LOOP_REVOLUTE: bits = 31; break;
+    case CAL_LOOP_PRISMATIC: bits = 59; break;
+    case CAL_LOOP_BALL: bits = 7; break;
+    case CAL_ROWS: bits = def->rows; break;
+    case CAL_ROLLING: return rolling[row];
+    case CAL_ON_CIRCLE: return circle[row];
+    default: return cal_constraint_kind_name(def->kind);
+    }
+    for (int i = 0; i < 6; i++)
+        if (bits >> i & 1 && row-- == 0) return axes[i];
+    return "?";
+}
+
+static void print_redundant(const redundancy* r, int constraint, const cal_constraint_def* def) {
+    const char* separator = "; redundant: ";
+    for (int i = r->first[constraint]; r->rows && i < r->first[constraint + 1]; i++) {
+        if (!r->rows[i]) continue;
+        printf("%s%s", separator, row_name(def, i - r->first[constraint]));
+        separator = ", ";
+    }
+}
+
+static void list_constraints(const cal_model* model, const redundancy* r) {
     const int count = cal_model_constraint_count(model);
     if (count == 0) return;
     printf("\nconstraints\n");
@@ -120,9 +185,11 @@ static void list_constraints(const cal_model* model) {
         cal_model_constraint(model, i, &def);
         name_ends(model, &def, ends);
         const int rows = cal_constraint_rows(&def, NULL);
-        printf("   %s: %s, %d row%s, %s and %s%s\n", cal_model_constraint_name(model, i, name, sizeof name),
+        printf("   %s: %s, %d row%s, %s and %s%s", cal_model_constraint_name(model, i, name, sizeof name),
                cal_constraint_kind_name(def.kind), rows, rows == 1 ? "" : "s", ends[0], ends[1],
                def.inactive ? ", not connected" : "");
+        print_redundant(r, i, &def);
+        printf("\n");
     }
     if (count > DRAWN_BODIES) printf("… and %d more\n", count - DRAWN_BODIES);
 }
@@ -140,7 +207,7 @@ static void print_keyframes(const cal_model* model) {
     printf("\n");
 }
 
-static void print_summary(const topology* t, const char* argument, const cal_read_report* report) {
+static void print_summary(const topology* t, const redundancy* r, const char* argument, const cal_read_report* report) {
     const cal_model* model = t->model;
     int counts[KIND_COUNT];
     count_kinds(model, counts);
@@ -159,23 +226,19 @@ static void print_summary(const topology* t, const char* argument, const cal_rea
     printf("%-20s %.6g kg\n", "total mass", cal_model_total_mass(model));
     printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
     if (cal_model_constraint_count(model) > 0) {
-        int rows = 0;
-        for (int i = 0; i < cal_model_constraint_count(model); i++) {
-            cal_constraint_def def;
-            cal_model_constraint(model, i, &def);
-            rows += cal_constraint_rows(&def, NULL);
-        }
-        printf("%-20s %d, of %d rows\n", "constraints", cal_model_constraint_count(model), rows);
+        printf("%-20s %d, of %d rows", "constraints", cal_model_constraint_count(model), r->total);
+        if (r->rows) printf(", %d independent at the start", r->rank);
+        printf("\n");
     }
     if (cal_model_shape_count(model) > 0) printf("%-20s %d\n", "shapes", cal_model_shape_count(model));
     if (cal_model_site_count(model) > 0) printf("%-20s %d\n", "sites", cal_model_site_count(model));
     if (cal_model_keyframe_count(model) > 0) print_keyframes(model);
     draw_tree(t);
-    list_constraints(model);
+    list_constraints(model, r);
     cal_print_issues(report);
 }
 
-static void print_json(const topology* t, const char* argument, const cal_read_report* report) {
+static void print_json(const topology* t, const redundancy* r, const char* argument, const cal_read_report* report) {
     const cal_model* model = t->model;
     char name[NAME_CAPACITY];
     int counts[KIND_COUNT];
@@ -197,6 +260,7 @@ static void print_json(const topology* t, const char* argument, const cal_read_r
     cal_json_number(&json, "total_mass", cal_model_total_mass(model));
     cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
     cal_json_integer(&json, "loops", cal_model_constraint_count(model));
+    if (r->rows) cal_json_integer(&json, "rank", r->rank);
     cal_json_open(&json, "constraints", '[');
     for (int i = 0; i < cal_model_constraint_count(model); i++) {
         cal_constraint_def def;
@@ -212,6 +276,10 @@ static void print_json(const topology* t, const char* argument, const cal_read_r
         cal_json_text(&json, "a", ends[0]);
         cal_json_text(&json, "b", ends[1]);
         cal_json_boolean(&json, "connected", !def.inactive);
+        cal_json_open(&json, "redundant", '[');
+        for (int k = r->first[i]; r->rows && k < r->first[i + 1]; k++)
+            if (r->rows[k]) cal_json_text(&json, NULL, row_name(&def, k - r->first[i]));
+        cal_json_close(&json, ']');
         cal_json_close(&json, '}');
     }
     cal_json_close(&json, ']');
@@ -276,13 +344,15 @@ int cal_command_info(int argc, char** argv) {
     status = cal_model_open(argv[1], &options, &model, &report);
     if (status != CAL_EXIT_DONE) return status;
     topology t;
-    if (!create_topology(model, &t))
+    redundancy r = find_redundancy(model);
+    if (!create_topology(model, &t) || !r.first)
         status = cal_complain(CAL_EXIT_FAILED, "no memory for the tree of '%s'", argv[1]);
     else if (as_json)
-        print_json(&t, argv[1], report);
+        print_json(&t, &r, argv[1], report);
     else
-        print_summary(&t, argv[1], report);
+        print_summary(&t, &r, argv[1], report);
     destroy_topology(&t);
+    destroy_redundancy(&r);
     if (status == CAL_EXIT_DONE) cal_mention_listed_issues(argv[1], report);
     cal_read_report_destroy(report);
     cal_model_destroy(model);

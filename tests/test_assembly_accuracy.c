@@ -191,7 +191,61 @@ static void is_exact_on_long_chains(void** state) {
     }
 }
 
+// A chain whose links weigh one and `ratio` in turn; a ratio below one: the heavy ones first.
+static cal_model* alternate(const cal_model* model, double ratio) {
+    cal_builder* builder = NULL;
+    cal_model* out = NULL;
+    cal_error error;
+    double gravity[3];
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_model_gravity(model, gravity);
+    cal_builder_set_gravity(builder, gravity);
+    for (int i = 0; i < cal_model_body_count(model); i++) {
+        cal_body_def body;
+        cal_joint_def joint;
+        cal_model_body(model, i, &body);
+        cal_model_joint(model, i, &joint, NULL, NULL, NULL);
+        const double factor = (i % 2 == 0) == (ratio > 1.0) ? 1.0 : fmax(ratio, 1.0 / ratio);
+        body.mass *= factor;
+        for (int k = 0; k < 6; k++) body.inertia[k] *= factor;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    }
+    if (cal_builder_finish(builder, &out, &error)) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return out;
+}
+
+// Heavy and light links in turn. What a light link's part hands on to a heavy one is rounded in the size of the heavy one: errors are
+// some of the last digits times the ratio of masses, not its square.
+static void is_exact_at_large_mass_ratios(void** state) {
+    (void)state;
+    if (LDBL_MANT_DIG <= DBL_MANT_DIG) skip();
+    static const double ratios[] = {1e3, 1e-3, 1e6, 1e-6};
+    static const char* const schedules[] = {NULL, "8", "balanced"};
+    cal_model* chain = cal_test_model("chain:n=64");
+    for (size_t r = 0; r < sizeof ratios / sizeof ratios[0]; r++) {
+        cal_model* model = alternate(chain, ratios[r]);
+        const size_t n = 64;
+        cal_test_motion motion = cal_test_random_motion(model, 3);
+        double *expected = cal_test_numbers(n), *found = cal_test_numbers(n);
+        solve_extended(model, &motion, expected);
+        const double scale = cal_test_largest(expected, n), ratio = fmax(ratios[r], 1.0 / ratios[r]);
+        for (size_t s = 0; s < sizeof schedules / sizeof schedules[0]; s++) {
+            find(model, schedules[s] ? "assembly" : "aba", schedules[s], &motion, found);
+            const double error = cal_test_largest_difference(found, expected, n) / scale;
+            print_message("1 : %g  %-9s %.1e\n", ratios[r], schedules[s] ? schedules[s] : "aba", error);
+            cal_test_expect_below(error, 1000.0 * DBL_EPSILON * (schedules[s] ? ratio : 1.0),
+                                  schedules[s] ? schedules[s] : "aba", "masses");
+        }
+        free(expected), free(found);
+        cal_test_motion_free(&motion);
+        cal_model_destroy(model);
+    }
+    cal_model_destroy(chain);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(is_exact_on_long_chains)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_exact_on_long_chains),
+                                       cmocka_unit_test(is_exact_at_large_mass_ratios)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

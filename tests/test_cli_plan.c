@@ -226,7 +226,7 @@ static void draws_schedules(void** unused) {
                                 "7 joints, body6",
                                 "12 joints, body20",
                                 "join at body12, processor 1 with 3",
-                                "on 4 processors, 3."};
+                                "on 4 processors, 4."};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (!strstr(o.out, said[i])) fail_msg("no '%s' in: %s", said[i], o.out);
     cal_test_release(&o);

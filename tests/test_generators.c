@@ -40,6 +40,11 @@ static void generators_make_as_many_joints_as_they_promise(void** state) {
         {"ring:n=6,joint=ball", 6, 6, 24, 18, 6},
         {"andrews", 8, 9, 9, 9, 2},
         {"governor", 6, 8, 8, 8, 4},
+        {"scissor:n=3", 6, 6, 6, 6, 6},
+        {"tower:n=3", 9, 9, 9, 9, 6},
+        {"bennett", 3, 3, 3, 3, 3},
+        {"sarrus", 5, 5, 5, 5, 3},
+        {"delta", 4, 4, 10, 9, 1},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         cal_model* model = cal_test_model(expected[i].specification);
@@ -93,7 +98,7 @@ static void every_generator_has_help_and_a_model_by_default(void** state) {
         assert_non_null(cal_generator_help(count));
         cal_model_destroy(cal_test_model(cal_generator_name(count)));
     }
-    assert_int_equal(count, 18);
+    assert_int_equal(count, 23);
     assert_null(cal_generator_name(-1));
     assert_null(cal_generator_help(count));
     const char* mobile = cal_generator_help(0);

@@ -514,6 +514,19 @@ cal_status cal_dynamics_jacobian(cal_dynamics* dynamics, const double* q, int bo
 /// The pose of a site, 7 numbers, and its Jacobian; either may be NULL. A site of the ground has zeros.
 cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, double pose[7], double* jacobian);
 
+// With constraints, those that hold from the start.
+
+/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of them.
+cal_status cal_loops_forward(const cal_model* model, const double* q, const double* v, double* qdd, cal_error* error);
+/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
+/// squares, that give them with the constraints' help. CAL_BAD_ARGUMENT names a constraint that does not allow qdd.
+/// Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
+cal_status cal_loops_inverse(const cal_model* model, const double* q, const double* v, const double* qdd, double* tau,
+                             cal_error* error);
+/// Which rows follow from others where the constraints hold next to q: rows has an entry for each row of each constraint, in order
+/// (cal_constraint_rows); rank: how many do not. Which of several rows that say the same is called redundant is a choice.
+cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* rows, int* rank, cal_error* error);
+
 // --- Simulations --------------------------------------------------------------------------------------------------------
 
 /// A model, a plan and a solver advancing a state.
@@ -640,6 +653,15 @@ typedef enum cal_connection {
 /// The largest gap, or speed, that counts as none when constraints are connected or a simulation begins; m, rad, m/s, rad/s.
 #define CAL_CONNECT_TOLERANCE 1e-6
 
+/// A passage of a singular position (docs/constraints.md): where fewer rows are independent for an instant.
+typedef struct cal_singular_position {
+    double time;      ///< when the rows were nearest to depending on each other
+    double condition; ///< then: how many times a row is harder to move beside the others than by itself
+    double energy;    ///< by how much the passage changed kinetic and potential energy together, J
+    int steps;        ///< that were taken over it because the solver did not get through; 0 as a rule
+} cal_singular_position;
+#define CAL_SINGULAR_SHOWN 16 ///< of a report
+
 /// What constraints do at cal_sim_time, and did so far.
 typedef struct cal_constraint_report {
     int rows;            ///< of the constraints that hold
@@ -648,6 +670,9 @@ typedef struct cal_constraint_report {
     int error_of;        ///< the constraint that has the largest error, CAL_NONE where there are none
     double error_max;    ///< largest error after any step so far
     double error_rms;    ///< root of the mean square of the rows' errors over all steps so far
+    int singular_count;  ///< singular positions that were passed since the simulation was made or loaded
+    /// Those of them that changed the energy most, the largest change first.
+    cal_singular_position singular[CAL_SINGULAR_SHOWN];
 } cal_constraint_report;
 
 /// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT

@@ -8,10 +8,13 @@
 #include <float.h>
 #include <string.h>
 
-// Squares of pivots of rows of length one that count as dependent.
+// Squares of pivots of rows of length one that count as dependent where that is only shown, and of rows that nothing can move: twice
+// the digits that y has, and a few for a long way.
 static const double THRESHOLD = 1e-8, IMMOVABLE = 1e-24;
 // The smallest and the largest shift of a projection, and how much it is above the square of what is open.
 static const double LEAST_SHIFT = 1e-12, MOST_SHIFT = 1e-4, WARY = 1e4;
+// What is left of a gap of one in the last place of numbers of size one, and of the few that make it.
+static const double ROUNDING = 1e-15;
 enum { MOST_REFINEMENTS = 8 };
 
 void cal_constraints_destroy(cal_constraints* set) {
@@ -23,7 +26,7 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_machine_destroy(set->machine);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
                       set->lambda,        set->right,   set->work, set->rest, set->effort,
-                      set->accelerations, set->change,  set->at_q, set->at_v};
+                      set->accelerations, set->change,  set->at_q, set->at_v, set->before};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
 }
@@ -44,8 +47,9 @@ static bool allocate(cal_constraints* set) {
     set->change = cal_allocate((size_t)model->v_count, sizeof(double));
     set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
+    set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work && set->rest &&
-           set->effort && set->accelerations && set->change && set->at_q && set->at_v &&
+           set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
            cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
@@ -81,6 +85,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     cal_constraints* set = cal_allocate(1, sizeof *set);
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
+    set->closed = ROUNDING;
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
     if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set) || plan_mass(set, machine) != CAL_OK) {
         cal_constraints_destroy(set);
@@ -209,28 +214,67 @@ static void add_node(cal_constraints* set, int node, int first_user) {
     }
 }
 
-// R of Y, with a row for the shift above each column: in the order of their first columns.
+// Whether a row is one of turns only.
+static bool turns(const cal_row* row) {
+    double sum = 0.0;
+    for (int i = 0; i < row->node_count; i++) sum += cal_dot3(row->force[i], row->force[i]);
+    return sum == 0.0;
+}
+
+// How easily a row is moved: the square of y for forces and moments of size one.
+static double ease_of(const cal_constraints* set, int row) {
+    const double scale = set->scale[row];
+    return scale > 0.0 ? 1.0 / (scale * scale * row_square(&set->rows[row])) : 0.0;
+}
+
+// Of a constraint the most easily moved of its displacements, and of its turns.
+static void easiest_of(const cal_constraints* set, int place, double easiest[2]) {
+    easiest[0] = easiest[1] = 0.0;
+    for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
+        const int kind = turns(&set->rows[i]) ? 1 : 0;
+        easiest[kind] = fmax(easiest[kind], ease_of(set, i));
+    }
+}
+
+// Puts a constraint's rows in order: rows that can hardly be moved come last, as what they hold follows from others as a rule. What
+// is left of a row must be above the shift's root, and above the rounding of y, which does not become less with y.
+static int reveal(cal_constraints* set, int place, double shift, double easiest) {
+    const int first = set->first_row[place], count = row_total(set, place);
+    cal_skyline_choice how;
+    double own[2];
+    easiest_of(set, place, own);
+    for (int r = 0; r < count; r++) {
+        const double ease = ease_of(set, first + r);
+        how.weight[r] = ease > 0.0 ? sqrt(ease / own[turns(&set->rows[first + r])]) : 0.0;
+        how.least[r] = ease > 0.0 ? sqrt(fmax(shift, IMMOVABLE * easiest / ease)) : 1.0;
+    }
+    return cal_skyline_reveal(&set->matrix, first, count, &how);
+}
+
+// R of Y, in the order of first columns. Rows of which less than √shift is left are dropped.
 static void factor(cal_constraints* set, double shift) {
     cal_skyline* m = &set->matrix;
-    const double root = sqrt(shift);
-    set->shift = shift;
+    double easiest = 0.0;
+    for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
     cal_skyline_clear(m);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place];
-        for (int i = set->support_start[constraint]; set->active[constraint] && i < set->support_start[constraint + 1];
-             i++) {
+        if (!set->active[constraint]) continue;
+        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1]; i++) {
             const int node = set->support[i];
             int user = set->user_start[node];
             while (!set->active[set->order[set->user[user]]]) user++;
             if (set->user[user] == place) add_node(set, node, user);
         }
-        for (int r = 0; r < row_total(set, place); r++) {
-            const int column = set->first_row[place] + r;
-            m->row[column] = root;
-            cal_skyline_add(m, column);
-        }
+        (void)reveal(set, place, shift, easiest);
     }
-    set->rank = cal_skyline_finish(m, root, fmax(THRESHOLD, 100.0 * shift));
+    set->rank = 0;
+    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
+}
+
+bool cal_constraints_depends(const cal_constraints* set, int row) {
+    const double left = set->matrix.left[row];
+    return !(left > 0.0 && left * left > THRESHOLD);
 }
 
 // out = Yᵀ Y x
@@ -261,43 +305,22 @@ static void multiply(cal_constraints* set, const double* x, double* out) {
 
 double cal_constraints_margin(const cal_constraints* set) {
     double easiest = 0.0, least = 1.0;
-    for (int turn = 0; turn < 2; turn++)
-        for (int i = 0; i < set->row_count; i++) {
-            const double square = row_square(&set->rows[i]), scale = set->scale[i];
-            if (scale == 0.0) continue;
-            const double ease = 1.0 / (scale * scale * square), root = set->matrix.root[set->matrix.start[i]];
-            if (turn == 0)
-                easiest = fmax(easiest, ease);
-            else
-                least = fmin(least, root * root * ease / easiest);
-        }
+    for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
+    for (int i = 0; i < set->row_count; i++) {
+        const double left = set->matrix.left[i];
+        if (set->scale[i] > 0.0) least = fmin(least, left * left * ease_of(set, i) / easiest);
+    }
     return least;
 }
 
-// Whether a row is one of turns only.
-static bool turns(const cal_row* row) {
-    double sum = 0.0;
-    for (int i = 0; i < row->node_count; i++) sum += cal_dot3(row->force[i], row->force[i]);
-    return sum == 0.0;
-}
-
 double cal_constraints_distance(const cal_constraints* set) {
-    // A row that others hold entirely has nothing but the shift, its own and theirs.
-    const double nothing = 1e3 * set->shift;
-    double least = 1.0, ease[CAL_CONSTRAINT_ROWS];
+    double least = 1.0;
     for (int place = 0; place < set->model->constraint_count; place++) {
-        const int first = set->first_row[place], count = row_total(set, place);
-        double easiest[2] = {0.0, 0.0};
-        for (int r = 0; r < count; r++) {
-            const cal_row* row = &set->rows[first + r];
-            const double scale = set->scale[first + r];
-            ease[r] = scale > 0.0 ? 1.0 / (scale * scale * row_square(row)) : 0.0;
-            easiest[turns(row)] = fmax(easiest[turns(row)], ease[r]);
-        }
-        for (int r = 0; r < count; r++) {
-            const double root = set->matrix.root[set->matrix.start[first + r]];
-            if (ease[r] > 0.0 && root * root > nothing)
-                least = fmin(least, root * root * ease[r] / easiest[turns(&set->rows[first + r])]);
+        double easiest[2];
+        easiest_of(set, place, easiest);
+        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
+            const double left = set->matrix.left[i];
+            if (left > 0.0) least = fmin(least, left * left * ease_of(set, i) / easiest[turns(&set->rows[i])]);
         }
     }
     return sqrt(least);
@@ -318,24 +341,68 @@ int cal_constraints_rank(cal_constraints* set) {
 
 // --- Forces ------------------------------------------------------------------------------------------------------------
 
-// set->lambda ← the solution of least norm for set->right.
+// The largest of those rows that are kept.
+static double largest_kept(const cal_constraints* set, const double* values) {
+    double out = 0.0;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->matrix.left[i] > 0.0) out = fmax(out, fabs(values[i]));
+    return out;
+}
+
+// set->lambda ← a solution for set->right, with zeros for rows that were dropped.
 static void solve(cal_constraints* set) {
     const int count = set->row_count;
     double *x = set->lambda, *r = set->work, *product = set->rest;
     for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
-    double before = largest(r, count);
-    const double negligible = 1e-15 * before;
+    double before = largest_kept(set, r);
+    const double negligible = ROUNDING * before;
     for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
         cal_skyline_solve(&set->matrix, r);
         for (int i = 0; i < count; i++) x[i] += r[i];
         multiply(set, x, product);
         for (int i = 0; i < count; i++) r[i] = set->right[i] - product[i];
-        const double now = largest(r, count);
-        // What does not become smaller is rounding, or the part that no forces can make.
+        const double now = largest_kept(set, r);
+        // What does not become smaller is rounding.
         if (!(now < 0.5 * before)) break;
         before = now;
     }
     for (int i = 0; i < count; i++) x[i] *= set->scale[i];
+}
+
+static double dot(const double* a, const double* b, int count) {
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+// With Y_dropped = Y_kept T all λ_kept + T λ_dropped = x have the same forces. The least of them are λ_kept = z, λ_dropped = Tᵀ z with
+// (1 + T Tᵀ) z = x, which is found by conjugate gradients: its eigenvalues are one but for as many as there are rows
+// that were dropped, so that they end after as many turns and one.
+void cal_constraints_share(cal_constraints* set) {
+    const int count = set->row_count;
+    double *z = set->lambda, *r = set->right, *p = set->work, *product = set->rest;
+    int dropped = 0;
+    for (int i = 0; i < count; i++) {
+        const bool kept = set->matrix.left[i] > 0.0;
+        dropped += kept ? 0 : 1;
+        r[i] = p[i] = kept ? set->lambda[i] / set->scale[i] : 0.0;
+        z[i] = 0.0;
+    }
+    double square = dot(r, r, count);
+    const double least = ROUNDING * ROUNDING * square;
+    for (int turn = 0; turn <= 2 * dropped && square > least; turn++) {
+        memcpy(product, p, (size_t)count * sizeof *p);
+        cal_skyline_depend(&set->matrix, product);
+        for (int i = 0; i < count; i++) product[i] = set->matrix.left[i] > 0.0 ? product[i] + p[i] : 0.0;
+        const double step = square / dot(p, product, count);
+        for (int i = 0; i < count; i++) z[i] += step * p[i], r[i] -= step * product[i];
+        const double now = dot(r, r, count), share = now / square;
+        for (int i = 0; i < count; i++) p[i] = r[i] + share * p[i];
+        square = now;
+    }
+    memcpy(product, z, (size_t)count * sizeof *z);
+    cal_skyline_depend(&set->matrix, product);
+    for (int i = 0; i < count; i++) z[i] = (set->matrix.left[i] > 0.0 ? z[i] : -product[i]) * set->scale[i];
 }
 
 static double stabilize(const cal_row* row, cal_stabilization law, double gain) {
@@ -358,12 +425,19 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+// Rows that depend on each other do so up to how far the constraints are open.
+static double shift_for(const cal_constraints* set) {
+    double open = 0.0;
+    for (int i = 0; i < set->row_count; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
+}
+
 // Leaves Aᵀλ in the tree's wrenches.
 static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
                              cal_stabilization law, double gain, double shift, const double* forcing) {
     cal_constraints_evaluate(set, q, v);
     make_matrix(set);
-    factor(set, shift);
+    factor(set, fmin(shift, shift_for(set)));
     cal_constraints_demand(set, v, qdd, law, gain, forcing);
     solve(set);
     for (int i = 0; i < set->row_count; i++) cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
@@ -436,7 +510,7 @@ static void scale_right(cal_constraints* set, bool factored) {
 }
 
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
-// it and its roots. Near a singular position what is left open comes back divided by the square of the distance to it.
+// it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular position what is left open comes back divided by the square of the distance to it.
 static double openness(const cal_constraints* set, bool of_speed) {
     double out = 0.0;
     for (int place = 0; place < set->model->constraint_count; place++) {
@@ -450,6 +524,8 @@ static double openness(const cal_constraints* set, bool of_speed) {
                 if (of_speed && turn > scale) scale = turn;
             }
         }
+        const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
+        scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
         for (int r = 0; r < count; r++) {
             const double size = fabs(of_speed ? set->rows[first + r].speed : set->rows[first + r].error);
             // What is not a number counts as the largest.
@@ -460,61 +536,65 @@ static double openness(const cal_constraints* set, bool of_speed) {
     return out;
 }
 
-static const double LONGEST = 0.3, NEAR = 1e-5;
+static const double LONGEST = 0.3, NEAR = 1e-5, LITTLE = 1e-10;
 
 // Whether what is open had better stay so: it is little, and what would close it is rounding for the most part.
 static bool too_near(const cal_constraints* set, double blind) {
-    static const double little = 1e-10;
-    return blind > 0.0 && cal_constraints_violation(set, CAL_NONE).error <= little &&
+    return blind > 0.0 && cal_constraints_violation(set, CAL_NONE).error <= LITTLE &&
            cal_constraints_distance(set) < blind;
 }
 
-// Whether nothing is left to correct but a few units in the last place. What is little and does not become less is rounding, too.
-static bool is_closed(double now, double before) {
-    static const double rounding = 1e-15, little = 1e-10;
-    return !(now > rounding) || !isfinite(now) || (now < little && now > 0.5 * before);
-}
-
-// Returns whether the last factorisation still serves.
+// Returns whether the last factorisation still serves. What a correction makes worse is taken back: it was rounding.
 static bool project_position(cal_constraints* set, double* q, const double* v, int patience) {
+    const size_t size = (size_t)set->model->q_count * sizeof *q;
     bool factored = false;
-    double before = (double)INFINITY;
-    for (int k = 0; k < patience; k++) {
-        cal_constraints_evaluate(set, q, v);
-        const double now = openness(set, false);
-        if (is_closed(now, before)) return factored;
-        before = now;
+    cal_constraints_evaluate(set, q, v);
+    double now = openness(set, false);
+    for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         if (!factored) make_matrix(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
         scale_right(set, factored);
         if (too_near(set, set->blind * set->blind)) return true;
         correct(set);
-        const double size = largest(set->change, set->model->v_count);
-        if (!isfinite(size)) return false;
-        cal_model_displace(set->model, set->change, size > LONGEST ? LONGEST / size : 1.0, q);
+        const double change = largest(set->change, set->model->v_count);
+        if (!isfinite(change)) return false;
+        memcpy(set->before, q, size);
+        cal_model_displace(set->model, set->change, change > LONGEST ? LONGEST / change : 1.0, q);
         // Near the solution the matrix need not be found anew: what is left is of second order.
-        factored = size < NEAR;
+        factored = change < NEAR;
+        const double before = now;
+        cal_constraints_evaluate(set, q, v);
+        now = openness(set, false);
+        // Far off a correction may open before it closes.
+        if (now < before || before > LITTLE) continue;
+        memcpy(q, set->before, size);
+        cal_constraints_evaluate(set, q, v);
+        break;
     }
-    cal_constraints_evaluate(set, q, v);
     return factored;
 }
 
 static void project_velocity(cal_constraints* set, const double* q, double* v, int patience, bool factored) {
-    double before = (double)INFINITY;
-    for (int k = 0; k < patience; k++) {
-        cal_constraints_evaluate(set, q, v);
-        const double now = openness(set, true);
-        if (is_closed(now, before)) return;
-        before = now;
+    const size_t size = (size_t)set->model->v_count * sizeof *v;
+    cal_constraints_evaluate(set, q, v);
+    double now = openness(set, true);
+    for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
         if (!factored) make_matrix(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
         scale_right(set, factored);
         if (too_near(set, set->blind)) return;
         factored = true;
         correct(set);
+        memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
+        const double before = now;
+        cal_constraints_evaluate(set, q, v);
+        now = openness(set, true);
+        if (now < before) continue;
+        memcpy(v, set->before, size);
+        cal_constraints_evaluate(set, q, v);
+        break;
     }
-    cal_constraints_evaluate(set, q, v);
 }
 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {

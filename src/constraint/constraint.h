@@ -6,9 +6,10 @@
 //     (A B⁻¹ Aᵀ) λ = f − Ȧ q̇ − A q̈₀              A B⁻¹ Aᵀ = Yᵀ Y by the tree (tree.h)
 //
 // Rows are scaled so that the matrix W = Yᵀ Y has ones on its diagonal. It is never made: Y is turned into a triangle (skyline.h),
-// which keeps the half of the digits that squares lose. It is solved with a small shift and a few refinements,
-// λ ← λ + (W + μ)⁻¹ (b − W λ): they converge to the solution of least norm where rows depend on each other (a hyperstatic
-// mechanism: its motion is unique, its forces are not), and stay bounded where rows are about to (a singular position).
+// which keeps the half of the digits that squares lose. Its pivots reveal the rank: a row of which no more is left beside those
+// before it than √shift is dropped (a hyperstatic mechanism: its motion is unique, its forces are not), and its multiplier is
+// zero. Nothing is divided by what is only rounding then: an error of 1e-15 that rows which depend on each other contradict
+// each other by is not made a motion of. cal_constraints_share finds the forces of least norm where they are to be shown.
 // The stabilisation f is nothing, the paper's law, or the critically damped one:
 //
 //     literal     f = −2K φ̇ − K φ         poles near −½ and −2K
@@ -56,9 +57,11 @@ typedef struct cal_constraints {
     double* accelerations;
     double* change;      // v_count
     double *at_q, *at_v; // where rows were evaluated
+    double* before;      // q or v before a correction
     bool evaluated;
-    int rank;     // at the last factorisation
-    double shift; // and its shift
+    int rank; // at the last factorisation
+    // What is open by less than this, in the size of a mechanism, is closed (cal_constraints_project). At least rounding.
+    double closed;
     // Velocities nearer than this to a singular position are not projected, nor positions nearer than its square; zero: all are.
     double blind;
 } cal_constraints;
@@ -91,20 +94,26 @@ double cal_constraints_margin(const cal_constraints* set);
 // of its constraint, so that parts that are light do not make those that are heavy seem singular.
 double cal_constraints_distance(const cal_constraints* set);
 
-// How many rows are independent where they were evaluated last.
+// How many rows are independent where they were evaluated last. Those that are not: cal_constraints_depends.
 int cal_constraints_rank(cal_constraints* set);
+// Whether a row followed from others at the last factorisation.
+bool cal_constraints_depends(const cal_constraints* set, int row);
 
 // What constraints add to accelerations must have along each row: set->right ← f − Ȧ q̇ − A q̈₀, at the motions and rows that were
 // evaluated last. forcing (may be NULL): added to f, a number a row.
 void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
                             double gain, const double* forcing);
 
-// Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay.
-// shift: μ. Rows that depend on each other do so up to the square of how far the constraints are open.
+// Finds λ at q, v for the accelerations qdd that the unconstrained model has there, and adds Aᵀλ to tau. Rows and λ stay; λ is zero
+// for rows that were dropped. shift: the square of how much must be left of a row, at most; less where the
+// constraints are less open than that: rows that depend on each other do so up to how far they are.
 #define CAL_SHIFT_CLOSED 1e-12
 #define CAL_SHIFT_OPEN 1e-8
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau);
+
+// Of all λ that have the same Aᵀλ as the last one the one of least norm, rows scaled as in W.
+void cal_constraints_share(cal_constraints* set);
 
 // Adds B⁻¹Aᵀλ to qdd instead. forcing (may be NULL): added to f, a number a row.
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,

@@ -11,10 +11,11 @@
 #include <string.h>
 
 void cal_order_destroy(cal_constraints* set) {
-    void* arrays[] = {set->order,        set->reach,         set->root,      set->root_count, set->met_start,
-                      set->met,          set->support_start, set->support,   set->degrees,    set->y_start,
-                      set->user_start,   set->user,          set->user_at,   set->first_row,  set->matrix.last,
-                      set->matrix.start, set->matrix.root,   set->matrix.row};
+    void* arrays[] = {set->order,        set->reach,         set->root,       set->root_count,   set->met_start,
+                      set->met,          set->support_start, set->support,    set->degrees,      set->y_start,
+                      set->user_start,   set->user,          set->user_at,    set->first_row,    set->matrix.last,
+                      set->matrix.start, set->matrix.root,   set->matrix.row, set->matrix.begin, set->matrix.column,
+                      set->matrix.left};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
 }
 
@@ -152,9 +153,11 @@ static size_t draw(cal_constraints* set, bool all) {
         if (all || set->active[c]) rows += cal_constraint_rows(&set->model->constraints[c], NULL);
     }
     set->first_row[count] = rows;
-    // A row of the triangle ends with the last one that reaches back to it.
-    int32_t* last = set->matrix.last;
-    for (int i = 0; i < rows; i++) last[i] = i;
+    // A row of the triangle ends with the last one that reaches back to it; those of one constraint end together.
+    int32_t *last = set->matrix.last, *begin = set->matrix.begin;
+    for (int place = 0; place < count; place++)
+        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++)
+            last[i] = set->first_row[place + 1] - 1, begin[i] = set->first_row[place];
     for (int place = 0; place < count; place++)
         if (set->first_row[place + 1] > set->first_row[place])
             last[set->first_row[set->reach[place]]] = set->first_row[place + 1] - 1;
@@ -162,7 +165,7 @@ static size_t draw(cal_constraints* set, bool all) {
     for (int i = 0; i < rows; i++) {
         if (i > 0 && last[i] < last[i - 1]) last[i] = last[i - 1];
         set->matrix.start[i] = total;
-        total += (size_t)(last[i] - i + 1);
+        total += (size_t)(last[i] - begin[i] + 1);
     }
     set->row_count = set->matrix.count = rows;
     return total;
@@ -224,7 +227,12 @@ cal_status cal_order_create(cal_constraints* set) {
     set->matrix.last = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.last);
     set->matrix.start = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.start);
     set->matrix.row = cal_allocate((size_t)set->most_rows, sizeof(double));
-    if (!set->matrix.last || !set->matrix.start || !set->matrix.row) return CAL_NO_MEMORY;
+    set->matrix.begin = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.begin);
+    set->matrix.column = cal_allocate((size_t)set->most_rows, sizeof *set->matrix.column);
+    set->matrix.left = cal_allocate((size_t)set->most_rows, sizeof(double));
+    if (!set->matrix.last || !set->matrix.start || !set->matrix.row || !set->matrix.begin || !set->matrix.column ||
+        !set->matrix.left)
+        return CAL_NO_MEMORY;
     set->matrix.root = cal_allocate(draw(set, true), sizeof(double));
     return set->matrix.root ? CAL_OK : CAL_NO_MEMORY;
 }

@@ -29,7 +29,7 @@ static void LANE(join_batch)(const cal_assembly* assembly, const int32_t* member
 #else
     const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b), size = (int)cal_element_size(e);
     double *a_at = work, *b_at = a_at + a_size * CAL_LANES, *at = b_at + b_size * CAL_LANES;
-    double *join = at + size * CAL_LANES, *columns = join + 21 * CAL_LANES;
+    double *join = at + size * CAL_LANES, *columns = join + CAL_JOIN_NUMBERS * CAL_LANES;
     const double *from_a[CAL_LANES], *from_b[CAL_LANES];
     double *to[CAL_LANES], *to_join[CAL_LANES];
     for (int l = 0; l < CAL_LANES; l++) {
@@ -45,7 +45,7 @@ static void LANE(join_batch)(const cal_assembly* assembly, const int32_t* member
                        out = look_at(at, e->columns);
     LANE(cal_join_below)(&left, &right, e->tip, map, &out, join, columns);
     turn_out(at, size, to, count);
-    turn_out(join, 21, to_join, count);
+    turn_out(join, CAL_JOIN_NUMBERS, to_join, count);
 #endif
 }
 
@@ -64,15 +64,19 @@ static void LANE(part_batch)(const cal_assembly* assembly, const int32_t* member
 #else
     // Of a not its I and p, of b nothing after its E.
     enum { WHAT = 6 };
-    const int sizes[WHAT] = {
-        (int)cal_element_size(a) - CAL_ELEMENT_COLUMNS, 6 + 6 * b->columns, 21, 6, a->columns, b->columns};
+    const int sizes[WHAT] = {(int)cal_element_size(a) - CAL_ELEMENT_COLUMNS,
+                             CAL_ELEMENT_COLUMNS + 6 * b->columns,
+                             CAL_JOIN_NUMBERS,
+                             6,
+                             a->columns,
+                             b->columns};
     const double* from[WHAT][CAL_LANES];
     double *w[CAL_LANES], *x[CAL_LANES], *at[WHAT], *next = work;
     for (int l = 0; l < CAL_LANES; l++) {
         const cal_element* own = &s->elements[members[l < count ? l : 0]];
         const cal_element *upper = &s->elements[own->a], *lower = &s->elements[own->b];
         from[0][l] = numbers + upper->numbers + CAL_ELEMENT_COLUMNS;
-        from[1][l] = numbers + lower->numbers + CAL_ELEMENT_BIAS;
+        from[1][l] = numbers + lower->numbers;
         from[2][l] = numbers + own->join, from[3][l] = numbers + own->base;
         from[4][l] = numbers + upper->force, from[5][l] = numbers + lower->force;
         w[l] = numbers + upper->force + 6 * own->tip, x[l] = numbers + lower->base;
@@ -85,7 +89,10 @@ static void LANE(part_batch)(const cal_assembly* assembly, const int32_t* member
                                .c = at[0] + 6 * a->columns * CAL_LANES,
                                .L = at[0] + 7 * a->columns * CAL_LANES,
                                .count = a->columns};
-    const element_view right = {.p = at[1], .E = at[1] + 6 * CAL_LANES, .count = b->columns};
+    const element_view right = {.I = at[1],
+                                .p = at[1] + CAL_ELEMENT_BIAS * CAL_LANES,
+                                .E = at[1] + CAL_ELEMENT_COLUMNS * CAL_LANES,
+                                .count = b->columns};
     double *found_w = next, *found_x = next + 6 * CAL_LANES;
     LANE(cal_part_below)(&left, &right, e->tip, at[2], at[3], at[4], at[5], found_w, found_x);
     turn_out(found_w, 6, w, count);

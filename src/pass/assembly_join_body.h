@@ -14,9 +14,9 @@
 #define multiply6 LANE(cal_multiply6)
 #define dot6 LANE(cal_dot6)
 #define load6 LANE(cal_load6)
-#define exceeds LANE(cal_exceeds)
-#define swap_where LANE(cal_swap_where)
-#define lane_any LANE(cal_lane_any)
+#define above LANE(cal_above)
+#define choose LANE(cal_choose)
+#define root_of LANE(cal_root_of)
 #define tip_block LANE(cal_tip_block)
 
 typedef struct element_view {
@@ -57,77 +57,111 @@ LANE_INLINE void multiply6(lane m[6][6], const lane* x, lane out[6]) {
     for (int i = 0; i < 6; i++) out[i] = dot6(m[i], x);
 }
 
-// Where |a| > |b|: all bits of the lane.
-LANE_INLINE lane_bits exceeds(lane a, lane b) {
-    union {
-        lane value;
-        lane_bits bits;
-    } left = {a}, right = {b};
-    left.bits &= INT64_MAX;
-    right.bits &= INT64_MAX;
+// Where a > b: all bits of the lane.
+LANE_INLINE lane_bits above(lane a, lane b) {
 #if CAL_LANES == 1
-    return left.value > right.value ? UINT64_MAX : 0;
+    return a > b ? UINT64_MAX : 0;
 #else
-    return (lane_bits)(left.value > right.value);
+    return (lane_bits)(a > b);
 #endif
 }
 
-LANE_INLINE bool lane_any(lane_bits mask) {
-#if CAL_LANES == 1
-    return mask != 0;
-#elif CAL_LANES == 4 && defined(__AVX2__) && !defined(CAL_PORTABLE_LANES)
-    return _mm256_movemask_pd((__m256d)mask) != 0;
-#elif CAL_LANES == 8 && defined(__AVX512DQ__) && !defined(CAL_PORTABLE_LANES)
-    return _mm512_movepi64_mask((__m512i)mask) != 0;
-#else
-    uint64_t any = 0;
-    for (int l = 0; l < CAL_LANES; l++) any |= mask[l];
-    return any != 0;
-#endif
-}
-
-LANE_INLINE void swap_where(lane_bits mask, lane* a, lane* b) {
+LANE_INLINE lane choose(lane_bits mask, lane where, lane elsewhere) {
     union {
         lane value;
         lane_bits bits;
-    } left = {*a}, right = {*b};
-    const lane_bits both = (left.bits ^ right.bits) & mask;
-    left.bits ^= both, right.bits ^= both;
-    *a = left.value, *b = right.value;
+    } a = {where}, b = {elsewhere};
+    a.bits = (a.bits & mask) | (b.bits & ~mask);
+    return a.value;
 }
 
-// J = (1 + I Λ)⁻¹ I, which is symmetric: by elimination with row pivots, for all columns at once.
+LANE_INLINE lane root_of(lane x) {
+#if CAL_LANES == 1
+    return __builtin_sqrt(x);
+#else
+    lane out;
+    for (int l = 0; l < CAL_LANES; l++) out[l] = __builtin_sqrt(x[l]);
+    return out;
+#endif
+}
+
+// G of A = G Gᵀ for a matrix that is positive or semidefinite, column by column. The row of which most is left, in the size of its
+// diagonal, comes next: whatever the units, and without growth where the matrix is singular (Higham, Accuracy and
+// Stability, theorem 10.14). A column of which only rounding is left is zero: of a diagonal entry, after six differences, this
+// much is rounding. Pivots of lanes differ, so rows stay where they are.
+static void LANE(cal_square_root)(lane full[6][6], lane G[6][6]) {
+    const lane rounding = lane_set(16.0 * DBL_EPSILON), none = lane_set(0.0), one = lane_set(1.0);
+    lane A[6][6], size[6];
+    for (int i = 0; i < 6; i++) {
+        size[i] = choose(above(full[i][i], none), one / choose(above(full[i][i], none), full[i][i], one), none);
+        for (int j = 0; j < 6; j++) A[i][j] = full[i][j];
+    }
+    for (int t = 0; t < 6; t++) {
+        lane column[6], pivot = A[0][0], best = A[0][0] * size[0];
+        for (int k = 0; k < 6; k++) column[k] = A[k][0];
+        for (int i = 1; i < 6; i++) {
+            const lane share = A[i][i] * size[i];
+            const lane_bits larger = above(share, best);
+            best = choose(larger, share, best);
+            pivot = choose(larger, A[i][i], pivot);
+            for (int k = 0; k < 6; k++) column[k] = choose(larger, A[k][i], column[k]);
+        }
+        const lane_bits kept = above(best, rounding);
+        const lane r = choose(kept, one / root_of(choose(kept, pivot, one)), none);
+        for (int k = 0; k < 6; k++) G[k][t] = column[k] * r;
+        for (int k = 0; k < 6; k++)
+            for (int l = 0; l <= k; l++) A[k][l] = A[l][k] = lane_fnma(G[k][t], G[l][t], A[k][l]);
+    }
+}
+
+// C of S = C Cᵀ, for eigenvalues of one and more.
+static void LANE(cal_cholesky)(lane S[6][6], lane C[6][6]) {
+    for (int j = 0; j < 6; j++) {
+        lane pivot = S[j][j];
+        for (int k = 0; k < j; k++) pivot = lane_fnma(C[j][k], C[j][k], pivot);
+        C[j][j] = root_of(pivot);
+        const lane r = lane_set(1.0) / C[j][j];
+        for (int i = j + 1; i < 6; i++) {
+            lane sum = S[i][j];
+            for (int k = 0; k < j; k++) sum = lane_fnma(C[i][k], C[j][k], sum);
+            C[i][j] = sum * r;
+        }
+    }
+}
+
+// J = (1 + I Λ)⁻¹ I = G (1 + Gᵀ Λ G)⁻¹ Gᵀ with I = G Gᵀ; with I and Λ exchanged it is K = Λ (1 + I Λ)⁻¹. What is inverted is positive with
+// eigenvalues of one and more, and symmetric: links whose masses are far apart scale its rows and columns alike, which costs
+// no digits. (Of 1 + I Λ it scales rows against columns, and elimination loses as many digits as the masses are apart.)
 static void LANE(cal_stiffness)(lane I[6][6], lane L[6][6], lane x[6][6]) {
-    lane m[6][6];
+    lane G[6][6], turned[6][6], S[6][6], C[6][6], F[6][6]; // turned = Λ G, F = C⁻¹ Gᵀ; S and C are lower triangles
+    LANE(cal_square_root)(I, G);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
+            lane sum = L[i][0] * G[0][j];
+            for (int k = 1; k < 6; k++) sum = lane_fma(L[i][k], G[k][j], sum);
+            turned[i][j] = sum;
+        }
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) {
             lane sum = lane_set(i == j ? 1.0 : 0.0);
-            for (int k = 0; k < 6; k++) sum = lane_fma(I[i][k], L[k][j], sum);
-            m[i][j] = sum;
-            x[i][j] = I[i][j];
+            for (int k = 0; k < 6; k++) sum = lane_fma(G[k][i], turned[k][j], sum);
+            S[i][j] = sum;
         }
-    for (int k = 0; k < 6; k++) {
-        for (int i = k + 1; i < 6; i++) {
-            const lane_bits larger = exceeds(m[i][k], m[k][k]);
-            if (!lane_any(larger)) continue;
-            for (int j = k; j < 6; j++) swap_where(larger, &m[k][j], &m[i][j]);
-            for (int j = 0; j < 6; j++) swap_where(larger, &x[k][j], &x[i][j]);
+    LANE(cal_cholesky)(S, C);
+    for (int i = 0; i < 6; i++) {
+        const lane r = lane_set(1.0) / C[i][i];
+        for (int j = 0; j < 6; j++) {
+            lane sum = G[j][i];
+            for (int k = 0; k < i; k++) sum = lane_fnma(C[i][k], F[k][j], sum);
+            F[i][j] = sum * r;
         }
-        const lane r = lane_set(1.0) / m[k][k];
-        for (int i = k + 1; i < 6; i++) {
-            const lane factor = m[i][k] * r;
-            for (int j = k + 1; j < 6; j++) m[i][j] = lane_fnma(factor, m[k][j], m[i][j]);
-            for (int j = 0; j < 6; j++) x[i][j] = lane_fnma(factor, x[k][j], x[i][j]);
-        }
-        m[k][k] = r;
-    }
-    for (int k = 5; k >= 0; k--) {
-        for (int j = 0; j < 6; j++) x[k][j] = x[k][j] * m[k][k];
-        for (int i = 0; i < k; i++)
-            for (int j = 0; j < 6; j++) x[i][j] = lane_fnma(m[i][k], x[k][j], x[i][j]);
     }
     for (int i = 0; i < 6; i++)
-        for (int j = 0; j < i; j++) x[i][j] = x[j][i] = lane_set(0.5) * (x[i][j] + x[j][i]);
+        for (int j = 0; j <= i; j++) {
+            lane sum = F[0][i] * F[0][j];
+            for (int k = 1; k < 6; k++) sum = lane_fma(F[k][i], F[k][j], sum);
+            x[i][j] = x[j][i] = sum;
+        }
 }
 
 // Λ of a tip with itself.
@@ -167,14 +201,14 @@ static void LANE(cal_join_pairs)(const element_view* a, const element_view* b, c
     }
 }
 
-// The columns of both elements in the joined one: the force u that each puts on the tip, and what that does there; −J Λ of a's
-// own, Zᵀ e of b's. work: 12 numbers a column.
+// The columns of both elements in the joined one: the force u that each puts on the tip, and what that does there; −J Λ and Λ of a's
+// own, Z e and K e of b's, Z = (1 + I Λ)⁻¹ = 1 − I K. work: 12 numbers a column.
 static void LANE(cal_join_columns)(const element_view* a, const element_view* b, int first, const int32_t* map,
-                                   const element_view* out, lane E[6][6], lane J[6][6], lane L[6][6], const lane* w,
-                                   const lane* x, double* work) {
+                                   const element_view* out, lane E[6][6], lane I[6][6], lane J[6][6], lane K[6][6],
+                                   const lane* w, const lane* x, double* work) {
     const int after = a->count, all = a->count + b->count;
     double *force = work, *response = work + 6 * all * CAL_LANES;
-    lane own[6], turned[6], u[6];
+    lane own[6], u[6];
     for (int i = 0; i < all; i++) {
         if (map[i] < 0) continue;
         if (i < after) {
@@ -186,10 +220,9 @@ static void LANE(cal_join_columns)(const element_view* a, const element_view* b,
         } else {
             lane e[6];
             load6(b->E, 6 * (i - after), e);
-            multiply6(L, e, turned);
-            multiply6(J, turned, u);
+            multiply6(K, e, own);
+            multiply6(I, own, u);
             for (int k = 0; k < 6; k++) u[k] = e[k] - u[k];
-            multiply6(L, u, own);
             grow(out->c, map[i], load(b->c, i - after) + dot6(e, x));
         }
         for (int k = 0; k < 6; k++) keep(force, 6 * i + k, u[k]), keep(response, 6 * i + k, own[k]);
@@ -202,24 +235,36 @@ static void LANE(cal_join_columns)(const element_view* a, const element_view* b,
     LANE(cal_join_pairs)(a, b, map, out->L, force, response);
 }
 
+// Where a tip that would move with y meets what needs a force b to stay where it is: its acceleration and the force on the tip,
+//
+//     x = y − K (I y + b) = Zᵀ y − K b,   w = −(I x + b) = −J y − Z b
+//
+// K I has no entry above one in the size of accelerations: x is as exact as y and what b does to the inertia alone. (J Λ, which has
+// the same trace, multiplies what a heavy b resists by what a light a gives way; their product is a difference.)
+static void LANE(cal_meet)(lane I[6][6], lane K[6][6], const lane* y, const lane* b, lane* w, lane* x) {
+    lane asked[6], given[6];
+    multiply6(I, y, asked);
+    for (int i = 0; i < 6; i++) asked[i] = asked[i] + b[i];
+    multiply6(K, asked, given);
+    for (int i = 0; i < 6; i++) x[i] = y[i] - given[i];
+    multiply6(I, x, w);
+    for (int i = 0; i < 6; i++) w[i] = -(w[i] + b[i]);
+}
+
 static void LANE(cal_join_below)(const element_view* a, const element_view* b, int tip, const int32_t* map,
                                  const element_view* out, double* join, double* work) {
     const int first = 6 * tip;
-    lane I[6][6], L[6][6], J[6][6], E[6][6], free[6], c[6], p[6], w[6], x[6];
+    lane I[6][6], L[6][6], J[6][6], K[6][6], E[6][6], c[6], p[6], w[6], x[6];
     unpack6(b->I, I);
     tip_block(a, first, L);
     LANE(cal_stiffness)(I, L, J);
+    LANE(cal_stiffness)(L, I, K);
     for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) keep(join, at++, J[i][j]);
-    // What the tip does while nothing else acts: w = −J (c − Λ p) − p, x = c + Λ w.
+        for (int j = 0; j <= i; j++) keep(join, at++, K[i][j]);
+    // What the tip does while nothing else acts.
     load6(a->c, first, c);
     load6(b->p, 0, p);
-    multiply6(L, p, free);
-    for (int i = 0; i < 6; i++) free[i] = c[i] - free[i];
-    multiply6(J, free, w);
-    for (int i = 0; i < 6; i++) w[i] = -w[i] - p[i];
-    multiply6(L, w, x);
-    for (int i = 0; i < 6; i++) x[i] = x[i] + c[i];
+    LANE(cal_meet)(I, K, c, p, w, x);
     for (int k = 0; k < 6; k++) load6(a->E, 6 * (first + k), E[k]);
     // I + E J Eᵀ, p − E w
     for (int i = 0, at = 0; i < 6; i++) {
@@ -240,7 +285,7 @@ static void LANE(cal_join_below)(const element_view* a, const element_view* b, i
     }
     // Columns of a row that both have are added up.
     memset(out->E, 0, (size_t)(7 * out->count + out->count * (out->count + 1) / 2) * CAL_LANES * sizeof(double));
-    LANE(cal_join_columns)(a, b, first, map, out, E, J, L, w, x, work);
+    LANE(cal_join_columns)(a, b, first, map, out, E, I, J, K, w, x, work);
 }
 
 // The force w on the tip and the acceleration of what hangs there; known: the forces on a's columns and on b's.
@@ -248,9 +293,9 @@ static void LANE(cal_part_below)(const element_view* a, const element_view* b, i
                                  const double* base, const double* a_force, const double* b_force, double* w_out,
                                  double* x_out) {
     const int first = 6 * tip;
-    lane L[6][6], J[6][6], y[6], bias[6], rest[6], still[6], w[6];
-    tip_block(a, first, L);
-    unpack6(join, J);
+    lane I[6][6], K[6][6], y[6], bias[6], still[6], w[6], x[6];
+    unpack6(b->I, I);
+    unpack6(join, K);
     load6(base, 0, still);
     for (int i = 0; i < 6; i++) {
         lane e[6];
@@ -267,10 +312,6 @@ static void LANE(cal_part_below)(const element_view* a, const element_view* b, i
         const lane force = load(b_force, k);
         for (int i = 0; i < 6; i++) bias[i] = lane_fnma(load(b->E, 6 * k + i), force, bias[i]);
     }
-    multiply6(L, bias, rest);
-    for (int i = 0; i < 6; i++) rest[i] = y[i] - rest[i];
-    multiply6(J, rest, w);
-    for (int i = 0; i < 6; i++) w[i] = -w[i] - bias[i];
-    multiply6(L, w, rest);
-    for (int i = 0; i < 6; i++) keep(w_out, i, w[i]), keep(x_out, i, y[i] + rest[i]);
+    LANE(cal_meet)(I, K, y, bias, w, x);
+    for (int i = 0; i < 6; i++) keep(w_out, i, w[i]), keep(x_out, i, x[i]);
 }

@@ -2,6 +2,7 @@
 // says how).
 #include "pass/assembly.h"
 
+#include <float.h>
 #include <string.h>
 
 #define CAL_BODY "pass/assembly_join_body.h"

@@ -345,6 +345,30 @@ static void report_constraints(const sim_run* r, cal_facts* report) {
                    c.rows == 1 ? "" : "s", c.rank, c.error_max, c.error_rms);
 }
 
+// Singular positions that were passed: how many, and those that changed the energy most.
+static void report_singular(const sim_run* r, cal_facts* report) {
+    cal_constraint_report c;
+    if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
+    double times[CAL_SINGULAR_SHOWN], conditions[CAL_SINGULAR_SHOWN], energies[CAL_SINGULAR_SHOWN];
+    const int shown = c.singular_count < CAL_SINGULAR_SHOWN ? c.singular_count : CAL_SINGULAR_SHOWN;
+    int steps = 0;
+    for (int i = 0; i < shown; i++) {
+        times[i] = c.singular[i].time;
+        conditions[i] = c.singular[i].condition;
+        energies[i] = c.singular[i].energy;
+        steps += c.singular[i].steps;
+    }
+    cal_facts_integer(report, "singular_positions", c.singular_count);
+    cal_facts_integer(report, "singular_steps", steps);
+    cal_facts_numbers(report, "singular_times", times, shown);
+    cal_facts_numbers(report, "singular_conditions", conditions, shown);
+    cal_facts_numbers(report, "singular_energies", energies, shown);
+    if (shown == 0) return;
+    cal_facts_line(
+        report, "singular", "%d positions passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
+        c.singular_count, times[0], conditions[0], energies[0], steps > 0 ? "; the solver was helped over some" : "");
+}
+
 static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_facts* report) {
     const cal_machine* machine = r->machine ? r->machine : r->def.sim.machine;
     const int used = cal_sim_processors(r->sim);
@@ -381,6 +405,7 @@ static void report(cal_run* run, cal_facts* report) {
     cal_facts_number(report, "evaluations_per_second", rate);
     cal_facts_line(report, "evaluations", "%lld, %.4g per simulated second", (long long)s.evaluations, rate);
     report_constraints(r, report);
+    report_singular(r, report);
 }
 
 // --- Changing it ----------------------------------------------------------------------------------------------------------------

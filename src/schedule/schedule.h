@@ -50,6 +50,8 @@ typedef enum cal_element_kind {
     CAL_ELEMENT_BESIDE
 } cal_element_kind;
 
+enum { CAL_JOIN_NUMBERS = 21 }; // what a join leaves for the way back: K, lower rows
+
 typedef struct cal_element {
     int32_t kind;
     int32_t index;  // the part of a part, the port of rows and of a unit

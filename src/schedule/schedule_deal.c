@@ -196,7 +196,7 @@ static void place_numbers(cal_schedule* s, int keep) {
         if (!here) continue;
         size_t total = s->number_count;
         e->numbers = total, total += cal_element_size(e);
-        e->join = total, total += e->kind == CAL_ELEMENT_BELOW ? 21 : 0;
+        e->join = total, total += e->kind == CAL_ELEMENT_BELOW ? CAL_JOIN_NUMBERS : 0;
         e->tip_motion = total, total += 24 * (size_t)e->tip_count;
         e->motion = total, total += 24;
         e->base = total, total += 6;
@@ -231,10 +231,9 @@ cal_status cal_schedule_arrange(cal_schedule* s, int width, int keep) {
         // Both elements and what becomes of them, and 12 doubles a column; lane beside lane.
         const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
         const size_t columns = 12 * ((size_t)a->columns + (size_t)b->columns);
-        const size_t doubles =
-            e->name_count > 0
-                ? columns
-                : (size_t)width * (columns + 21 + cal_element_size(a) + cal_element_size(b) + cal_element_size(e));
+        const size_t doubles = e->name_count > 0 ? columns
+                                                 : (size_t)width * (columns + CAL_JOIN_NUMBERS + cal_element_size(a) +
+                                                                    cal_element_size(b) + cal_element_size(e));
         if (doubles > s->batch_doubles) s->batch_doubles = (doubles + 7) / 8 * 8;
     }
     cal_free(shapes);

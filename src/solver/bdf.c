@@ -328,7 +328,8 @@ int64_t cal_bdf_last_step(const cal_bdf* bdf, double* from, double* to) {
     (void)CVodeGetNumSteps(bdf->memory, &steps);
     (void)CVodeGetLastStep(bdf->memory, &step);
     (void)CVodeGetCurrentTime(bdf->memory, to);
-    *from = steps > 0 ? *to - step : *to;
+    // The end is the begin and the step, rounded: the begin may be before their difference by one unit in the end's last place.
+    *from = steps > 0 ? *to - step - DBL_EPSILON * fabs(*to) : *to;
     return steps;
 }
 

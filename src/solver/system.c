@@ -204,6 +204,7 @@ void cal_system_destroy(cal_system* system) {
     close_query(&system->residual_query);
     close_query(&system->constraint_query);
     close_query(&system->joint_force_query);
+    close_query(&system->passage_query);
     cal_constraints_destroy(system->constraints);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
@@ -213,7 +214,8 @@ void cal_system_destroy(cal_system* system) {
                       system->control, system->changed_control, system->pushes,      system->memory,
                       system->block,   system->vectors,         system->sample,      system->raw,
                       system->qdd,     system->forces,          system->none_active, system->accelerations,
-                      system->begin,   system->last.numbers,    system->added,       system->scale};
+                      system->begin,   system->last.numbers,    system->added,       system->scale,
+                      system->kept};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(system);
 }

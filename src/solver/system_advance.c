@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/finite.h"
 #include "solver/system_data.h"
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 // --- Evaluations -----------------------------------------------------------------------------------------------------
@@ -66,9 +68,24 @@ static cal_status apply_motion_forces(cal_system* system) {
     return status || !cal_system_holds(system) ? status : cal_system_add_constraint_forces(system, tau, control);
 }
 
+// A solver that chooses its steps and moves time by less than this part of its horizon in so many evaluations does not get on: the
+// horizon would take 1e11 evaluations, weeks of the fastest ones. Steps of fixed size are as small as the user wants them.
+enum { HEADWAY_EVALUATIONS = 10000 };
+static const double LEAST_HEADWAY = 1e-7;
+
+static bool gets_on(cal_system* system, double time) {
+    cal_headway* h = &system->headway;
+    if (system->ops && system->ops->fixed_step) return true;
+    if (h->count == 0 || !(fabs(time - h->from) < LEAST_HEADWAY * system->settings.horizon))
+        *h = (cal_headway){.from = time};
+    h->lost = ++h->count > HEADWAY_EVALUATIONS;
+    return !h->lost;
+}
+
 static cal_status evaluate(cal_system* system, double time, const cal_solver_ops* ops, cal_solver_context* context,
                            double* sums) {
     bool prepared = false;
+    if (!gets_on(system, time)) return CAL_NOT_CONVERGED;
     if (system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit) return CAL_NOT_CONVERGED;
     system->spent++;
     system->report.evaluations++;
@@ -147,6 +164,8 @@ static cal_status start_bdf(cal_system* system) {
 static cal_status start(cal_system* system) {
     cal_status status = cal_system_apply(system);
     if (status) return status;
+    cal_system_begin_passages(system);
+    system->headway = (cal_headway){0};
     if (system->ops) {
         cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
@@ -171,6 +190,17 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
                         "%s needs more than evaluation_limit = %lld evaluations to reach t = %g s; it is at t = %g s",
                         system->def.solver, (long long)system->def.evaluation_limit, time, system->state->time);
     system->running = false;
+    const bool near = system->passage.near || system->passage.open;
+    char why[96] = "";
+    if (near)
+        snprintf(why, sizeof why, ", next to a singular position of the constraints (condition %.2g)",
+                 1.0 / fmax(system->passage.distance, DBL_EPSILON));
+    if (system->headway.lost)
+        return cal_fail(error, status,
+                        "%s does not get on at t = %.9g s%s: %d evaluations moved time by less than %g s; the state at "
+                        "t = %g s is kept: try another solver or tolerance, or check what happens there",
+                        system->def.solver, system->headway.from, why, (int)HEADWAY_EVALUATIONS,
+                        LEAST_HEADWAY * system->settings.horizon, system->time);
     if (system->opened != CAL_NONE) {
         cal_model_constraint_name(system->model, system->opened, name, sizeof name);
         system->opened = CAL_NONE;
@@ -195,9 +225,9 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     }
     if (status == CAL_NOT_CONVERGED)
         return cal_fail(error, status,
-                        "%s cannot meet the tolerance %g at t = %g s; the state at t = %g s is kept: try another "
+                        "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "
                         "tolerance or solver, or cal_sim_restart where forces jump",
-                        system->def.solver, system->settings.relative, system->state->time, system->time);
+                        system->def.solver, system->settings.relative, system->state->time, why, system->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", system->def.solver, system->state->time,
                     cal_status_text(status));
 }
@@ -241,6 +271,7 @@ static cal_status close_step(cal_system* system) {
     if (status) return status;
     memcpy(system->raw, system->evaluated_q, count * sizeof(double));
     status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, true);
+    if (!status) status = cal_system_follow_passage(system, system->evaluated_q, system->evaluated_v);
     if (status || !system->projects) return status;
     double* y = system->vectors[0];
     const double *raw_q = system->raw, *raw_v = system->raw + model->q_count;

@@ -54,6 +54,7 @@ static cal_status project_bdf(void* user, double* y) {
     if (!cal_system_holds(system)) return CAL_OK;
     cal_status status = cal_plan_gather(system->plan, y, q, v);
     if (!status) status = cal_system_project_after(system, q, v, true);
+    if (!status) status = cal_system_follow_passage(system, q, v);
     if (!status) cal_layout_scatter(system->plan->layout, 0, q, v, y);
     return status;
 }
@@ -303,6 +304,8 @@ cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out
     if (!system->constraints) return CAL_OK;
     out->error_max = system->error_max;
     out->error_rms = system->error_steps > 0 ? sqrt(system->error_sum / (double)system->error_steps) : 0.0;
+    out->singular_count = system->singular_count;
+    memcpy(out->singular, system->singular, sizeof out->singular);
     if (!cal_system_holds(system)) return CAL_OK;
     const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
     if (status) return status;
@@ -326,6 +329,7 @@ cal_status cal_system_constraint_forces(cal_system* system, int constraint, doub
     if (!system->constraints->active[constraint]) return CAL_OK;
     const cal_status status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, NULL);
     if (status) return status;
+    cal_constraints_share(system->constraints);
     const cal_constraints* set = system->constraints;
     // What acts on b is what acts on its node, or the opposite of what acts on a's where b is the ground.
     const int node_b = coupling || def->body[1] == CAL_GROUND ? -1 : model->mounts[def->body[1]].node;

@@ -16,6 +16,21 @@ typedef struct cal_step_over {
 } cal_step_over;
 enum { CAL_STEP_OVER_DEGREE = 3 };
 
+// A passage of a singular position that is on (system_passage.c).
+typedef struct cal_passage {
+    bool near, open;       // an evaluation of this step was near one; one of the steps before
+    double time, distance; // where it was nearest so far
+    double energy;         // before
+    int steps;             // over it
+} cal_passage;
+
+// Whether a solver whose steps are its own gets on (system_advance.c).
+typedef struct cal_headway {
+    double from; // the time at the begin of the watch
+    int count;   // evaluations since
+    bool lost;
+} cal_headway;
+
 // A second plan that looks at the state: poses and energy, or its accelerations again.
 typedef struct cal_system_query {
     cal_machine* machine;
@@ -30,7 +45,7 @@ struct cal_system {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_system_query energy_query, residual_query, constraint_query, joint_force_query;
+    cal_system_query energy_query, residual_query, constraint_query, joint_force_query, passage_query;
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_system_joint_forces
     double time;
@@ -55,6 +70,11 @@ struct cal_system {
     int opened;                  // the constraint that came apart, or CAL_NONE
     double progress;             // the last time from which the solver has moved on by more than a crawl
     int attempts, singularities; // since then: evaluations, steps over singular positions
+    cal_passage passage;
+    double* kept; // q and v at the end of the last step; NULL without constraints
+    int singular_count;
+    cal_singular_position singular[CAL_SINGULAR_SHOWN];
+    cal_headway headway;
     bool stepped_over; // one of these reached the time that was asked for: evaluated_q and evaluated_v are there
 
     cal_solver_settings settings;
@@ -138,5 +158,9 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time);
 bool cal_system_stuck(cal_system* system, cal_status status);
 // Goes on over such a place by a thousandth of a turn or so, not beyond `time`, and starts the solver there.
 cal_status cal_system_step_over_singularity(cal_system* system, double time);
+// What was noticed, and when; then at the end of each accepted step, with q and v there (system_passage.c).
+void cal_system_note_near(cal_system* system, double time, double distance, int steps);
+cal_status cal_system_follow_passage(cal_system* system, const double* q, const double* v);
+void cal_system_begin_passages(cal_system* system); // where the solver begins
 // q and v inside such a step, into evaluated_q and evaluated_v; not projected.
 void cal_system_sample_step_over(cal_system* system, double time);

@@ -4,7 +4,7 @@
 // again. With x the way to that position and y the way off it, constraints are x y = 0 there. Rounding leaves x y = ε, the motion
 // along that is y = ε / x, and in accelerations there is noise of
 //
-//     ÿ = 2 ε ẋ² / x³                                        ε = 3e-15, x = σ
+//     ÿ = 2 ε ẋ² / x³                                        ε = 3e-15 and more, x = σ
 //
 // Where that is above a solver's tolerance it must not be seen: an error test that meets noise makes steps smaller, and more of
 // them meet more noise. So in this zone forces are looked up on both sides, and taken from the polynomial between:
@@ -31,9 +31,16 @@
 // A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
 static const double CRAWL = 1e-6, HOP = 1e-3;
 enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
-enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 4 };
-// Rounding, the share of the tolerance that noise may have, the widest zone, and by how many tolerances polynomials may differ.
-static const double EPSILON = 3e-15, SHARE = 0.2, WIDEST = 0.05, MOST_DOUBT = 3.0;
+enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 8 };
+// The share of the tolerance that noise may have, the widest zone, and by how many tolerances polynomials may differ.
+static const double SHARE = 0.2, WIDEST = 0.05, MOST_DOUBT = 3.0, MOST_CURVED = 0.2, BETTER = 0.3, MOST_NOISE = 100.0;
+// What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
+// wide, for all tolerances and all speeds as far as rounding allows.
+static const double CLOSED_SHARE = 1e-7, CLOSED_LEAST = 1e-15, EPSILONS = 3.0;
+
+static double closed_at(const cal_system* system, double speed) {
+    return fmax(CLOSED_SHARE * system->settings.relative / fmax(speed, 1.0), CLOSED_LEAST);
+}
 
 static double fastest(const double* v, int count) {
     double out = 0.0;
@@ -46,7 +53,8 @@ static double fastest(const double* v, int count) {
 void cal_system_project_step(cal_system* system, double* q, double* v) {
     const double speed = fastest(v, system->model->v_count);
     const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
-    system->constraints->blind = fmin(sqrt(EPSILON * speed / allowed), WIDEST);
+    system->constraints->closed = closed_at(system, speed);
+    system->constraints->blind = fmin(sqrt(EPSILONS * closed_at(system, speed) * speed / allowed), WIDEST);
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     system->constraints->blind = 0.0;
 }
@@ -65,7 +73,8 @@ bool cal_system_create_singular(cal_system* system) {
     system->forces =
         cal_allocate((2 * PLACES + 5) * v_count + q_count + (size_t)system->model->actuator_count, sizeof(double));
     system->last.numbers = cal_allocate(3 * v_count + q_count, sizeof(double));
-    return system->forces && system->last.numbers;
+    system->kept = cal_allocate(v_count + q_count, sizeof(double));
+    return system->forces && system->last.numbers && system->kept;
 }
 
 static across find_room(const cal_system* system) {
@@ -158,22 +167,27 @@ static double distance_at(cal_system* system, double later) {
     return cal_constraints_distance(system->constraints);
 }
 
-// When σ is zero, from now, and how fast it changes there. Not where it turns before it is.
+// When σ is zero, from now, and how fast it changes there: by the parabola through σ before, now and after, with its sign after the
+// crossing. Not where it turns before it is zero. The nearest places that tell are taken, for which a parabola is good.
 static bool find_crossing(cal_system* system, double distance, double zone, double speed, double* when, double* rate) {
-    double step = 2.0 * zone / speed;
+    double step = 2.0 * fmax(distance, 0.1 * zone) / speed;
     for (int i = 0; i < MOST_REACHES; i++, step *= 2.0) {
         const double before = distance_at(system, -step), after = distance_at(system, step);
         if (before < 2.0 * distance || after < 2.0 * distance) continue;
-        *rate = 0.5 * (before + after) / step;
-        *when = 0.5 * (before - after) / *rate;
-        return fabs(fabs(*when) * *rate - distance) < 0.05 * zone;
+        const double slope = 0.5 * (before + after) / step, middle = 0.5 * (before - after);
+        const double now = middle < 0.0 ? -distance : distance, curve = (middle - now) / (step * step);
+        const double root = slope * slope - 4.0 * curve * now;
+        if (!(root > 0.0) || fabs(middle - now) > MOST_CURVED * zone) return false;
+        *when = 2.0 * now / (slope + sqrt(root));
+        *rate = sqrt(root);
+        return true;
     }
     return false;
 }
 
 // system->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
-// a singular position by the side.
-static cal_status interpolate(cal_system* system, const weights* w, double time, bool* good) {
+// a singular position by the side. noise: of what is evaluated now, in tolerances; polynomials that err clearly less are good.
+static cal_status interpolate(cal_system* system, const weights* w, double time, double noise, bool* good) {
     const across a = find_room(system);
     const int count = system->model->v_count;
     memset(a.center, 0, (size_t)count * sizeof(double));
@@ -189,8 +203,9 @@ static cal_status interpolate(cal_system* system, const weights* w, double time,
             doubt = fmax(doubt, fabs(now - combine(w->inner, a.acceleration, i, count)) / allowed);
             a.center[i] = now;
         }
-        if (change < 1.0 && doubt > MOST_DOUBT) return CAL_OK;
-        *good = change < 1.0;
+        const bool settled = change < fmax(1.0, BETTER * noise);
+        if (settled && doubt > fmax(MOST_DOUBT, BETTER * noise)) return CAL_OK;
+        *good = settled;
     }
     for (int i = 0; i < count && *good; i++) system->forces[i] = combine(w->center, a.forces, i, count);
     return CAL_OK;
@@ -205,7 +220,8 @@ static double cube_root(double x) {
 
 // Noise in accelerations is above its share of the tolerance where σ³ is below this.
 static double zone_cubed(const cal_system* system, double speed) {
-    return 2.0 * EPSILON * speed * speed / (SHARE * (system->settings.relative * speed + system->settings.absolute));
+    return 2.0 * EPSILONS * closed_at(system, speed) * speed * speed /
+           (SHARE * (system->settings.relative * speed + system->settings.absolute));
 }
 
 bool cal_system_is_near(const cal_system* system) {
@@ -219,6 +235,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     if (!cal_system_is_near(system)) return CAL_OK;
     const double speed = fastest(system->evaluated_v, model->v_count),
                  distance = cal_constraints_distance(system->constraints);
+    cal_system_note_near(system, time, distance, 0);
     const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), WIDEST);
     double when, rate;
     if (!find_crossing(system, distance, zone, speed, &when, &rate)) return CAL_OK;
@@ -227,12 +244,14 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     memcpy(a.tau, system->changed_tau, count * sizeof(double));
     memcpy(a.control, system->changed_control, controls * sizeof(double));
     weights w;
+    const double least = fmax(distance, 1e-3 * zone);
+    const double noise = fmin(SHARE * zone_cubed(system, speed) / (least * least * least), MOST_NOISE);
     bool good = false;
     cal_status status = CAL_OK;
     // Where motion changes too fast for the polynomial a little noise is better.
     for (double size = zone; !status && !good && size > distance && size > 0.2 * zone; size *= 0.5) {
         find_weights(when, size / (3.0 * rate), &w);
-        status = interpolate(system, &w, time, &good);
+        status = interpolate(system, &w, time, noise, &good);
     }
     memcpy(system->changed_tau, a.tau, count * sizeof(double));
     memcpy(system->changed_control, a.control, controls * sizeof(double));
@@ -242,7 +261,9 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
 // --- Hops ------------------------------------------------------------------------------------------------------------
 
 bool cal_system_stuck(cal_system* system, cal_status status) {
-    if (!system->projects || system->opened != CAL_NONE || (status && status != CAL_NOT_CONVERGED)) return false;
+    if (!system->projects || system->opened != CAL_NONE || system->headway.lost ||
+        (status && status != CAL_NOT_CONVERGED))
+        return false;
     if (!(system->decision.time < system->progress + CRAWL) || system->decision.time < system->progress) {
         system->progress = system->decision.time;
         system->attempts = system->singularities = 0;
@@ -251,7 +272,8 @@ bool cal_system_stuck(cal_system* system, cal_status status) {
     const bool limited = system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit;
     // Far from singular positions a solver that crawls has other reasons, and a hop would only hide them.
     return (status || system->attempts > MOST_ATTEMPTS) && system->singularities < MOST_HOPS && !limited &&
-           !system->minimal && cal_constraints_distance(system->constraints) < WIDEST;
+           !system->minimal &&
+           (system->passage.near || system->passage.open || cal_constraints_distance(system->constraints) < WIDEST);
 }
 
 // One step of Heun's method from (q, v) with accelerations a, then a second time with those at its end.
@@ -289,6 +311,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
     status = cal_system_find_forces(system, from, q, v, system->forces, a);
+    cal_system_note_near(system, from, cal_constraints_distance(system->constraints), 1);
     system->stepped_over = !status && from + step >= time;
     if (!status) status = step_over(system, from, system->stepped_over ? time - from : step, q, v, a);
     if (!status &&
