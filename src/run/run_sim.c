@@ -349,7 +349,8 @@ static void report_constraints(const sim_run* r, cal_facts* report) {
 static void report_singular(const sim_run* r, cal_facts* report) {
     cal_constraint_report c;
     if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
-    double times[CAL_SINGULAR_SHOWN], conditions[CAL_SINGULAR_SHOWN], energies[CAL_SINGULAR_SHOWN];
+    double times[CAL_SINGULAR_SHOWN] = {0.0}, conditions[CAL_SINGULAR_SHOWN] = {0.0},
+           energies[CAL_SINGULAR_SHOWN] = {0.0};
     const int shown = c.singular_count < CAL_SINGULAR_SHOWN ? c.singular_count : CAL_SINGULAR_SHOWN;
     int steps = 0;
     for (int i = 0; i < shown; i++) {
