@@ -22,6 +22,8 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_order_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
+    cal_loop_factor_destroy(set->loop_factor);
+    cal_free(set->row_of);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
@@ -86,8 +88,12 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
     set->closed = ROUNDING;
+    set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
-    if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set) || plan_mass(set, machine) != CAL_OK) {
+    set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
+    if (!set->active || !set->row_of || cal_order_create(set) != CAL_OK || !allocate(set) ||
+        plan_mass(set, machine) != CAL_OK ||
+        (set->loops && cal_loop_factor_create(model, set->most_rows, &set->tree, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
         return CAL_NO_MEMORY;
     }
@@ -193,6 +199,7 @@ static void scale_rows(cal_constraints* set) {
 }
 
 static void make_matrix(cal_constraints* set) {
+    if (set->loops) return;
     cal_constraints_factor_mass(set);
     for (int place = 0; place < set->model->constraint_count; place++)
         if (set->active[set->order[place]]) find_y(set, place);
@@ -251,8 +258,36 @@ static int reveal(cal_constraints* set, int place, double shift, double easiest)
     return cal_skyline_reveal(&set->matrix, first, count, &how);
 }
 
+static void count_rank(cal_constraints* set) {
+    set->rank = 0;
+    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
+}
+
+// The same in the order of the tree.
+static void factor_loops(cal_constraints* set, double shift) {
+    const cal_loop_factor* f = set->loop_factor;
+    for (int place = 0; place < set->model->constraint_count; place++)
+        set->row_of[set->order[place]] = row_total(set, place) > 0 ? set->first_row[place] : -1;
+    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);
+    double easiest = 0.0;
+    for (int i = 0; i < set->row_count; i++) {
+        const double square = row_square(&set->rows[i]);
+        if (square > 0.0) easiest = fmax(easiest, f->gross[i] / square);
+    }
+    for (int i = 0; i < set->row_count; i++) {
+        const bool moves = f->gross[i] > IMMOVABLE * easiest * row_square(&set->rows[i]);
+        set->scale[i] = moves ? 1.0 / sqrt(f->gross[i]) : 0.0;
+        set->matrix.left[i] = f->left[i];
+    }
+    count_rank(set);
+}
+
 // R of Y, in the order of first columns. Rows of which less than √shift is left are dropped.
 static void factor(cal_constraints* set, double shift) {
+    if (set->loops) {
+        factor_loops(set, shift);
+        return;
+    }
     cal_skyline* m = &set->matrix;
     double easiest = 0.0;
     for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
@@ -268,8 +303,7 @@ static void factor(cal_constraints* set, double shift) {
         }
         (void)reveal(set, place, shift, easiest);
     }
-    set->rank = 0;
-    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
+    count_rank(set);
 }
 
 bool cal_constraints_depends(const cal_constraints* set, int row) {
@@ -349,8 +383,38 @@ static double largest_kept(const cal_constraints* set, const double* values) {
     return out;
 }
 
+// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree.
+static void solve_loops(cal_constraints* set) {
+    const int count = set->row_count, degrees = set->model->v_count;
+    double *r = set->work, *lambda = set->rest, *change = set->effort, before = (double)INFINITY;
+    memset(set->lambda, 0, (size_t)count * sizeof(double));
+    memset(set->change, 0, (size_t)degrees * sizeof(double));
+    memcpy(r, set->right, (size_t)count * sizeof(double));
+    const double negligible = ROUNDING * largest_kept(set, r);
+    for (int k = 0; k < MOST_REFINEMENTS; k++) {
+        const double now = largest_kept(set, r);
+        // What does not become smaller is rounding.
+        if (!(now > negligible && now < 0.5 * before)) break;
+        before = now;
+        cal_loop_factor_solve(set->loop_factor, set->row_of, r, lambda, change);
+        for (int i = 0; i < count; i++) {
+            const cal_row* row = &set->rows[i];
+            set->lambda[i] += lambda[i];
+            for (int n = 0; n < row->node_count; n++) {
+                const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
+                r[i] -= cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
+            }
+        }
+        for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+    }
+}
+
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped.
 static void solve(cal_constraints* set) {
+    if (set->loops) {
+        solve_loops(set);
+        return;
+    }
     const int count = set->row_count;
     double *x = set->lambda, *r = set->work, *product = set->rest;
     for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
@@ -379,6 +443,7 @@ static double dot(const double* a, const double* b, int count) {
 // (1 + T Tᵀ) z = x, which is found by conjugate gradients: its eigenvalues are one but for as many as there are rows
 // that were dropped, so that they end after as many turns and one.
 void cal_constraints_share(cal_constraints* set) {
+    if (set->loops) return;
     const int count = set->row_count;
     double *z = set->lambda, *r = set->right, *p = set->work, *product = set->rest;
     int dropped = 0;
@@ -425,10 +490,37 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+// How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
+// it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular position what is left open comes back divided by the square of the distance to it.
+static double openness(const cal_constraints* set, bool of_speed) {
+    double out = 0.0;
+    for (int place = 0; place < set->model->constraint_count; place++) {
+        const int constraint = set->order[place], first = set->first_row[place], count = row_total(set, place);
+        double scale = 1.0, open = 0.0;
+        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1] && count > 0; i++) {
+            const cal_node_motion* m = &set->motions[set->support[i]];
+            for (int k = 0; k < 3; k++) {
+                const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
+                if (size > scale) scale = size;
+                if (of_speed && turn > scale) scale = turn;
+            }
+        }
+        const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
+        scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
+        for (int r = 0; r < count; r++) {
+            const double size = fabs(of_speed ? set->rows[first + r].speed : set->rows[first + r].error);
+            // What is not a number counts as the largest.
+            if (!(size <= open)) open = size;
+        }
+        if (!(open / scale <= out)) out = open / scale;
+    }
+    return out;
+}
+
 // Rows that depend on each other do so up to how far the constraints are open.
 static double shift_for(const cal_constraints* set) {
-    double open = 0.0;
-    for (int i = 0; i < set->row_count; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    double open = set->loops ? openness(set, false) : 0.0;
+    for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
 
@@ -440,21 +532,25 @@ static void find_multipliers(cal_constraints* set, const double* q, const double
     factor(set, fmin(shift, shift_for(set)));
     cal_constraints_demand(set, v, qdd, law, gain, forcing);
     solve(set);
-    for (int i = 0; i < set->row_count; i++) cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
+    for (int i = 0; i < set->row_count && !set->loops; i++)
+        cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
 }
 
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
-    cal_mass_factor_joint_forces(&set->tree, tau);
+    if (set->loops)
+        cal_loop_factor_forces(set->loop_factor, set->motions, set->change, tau);
+    else
+        cal_mass_factor_joint_forces(&set->tree, tau);
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
-    cal_mass_factor_solve(&set->tree, set->change);
+    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
 }
 
@@ -492,6 +588,10 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 
 // set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
 static void correct(cal_constraints* set) {
+    if (set->loops) {
+        solve_loops(set);
+        return;
+    }
     cal_skyline_solve(&set->matrix, set->right);
     for (int i = 0; i < set->row_count; i++)
         cal_mass_factor_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
@@ -503,37 +603,14 @@ static void correct(cal_constraints* set) {
 // are open (Bricard's loop), by as much, are left alone; near a singular position what is open shrinks with the distance to
 // it, and nothing is held back.
 static void scale_right(cal_constraints* set, bool factored) {
+    if (set->loops) {
+        if (!factored) factor(set, shift_for(set));
+        return;
+    }
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
     if (factored) return;
     const double open = largest(set->right, set->row_count);
     factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
-}
-
-// How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
-// it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular position what is left open comes back divided by the square of the distance to it.
-static double openness(const cal_constraints* set, bool of_speed) {
-    double out = 0.0;
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place], first = set->first_row[place], count = row_total(set, place);
-        double scale = 1.0, open = 0.0;
-        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1] && count > 0; i++) {
-            const cal_node_motion* m = &set->motions[set->support[i]];
-            for (int k = 0; k < 3; k++) {
-                const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
-                if (size > scale) scale = size;
-                if (of_speed && turn > scale) scale = turn;
-            }
-        }
-        const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
-        scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
-        for (int r = 0; r < count; r++) {
-            const double size = fabs(of_speed ? set->rows[first + r].speed : set->rows[first + r].error);
-            // What is not a number counts as the largest.
-            if (!(size <= open)) open = size;
-        }
-        if (!(open / scale <= out)) out = open / scale;
-    }
-    return out;
 }
 
 static const double LONGEST = 0.3, NEAR = 1e-5, LITTLE = 1e-10;
