@@ -24,6 +24,7 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_state_destroy(set->state);
     cal_loop_factor_destroy(set->loop_factor);
     cal_free(set->row_of);
+    cal_free(set->factored_q);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
@@ -72,6 +73,7 @@ static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
 }
 
 void cal_constraints_factor_mass(cal_constraints* set) {
+    set->factored = false; // the tree's numbers are those without loops now
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
@@ -91,7 +93,8 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
     set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
-    if (!set->active || !set->row_of || cal_order_create(set) != CAL_OK || !allocate(set) ||
+    set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
+    if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
         plan_mass(set, machine) != CAL_OK ||
         (set->loops && cal_loop_factor_create(model, set->most_rows, &set->tree, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
@@ -106,7 +109,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
 void cal_constraints_activate(cal_constraints* set, int constraint, bool active) {
     if (set->active[constraint] == active) return;
     set->active[constraint] = active;
-    set->evaluated = false;
+    set->evaluated = set->factored = false;
     cal_order_rows(set);
 }
 
@@ -266,6 +269,14 @@ static void count_rank(cal_constraints* set) {
 // The same in the order of the tree.
 static void factor_loops(cal_constraints* set, double shift) {
     const cal_loop_factor* f = set->loop_factor;
+    const size_t size = (size_t)set->model->q_count * sizeof(double);
+    // Projections and forces ask for the same place in turn; an implicit step adds to the mass matrix.
+    if (set->factored && !set->tree.added && set->factored_shift == shift &&
+        memcmp(set->factored_q, set->at_q, size) == 0)
+        return;
+    memcpy(set->factored_q, set->at_q, size);
+    set->factored = !set->tree.added;
+    set->factored_shift = shift;
     for (int place = 0; place < set->model->constraint_count; place++)
         set->row_of[set->order[place]] = row_total(set, place) > 0 ? set->first_row[place] : -1;
     cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);

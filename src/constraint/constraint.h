@@ -46,6 +46,8 @@ typedef struct cal_constraints {
     // Many loops in one tree are closed in its order instead; of the triangle only matrix.left is there. NULL: the triangle.
     bool loops;
     cal_loop_factor* loop_factor;
+    bool factored; // it is that of motions at factored_q with this shift
+    double factored_shift, *factored_q;
     // Numbers.
     cal_mass_factor tree;
     cal_machine* machine; // for the plan, where the caller has none

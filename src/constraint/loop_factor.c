@@ -165,7 +165,7 @@ static void place_rows(cal_loop_factor* f) {
         const cal_loop_front* front = &f->fronts[n];
         for (int i = front->first; i < front->first + front->count; i++) {
             f->at[i] = row;
-            row += cal_constraint_rows(&model->constraints[f->list[i]], NULL);
+            row += f->size[f->list[i]];
         }
     }
     for (int n = 0; n < model->node_count; n++) {
@@ -202,8 +202,8 @@ static view look_at(const cal_loop_factor* f, int n) {
 
 void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
-    void* arrays[] = {f->fronts, f->list, f->at,     f->above, f->pivots, f->first_pivot,
-                      f->store,  f->bias, f->motion, f->share, f->gross,  f->left};
+    void* arrays[] = {f->size,  f->fronts, f->list,   f->at,    f->above, f->pivots, f->first_pivot,
+                      f->store, f->bias,   f->motion, f->share, f->gross, f->left};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -243,13 +243,16 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->model = model;
         f->tree = tree;
         f->fronts = cal_allocate(fronts, sizeof *f->fronts);
+        f->size = cal_allocate((size_t)model->constraint_count, sizeof *f->size);
+        for (int c = 0; f->size && c < model->constraint_count; c++)
+            f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
         f->first_pivot = cal_allocate(fronts, sizeof *f->first_pivot);
         f->bias = cal_allocate(SIX * fronts, sizeof(double));
         f->motion = cal_allocate(SIX * fronts, sizeof(double));
         f->share = cal_allocate((size_t)model->v_count, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
-        good = f->fronts && f->first_pivot && f->bias && f->motion && f->share && f->gross && f->left &&
+        good = f->fronts && f->size && f->first_pivot && f->bias && f->motion && f->share && f->gross && f->left &&
                find_fronts(f, mark);
     }
     cal_free(mark);
@@ -308,14 +311,14 @@ static void pull_rows(const cal_loop_factor* f, int child, const view* to) {
     const double* arm = f->tree->arm + 3 * (size_t)child;
     for (int i = front->first; i < front->first + front->count; i++) {
         if (f->above[i] < 0) continue;
-        const int rows = cal_constraint_rows(&f->model->constraints[f->list[i]], NULL);
+        const int rows = f->size[f->list[i]];
         for (int r = 0; r < rows; r++) {
             const int own = f->at[i] + r, there = f->above[i] + r;
             carry(arm, from.E + SIX * own, to->E + SIX * there);
             to->gross[there] += from.gross[own];
             for (int j = front->first; j < front->first + front->count; j++) {
                 if (f->above[j] < 0) continue;
-                const int others = cal_constraint_rows(&f->model->constraints[f->list[j]], NULL);
+                const int others = f->size[f->list[j]];
                 for (int s = 0; s < others; s++)
                     to->L[there * to->rows + f->above[j] + s] += from.L[own * from.rows + f->at[j] + s];
             }
@@ -330,7 +333,7 @@ static void add_own_rows(const cal_loop_factor* f, int n, const view* v, const c
     for (int i = front->first; i < front->first + front->count; i++) {
         const int constraint = f->list[i], first = first_row[constraint];
         if (first < 0) continue;
-        for (int r = 0; r < cal_constraint_rows(&f->model->constraints[constraint], NULL); r++)
+        for (int r = 0; r < f->size[constraint]; r++)
             for (int k = 0; k < rows[first + r].node_count; k++) {
                 if (rows[first + r].node[k] != n) continue;
                 double* E = v->E + SIX * (f->at[i] + r);
@@ -384,7 +387,7 @@ static void show_rows(const cal_loop_factor* f, int n, const view* v, const int3
     const cal_loop_front* front = &f->fronts[n];
     for (int i = front->first; i < front->first + front->count && f->at[i] < front->closed; i++) {
         const int constraint = f->list[i], first = first_row[constraint];
-        for (int r = 0; first >= 0 && r < cal_constraint_rows(&f->model->constraints[constraint], NULL); r++) {
+        for (int r = 0; first >= 0 && r < f->size[constraint]; r++) {
             f->gross[first + r] = v->gross[f->at[i] + r];
             f->left[first + r] = v->lambda[f->at[i] + r];
         }
@@ -475,7 +478,7 @@ static void demand(cal_loop_factor* f, int n, const view* v, const int32_t* firs
     const int k = v->rows;
     for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
         const int constraint = f->list[i], first = first_row[constraint];
-        for (int r = 0; r < cal_constraint_rows(&f->model->constraints[constraint], NULL); r++)
+        for (int r = 0; r < f->size[constraint]; r++)
             v->c[f->at[i] + r] = (first < 0 ? 0.0 : right[first + r]) - v->c[f->at[i] + r];
     }
     for (int t = 0; t < front->kept; t++) {
@@ -503,8 +506,7 @@ static void answer(cal_loop_factor* f, int n, const view* v, const int32_t* firs
     }
     for (int i = front->first; i < front->first + front->count && f->at[i] < v->closed; i++) {
         const int first = first_row[f->list[i]];
-        for (int r = 0; first >= 0 && r < cal_constraint_rows(&f->model->constraints[f->list[i]], NULL); r++)
-            lambda[first + r] = v->lambda[f->at[i] + r];
+        for (int r = 0; first >= 0 && r < f->size[f->list[i]]; r++) lambda[first + r] = v->lambda[f->at[i] + r];
     }
 }
 
@@ -520,7 +522,7 @@ static void inbound(cal_loop_factor* f, int n, const int32_t* first_row, const d
         const view from = look_at(f, c);
         carry(tree->arm + 3 * (size_t)c, f->bias + SIX * (size_t)c, p);
         for (int i = front->first; i < front->first + front->count; i++)
-            for (int r = 0; f->above[i] >= 0 && r < cal_constraint_rows(&model->constraints[f->list[i]], NULL); r++)
+            for (int r = 0; f->above[i] >= 0 && r < f->size[f->list[i]]; r++)
                 v.c[f->above[i] + r] += from.c[f->at[i] + r];
     }
     if (v.closed > 0) demand(f, n, &v, first_row, right, p);
@@ -554,7 +556,7 @@ static void outbound(cal_loop_factor* f, int n, const int32_t* first_row, double
         for (int i = 0; i < 3; i++) a[i] = above[i], a[3 + i] += above[3 + i];
     }
     for (int i = front->first; i < front->first + front->count; i++)
-        for (int r = 0; f->above[i] >= 0 && r < cal_constraint_rows(&model->constraints[f->list[i]], NULL); r++)
+        for (int r = 0; f->above[i] >= 0 && r < f->size[f->list[i]]; r++)
             v.lambda[f->at[i] + r] = up.lambda[f->above[i] + r];
     for (int d = 0; d < degrees; d++) give[d] = dot6(tree->response + first + SIX * d, a);
     cal_mass_factor_divide(tree->root + first, degrees, give);
@@ -582,7 +584,7 @@ void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const d
             const cal_loop_front* front = &f->fronts[root];
             const view from = look_at(f, root);
             for (int i = front->first; i < front->first + front->count; i++)
-                for (int r = 0; f->above[i] >= 0 && r < cal_constraint_rows(&model->constraints[f->list[i]], NULL); r++)
+                for (int r = 0; f->above[i] >= 0 && r < f->size[f->list[i]]; r++)
                     v.c[f->above[i] + r] += from.c[f->at[i] + r];
         }
         demand(f, ground, &v, first_row, right, NULL);

@@ -30,6 +30,7 @@ typedef struct cal_loop_factor {
     cal_mass_factor* tree;  // the caller's: axes, arms; U and C with the loops below them
     cal_loop_front* fronts; // one per node, then the ground's
     int32_t* list;          // constraints of the fronts
+    int32_t* size;          // rows per constraint
     int32_t* at;            // beside it: the constraint's first row in the front,
     int32_t* above;         // and in the front of the node's parent
     int32_t* pivots;        // beside numbers of rows: per front the rows that are pivots, in order
