@@ -47,7 +47,7 @@ static int meeting_of(const cal_model* model, int a, int b) {
 }
 
 static int lowest_common(const cal_model* model, int constraint) {
-    int nodes[4];
+    int nodes[4] = {model->node_count};
     const int count = touched(model, constraint, nodes);
     int meeting = nodes[0];
     for (int i = 1; i < count; i++) meeting = meeting_of(model, meeting, nodes[i]);
@@ -419,21 +419,24 @@ static void give_way(cal_loop_factor* f, int n, const view* v) {
             C[i * degrees + j] = dot6(S + SIX * i, U + SIX * j) +
                                  (i == j ? node->armature + (tree->added ? tree->added[node->first_v + i] : 0.0) : 0.0);
     find_root(C, degrees);
-    // U C⁻ᵀ, by rows of U: V Vᵀ is what the joint takes off I.
-    double V[SIX * SIX];
+    // V = U C⁻ᵀ, a column per degree: V Vᵀ is what the joint takes off I.
+    double V[SIX * SIX], row[SIX];
     for (int i = 0; i < SIX; i++) {
-        for (int d = 0; d < degrees; d++) V[SIX * i + d] = U[SIX * d + i];
-        cal_mass_factor_divide(C, degrees, V + SIX * i);
+        for (int d = 0; d < degrees; d++) row[d] = U[SIX * d + i];
+        cal_mass_factor_divide(C, degrees, row);
+        for (int d = 0; d < degrees; d++) V[SIX * d + i] = row[d];
     }
-    for (int i = 0; i < SIX; i++)
-        for (int j = 0; j < SIX; j++)
-            for (int d = 0; d < degrees; d++) I[SIX * i + j] -= V[SIX * i + d] * V[SIX * j + d];
+    for (int d = 0; d < degrees; d++)
+        for (int i = 0; i < SIX; i++) {
+            const double own = V[SIX * d + i];
+            for (int j = 0; j < SIX; j++) I[SIX * i + j] -= own * V[SIX * d + j];
+        }
     for (int r = v->closed; r < k; r++) {
         double *y = v->y + SIX * r, *E = v->E + SIX * r;
         for (int d = 0; d < degrees; d++) y[d] = dot6(S + SIX * d, E);
         cal_mass_factor_divide(C, degrees, y);
-        for (int i = 0; i < SIX; i++)
-            for (int d = 0; d < degrees; d++) E[i] -= V[SIX * i + d] * y[d];
+        for (int d = 0; d < degrees; d++)
+            for (int i = 0; i < SIX; i++) E[i] -= V[SIX * d + i] * y[d];
         for (int d = 0; d < degrees; d++) v->gross[r] += y[d] * y[d];
         for (int s = v->closed; s <= r; s++) {
             double sum = 0.0;
