@@ -365,9 +365,10 @@ static void report_singular(const sim_run* r, cal_facts* report) {
     cal_facts_numbers(report, "singular_conditions", conditions, shown);
     cal_facts_numbers(report, "singular_energies", energies, shown);
     if (shown == 0) return;
-    cal_facts_line(
-        report, "singular", "%d positions passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
-        c.singular_count, times[0], conditions[0], energies[0], steps > 0 ? "; the solver was helped over some" : "");
+    cal_facts_line(report, "singular",
+                   "%d position%s passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
+                   c.singular_count, c.singular_count == 1 ? "" : "s", times[0], conditions[0], energies[0],
+                   steps > 0 ? "; the solver was helped over some" : "");
 }
 
 static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_facts* report) {
