@@ -22,6 +22,9 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_order_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
+    cal_loop_factor_destroy(set->loop_factor);
+    cal_free(set->row_of);
+    cal_free(set->factored_q);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
     void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
@@ -70,6 +73,7 @@ static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
 }
 
 void cal_constraints_factor_mass(cal_constraints* set) {
+    set->factored = false; // the tree's numbers are those without loops now
     if (cal_plan_run(set->plan, set->state, NULL, NULL, true, NULL) == CAL_OK) return;
     // The machine is busy with something else: here, then, children first. Same bits.
     for (int i = set->plan->layout->column_count - 1; i >= 0; i--)
@@ -86,8 +90,13 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
     set->closed = ROUNDING;
+    set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
-    if (!set->active || cal_order_create(set) != CAL_OK || !allocate(set) || plan_mass(set, machine) != CAL_OK) {
+    set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
+    set->factored_q = cal_allocate((size_t)model->q_count, sizeof(double));
+    if (!set->active || !set->row_of || !set->factored_q || cal_order_create(set) != CAL_OK || !allocate(set) ||
+        plan_mass(set, machine) != CAL_OK ||
+        (set->loops && cal_loop_factor_create(model, set->most_rows, &set->tree, &set->loop_factor) != CAL_OK)) {
         cal_constraints_destroy(set);
         return CAL_NO_MEMORY;
     }
@@ -100,7 +109,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
 void cal_constraints_activate(cal_constraints* set, int constraint, bool active) {
     if (set->active[constraint] == active) return;
     set->active[constraint] = active;
-    set->evaluated = false;
+    set->evaluated = set->factored = false;
     cal_order_rows(set);
 }
 
@@ -193,6 +202,7 @@ static void scale_rows(cal_constraints* set) {
 }
 
 static void make_matrix(cal_constraints* set) {
+    if (set->loops) return;
     cal_constraints_factor_mass(set);
     for (int place = 0; place < set->model->constraint_count; place++)
         if (set->active[set->order[place]]) find_y(set, place);
@@ -251,8 +261,44 @@ static int reveal(cal_constraints* set, int place, double shift, double easiest)
     return cal_skyline_reveal(&set->matrix, first, count, &how);
 }
 
+static void count_rank(cal_constraints* set) {
+    set->rank = 0;
+    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
+}
+
+// The same in the order of the tree.
+static void factor_loops(cal_constraints* set, double shift) {
+    const cal_loop_factor* f = set->loop_factor;
+    const size_t size = (size_t)set->model->q_count * sizeof(double);
+    // Projections and forces ask for the same place in turn; an implicit step adds to the mass matrix.
+    if (set->factored && !set->tree.added && set->factored_shift == shift &&
+        memcmp(set->factored_q, set->at_q, size) == 0)
+        return;
+    memcpy(set->factored_q, set->at_q, size);
+    set->factored = !set->tree.added;
+    set->factored_shift = shift;
+    for (int place = 0; place < set->model->constraint_count; place++)
+        set->row_of[set->order[place]] = row_total(set, place) > 0 ? set->first_row[place] : -1;
+    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);
+    double easiest = 0.0;
+    for (int i = 0; i < set->row_count; i++) {
+        const double square = row_square(&set->rows[i]);
+        if (square > 0.0) easiest = fmax(easiest, f->gross[i] / square);
+    }
+    for (int i = 0; i < set->row_count; i++) {
+        const bool moves = f->gross[i] > IMMOVABLE * easiest * row_square(&set->rows[i]);
+        set->scale[i] = moves ? 1.0 / sqrt(f->gross[i]) : 0.0;
+        set->matrix.left[i] = f->left[i];
+    }
+    count_rank(set);
+}
+
 // R of Y, in the order of first columns. Rows of which less than √shift is left are dropped.
 static void factor(cal_constraints* set, double shift) {
+    if (set->loops) {
+        factor_loops(set, shift);
+        return;
+    }
     cal_skyline* m = &set->matrix;
     double easiest = 0.0;
     for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
@@ -268,8 +314,7 @@ static void factor(cal_constraints* set, double shift) {
         }
         (void)reveal(set, place, shift, easiest);
     }
-    set->rank = 0;
-    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
+    count_rank(set);
 }
 
 bool cal_constraints_depends(const cal_constraints* set, int row) {
@@ -349,8 +394,38 @@ static double largest_kept(const cal_constraints* set, const double* values) {
     return out;
 }
 
+// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree.
+static void solve_loops(cal_constraints* set) {
+    const int count = set->row_count, degrees = set->model->v_count;
+    double *r = set->work, *lambda = set->rest, *change = set->effort, before = (double)INFINITY;
+    memset(set->lambda, 0, (size_t)count * sizeof(double));
+    memset(set->change, 0, (size_t)degrees * sizeof(double));
+    memcpy(r, set->right, (size_t)count * sizeof(double));
+    const double negligible = ROUNDING * largest_kept(set, r);
+    for (int k = 0; k < MOST_REFINEMENTS; k++) {
+        const double now = largest_kept(set, r);
+        // What does not become smaller is rounding.
+        if (!(now > negligible && now < 0.5 * before)) break;
+        before = now;
+        cal_loop_factor_solve(set->loop_factor, set->row_of, r, lambda, change);
+        for (int i = 0; i < count; i++) {
+            const cal_row* row = &set->rows[i];
+            set->lambda[i] += lambda[i];
+            for (int n = 0; n < row->node_count; n++) {
+                const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
+                r[i] -= cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
+            }
+        }
+        for (int i = 0; i < degrees; i++) set->change[i] += change[i];
+    }
+}
+
 // set->lambda ← a solution for set->right, with zeros for rows that were dropped.
 static void solve(cal_constraints* set) {
+    if (set->loops) {
+        solve_loops(set);
+        return;
+    }
     const int count = set->row_count;
     double *x = set->lambda, *r = set->work, *product = set->rest;
     for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
@@ -367,42 +442,6 @@ static void solve(cal_constraints* set) {
         before = now;
     }
     for (int i = 0; i < count; i++) x[i] *= set->scale[i];
-}
-
-static double dot(const double* a, const double* b, int count) {
-    double sum = 0.0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-// With Y_dropped = Y_kept T all λ_kept + T λ_dropped = x have the same forces. The least of them are λ_kept = z, λ_dropped = Tᵀ z with
-// (1 + T Tᵀ) z = x, which is found by conjugate gradients: its eigenvalues are one but for as many as there are rows
-// that were dropped, so that they end after as many turns and one.
-void cal_constraints_share(cal_constraints* set) {
-    const int count = set->row_count;
-    double *z = set->lambda, *r = set->right, *p = set->work, *product = set->rest;
-    int dropped = 0;
-    for (int i = 0; i < count; i++) {
-        const bool kept = set->matrix.left[i] > 0.0;
-        dropped += kept ? 0 : 1;
-        r[i] = p[i] = kept ? set->lambda[i] / set->scale[i] : 0.0;
-        z[i] = 0.0;
-    }
-    double square = dot(r, r, count);
-    const double least = ROUNDING * ROUNDING * square;
-    for (int turn = 0; turn <= 2 * dropped && square > least; turn++) {
-        memcpy(product, p, (size_t)count * sizeof *p);
-        cal_skyline_depend(&set->matrix, product);
-        for (int i = 0; i < count; i++) product[i] = set->matrix.left[i] > 0.0 ? product[i] + p[i] : 0.0;
-        const double step = square / dot(p, product, count);
-        for (int i = 0; i < count; i++) z[i] += step * p[i], r[i] -= step * product[i];
-        const double now = dot(r, r, count), share = now / square;
-        for (int i = 0; i < count; i++) p[i] = r[i] + share * p[i];
-        square = now;
-    }
-    memcpy(product, z, (size_t)count * sizeof *z);
-    cal_skyline_depend(&set->matrix, product);
-    for (int i = 0; i < count; i++) z[i] = (set->matrix.left[i] > 0.0 ? z[i] : -product[i]) * set->scale[i];
 }
 
 static double stabilize(const cal_row* row, cal_stabilization law, double gain) {
@@ -423,90 +462,6 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
         }
         set->right[i] = stabilize(row, law, gain) + (forcing ? forcing[i] : 0.0) - sum;
     }
-}
-
-// Rows that depend on each other do so up to how far the constraints are open.
-static double shift_for(const cal_constraints* set) {
-    double open = 0.0;
-    for (int i = 0; i < set->row_count; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
-    return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
-}
-
-// Leaves Aᵀλ in the tree's wrenches.
-static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                             cal_stabilization law, double gain, double shift, const double* forcing) {
-    cal_constraints_evaluate(set, q, v);
-    make_matrix(set);
-    factor(set, fmin(shift, shift_for(set)));
-    cal_constraints_demand(set, v, qdd, law, gain, forcing);
-    solve(set);
-    for (int i = 0; i < set->row_count; i++) cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
-}
-
-void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
-                          cal_stabilization law, double gain, double shift, double* tau) {
-    if (set->row_count == 0) return;
-    find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
-    cal_mass_factor_joint_forces(&set->tree, tau);
-}
-
-void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
-                                cal_stabilization law, double gain, const double* forcing) {
-    if (set->row_count == 0) return;
-    find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
-    cal_mass_factor_solve(&set->tree, set->change);
-    for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
-}
-
-// An entry is a wrench, carried over at most all nodes, times a joint's axis: so many products, none larger than the moment or the
-// force times the longest arm, and than the force alone where the joint slides.
-static double row_noise(const cal_constraints* set, const cal_row* row, double extent) {
-    double size = 0.0;
-    for (int i = 0; i < row->node_count; i++)
-        size += sqrt(cal_dot3(row->moment[i], row->moment[i])) +
-                (1.0 + extent) * sqrt(cal_dot3(row->force[i], row->force[i]));
-    return set->model->node_count * CAL_CONSTRAINT_ROWS * DBL_EPSILON * size;
-}
-
-void cal_constraints_dense(cal_constraints* set, const double* q, const double* v, double* A, double* noise,
-                           double* bias) {
-    const size_t count = (size_t)set->model->v_count;
-    if (set->row_count == 0) return;
-    cal_constraints_evaluate(set, q, v);
-    cal_constraints_factor_mass(set);
-    double extent = 0.0;
-    for (int n = 0; n < set->model->node_count; n++)
-        extent = fmax(extent, cal_dot3(set->motions[n].origin, set->motions[n].origin));
-    memset(A, 0, (size_t)set->row_count * count * sizeof *A);
-    memset(set->change, 0, count * sizeof *set->change);
-    cal_constraints_demand(set, v, set->change, CAL_STABILIZE_NONE, 0.0, NULL);
-    for (int i = 0; i < set->row_count; i++) {
-        cal_mass_factor_add(&set->tree, &set->rows[i], 1.0);
-        cal_mass_factor_joint_forces(&set->tree, A + (size_t)i * count);
-        noise[i] = row_noise(set, &set->rows[i], 2.0 * sqrt(extent));
-        bias[i] = -set->right[i];
-    }
-}
-
-// --- Projection --------------------------------------------------------------------------------------------------------
-
-// set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
-static void correct(cal_constraints* set) {
-    cal_skyline_solve(&set->matrix, set->right);
-    for (int i = 0; i < set->row_count; i++)
-        cal_mass_factor_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
-    cal_mass_factor_solve(&set->tree, set->change);
-}
-
-// Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and
-// Marquardt's method, with Yamashita and Fukushima's choice, the square): rows that are independent only because the constraints
-// are open (Bricard's loop), by as much, are left alone; near a singular position what is open shrinks with the distance to
-// it, and nothing is held back.
-static void scale_right(cal_constraints* set, bool factored) {
-    for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
-    if (factored) return;
-    const double open = largest(set->right, set->row_count);
-    factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
@@ -534,6 +489,72 @@ static double openness(const cal_constraints* set, bool of_speed) {
         if (!(open / scale <= out)) out = open / scale;
     }
     return out;
+}
+
+// Rows that depend on each other do so up to how far the constraints are open.
+static double shift_for(const cal_constraints* set) {
+    double open = set->loops ? openness(set, false) : 0.0;
+    for (int i = 0; i < set->row_count && !set->loops; i++) open = fmax(open, fabs(set->rows[i].error) * set->scale[i]);
+    return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
+}
+
+// Leaves Aᵀλ in the tree's wrenches.
+static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                             cal_stabilization law, double gain, double shift, const double* forcing) {
+    cal_constraints_evaluate(set, q, v);
+    make_matrix(set);
+    factor(set, fmin(shift, shift_for(set)));
+    cal_constraints_demand(set, v, qdd, law, gain, forcing);
+    solve(set);
+    for (int i = 0; i < set->row_count && !set->loops; i++)
+        cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
+}
+
+void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                          cal_stabilization law, double gain, double shift, double* tau) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
+    if (set->loops)
+        cal_loop_factor_forces(set->loop_factor, set->motions, set->change, tau);
+    else
+        cal_mass_factor_joint_forces(&set->tree, tau);
+}
+
+void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
+                                cal_stabilization law, double gain, const double* forcing) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
+    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
+    for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
+}
+
+// --- Projection --------------------------------------------------------------------------------------------------------
+
+// set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
+static void correct(cal_constraints* set) {
+    if (set->loops) {
+        solve_loops(set);
+        return;
+    }
+    cal_skyline_solve(&set->matrix, set->right);
+    for (int i = 0; i < set->row_count; i++)
+        cal_mass_factor_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
+    cal_mass_factor_solve(&set->tree, set->change);
+}
+
+// Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and
+// Marquardt's method, with Yamashita and Fukushima's choice, the square): rows that are independent only because the constraints
+// are open (Bricard's loop), by as much, are left alone; near a singular position what is open shrinks with the distance to
+// it, and nothing is held back.
+static void scale_right(cal_constraints* set, bool factored) {
+    if (set->loops) {
+        if (!factored) factor(set, shift_for(set));
+        return;
+    }
+    for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
+    if (factored) return;
+    const double open = largest(set->right, set->row_count);
+    factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
 static const double LONGEST = 0.3, NEAR = 1e-5, LITTLE = 1e-10;
@@ -602,19 +623,4 @@ void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_pro
     bool factored = false;
     if (what & CAL_PROJECT_POSITION) factored = project_position(set, q, v, patience);
     if (what & CAL_PROJECT_VELOCITY) project_velocity(set, q, v, patience, factored);
-}
-
-// --- Limits ------------------------------------------------------------------------------------------------------------
-
-// An explicit method is stable on the real axis to −reach/h; the faster pole of the literal law is K + √(K² − K).
-double cal_explicit_limit(double reach, double step, cal_stabilization law) {
-    if (law == CAL_STABILIZE_NONE) return (double)INFINITY;
-    return law == CAL_STABILIZE_LITERAL ? reach * reach / (2.0 * reach - step) / step : reach / step;
-}
-
-// With x = K h, semi-implicit Euler has the eigenvalues' product 1 − 2x and their sum 2 − 2x − c h², c = K or K²: both are
-// inside the unit circle while 4 − 4x − c h² > 0.
-double cal_semi_implicit_limit(double step, cal_stabilization law) {
-    if (law == CAL_STABILIZE_NONE) return (double)INFINITY;
-    return law == CAL_STABILIZE_LITERAL ? 4.0 / (4.0 * step + step * step) : (sqrt(8.0) - 2.0) / step;
 }

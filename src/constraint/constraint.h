@@ -19,6 +19,7 @@
 //
 //     q ← q − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ       until φ is rounding            v ← v − B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ φ̇
 #pragma once
+#include "constraint/loop_factor.h"
 #include "constraint/skyline.h"
 #include "pass/mass_factor.h"
 #include "plan/plan.h"
@@ -41,6 +42,12 @@ typedef struct cal_constraints {
     int row_count;
     int32_t* first_row; // of each place; one past the end
     cal_skyline matrix;
+    int32_t* row_of; // of each constraint: its first row, −1 where it does not hold
+    // Many loops in one tree are closed in its order instead; of the triangle only matrix.left is there. NULL: the triangle.
+    bool loops;
+    cal_loop_factor* loop_factor;
+    bool factored; // it is that of motions at factored_q with this shift
+    double factored_shift, *factored_q;
     // Numbers.
     cal_mass_factor tree;
     cal_machine* machine; // for the plan, where the caller has none

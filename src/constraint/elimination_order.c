@@ -39,12 +39,14 @@ static int compare_nodes(const void* a, const void* b) {
     return (x > y) - (x < y);
 }
 
-// Collects the nodes from those that a constraint touches to the roots; out may be NULL. mark: last constraint that passed.
-static int walk_up(const cal_model* model, int constraint, int32_t* mark, int32_t stamp, int32_t* out) {
+// Collects the nodes from those that a constraint touches to the roots, or to where it is closed (loop_factor.h); out may be NULL.
+// mark: last constraint that passed.
+static int walk_up(const cal_constraints* set, int constraint, int32_t* mark, int32_t stamp, int32_t* out) {
+    const cal_model* model = set->model;
     int nodes[2], count = 0;
-    const int ends = touched(model, constraint, nodes);
+    const int ends = touched(model, constraint, nodes), end = set->loops ? cal_loop_meeting(model, constraint) : -1;
     for (int i = 0; i < ends; i++)
-        for (int n = nodes[i]; n >= 0 && mark[n] != stamp; n = model->nodes[n].parent) {
+        for (int n = nodes[i]; n >= 0 && n != end && mark[n] != stamp; n = model->nodes[n].parent) {
             mark[n] = stamp;
             if (out) out[count] = n;
             count++;
@@ -61,13 +63,13 @@ static bool find_supports(cal_constraints* set) {
     int64_t total = 0;
     for (int c = 0; c < count; c++) {
         set->support_start[c] = (int32_t)total;
-        total += walk_up(model, c, mark, c + 1, NULL);
+        total += walk_up(set, c, mark, c + 1, NULL);
     }
     set->support_start[count] = (int32_t)total;
     if (total <= INT32_MAX) set->support = cal_allocate((size_t)total, sizeof *set->support);
     for (int c = 0; set->support && c < count; c++) {
         int32_t* nodes = set->support + set->support_start[c];
-        const int length = walk_up(model, c, mark, count + c + 1, nodes);
+        const int length = walk_up(set, c, mark, count + c + 1, nodes);
         for (int i = 0; i < length; i++) {
             const cal_node* node = &model->nodes[nodes[i]];
             set->degrees[c] += cal_kind_v(node->kind);

@@ -26,7 +26,8 @@ typedef struct cal_skyline {
     double* root;    // R
     double* row;     // count: the row that is to be added; zeros otherwise
     int32_t* column; // of each row: the column that it is the pivot of
-    double* left;    // of each column: the length that was left of it beside those before it; not above zero: it was dropped
+    double*
+        left; // of each column: the length that was left of it beside those before it; not above zero: it was dropped
 } cal_skyline;
 
 // How a group's columns are put in order. Of column i the length that is left counts `weight[i]` times; columns of which not more

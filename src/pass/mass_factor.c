@@ -95,6 +95,33 @@ static double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
 
+void cal_mass_factor_axes(const cal_node* node, const double rotation[9], double* out) {
+    find_axes(node, rotation, out);
+}
+
+// ((tr Σ − Σ, h×), (−h×, m)).
+void cal_mass_factor_own(const cal_node* node, const double R[9], double* out) {
+    const double* s = node->second_moment;
+    const double sigma[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
+    double turned[9], world[9], h[3];
+    cal_multiply33(R, sigma, turned);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) world[3 * i + j] = cal_dot3(&turned[3 * i], &R[3 * j]);
+    const double trace = world[0] + world[4] + world[8];
+    cal_rotate3(R, node->moment, h);
+    const double cross[9] = {0.0, -h[2], h[1], h[2], 0.0, -h[0], -h[1], h[0], 0.0};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            out[SIX * i + j] = (i == j ? trace : 0.0) - world[3 * i + j];
+            out[SIX * i + 3 + j] = cross[3 * i + j];
+            out[SIX * (3 + i) + j] = -cross[3 * i + j];
+            out[SIX * (3 + i) + 3 + j] = i == j ? node->mass : 0.0;
+        }
+}
+
+void cal_mass_factor_divide(const double* C, int degrees, double* x) { divide(C, degrees, x); }
+void cal_mass_factor_divide_transposed(const double* C, int degrees, double* x) { divide_transposed(C, degrees, x); }
+
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
     for (int i = 0; i < row->node_count; i++) {
         double* wrench = tree->wrench + SIX * (size_t)row->node[i];

@@ -36,6 +36,13 @@ void cal_mass_factor_destroy(cal_mass_factor* tree); // its arrays; zeros are al
 extern const cal_program cal_program_mass_factor;
 CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 
+// For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
+// its origin; and x ← C⁻¹ x, x ← C⁻ᵀ x.
+void cal_mass_factor_axes(const cal_node* node, const double rotation[9], double* out);
+void cal_mass_factor_own(const cal_node* node, const double rotation[9], double* out);
+void cal_mass_factor_divide(const double* C, int degrees, double* x);
+void cal_mass_factor_divide_transposed(const double* C, int degrees, double* x);
+
 // Adds factor times a row's wrenches to tree->wrench.
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);
 // The y of what tree->wrench holds, for nodes that contain with each node its parent, in rising order; one double a degree of

@@ -349,7 +349,8 @@ static void report_constraints(const sim_run* r, cal_facts* report) {
 static void report_singular(const sim_run* r, cal_facts* report) {
     cal_constraint_report c;
     if (cal_model_constraint_count(r->base.model) == 0 || cal_sim_constraints(r->sim, &c) != CAL_OK) return;
-    double times[CAL_SINGULAR_SHOWN], conditions[CAL_SINGULAR_SHOWN], energies[CAL_SINGULAR_SHOWN];
+    double times[CAL_SINGULAR_SHOWN] = {0.0}, conditions[CAL_SINGULAR_SHOWN] = {0.0},
+           energies[CAL_SINGULAR_SHOWN] = {0.0};
     const int shown = c.singular_count < CAL_SINGULAR_SHOWN ? c.singular_count : CAL_SINGULAR_SHOWN;
     int steps = 0;
     for (int i = 0; i < shown; i++) {
@@ -364,9 +365,10 @@ static void report_singular(const sim_run* r, cal_facts* report) {
     cal_facts_numbers(report, "singular_conditions", conditions, shown);
     cal_facts_numbers(report, "singular_energies", energies, shown);
     if (shown == 0) return;
-    cal_facts_line(
-        report, "singular", "%d positions passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
-        c.singular_count, times[0], conditions[0], energies[0], steps > 0 ? "; the solver was helped over some" : "");
+    cal_facts_line(report, "singular",
+                   "%d position%s passed; the worst at t = %.6g s: condition %.2g, energy changed by %.2e J%s",
+                   c.singular_count, c.singular_count == 1 ? "" : "s", times[0], conditions[0], energies[0],
+                   steps > 0 ? "; the solver was helped over some" : "");
 }
 
 static void report_settings(const sim_run* r, const cal_sim_report* steps, cal_facts* report) {

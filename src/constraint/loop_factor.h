@@ -1,0 +1,59 @@
+// Constraints of a tree eliminated in the order of the tree: each where the paths of its bodies meet, their lowest common
+// ancestor, before that node's joint. What goes on to the root is an inertia that has the loop in it, so that N loops cost N times
+// what one costs, wherever they are in the tree (Yamane and Nakamura's section 4.3, with articulated bodies).
+//
+// Inbound a node has, of all that hangs below it with the forces λ of constraints that are still open,
+//
+//     f = I a + p − E λ            the force that its base must apply        a: its acceleration
+//     x = Eᵀ a + c + Λ λ           along the open rows
+//
+// Rows whose bodies are all here are closed: x = b is solved for their λ, by pivots (a row of which nothing is left follows from
+// others and is dropped), and I, p, E, c and Λ of what is left get what that does. Then the joint gives way, as in
+// pass/mass_factor.h:
+//
+//     U = I S    D = Sᵀ U + armature = C Cᵀ    y = C⁻¹ Sᵀ E    E ← E − U C⁻ᵀ y    Λ ← Λ + yᵀ y        the same for p and c
+//
+// One factorisation serves λ and M⁻¹ Aᵀ λ, which a solution finds together, inbound and outbound. Λ are sums of squares: what is
+// left of a row is known to 1e-8 of it, where the triangle of skyline.h knows 1e-16; thresholds are 1e-6 and more.
+#pragma once
+#include "pass/mass_factor.h"
+
+typedef struct cal_loop_front {
+    int32_t first, count; // its constraints in the list: those that are closed here, then those that go on
+    int32_t rows, closed; // of all of them, of those that are closed here
+    int32_t kept;         // pivots of the last factorisation
+    size_t numbers;       // where its numbers begin
+} cal_loop_front;
+
+typedef struct cal_loop_factor {
+    const cal_model* model;
+    cal_mass_factor* tree;  // the caller's: axes, arms; U and C with the loops below them
+    cal_loop_front* fronts; // one per node, then the ground's
+    int32_t* list;          // constraints of the fronts
+    int32_t* size;          // rows per constraint
+    int32_t* at;            // beside it: the constraint's first row in the front,
+    int32_t* above;         // and in the front of the node's parent
+    int32_t* pivots;        // beside numbers of rows: per front the rows that are pivots, in order
+    int32_t* first_pivot;   // per front
+    double* store;
+    double *bias, *motion; // 6 per front: p, a
+    double* share;         // per degree of freedom: η
+    double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
+} cal_loop_factor;
+
+// The node where the paths of a constraint's bodies meet, −1: on the ground.
+int cal_loop_meeting(const cal_model* model, int constraint);
+// Whether closing loops in the order of the tree costs less than one triangle for all of them (skyline.h).
+bool cal_loop_factor_pays(const cal_model* model);
+cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_factor* tree, cal_loop_factor** out);
+void cal_loop_factor_destroy(cal_loop_factor* factor); // NULL is allowed
+
+// first_row: of each constraint its first row, −1 where it does not hold. shift: the square of how much must be left of a row, of its
+// length.
+void cal_loop_factor_compute(cal_loop_factor* factor, const cal_node_motion* motions, const cal_row* rows,
+                             const int32_t* first_row, double shift);
+// λ, zero for rows that were dropped, and u = M⁻¹ Aᵀ λ with A u = right, as far as that can be.
+void cal_loop_factor_solve(cal_loop_factor* factor, const int32_t* first_row, const double* right, double* lambda,
+                           double* u);
+// Adds M u to joint forces, for the u of solutions: what Aᵀ λ is, without the rounding of λ, which a long tree makes more of.
+void cal_loop_factor_forces(cal_loop_factor* factor, const cal_node_motion* motions, const double* u, double* tau);
