@@ -32,7 +32,7 @@ struct pile {
     cal_pose floor_pose;
     double floor_velocity[6];
     double friction;
-    double q[NUMBERS], v[NUMBERS], memory[8];
+    double q[NUMBERS], v[NUMBERS], memory[4096];
     double* scratch;
     size_t scratch_count;
     int capacity;
@@ -212,7 +212,7 @@ static cal_group_report run(pile* p, const cal_group_ops* ops, double from, doub
             p->scratch = malloc(needed * sizeof *p->scratch);
             p->scratch_count = needed;
         }
-        double q[NUMBERS], v[NUMBERS], memory[8];
+        double q[NUMBERS], v[NUMBERS], memory[4096];
         memcpy(q, p->q, sizeof q);
         memcpy(v, p->v, sizeof v);
         memcpy(memory, p->memory, sizeof memory);
@@ -436,7 +436,7 @@ static void test_replay(void** state) {
         for (int i = 0; i < 3; i++) add_box(p, 0.2 * i, 0.55 + 1.05 * i);
         add_floor(p, 0.1);
         run(p, all[k], 0.0, 0.1);
-        double q[NUMBERS], v[NUMBERS], memory[8], later[NUMBERS];
+        double q[NUMBERS], v[NUMBERS], memory[4096], later[NUMBERS];
         memcpy(q, p->q, sizeof q);
         memcpy(v, p->v, sizeof v);
         memcpy(memory, p->memory, sizeof memory);
@@ -463,7 +463,7 @@ static void test_replay_within_an_interval(void** state) {
     (void)state;
     enum { STEPS = 1000, SCRATCH = 40000 };
     const cal_group_ops* const all[] = {&cal_group_implicit, &cal_group_penalty};
-    static double numbers[STEPS + 1][2 * NUMBERS + 8], scratch[SCRATCH];
+    static double numbers[STEPS + 1][2 * NUMBERS + 4096], scratch[SCRATCH];
     static cal_group_interval way[STEPS + 1];
     for (int k = 0; k < 2; k++) {
         pile* p = open_pile(0.5);
@@ -478,7 +478,7 @@ static void test_replay_within_an_interval(void** state) {
         int count = 0;
         for (int again = 0; again <= count; again++) {
             for (int n = again > 0 ? again - 1 : 0; way[n].time < way[n].end; n++) {
-                double next[2 * NUMBERS + 8];
+                double next[2 * NUMBERS + 4096];
                 cal_group_interval to = way[n];
                 cal_group_report report = {0};
                 cal_error error = {0};

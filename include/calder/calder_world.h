@@ -249,7 +249,11 @@ typedef struct cal_world_report {
     int64_t undone;       ///< collisions and other joint events that a rollback took back
     int64_t forced;       ///< rollbacks for finding mistakes
     int64_t callbacks;
-    int64_t group_steps; ///< of the integrator of groups
+    int64_t group_steps;    ///< of the integrator of groups
+    int64_t group_rejected; ///< steps that it tried and took back
+    int64_t group_solves;   ///< contact problems that it solved
+    int64_t group_newton;   ///< Newton steps of those
+    double penetration;     ///< the deepest overlap at the end of any of its steps, m
     int64_t groups;      ///< made so far
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far

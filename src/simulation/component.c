@@ -221,6 +221,7 @@ static const cal_component_ops group = {.kind = CAL_GROUP,
                                         .changed = cal_group_changed,
                                         .refresh = no_refresh,
                                         .members = group_members,
+                                        .holds = cal_group_holds,
                                         .asleep = cal_group_is_asleep,
                                         .contacts = cal_group_list_contacts,
                                         .report = count_group,
@@ -281,15 +282,6 @@ bool cal_component_holds(const cal_world* world, int a, int b, double time) {
     const int first = cal_body_component(world, a, time), second = cal_body_component(world, b, time);
     const int component = first >= 0 ? first : second;
     if (component < 0 || (second >= 0 && second != component)) return false;
-    const cal_members in = world->components[component].ops->members(world, component);
-    const uint64_t key = cal_pair_key(a, b);
-    int low = 0, high = in.pair_count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (cal_pair_key(in.pairs[middle][0], in.pairs[middle][1]) < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < in.pair_count && cal_pair_key(in.pairs[low][0], in.pairs[low][1]) == key;
+    const cal_component_ops* ops = world->components[component].ops;
+    return ops->holds != NULL && ops->holds(world, component, a, b);
 }

@@ -82,6 +82,8 @@ typedef struct cal_component_ops {
     // As a member of a contact group.
     cal_status (*member)(const cal_world* world, int component, struct cal_group_member* out, cal_error* error);
     cal_members (*members)(const cal_world* world, int component);
+    // Whether it, and no event, decides what two bodies do to each other; NULL: never.
+    bool (*holds)(const cal_world* world, int component, int a, int b);
     bool (*asleep)(const cal_world* world, int component); // NULL: never
     // Contacts, with the forces in a step of size h from the world's time; NULL: there are none.
     cal_status (*contacts)(cal_world* world, int component, double h, struct cal_contact_list* list, cal_error* error);
@@ -110,5 +112,5 @@ cal_status cal_step_component(cal_world* world, int component, double time, cal_
 // After the numbers of its newest state were changed. Nothing for −1.
 cal_status cal_component_refresh(cal_world* world, int component, cal_error* error);
 bool cal_component_is_asleep(const cal_world* world, int component); // −1 never is
-// Whether two bodies touch in the component that is in charge of them at a time.
+// Whether the component that is in charge of two bodies at a time decides what they do to each other.
 bool cal_component_holds(const cal_world* world, int a, int b, double time);

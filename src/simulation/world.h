@@ -63,6 +63,9 @@ struct cal_world {
     double* scratch; // of the group integrator
     size_t scratch_count;
     cal_random random; // of the forced rollbacks
+    // How far they have let the events come, and how many at that time: the last time, the number now, the most so far.
+    double frontier, last_event;
+    int64_t frontier_count, frontier_most;
     double time;       // committed
     double now;        // of the event being processed
     double gvt;        // nothing before it can change

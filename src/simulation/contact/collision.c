@@ -123,6 +123,10 @@ static cal_status count_strikes(cal_world* world, const int bodies[2], double ti
     return CAL_OK;
 }
 
+static bool is_stepped(const cal_world* world, int component) {
+    return component >= 0 && world->components[component].ops->stepped;
+}
+
 cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error* error) {
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
@@ -136,8 +140,15 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     outcome o;
     for (int i = 0; status == CAL_OK && i < 2; i++)
         status = cal_body_failed(world, bodies[i], cal_body_at(world, bodies[i], time, &at[i]), time, error);
-    if (status == CAL_OK) status = meet(world, &p, at, time, &o, error);
+    // What else presses against a member of a group takes part in the impact: it is one of the group's step.
+    const bool inside = status == CAL_OK && cal_group_is_inner(world, bodies[0], bodies[1]) &&
+                        (is_stepped(world, components[0]) || is_stepped(world, components[1]));
+    if (status == CAL_OK && !inside) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
+    if (status == CAL_OK && inside) {
+        status = cal_fuse(world, pair, time, junction, error);
+        return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+    }
     if (status != CAL_OK) return status;
     cal_world_event event = {
         .time = time,

@@ -22,12 +22,39 @@ static const cal_contact_group* group_of(const cal_world* world, int component) 
     return world->components[component].group;
 }
 
-// The unit of a body: members are in the order of their first bodies.
+// Members are in the order of their first bodies.
+int cal_group_unit(const cal_world* world, const cal_contact_group* g, int body) {
+    const int first = world->components[world->bodies[body].component].body;
+    int low = 0, high = g->group.unit_count - 1;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (g->bodies[g->units[middle].first_body] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static int unit_of(const cal_world* world, const cal_contact_group* g, int body) {
-    const int member = world->bodies[body].component;
-    int unit = 0;
-    while (unit < g->group.unit_count && g->members[unit] != member) unit++;
-    return unit;
+    return cal_group_unit(world, g, body);
+}
+
+int cal_group_place(const cal_world* world, const cal_contact_group* g, int body) {
+    if (world->bodies[body].component >= 0) {
+        const int unit = cal_group_unit(world, g, body);
+        if (g->members[unit] != world->bodies[body].component) return g->group.body_count;
+        return g->units[unit].first_body + (g->units[unit].free ? 0 : world->bodies[body].link);
+    }
+    int low = g->group.body_count - g->other_count, high = g->group.body_count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (g->bodies[middle] < body)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->group.body_count && g->bodies[low] == body ? low : g->group.body_count;
 }
 
 cal_state_numbers cal_group_locate(const cal_world* world, int component, int body, double* data) {
@@ -37,6 +64,39 @@ cal_state_numbers cal_group_locate(const cal_world* world, int component, int bo
                                data + g->extras[unit]};
 }
 
+static double largest_restitution(const cal_world* world, int body) {
+    const cal_sim_body* part = &world->bodies[body];
+    double most = 0.0;
+    for (int i = 0; i < part->shape_count; i++) most = fmax(most, part->shapes[i].restitution);
+    return most;
+}
+
+bool cal_group_is_inner(const cal_world* world, int a, int b) {
+    const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
+    if (p->multibody >= 0 || q->multibody >= 0) return false;
+    if (p->first_collision_callback >= 0 || q->first_collision_callback >= 0) return false;
+    if (!world->group_ops->takes_impacts) return false;
+    const double given = world->def.restitution;
+    return (given >= 0.0 ? given : fmax(largest_restitution(world, a), largest_restitution(world, b))) < 1.0;
+}
+
+bool cal_group_holds(const cal_world* world, int component, int a, int b) {
+    const cal_contact_group* g = group_of(world, component);
+    for (int i = 0; i < 2; i++)
+        if (cal_group_place(world, g, i == 0 ? a : b) == g->group.body_count) return false;
+    if (cal_group_is_inner(world, a, b)) return true;
+    const uint64_t key = cal_pair_key(a, b);
+    int low = 0, high = g->pair_count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (cal_pair_key(g->pairs[middle][0], g->pairs[middle][1]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->pair_count && cal_pair_key(g->pairs[low][0], g->pairs[low][1]) == key;
+}
+
 static const double* newest(const cal_world* world, int component) {
     const cal_queue* queue = &world->components[component].queue;
     return cal_data_at(queue, queue->tail - 1);
@@ -44,6 +104,13 @@ static const double* newest(const cal_world* world, int component) {
 
 bool cal_group_is_asleep(const cal_world* world, int component) {
     return newest(world, component)[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0;
+}
+
+bool cal_group_sleeps_at(const cal_world* world, int component, double time) {
+    const cal_queue* queue = &world->components[component].queue;
+    int64_t n = cal_queue_find(queue, time);
+    if (n < queue->head) n = queue->head;
+    return cal_data_at(queue, n)[group_of(world, component)->at_rest + CAL_REST_ASLEEP] != 0.0;
 }
 
 double cal_group_horizon(const cal_world* world, int component) {
@@ -59,6 +126,7 @@ typedef struct span {
     const double *from, *to; // q and v at both ends; to is NULL after the last state
     const double* bounds;    // of all members between them
     double length, t, end;
+    bool straight; // free bodies go at constant speeds
 } span;
 
 static span span_at(const cal_world* world, int component, double time) {
@@ -74,6 +142,7 @@ static span span_at(const cal_world* world, int component, double time) {
         s.end = cal_saved_state_at(queue, n + 1)->time;
         s.length = s.end - start;
         if (!asleep) s.to = next + g->at_arrival, s.bounds = next + g->at_bounds;
+        s.straight = next[g->at_rest + CAL_REST_STRAIGHT] != 0.0;
     }
     if (asleep) s.t = 0.0;
     return s;
@@ -81,9 +150,26 @@ static span span_at(const cal_world* world, int component, double time) {
 
 enum { FREE_ROWS = 7, BODY_BOUNDS = 6 }; // a body's bounds: acceleration, slack, turning rate, its derivative
 
+// Constant speeds from one place to another. Of a turn by θ, s = sin(θ/2) is known, and θ/2 = s + s³/6 + 3 s⁵/40 + …, which leaves
+// 1e-7 of a tenth of a turn.
+static void mean_speeds(const double* q, const double* r, double length, double out[6]) {
+    const double back[4] = {q[3], -q[4], -q[5], -q[6]};
+    double turn[4];
+    for (int i = 0; i < 3; i++) out[i] = (r[i] - q[i]) / length;
+    cal_quaternion_multiply(back, r + 3, turn);
+    const double sign = turn[0] < 0.0 ? -1.0 : 1.0, square = cal_dot3(turn + 1, turn + 1);
+    const double factor = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * 15.0 / 336.0));
+    for (int i = 0; i < 3; i++) out[3 + i] = 2.0 * sign * factor * turn[1 + i] / length;
+}
+
 // The cubics of a free body's position and quaternion.
 static void fit_free(const span* s, int at_q, int at_v, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
     const double *q = s->from + at_q, *v = s->from + at_v, *r = s->to + at_q, *u = s->to + at_v;
+    double speeds[6];
+    if (s->straight) {
+        mean_speeds(q, r, s->length, speeds);
+        u = v = speeds;
+    }
     for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
     cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
 }
@@ -144,7 +230,10 @@ void cal_group_arrive(cal_world* world, int component) {
     if (queue->tail - queue->head < 2) return;
     const double start = cal_saved_state_at(queue, queue->tail - 2)->time,
                  end = cal_saved_state_at(queue, queue->tail - 1)->time;
-    const span s = {.from = cal_data_at(queue, queue->tail - 2), .to = data, .length = end - start};
+    const span s = {.from = cal_data_at(queue, queue->tail - 2),
+                    .to = data,
+                    .length = end - start,
+                    .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
     if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
     for (int i = 0; i < g->group.unit_count; i++) {
         const cal_group_member* unit = &g->units[i];
@@ -164,6 +253,21 @@ void cal_group_arrive(cal_world* world, int component) {
             memcpy(out + BODY_BOUNDS * k + 3, own, sizeof own);
         }
     }
+}
+
+void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    const int component = cal_body_component(world, body, time);
+    if (component < 0 || !world->components[component].ops->stepped || world->bodies[body].multibody >= 0) return;
+    const cal_contact_group* g = group_of(world, component);
+    const span s = span_at(world, component, time);
+    if (s.to == NULL || s.t > 0.0) return;
+    const double* v = s.from + g->at_v + g->units[unit_of(world, g, body)].first_v;
+    memcpy(motion->u, v, sizeof motion->u);
+    cal_rotate3(motion->pose.rotation, v + 3, motion->w);
+}
+
+bool cal_group_goes_straight(const cal_world* world, int component, double time) {
+    return span_at(world, component, time).straight;
 }
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
@@ -251,58 +355,12 @@ static const char* body_name(const cal_group* group, int body, char* text, size_
     return cal_body_name_at(group->world, ((const cal_contact_group*)group)->bodies[body], text, capacity);
 }
 
-enum { PAIR_CONTACTS = 64 };
-
-static int body_in(const cal_contact_group* g, int body) {
-    int i = 0;
-    while (i < g->group.body_count && g->bodies[i] != body) i++;
-    return i;
-}
-
-static void convert(const cal_world* world, const cal_contact_group* g, int pair, const int place[2],
-                    const cal_contact* from, cal_group_contact* out) {
-    const int *bodies = g->pairs[pair], sides[2] = {1, 0}; // the normal is from b to a
-    for (int i = 0; i < 2; i++) out->body[i] = place[sides[i]];
-    for (int i = 0; i < 3; i++) {
-        out->normal[i] = from->normal[i];
-        out->point[0][i] = from->point[i] - 0.5 * from->separation * from->normal[i];
-        out->point[1][i] = from->point[i] + 0.5 * from->separation * from->normal[i];
-    }
-    out->gap = from->separation;
-    out->shape[1] = cal_geometry_tag(world->bodies[bodies[0]].geometry, from->piece_a);
-    out->shape[0] = cal_geometry_tag(world->bodies[bodies[1]].geometry, from->piece_b);
-    cal_material(world, bodies[0], from->piece_a, bodies[1], from->piece_b, &out->friction, &out->restitution);
-    uint64_t key = cal_pair_key(bodies[0], bodies[1]) * UINT64_C(0x9e3779b97f4a7c15);
-    key ^= ((uint64_t)(uint32_t)from->piece_a << 40) ^ ((uint64_t)(uint32_t)from->piece_b << 20) ^ from->feature;
-    out->key = key * UINT64_C(0xbf58476d1ce4e5b9) | 1;
-}
-
-cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
-                              cal_group_contact* out, int capacity, int* total) {
-    (void)time;
-    const cal_contact_group* g = (const cal_contact_group*)group;
-    const cal_world* world = group->world;
-    int count = 0;
-    for (int i = 0; i < g->pair_count; i++) {
-        const int *bodies = g->pairs[i], place[2] = {body_in(g, bodies[0]), body_in(g, bodies[1])};
-        cal_pose at[2];
-        for (int k = 0; k < 2; k++) at[k] = cal_pose_make(poses + 7 * place[k], poses + 7 * place[k] + 3);
-        cal_contact found[PAIR_CONTACTS];
-        int n = cal_contacts(world->bodies[bodies[0]].geometry, &at[0], world->bodies[bodies[1]].geometry, &at[1],
-                             margin, found, PAIR_CONTACTS);
-        if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
-        for (int k = 0; k < n; k++, count++)
-            if (count < capacity) convert(world, g, i, place, &found[k], &out[count]);
-    }
-    *total = count;
-    return CAL_OK;
-}
-
 // --- Making and destroying ----------------------------------------------------------------------------------------------------
 
 static void free_group(cal_contact_group* g) {
     for (int i = 0; i < g->group.unit_count; i++)
         if (g->units[i].free) cal_free(g->units[i].self);
+    cal_group_search_end(g);
     void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
@@ -321,7 +379,7 @@ void cal_group_destroy(cal_world* world, int component) {
     c->ops = NULL;
 }
 
-static int order_of_pair(const void* a, const void* b) {
+int cal_order_of_pair(const void* a, const void* b) {
     const int *p = a, *q = b;
     const uint64_t x = cal_pair_key(p[0], p[1]), y = cal_pair_key(q[0], q[1]);
     return x < y ? -1 : x > y;
@@ -349,16 +407,27 @@ static cal_status lay_out(cal_world* world, cal_contact_group* g, const int* mem
     return CAL_OK;
 }
 
-// Fixed and driven bodies that members touch, at the end of the list of bodies.
+static int order_of_integer(const void* a, const void* b) {
+    const int p = *(const int*)a, q = *(const int*)b;
+    return p < q ? -1 : p > q;
+}
+
+// Fixed and driven bodies that members touch, at the end of the list of bodies, each once.
 static void add_others(const cal_world* world, cal_contact_group* g) {
+    const int first = g->group.body_count;
+    int count = first;
     for (int i = 0; i < g->pair_count; i++)
-        for (int k = 0; k < 2; k++) {
-            const int body = g->pairs[i][k];
-            if (world->bodies[body].component >= 0 || body_in(g, body) < g->group.body_count) continue;
-            g->unit_of_body[g->group.body_count] = CAL_NONE;
-            g->bodies[g->group.body_count++] = body;
-            g->restless |= world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
-        }
+        for (int k = 0; k < 2; k++)
+            if (world->bodies[g->pairs[i][k]].component < 0) g->bodies[count++] = g->pairs[i][k];
+    qsort(g->bodies + first, (size_t)(count - first), sizeof *g->bodies, order_of_integer);
+    for (int i = first; i < count; i++) {
+        const int body = g->bodies[i];
+        if (g->group.body_count > first && g->bodies[g->group.body_count - 1] == body) continue;
+        g->unit_of_body[g->group.body_count] = CAL_NONE;
+        g->bodies[g->group.body_count++] = body;
+        g->restless |= world->bodies[body].def.motion == CAL_DRIVEN && world->bodies[body].def.path_speed > 0.0;
+    }
+    g->other_count = g->group.body_count - first;
 }
 
 static cal_contact_group* allocate_group(cal_world* world, const int* members, int count, int pair_count) {
@@ -372,7 +441,7 @@ static cal_contact_group* allocate_group(cal_world* world, const int* members, i
     g->extras = cal_allocate((size_t)count, sizeof *g->extras);
     g->bodies = cal_allocate((size_t)bodies, sizeof *g->bodies);
     g->unit_of_body = cal_allocate((size_t)bodies, sizeof *g->unit_of_body);
-    g->pairs = cal_allocate((size_t)pair_count, sizeof *g->pairs);
+    g->pairs = cal_allocate((size_t)pair_count + 1, sizeof *g->pairs);
     if (g->units && g->members && g->extras && g->bodies && g->unit_of_body && g->pairs) return g;
     free_group(g);
     return NULL;
@@ -387,6 +456,7 @@ static void describe(cal_world* world, cal_contact_group* g) {
     g->group.world = world;
     memcpy(g->group.gravity, world->def.gravity, sizeof g->group.gravity);
     g->group.tolerance = world->def.group_tolerance;
+    g->group.bounce_speed = world->contact_speed;
     g->group.creep = CREEP * world->slow;
     g->size = (double)INFINITY;
     for (int i = 0; i < g->group.body_count; i++) {
@@ -405,6 +475,21 @@ static void copy_member(const cal_world* world, const cal_contact_group* g, int 
     memcpy(data + u->first_q, from.q, (size_t)u->q_count * sizeof *data);
     memcpy(data + g->at_v + u->first_v, from.v, (size_t)u->v_count * sizeof *data);
     memcpy(data + g->extras[unit], from.extras, (size_t)u->extras_count * sizeof *data);
+}
+
+// What old groups remember goes on in the new one.
+static void copy_memory(const cal_world* world, const cal_contact_group* g, double time, double* data) {
+    int last = -1;
+    for (int i = 0; i < g->group.unit_count; i++) {
+        const int charge = cal_body_component(world, g->bodies[g->units[i].first_body], time);
+        if (charge == last || !world->components[charge].ops->stepped) continue;
+        last = charge;
+        const cal_queue* queue = &world->components[charge].queue;
+        const cal_contact_group* old = group_of(world, charge);
+        if (world->group_ops->add_memory != NULL)
+            world->group_ops->add_memory(&g->group, &old->group, cal_data_at(queue, queue->tail - 1) + old->at_memory,
+                                         data + g->at_memory);
+    }
 }
 
 // Old groups end, members' own queues say who is in charge from now on.
@@ -445,13 +530,18 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
     }
     memcpy(g->pairs, pairs, (size_t)pair_count * sizeof *pairs);
     g->pair_count = pair_count;
-    qsort(g->pairs, (size_t)pair_count, sizeof *g->pairs, order_of_pair);
+    qsort(g->pairs, (size_t)pair_count, sizeof *g->pairs, cal_order_of_pair);
     if (lay_out(world, g, members, member_count, error) != CAL_OK) {
         free_group(g);
         return NULL;
     }
     add_others(world, g);
     describe(world, g);
+    if (!cal_group_search_begin(g)) {
+        cal_explain(error, CAL_NO_MEMORY, "out of memory for a contact group");
+        free_group(g);
+        return NULL;
+    }
     g->memory_count = world->group_ops->memory_count(&g->group);
     g->at_memory = g->at_v + g->group.v_count;
     g->at_rest = g->at_memory + (int)g->memory_count;
@@ -495,6 +585,7 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     double* data = cal_data_at(&world->components[component].queue, 0);
     for (int i = 0; i < member_count; i++) copy_member(world, g, i, time, data);
+    copy_memory(world, g, time, data);
     const cal_status status = hand_over(world, component, time, junction, error);
     world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
     return status;

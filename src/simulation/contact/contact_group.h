@@ -1,17 +1,20 @@
 // Contact groups: bodies that are advanced together while they touch.
 //
-// A group has fixed members and a fixed list of pairs that touch in it; when either changes, a new group takes over. So all
-// that a rollback needs is in the state graph: a group's states, and the junctions at which it began and ended.
+// A group has fixed members; when they change, a new group takes over. So all that a rollback needs is in the state graph: a
+// group's states, and the junctions at which it began and ended. What touches what among its members, and the fixed and driven
+// bodies that it knows, is a matter of its steps: impacts inside of a group are no events. But links, bodies with callbacks
+// at collisions and elastic pairs collide by events also there, and stay in touch in a list of pairs, which is fixed too.
 //
-//     fusion    two components touch softly: their members and pairs make a new group, old groups end
-//     check     at a fixed rate: pairs that parted are dropped; what is no longer connected (over moving bodies) becomes
-//               groups and isolated bodies of its own (fission); what has been still for long enough falls asleep
+//     fusion    two components touch softly: their members make a new group, old groups end
+//     joining   before a step: what touches the group, or comes near enough to touch it in the next interval, becomes part of it
+//     check     at a fixed rate: what is no longer connected (over moving bodies) becomes groups and isolated bodies of its own
+//               (fission); what cannot move falls asleep
 //     step      the integrator advances the group to its next check; each of its own steps ends in a state, and between two
-//               states bodies follow cubics
+//               states bodies follow cubics, or straight lines where forces jumped
 //
 // A state's numbers: q, v, what the integrator remembers, numbers about rest and the interval between checks that the state is
-// in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at this state does not change, and bounds of
-// the motion of all members in that step.
+// in, and for each member what the user set. Then how it was come to: q and v as the step before it gave them, which an impulse at
+// this state does not change, and bounds of the motion of all members in that step.
 #pragma once
 #include "base/error.h"
 #include "simulation/body.h"
@@ -25,8 +28,17 @@ typedef struct cal_contact_group {
     int* extras;       // where each member's own numbers are in a state
     int* bodies;       // the world's bodies: of the units, in their order, then those that do not move by themselves
     int* unit_of_body; // for the integrator
-    int (*pairs)[2];   // of the world's bodies, ascending
+    int (*pairs)
+        [2]; // of the world's bodies, ascending: those that collide by events, and what tells of fixed and driven ones
     int pair_count;
+    int other_count; // bodies that do not move by themselves: the last ones, ascending
+    // Which pairs of bodies (places in `bodies`) may come near, from poses at which they were looked for: all that are within
+    // `near_margin` as long as no point went further than half of `near_skin`. Nothing but time depends on it.
+    int (*near)[2];
+    int near_count, near_capacity;
+    double near_margin, near_skin;
+    double* near_poses;
+    cal_pose* placed; // of all bodies, for the present search
     size_t memory_count;
     int at_v, at_memory, at_rest; // in a state
     int at_arrival, at_bounds;
@@ -38,13 +50,26 @@ typedef struct cal_contact_group {
 
 // Numbers of a state from at_rest on. BEGIN and END: between which times its steps go; the check is due at END, and a state that is
 // not before it has no interval yet. CHECKED: of a state at END.
-enum { CAL_REST_QUIET, CAL_REST_ASLEEP, CAL_REST_CHECKED, CAL_REST_BEGIN, CAL_REST_END, CAL_REST_NUMBERS };
+// STRAIGHT: free bodies came to it at constant speeds.
+enum {
+    CAL_REST_QUIET,
+    CAL_REST_ASLEEP,
+    CAL_REST_CHECKED,
+    CAL_REST_BEGIN,
+    CAL_REST_END,
+    CAL_REST_STRAIGHT,
+    CAL_REST_NUMBERS
+};
 
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out);
 // q and v of the multibody that a member belongs to.
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v);
 // q and v of all members at a time.
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out);
+// Where a state of a free body's group is at a time, the speeds of that state, and not those on the way from it.
+void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion);
+// Whether free bodies go at constant speeds at a time.
+bool cal_group_goes_straight(const cal_world* world, int component, double time);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out);
 // After a step to the newest state of a group: its end and the bounds of motions in it are kept with that state.
@@ -72,14 +97,46 @@ void cal_group_destroy(cal_world* world, int component);
 // Destroys groups that ended before GVT.
 void cal_groups_clear(cal_world* world);
 
+// Whether a group is in charge of what two bodies do to each other: one of them is a member, and the other one too, or without a
+// component.
+bool cal_group_holds(const cal_world* world, int component, int a, int b);
+// Whether two bodies, of which one at least moves, do not collide by events while they are in one group.
+bool cal_group_is_inner(const cal_world* world, int a, int b);
 bool cal_group_is_asleep(const cal_world* world, int component);
+bool cal_group_sleeps_at(const cal_world* world, int component, double time);
 double cal_group_horizon(const cal_world* world, int component); // until when its motion is computed
 // Where the numbers of a body are in a state of its group: q and v (a free body's: centre in the world's axes, angular in its
 // own), and what the user set: acceleration and torque, or joint forces; slots follow.
 cal_state_numbers cal_group_locate(const cal_world* world, int component, int body, double* data);
-// Contacts of all pairs of a group at given poses, and their number.
+// Contacts of all pairs of a group at given poses, and their number (group_contacts.c).
 cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
                               cal_group_contact* out, int capacity, int* count);
+
+// The place of a body among a group's bodies; body_count: it is not there.
+int cal_group_place(const cal_world* world, const cal_contact_group* group, int body);
+int cal_group_unit(const cal_world* world, const cal_contact_group* group, int body); // of a member's body
+// What a search for contacts needs, and gives back (group_contacts.c); false: no memory.
+bool cal_group_search_begin(cal_contact_group* group);
+void cal_group_search_end(cal_contact_group* group);
+// Before a step from a group's newest state: what touches it, or will in the next interval, joins. *joined: another group goes on
+// (joining.c).
+cal_status cal_group_join(cal_world* world, int component, bool* joined, cal_error* error);
+// Whether two bodies touch at a time or come near enough to touch within an interval of group checks (joining.c).
+cal_status cal_group_will_touch(cal_world* world, int a, int b, double time, bool* out);
+
+// Lists from which a group is made (fusion.c).
+typedef struct cal_group_merge {
+    int* members;
+    int (*pairs)[2];
+    int member_count, pair_count, member_capacity, pair_capacity;
+} cal_group_merge;
+cal_status cal_merge_add(const cal_world* world, cal_group_merge* merge, int component, cal_error* error);
+cal_status cal_merge_add_pair(cal_group_merge* merge, int a, int b, cal_error* error);
+// Sorts the lists and makes the group.
+cal_status cal_merge_create(cal_world* world, cal_group_merge* merge, double time, int junction, int* out,
+                            cal_error* error);
+void cal_merge_free(cal_group_merge* merge);
+int cal_order_of_pair(const void* a, const void* b); // of two ints each
 
 // A free body as a unit (units.c).
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error);

@@ -3,14 +3,20 @@
 #include "math/vector.h"
 #include <string.h>
 
-enum { MOST_NEWTON = 100, MOST_SEARCH = 40, MOST_OUTER = 12 };
-static const double softness = 1e-7;         // compliance over what the contact's own inertia would give
+enum { MOST_FACTORED = 250, MOST_FACTORED_BALLS = 40, MOST_NEWTON = 50, MOST_SEARCH = 40, MOST_ROUNDS = 40 };
+static const double first_compliance = 1e-3; // over the contact's own response; see contact_problem.h
+static const double compliance_falls = 0.1, slow_fall = 0.1;
+// Round k leaves a mode of the contacts that answers w times as much as one of them alone R / (R + w) of its error; a tower of a
+// hundred and a mass ratio of 10⁶ have w of 1e-6 and more, of which this leaves a tenth. Less would let rounding in: y / R has
+// an error of 1e-16 / R.
+static const double least_compliance = 1e-7;
+static const double law = 1e-10, rough_law = 1e-7; // of the speeds: how far the hard law of contact may be missed
 static const double decrement = 1e-24;       // of the energy: where Newton ends; velocities are then good to 1e-12
-static const double first_decrement = 1e-14; // while De Saxcé's term still changes
-static const double rough_decrement = 1e-6;
+static const double first_decrement = 1e-12; // while impulses or De Saxcé's term still change
+static const double rough_decrement = 1e-12, rough_compliance = 1e-5;
 static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
 static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
-static const double slip_change = 1e-5; // of the speeds: where De Saxcé's term stands
+static const double slip_change = 1e-8; // of the speeds: where De Saxcé's term stands
 
 static int largest_unit(const cal_group* group) {
     int most = 1;
@@ -27,13 +33,13 @@ static size_t loops_count(const cal_group_member* unit) {
 
 size_t cal_problem_count(const cal_group* group, int contacts) {
     const size_t n = (size_t)group->unit_count, v = (size_t)group->v_count, m = (size_t)largest_unit(group);
-    size_t loops = n * (sizeof(cal_problem_loops) / sizeof(double) + 1), plain = 0;
+    size_t loops = n + n * (sizeof(cal_problem_loops) / sizeof(double) + 1), plain = 0;
     for (int i = 0; i < group->unit_count; i++) {
         if (group->units[i].most_rows == 0) continue;
         loops += loops_count(&group->units[i]);
         plain = 6 * m;
     }
-    const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 6 * m + plain + 1 + 2 * m * m);
+    const size_t rows = (size_t)contacts * (sizeof(cal_contact_row) / sizeof(double) + 12 * m + plain + 1 + 2 * m * m);
     return rows + loops + 3 * n * m * m + 6 * v + 2 * m * m + 8 * m + n * ((n + 63) / 64) + 16 * n + 64;
 }
 
@@ -70,13 +76,14 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     p->damping = cal_arena_numbers(arena, v);
     p->stiffness = cal_arena_numbers(arena, v);
     p->diagonal = cal_arena_numbers(arena, v);
+    p->diagonal_mass = (bool*)(void*)cal_arena_numbers(arena, (n * sizeof(bool) + sizeof(double) - 1) / sizeof(double));
     p->stiff = (bool*)(void*)cal_arena_numbers(arena, (n * sizeof(bool) + sizeof(double) - 1) / sizeof(double));
     const size_t m = (size_t)largest_unit(group);
     p->left = cal_arena_numbers(arena, 3 * m);
     p->block = cal_arena_numbers(arena, m * m);
     if (p->size == NULL || p->first == NULL || p->mass_at == NULL || p->gradient == NULL || p->direction == NULL ||
         p->work == NULL || p->damping == NULL || p->stiffness == NULL || p->diagonal == NULL || p->stiff == NULL ||
-        p->left == NULL || p->block == NULL)
+        p->diagonal_mass == NULL || p->left == NULL || p->block == NULL)
         return false;
     int64_t total = 0;
     for (int i = 0; i < group->unit_count; i++) {
@@ -158,20 +165,25 @@ static void project_row(cal_problem* p, cal_contact_row* touch) {
     }
 }
 
-// trace of J M⁻¹ Jᵀ / 3, by which a contact's compliance is measured
-static double mean_response(cal_problem* p, const cal_contact_row* touch) {
-    double inertia = 0.0;
+void cal_problem_answer(cal_problem* p, cal_contact_row* touch) {
+    memset(touch->own, 0, sizeof touch->own);
     for (int side = 0; side < 2; side++) {
         if (touch->unit[side] < 0) continue;
         const int unit = touch->unit[side], n = p->size[unit];
         const double* J = touch->jacobian[side];
         for (int r = 0; r < 3; r++) {
-            memcpy(p->work, J + r * n, (size_t)n * sizeof *J);
-            cal_dense_solve(p->mass_factor + p->mass_at[unit], n, p->work);
-            for (int c = 0; c < n; c++) inertia += J[r * n + c] * p->work[c] / 3.0;
+            double* answer = touch->answer[side] + r * n;
+            memcpy(answer, J + r * n, (size_t)n * sizeof *J);
+            if (p->diagonal_mass[unit])
+                for (int k = 0; k < n; k++) answer[k] /= p->mass[p->mass_at[unit] + k * (n + 1)];
+            else
+                cal_dense_solve(p->mass_factor + p->mass_at[unit], n, answer);
         }
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                for (int k = 0; k < n; k++) touch->own[3 * r + c] += J[r * n + k] * touch->answer[side][c * n + k];
     }
-    return inertia;
+    touch->response = (touch->own[0] + touch->own[4] + touch->own[8]) / 3.0;
 }
 
 // CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
@@ -180,7 +192,8 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
     const cal_group* group = p->group;
     double frame[9];
     cal_contact_frame(contact->normal, frame);
-    *touch = (cal_contact_row){.friction = contact->friction, .gap = contact->gap};
+    *touch = (cal_contact_row){
+        .friction = contact->friction, .restitution = contact->restitution, .gap = contact->gap, .impact = -1.0};
     for (int side = 0; side < 2; side++) {
         const int unit = group->unit_of_body[contact->body[side]];
         const double sign = side == 0 ? -1.0 : 1.0;
@@ -203,7 +216,12 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         if (touch->jacobian[side] == NULL) return CAL_NO_MEMORY;
     }
     project_row(p, touch);
-    touch->compliance = softness * mean_response(p, touch);
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        touch->answer[side] = cal_arena_numbers(arena, 3 * (size_t)p->size[touch->unit[side]]);
+        if (touch->answer[side] == NULL) return CAL_NO_MEMORY;
+    }
+    cal_problem_answer(p, touch);
     return CAL_OK;
 }
 
@@ -229,6 +247,10 @@ static cal_status fill_unit(cal_problem* p, int i, double time, const double* q,
     if (status == CAL_OK && u->most_rows > 0)
         status = u->ops->constraints(u, own_q, own_v, l->A, l->noise, l->bias, &l->rows);
     if (status != CAL_OK) return cal_group_unit_failed(p->group, i, status, time, error);
+    p->diagonal_mass[i] = !p->stiff[i];
+    for (int r = 0; r < p->size[i]; r++)
+        for (int c = 0; c < p->size[i]; c++)
+            p->diagonal_mass[i] &= r == c ? M[r * p->size[i] + c] > 0.0 : M[r * p->size[i] + c] == 0.0;
     for (int k = 0; k < p->size[i]; k++) p->diagonal[p->first[i] + k] = M[k * (p->size[i] + 1)];
     memcpy(L, M, (size_t)(p->size[i] * p->size[i]) * sizeof *M);
     if (!cal_dense_factor(L, p->size[i]))
@@ -237,9 +259,27 @@ static cal_status fill_unit(cal_problem* p, int i, double time, const double* q,
     return CAL_OK;
 }
 
+// Whether sweeps come first also for a precise solution. Pairs that touch in one point (balls) take few of them; those that touch in several take many, since
+// forces in these are almost exchangeable, and are worth a factorisation for longer.
+static bool is_loose(const int32_t* partners, int row_count) {
+    int count = 0; // of pairs, each once: contacts of a pair follow each other
+    for (int i = 0; i < row_count; i++)
+        count += i == 0 || memcmp(partners + 2 * i, partners + 2 * i - 2, 2 * sizeof *partners) != 0;
+    return row_count < 1.5 * count;
+}
+
+static double reach_of(const cal_group* group, const cal_group_contact* contact, const double* reach) {
+    double sum = 0.0;
+    for (int side = 0; side < 2; side++) {
+        const int unit = group->unit_of_body[contact->body[side]];
+        sum += unit >= 0 ? reach[unit] : 0.0;
+    }
+    return sum;
+}
+
 // CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
 static cal_status fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
-                       int count, double* force, cal_arena* arena, cal_error* error) {
+                       int count, const double* reach, double* force, cal_arena* arena, cal_error* error) {
     const cal_group* group = p->group;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < group->unit_count; i++) status = fill_unit(p, i, time, q, v, force, error);
@@ -253,15 +293,19 @@ static cal_status fill(cal_problem* p, double time, const double* q, const doubl
     int pair_count = 0;
     for (int i = 0; i < count; i++) {
         cal_contact_row* touch = &p->rows[p->row_count];
+        if (reach != NULL && contacts[i].gap > reach_of(group, &contacts[i], reach)) continue;
         status = fill_row(p, time, q, &contacts[i], touch, jacobian, arena, error);
         if (status != CAL_OK) return status;
         touch->contact = i;
         if (touch->unit[0] < 0 && touch->unit[1] < 0) continue;
-        if (!(touch->compliance > 0.0)) continue; // nothing that moves moves there
+        if (!(touch->response > 0.0)) continue; // nothing that moves moves there
         p->row_count++;
         if (touch->unit[0] < 0 || touch->unit[1] < 0) continue;
         pairs[pair_count][0] = touch->unit[0], pairs[pair_count++][1] = touch->unit[1];
     }
+    p->loose = is_loose(pairs[0], pair_count);
+    p->factors = group->unit_count <= (p->loose ? MOST_FACTORED_BALLS : MOST_FACTORED);
+    if (!p->factors) return CAL_OK;
     return cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
                            arena)
                ? CAL_OK
@@ -286,6 +330,9 @@ void cal_problem_stiffen(cal_problem* p, double h) {
         bool changed = false;
         for (int side = 0; side < 2; side++) changed |= touch->plain[side] != NULL && p->stiff[touch->unit[side]];
         if (changed) project_row(p, &p->rows[k]);
+        bool stiff = false;
+        for (int side = 0; side < 2; side++) stiff |= touch->unit[side] >= 0 && p->stiff[touch->unit[side]];
+        if (stiff) cal_problem_answer(p, &p->rows[k]);
     }
 }
 
@@ -354,10 +401,13 @@ cal_status cal_contact_cache_find(cal_contact_cache* cache, const cal_group* gro
 
 cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             double margin, double* force, cal_arena* arena, cal_error* error) {
-    cache->report->evaluations++;
-    cal_status status = cal_contact_cache_find(cache, p->group, time, q, margin, error);
-    if (status != CAL_OK) return status;
-    status = fill(p, time, q, v, cache->contacts, cache->count, force, arena, error);
+    const cal_status status = cal_contact_cache_find(cache, p->group, time, q, margin, error);
+    return status == CAL_OK ? cal_problem_fill(p, cache, time, q, v, NULL, force, arena, error) : status;
+}
+
+cal_status cal_problem_fill(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
+                            const double* reach, double* force, cal_arena* arena, cal_error* error) {
+    const cal_status status = fill(p, time, q, v, cache->contacts, cache->count, reach, force, arena, error);
     if (status == CAL_NO_MEMORY)
         cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than guessed
     return status;
@@ -376,11 +426,12 @@ void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, co
     }
 }
 
-// λ(y), and −∂λ/∂y where stiffness is not NULL. With one compliance R for all directions the projection onto the cone is the
+// λ(y), and −∂λ/∂y where stiffness is not NULL: the nearest of the cone to λₖ − R⁻¹ y. With one compliance R for all directions the projection onto the cone is the
 // plain one.
 static void project(const cal_contact_row* touch, const double y[3], double impulse[3], double* stiffness) {
     const double R = touch->compliance, mu = touch->friction;
-    const double a = -y[0] / R, b[2] = {-y[1] / R, -y[2] / R}, across = sqrt(b[0] * b[0] + b[1] * b[1]);
+    const double a = touch->held[0] - y[0] / R, b[2] = {touch->held[1] - y[1] / R, touch->held[2] - y[2] / R},
+                 across = sqrt(b[0] * b[0] + b[1] * b[1]);
     if (stiffness != NULL) memset(stiffness, 0, 9 * sizeof *stiffness);
     if (across <= mu * a) { // sticks
         impulse[0] = a, impulse[1] = b[0], impulse[2] = b[1];
@@ -435,10 +486,12 @@ void cal_problem_assemble(cal_problem* p, double share) {
     }
 }
 
-void cal_problem_push(const cal_problem* p, double sign, double* out) {
+double cal_problem_energy(const cal_problem* p, const double* v) { return times_mass(p, v, NULL); }
+
+static void push(const cal_problem* p, bool all, double sign, double* out) {
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
-        if (touch->impulse[0] == 0.0) continue;
+        if (!all && touch->impulse[0] == 0.0) continue;
         for (int s = 0; s < 2; s++) {
             if (touch->unit[s] < 0) continue;
             const int n = p->size[touch->unit[s]];
@@ -450,6 +503,10 @@ void cal_problem_push(const cal_problem* p, double sign, double* out) {
         }
     }
 }
+
+void cal_problem_push(const cal_problem* p, double sign, double* out) { push(p, false, sign, out); }
+
+void cal_problem_push_all(const cal_problem* p, double sign, double* out) { push(p, true, sign, out); }
 
 // Slope of the cost along the direction at a step, and its curvature; impulses there are left in the rows.
 static double slope_at(cal_problem* p, double step, double linear, double quadratic, double* curvature) {
@@ -534,46 +591,90 @@ static double slip_of(const cal_problem* p, const cal_contact_row* touch, const 
     return touch->friction * sqrt(a * a + b * b);
 }
 
-int cal_problem_solve(cal_problem* p, const double* target, double* v) {
-    double energy = times_mass(p, target, NULL) + times_mass(p, v, NULL), speed = 0.0;
+// What a solve is measured by: an energy, and a speed of the contacts.
+typedef struct scale {
+    double energy, speed;
+} scale;
+
+static scale scale_of(cal_problem* p, const double* target, const double* v) {
+    scale s = {.energy = times_mass(p, target, NULL) + times_mass(p, v, NULL)};
     for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
+        const cal_contact_row* touch = &p->rows[k];
         double y[3];
         cal_problem_velocity(p, touch, target, y);
-        touch->slip = slip_of(p, touch, v);
-        speed = fmax(speed, touch->slip + fabs(y[0] + fmin(touch->offset[0], 0.0)));
+        s.speed = fmax(s.speed, slip_of(p, touch, v) + fabs(y[0] + fmin(touch->offset[0], 0.0)));
         // What a contact asks for counts beside what there is.
-        if (touch->offset[0] < 0.0) energy += softness / touch->compliance * touch->offset[0] * touch->offset[0];
+        if (touch->offset[0] < 0.0) s.energy += touch->offset[0] * touch->offset[0] / touch->response;
     }
+    return s;
+}
+
+static void set_compliance(cal_problem* p, double share) {
+    for (int k = 0; k < p->row_count; k++) p->rows[k].compliance = share * p->rows[k].response;
+}
+
+// Takes over the impulses of a round; returns how far the hard law was missed.
+static double hold(cal_problem* p) {
+    double missed = 0.0;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        for (int i = 0; i < 3; i++) {
+            missed = fmax(missed, touch->compliance * fabs(touch->impulse[i] - touch->held[i]));
+            touch->held[i] = touch->impulse[i];
+        }
+    }
+    return missed;
+}
+
+int cal_problem_solve(cal_problem* p, const double* target, double* v) {
+    const scale s = scale_of(p, target, v);
     int steps = 0;
-    double end = first_decrement, before[2] = {INFINITY, INFINITY};
-    for (int outer = 0; outer < MOST_OUTER; outer++) {
-        steps += minimize(p, target, v, energy, end);
+    bool solved = false;
+    const bool sweeps = p->rough || p->loose || !p->factors;
+    if (sweeps) steps = cal_problem_sweep(p, target, v, s.speed, &solved);
+    if (solved || !p->factors) return steps;
+    if (sweeps) hold(p);
+    double share = first_compliance, end = first_decrement, before[2] = {INFINITY, INFINITY}, missed = INFINITY;
+    bool settled = false; // De Saxcé's term stands, or will not
+    for (int k = 0; k < p->row_count; k++) p->rows[k].slip = slip_of(p, &p->rows[k], v);
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        set_compliance(p, share);
+        steps += minimize(p, target, v, s.energy, end);
+        const double last = missed;
+        missed = hold(p);
         double change = 0.0;
-        for (int k = 0; k < p->row_count; k++) {
+        for (int k = 0; !settled && k < p->row_count; k++) {
             cal_contact_row* touch = &p->rows[k];
             const double slip = slip_of(p, touch, v);
             if (touch->impulse[0] > 0.0 || slip < touch->slip) change = fmax(change, fabs(slip - touch->slip));
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
             touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
+        if (missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
         // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];
         before[0] = change;
-        if (change > slip_change * speed && falls) continue;
-        if (end == decrement) break;
-        end = decrement;
+        if (!settled && change > (p->rough ? rough_law : slip_change) * s.speed && falls) continue;
+        settled = true;
+        const bool fine = missed <= (p->rough ? rough_law : law) * s.speed;
+        if ((p->rough && fine) || (end == decrement && (fine || missed > 0.5 * last))) break;
+        if (!p->rough || !fine) end = decrement;
     }
     return steps;
 }
 
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
-    double energy = times_mass(p, target, NULL) + times_mass(p, v, NULL);
-    for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
-        touch->slip = 0.0;
-        if (touch->offset[0] < 0.0) energy += softness / touch->compliance * touch->offset[0] * touch->offset[0];
+    const scale s = scale_of(p, target, v);
+    int steps = 0;
+    bool solved = false;
+    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &solved);
+    if (solved || !p->factors) return steps;
+    for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
+    for (double share = first_compliance; share > rough_compliance; share *= compliance_falls) {
+        set_compliance(p, share);
+        steps += minimize(p, target, v, s.energy, rough_decrement);
+        hold(p);
     }
-    return minimize(p, target, v, energy, rough_decrement);
+    return steps;
 }

@@ -3,16 +3,22 @@
 // With v* = v + h M⁻¹ f the velocities without contacts, y = J v⁺ + b for each contact (y_n along the normal, y_t across) and
 // K the friction cone |λ_t| ≤ μ λ_n,
 //
-//     v⁺ = v* + M⁻¹ Jᵀ λ,    K ∋ λ ⟂ y ∈ K*        the optimality of    min ½ (v − v*)ᵀ M (v − v*) + Σ ½ |λ(y)|²_R
-//                                                                        v
-// where λ(y) is the projection of −R⁻¹ y onto K in the norm of R. R is a compliance so small that what is
-// held creeps by some ten nanometres a second; without it λ would not be unique. The minimum is found by Newton's method with an exact line search (as
-// in Castro, Permenter and Han, "An unconstrained convex formulation of compliant contact", 2022) to rounding.
+//     v⁺ = v* + M⁻¹ Jᵀ λ,    K ∋ λ ⟂ y ∈ K*
+//
+// the optimality of min ½ (v − v*)ᵀ M (v − v*) over J v + b ∈ K*. It is solved by augmented Lagrangians: with impulses λₖ and a
+// compliance R,
+//
+//     min  ½ (v − v*)ᵀ M (v − v*) + Σ ½ R |λ(y)|²,    λ(y) = the nearest of K to λₖ − R⁻¹ y,    λₖ₊₁ = λ(y)
+//      v
+//
+// What is left of the hard law is R (λₖ − λₖ₊₁), so it is known where to stop, and nothing creeps. R begins at a hundredth of what
+// the contact's own inertia gives and falls tenfold from round to round: each minimum is near the one before, and Newton's
+// method with an exact line search (as in Castro, Permenter and Han, "An unconstrained convex formulation of compliant
+// contact", 2022) takes a few steps for each. Where λ is not unique, it is the one that the start is led to.
 //
 // The dual cone alone would part bodies that slide, by y_n = μ |y_t| (Anitescu's relaxation). De Saxcé's term removes that:
-// b_n has μ |y_t| added, from the solution before, and the problem is solved again until it stands (with Anderson's mixing of
-// the last two: how much of a term is taken over hangs on the masses). What is left is Coulomb's
-// law: λ_n ≥ 0, gap not closing faster than it may, friction at most μ λ_n, against the sliding.
+// b_n has μ |y_t| added, from the round before. What is left is Coulomb's law: λ_n ≥ 0, gap not closing faster than it may,
+// friction at most μ λ_n, against the sliding.
 //
 // A unit with constraints (loops) may move by P v only (projector.h, with the mass matrix of the solve). v* is corrected, by mass,
 // to A v* = −h Ȧ v, and rows are J P, so that every iterate is v* and something that the constraints allow, by M⁻¹ Pᵀ = P M⁻¹:
@@ -32,14 +38,21 @@ typedef struct cal_contact_row {
     int body[2]; // of the group
     int unit[2]; // CAL_NONE: fixed or driven, or the same unit as the first one
     double*
-        jacobian[2];  // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
-    double* plain[2]; // the same without P, of a unit with constraints; NULL otherwise
-    double drive[3];  // relative velocity that driven bodies add
-    double friction, gap;
-    double compliance;
-    double offset[3]; // b
-    double slip;      // De Saxcé's term, added to the first of them
-    double impulse[3];
+        jacobian[2];   // 3 × v_count of the unit, rows: normal, tangents; of the relative velocity of body 1 to body 0
+    double* answer[2]; // M⁻¹ Jᵀ, in rows of the unit's velocities: for sweeps
+    double* plain[2];  // the same without P, of a unit with constraints; NULL otherwise
+    double drive[3];   // relative velocity that driven bodies add
+    double friction, restitution, gap;
+    double own[9];     // W = J M⁻¹ Jᵀ
+    double response;   // its trace / 3
+    double compliance; // R of the present round
+    double offset[3];  // b
+    double slip;       // De Saxcé's term, added to the first of them
+    double last[3];    // the force that was in it, for a start; zero: unknown
+    double impact;     // when in the step it bounces; negative: it does not
+    bool alone;        // of an impact: its bodies meet nothing else in the step
+    double held[3];    // λₖ: at the start of a solve a guess, or zero
+    double impulse[3]; // λ
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
 } cal_contact_row;
@@ -59,10 +72,14 @@ typedef struct cal_problem {
     double* mass;          // blocks, one after the other
     double* mass_factor;
     int64_t* mass_at;
+    bool* diagonal_mass;                    // a unit: its mass matrix is
     bool* stiff;                            // a unit: some force falls with velocity or position
     double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
     cal_problem_loops* loops;               // of each unit
     cal_blocks matrix;
+    bool loose;                          // pairs touch in one point each: sweeps are quick
+    bool factors;                        // there is a matrix: where sweeps do not come to an end, Newton does
+    bool rough;                          // for the caller to set: a part in 10⁷ will do
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
 } cal_problem;
@@ -92,21 +109,35 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
 // CAL_NO_MEMORY: report->contacts says for how many there should be room.
 cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             double margin, double* force, cal_arena* arena, cal_error* error);
+// The same for contacts that were found already; those further away than the reach of both units together are left out (NULL: none).
+cal_status cal_problem_fill(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
+                            const double* reach, double* force, cal_arena* arena, cal_error* error);
+// v · M v.
+double cal_problem_energy(const cal_problem* p, const double* v);
 // Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K; and what
 // follows of that for units with constraints.
 void cal_problem_stiffen(cal_problem* p, double h);
 // For units with constraints, before a solve: v* and the search's start become such that A v = −h Ȧ v, and rows' offsets get
 // J (1 − P) v*.
 void cal_problem_constrain(cal_problem* p, double h, double* target, double* v);
-// v⁺ from v* with the rows' offsets, starting the search (and De Saxcé's term) at v. Returns the number of Newton steps; impulses are in the
-// rows.
+// v⁺ from v* with the rows' offsets, starting the search (and De Saxcé's term) at v and the rows' held impulses. Returns the number
+// of Newton steps; impulses are in the rows.
 int cal_problem_solve(cal_problem* p, const double* target, double* v);
 // The same to a part in a thousand, without De Saxcé's term: where only the direction matters, or there is no friction.
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v);
+
+// The same by sweeps over the contacts, whatever v was before; speed: by which it is measured; *solved: they came to an
+// end (contact_sweeps.c).
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, bool* solved);
+
+// M⁻¹ Jᵀ and W of a row, with the masses as they are factored now.
+void cal_problem_answer(cal_problem* p, cal_contact_row* touch);
 
 // Parts of it, for those who have forces of their own. The relative velocity at a touch:
 void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, const double* v, double out[3]);
 // out += sign · Jᵀ λ over all rows with a normal impulse.
 void cal_problem_push(const cal_problem* p, double sign, double* out);
+// The same over all rows.
+void cal_problem_push_all(const cal_problem* p, double sign, double* out);
 // The matrix share · M + Σ Jᵀ G J with the rows' stiffnesses G, where they have a normal impulse.
 void cal_problem_assemble(cal_problem* p, double share);

@@ -15,8 +15,9 @@
 
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
-#define STILL 0.05   // of what is slow, at the surface: slower is still
-enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
+#define STILL 0.05   // of what is slow, at the surface: slower is still where nothing better is known
+#define HELD 1e-5    // of what is slow: what gets no faster in an interval from rest, by 1e-5 of gravity, is held
+enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000, MOST_IMPACTS = 256 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
@@ -26,6 +27,31 @@ static bool reserve_scratch(cal_world* world, size_t count) {
     world->scratch = cal_allocate(count, sizeof *world->scratch);
     world->scratch_count = world->scratch != NULL ? count : 0;
     return world->scratch != NULL;
+}
+
+// Impacts within the step to the newest state, which they belong to.
+static cal_status log_impacts(cal_world* world, int component, const cal_group_report* report, cal_error* error) {
+    if (report->impact_count == 0) return CAL_OK;
+    const cal_contact_group* g = world->components[component].group;
+    const int junction = cal_junction_create(world);
+    if (junction < 0 || !cal_junction_add(world, junction, component, world->components[component].queue.tail - 1))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < report->impact_count; i++) {
+        const cal_group_impact* impact = &report->impacts[i];
+        cal_world_event event = {.time = impact->time,
+                                 .impulse = sqrt(cal_dot3(impact->impulse, impact->impulse)),
+                                 .fusion = !impact->bounces};
+        // A group's contacts have the second body of the pair first.
+        for (int side = 0; side < 2; side++)
+            event.body[side] = cal_world_body(world, g->bodies[impact->contact.body[1 - side]]);
+        memcpy(event.normal, impact->contact.normal, sizeof event.normal);
+        for (int k = 0; k < 3; k++) event.point[k] = 0.5 * (impact->contact.point[0][k] + impact->contact.point[1][k]);
+        world->report.discontinuities++;
+        world->report.collisions++;
+        status = cal_log_add(&world->log, &event, junction, error);
+    }
+    return status;
 }
 
 // The newest state of a group goes on by one step of the integrator; trial has room for a state.
@@ -38,7 +64,8 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
     cal_group_use(g, numbers);
     int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
     for (;;) {
-        cal_group_report report = {0};
+        cal_group_impact impacts[MOST_IMPACTS];
+        cal_group_report report = {.impacts = impacts, .impact_capacity = MOST_IMPACTS};
         cal_group_interval reached = *interval;
         memcpy(trial, numbers, state_size);
         if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
@@ -54,10 +81,15 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
         if (status != CAL_OK) return status;
         g->last_contacts = report.contacts;
         world->report.group_steps += report.steps;
+        world->report.group_rejected += report.rejected;
+        world->report.group_solves += report.solves;
+        world->report.group_newton += report.newton;
+        world->report.penetration = fmax(world->report.penetration, report.penetration);
         if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
         memcpy(numbers, trial, state_size);
+        numbers[g->at_rest + CAL_REST_STRAIGHT] = report.straight ? 1.0 : 0.0;
         *interval = reached;
-        return CAL_OK;
+        return log_impacts(world, component, &report, error);
     }
 }
 
@@ -111,16 +143,24 @@ static cal_status push_steps(cal_world* world, int component, cal_group_interval
     return status;
 }
 
+// Among groups at one time: by their first bodies, which no rollback changes.
+static uint64_t order_of(const cal_world* world, int component) {
+    return (uint64_t)world->components[component].group->bodies[0];
+}
+
 cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     const cal_queue* queue = &world->components[component].queue;
     const double from = cal_saved_state_at(queue, queue->tail - 1)->time;
     if (cal_group_is_asleep(world, component)) return settle_members(world, component, fmax(from, world->now), error);
+    bool joined = false;
+    cal_status status = cal_group_join(world, component, &joined, error);
+    if (status != CAL_OK || joined) return status;
     const cal_group_interval interval = interval_of(world, component);
-    const cal_status status = push_steps(world, component, interval, error);
+    status = push_steps(world, component, interval, error);
     if (status != CAL_OK) return status;
     cal_component_mark_used(world, component, interval.end);
     cal_events_schedule(&world->events, world->components[component].group->check_event, interval.end,
-                        (uint64_t)component);
+                        order_of(world, component));
     return settle_members(world, component, from, error);
 }
 
@@ -131,6 +171,7 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
     const size_t size = (size_t)(g->at_v + g->group.v_count);
     double* numbers = cal_allocate(size, sizeof *numbers);
     if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    const bool straight = cal_group_goes_straight(world, component, time);
     cal_status status = cal_group_state(world, component, time, numbers);
     if (status != CAL_OK) status = cal_fail(error, status, "a contact group cannot be followed to %g s", time);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
@@ -140,6 +181,7 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
         const cal_queue* queue = &world->components[component].queue;
         double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
         memcpy(data, numbers, size * sizeof *data);
+        rest[CAL_REST_STRAIGHT] = straight ? 1.0 : 0.0;
         cal_group_arrive(world, component);
         rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
         rest[CAL_REST_BEGIN] = rest[CAL_REST_END] = 0.0;
@@ -162,8 +204,10 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
     const double *data = cal_data_at(&c->queue, c->queue.tail - 1), next = ended ? (double)INFINITY : now;
     const double* rest = data + c->group->at_rest;
     const bool checked = last->kind != CAL_STEP || rest[CAL_REST_CHECKED] != 0.0 || last->time < rest[CAL_REST_END];
-    cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next, (uint64_t)component);
-    cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY, (uint64_t)component);
+    cal_events_schedule(&world->events, c->group->check_event, checked ? (double)INFINITY : next,
+                        order_of(world, component));
+    cal_events_schedule(&world->events, c->group->step_event, checked ? next : (double)INFINITY,
+                        order_of(world, component));
     // Until then nobody knows where its bodies go; only what they touch now can be hit now.
     cal_status status = CAL_OK;
     const cal_contact_group* g = c->group;
@@ -179,69 +223,85 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
 
 // --- Fusion -------------------------------------------------------------------------------------------------------------------
 
-typedef struct merge {
-    int* members;
-    int (*pairs)[2];
-    int member_count, pair_count;
-} merge;
-
-static bool allocate_merge(merge* m, int members, int pairs) {
-    m->members = cal_allocate((size_t)members, sizeof *m->members);
-    m->pairs = cal_allocate((size_t)pairs + 1, sizeof *m->pairs);
-    return m->members != NULL && m->pairs != NULL;
-}
-
-static void free_merge(merge* m) {
+void cal_merge_free(cal_group_merge* m) {
     cal_free(m->members);
     cal_free(m->pairs);
 }
 
-// Members stay in the order of their first bodies.
-static void add_member(const cal_world* world, merge* m, int member) {
-    int at = m->member_count++;
-    while (at > 0 && world->components[m->members[at - 1]].body > world->components[member].body) {
-        m->members[at] = m->members[at - 1];
-        at--;
+cal_status cal_merge_add_pair(cal_group_merge* m, int a, int b, cal_error* error) {
+    if (!cal_grow((void**)&m->pairs, &m->pair_capacity, m->pair_count, sizeof *m->pairs))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    m->pairs[m->pair_count][0] = a < b ? a : b;
+    m->pairs[m->pair_count++][1] = a < b ? b : a;
+    return CAL_OK;
+}
+
+cal_status cal_merge_add(const cal_world* world, cal_group_merge* m, int component, cal_error* error) {
+    if (component < 0) return CAL_OK;
+    const cal_members in = world->components[component].ops->members(world, component);
+    for (int i = 0; i < in.count; i++) {
+        if (!cal_grow((void**)&m->members, &m->member_capacity, m->member_count, sizeof *m->members))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+        m->members[m->member_count++] = in.components[i];
     }
-    m->members[at] = member;
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < in.pair_count; i++)
+        status = cal_merge_add_pair(m, in.pairs[i][0], in.pairs[i][1], error);
+    return status;
 }
 
-static cal_members members_of(const cal_world* world, int component) {
-    if (component < 0) return (cal_members){0};
-    return world->components[component].ops->members(world, component);
+// Members are in the order of their first bodies.
+static void sort_members(const cal_world* world, cal_group_merge* m) {
+    for (int gap = m->member_count / 2; gap > 0; gap /= 2)
+        for (int i = gap; i < m->member_count; i++) {
+            const int member = m->members[i], body = world->components[member].body;
+            int at = i;
+            for (; at >= gap && world->components[m->members[at - gap]].body > body; at -= gap)
+                m->members[at] = m->members[at - gap];
+            m->members[at] = member;
+        }
 }
 
-static void add_component(const cal_world* world, merge* m, int component) {
-    const cal_members in = members_of(world, component);
-    for (int i = 0; i < in.count; i++) add_member(world, m, in.components[i]);
-    if (in.pair_count > 0) memcpy(m->pairs + m->pair_count, in.pairs, (size_t)in.pair_count * sizeof *m->pairs);
-    m->pair_count += in.pair_count;
+// Pairs of two members that do not collide by events say nothing; others are needed once.
+static void sort_pairs(const cal_world* world, cal_group_merge* m) {
+    int kept = 0;
+    for (int i = 0; i < m->pair_count; i++) {
+        const int a = m->pairs[i][0], b = m->pairs[i][1];
+        if (world->bodies[a].component >= 0 && world->bodies[b].component >= 0 && cal_group_is_inner(world, a, b))
+            continue;
+        m->pairs[kept][0] = a, m->pairs[kept++][1] = b;
+    }
+    m->pair_count = kept;
+    qsort(m->pairs, (size_t)kept, sizeof *m->pairs, cal_order_of_pair);
+    kept = 0;
+    for (int i = 0; i < m->pair_count; i++) {
+        if (kept > 0 && cal_order_of_pair(m->pairs[kept - 1], m->pairs[i]) == 0) continue;
+        memmove(m->pairs[kept++], m->pairs[i], sizeof m->pairs[i]);
+    }
+    m->pair_count = kept;
+}
+
+cal_status cal_merge_create(cal_world* world, cal_group_merge* m, double time, int junction, int* out,
+                            cal_error* error) {
+    sort_members(world, m);
+    sort_pairs(world, m);
+    return cal_group_create(world, m->members, m->member_count, m->pairs, m->pair_count, time, junction, out, error);
 }
 
 cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_error* error) {
     cal_groups_clear(world);
     const int bodies[2] = {world->table.pairs[pair].body[0], world->table.pairs[pair].body[1]};
-    int components[2], pairs = 1, members = 0;
+    int components[2], component = -1;
     for (int i = 0; i < 2; i++) components[i] = cal_body_component(world, bodies[i], time);
     const bool same = components[0] == components[1]; // a group's pair, or two links of a multibody
-    const bool grows = same && members_of(world, components[0]).pair_count > 0;
-    for (int i = 0; i < (same ? 1 : 2); i++) {
-        members += members_of(world, components[i]).count;
-        pairs += members_of(world, components[i]).pair_count;
-    }
-    merge m = {0};
+    const bool grows = same && world->components[components[0]].ops->stepped;
+    cal_group_merge m = {0};
     cal_status status = CAL_OK;
-    if (!allocate_merge(&m, members, pairs))
-        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-    int component = -1;
-    if (status == CAL_OK) {
-        for (int i = 0; i < (same ? 1 : 2); i++) add_component(world, &m, components[i]);
-        m.pairs[m.pair_count][0] = bodies[0];
-        m.pairs[m.pair_count++][1] = bodies[1];
-        status = cal_group_create(world, m.members, m.member_count, m.pairs, m.pair_count, time, junction, &component,
-                                  error);
-    }
-    free_merge(&m);
+    for (int i = 0; status == CAL_OK && i < (same ? 1 : 2); i++)
+        status = cal_merge_add(world, &m, components[i], error);
+    if (status == CAL_OK) status = cal_merge_add_pair(&m, bodies[0], bodies[1], error);
+    if (status == CAL_OK) status = cal_merge_create(world, &m, time, junction, &component, error);
+    cal_merge_free(&m);
     if (status != CAL_OK) return status;
     world->report.fusions++;
     world->report.groups += !grows;
@@ -264,24 +324,56 @@ static cal_status largest_speed(cal_world* world, const cal_contact_group* g, do
     return CAL_OK;
 }
 
-// Which pairs still touch, in place; returns how many.
-static int touching_pairs(cal_world* world, const cal_contact_group* g, double time, int (*out)[2],
-                          cal_status* status) {
-    int count = 0;
-    for (int i = 0; *status == CAL_OK && i < g->pair_count; i++) {
-        cal_motion at[2];
-        double size = (double)INFINITY;
-        for (int k = 0; *status == CAL_OK && k < 2; k++) {
-            *status = cal_body_at(world, g->pairs[i][k], time, &at[k]);
-            if (world->bodies[g->pairs[i][k]].component >= 0) size = fmin(size, world->bodies[g->pairs[i][k]].reach);
-        }
-        if (*status != CAL_OK) break;
-        cal_separation gap;
-        cal_world_distance(world, g->pairs[i][0], &at[0], g->pairs[i][1], &at[1], MARGIN * size, NULL, &gap);
-        if (gap.distance > RELEASE * size) continue;
-        memcpy(out[count++], g->pairs[i], sizeof g->pairs[i]);
+// Poses of all bodies of a group at its newest state.
+static cal_status newest_poses(cal_world* world, const cal_contact_group* g, double time, double* poses) {
+    for (int i = 0; i < g->group.body_count; i++) {
+        cal_motion at;
+        const cal_status status = cal_body_at(world, g->bodies[i], time, &at);
+        if (status != CAL_OK) return status;
+        memcpy(poses + 7 * i, at.pose.position, 3 * sizeof *poses);
+        memcpy(poses + 7 * i + 3, at.quaternion, 4 * sizeof *poses);
     }
-    return count;
+    return CAL_OK;
+}
+
+static double size_of_pair(const cal_world* world, int a, int b) {
+    double size = (double)INFINITY;
+    if (world->bodies[a].component >= 0) size = world->bodies[a].reach;
+    if (world->bodies[b].component >= 0) size = fmin(size, world->bodies[b].reach);
+    return size;
+}
+
+// Pairs of a group that touch, or are about to, in the order of pairs.
+static cal_status touching_pairs(cal_world* world, const cal_contact_group* g, double time, cal_group_merge* out,
+                                 cal_error* error) {
+    double* poses = cal_allocate(7 * (size_t)g->group.body_count, sizeof *poses);
+    int capacity = g->last_contacts + FIRST_CONTACTS, count = 0;
+    cal_group_contact* contacts = NULL;
+    double margin = 0.0;
+    for (int i = 0; i < g->group.body_count - g->other_count; i++)
+        margin = fmax(margin, world->bodies[g->bodies[i]].reach);
+    cal_status status = poses != NULL ? newest_poses(world, g, time, poses) : CAL_NO_MEMORY;
+    while (status == CAL_OK) {
+        contacts = cal_allocate((size_t)capacity, sizeof *contacts);
+        status = contacts == NULL
+                     ? CAL_NO_MEMORY
+                     : cal_group_contacts(&g->group, time, poses, MARGIN * margin, contacts, capacity, &count);
+        if (status != CAL_OK || count <= capacity) break;
+        capacity = count;
+        cal_free(contacts);
+        contacts = NULL;
+    }
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const int a = g->bodies[contacts[i].body[1]], b = g->bodies[contacts[i].body[0]], low = a < b ? a : b,
+                  high = a < b ? b : a, *last = out->pair_count > 0 ? out->pairs[out->pair_count - 1] : NULL;
+        if (last != NULL && last[0] == low && last[1] == high) continue;
+        bool near = contacts[i].gap <= RELEASE * size_of_pair(world, a, b);
+        if (!near && cal_group_is_inner(world, a, b)) status = cal_group_will_touch(world, a, b, time, &near);
+        if (near && status == CAL_OK) status = cal_merge_add_pair(out, a, b, error);
+    }
+    cal_free(poses);
+    cal_free(contacts);
+    return status == CAL_NO_MEMORY ? cal_fail(error, status, "out of memory for a contact group") : status;
 }
 
 static int root_of(int* parents, int i) {
@@ -289,11 +381,9 @@ static int root_of(int* parents, int i) {
     return i;
 }
 
+// The unit of a body; −1: it does not move by itself.
 static int unit_of(const cal_world* world, const cal_contact_group* g, int body) {
-    const int member = world->bodies[body].component;
-    for (int i = 0; i < g->group.unit_count; i++)
-        if (g->members[i] == member) return i;
-    return -1;
+    return world->bodies[body].component >= 0 ? cal_group_unit(world, g, body) : -1;
 }
 
 // A member that is alone goes on by itself.
@@ -328,81 +418,154 @@ static cal_status end_group(cal_world* world, int component, double time, int ju
     return CAL_OK;
 }
 
-// Splits a group into what its remaining pairs connect.
-static cal_status split(cal_world* world, int component, double time, int (*pairs)[2], int pair_count,
-                        cal_error* error) {
-    cal_contact_group* g = world->components[component].group;
+// Which units pairs connect: roots in `parents`; returns how many pieces there are.
+static int connect_units(const cal_world* world, const cal_contact_group* g, const cal_group_merge* near,
+                         int* parents) {
     const int units = g->group.unit_count;
-    int* parents = cal_allocate(3 * (size_t)units + 1, sizeof *parents);
-    int(*own)[2] = cal_allocate((size_t)pair_count + 1, sizeof *own);
-    const int junction = cal_junction_create(world);
-    if (parents == NULL || own == NULL || junction < 0) {
-        cal_free(parents);
-        cal_free(own);
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-    }
-    int *members = parents + units, pieces = 0;
+    int pieces = units;
     for (int i = 0; i < units; i++) parents[i] = i;
-    for (int i = 0; i < pair_count; i++) {
-        const int a = unit_of(world, g, pairs[i][0]), b = unit_of(world, g, pairs[i][1]);
-        if (a >= 0 && b >= 0) parents[root_of(parents, a)] = root_of(parents, b);
+    for (int i = 0; i < near->pair_count; i++) {
+        const int a = unit_of(world, g, near->pairs[i][0]), b = unit_of(world, g, near->pairs[i][1]);
+        if (a < 0 || b < 0) continue;
+        const int x = root_of(parents, a), y = root_of(parents, b);
+        pieces -= x != y;
+        parents[x > y ? x : y] = x < y ? x : y;
     }
-    cal_status status = end_group(world, component, time, junction, error);
-    for (int root = 0; status == CAL_OK && root < units; root++) {
-        if (root_of(parents, root) != root) continue;
-        int count = 0, own_count = 0;
-        for (int i = 0; i < units; i++)
-            if (root_of(parents, i) == root) members[count++] = g->members[i];
-        for (int i = 0; i < pair_count; i++) {
-            const int a = unit_of(world, g, pairs[i][0]), b = unit_of(world, g, pairs[i][1]);
-            if (root_of(parents, a >= 0 ? a : b) == root) memcpy(own[own_count++], pairs[i], sizeof pairs[i]);
+    return pieces;
+}
+
+static int order_of_tagged(const void* a, const void* b) {
+    const int *p = a, *q = b;
+    for (int i = 0; i < 2; i++)
+        if (p[i] != q[i]) return p[i] < q[i] ? -1 : 1;
+    return 0;
+}
+
+// One piece of a group becomes a group, or goes on alone. units: (root, unit) of its own; pairs: (root, number in near).
+static cal_status make_piece(cal_world* world, int component, double time, const int (*units)[2], int unit_count,
+                             const int (*pairs)[2], int pair_count, const cal_group_merge* near, int junction,
+                             cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    if (pair_count == 0) return release(world, component, units[0][1], time, junction, error);
+    cal_group_merge m = {0};
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < unit_count; i++)
+        status = cal_merge_add(world, &m, g->members[units[i][1]], error);
+    for (int i = 0; status == CAL_OK && i < pair_count; i++)
+        status = cal_merge_add_pair(&m, near->pairs[pairs[i][1]][0], near->pairs[pairs[i][1]][1], error);
+    int made = -1;
+    if (status == CAL_OK) status = cal_merge_create(world, &m, time, junction, &made, error);
+    cal_merge_free(&m);
+    if (status == CAL_OK) status = cal_note_change(world, made, time, error);
+    world->report.groups += unit_count != g->group.unit_count;
+    return status;
+}
+
+// Splits a group into what its remaining pairs connect; parents are the roots of its units.
+static cal_status split(cal_world* world, int component, double time, int* parents, const cal_group_merge* near,
+                        cal_error* error) {
+    const cal_contact_group* g = world->components[component].group;
+    const int units = g->group.unit_count, pairs = near->pair_count, junction = cal_junction_create(world);
+    int(*own)[2] = cal_allocate((size_t)units, sizeof *own),
+    (*touch)[2] = cal_allocate((size_t)pairs + 1, sizeof *touch);
+    cal_status status = CAL_OK;
+    if (own == NULL || touch == NULL || junction < 0)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    if (status == CAL_OK) status = end_group(world, component, time, junction, error);
+    int pieces = 0;
+    if (status == CAL_OK) {
+        for (int i = 0; i < units; i++) own[i][0] = root_of(parents, i), own[i][1] = i;
+        for (int i = 0; i < pairs; i++) {
+            const int a = unit_of(world, g, near->pairs[i][0]), b = unit_of(world, g, near->pairs[i][1]);
+            touch[i][0] = root_of(parents, a >= 0 ? a : b), touch[i][1] = i;
         }
-        pieces++;
-        if (own_count == 0) {
-            for (int i = 0; status == CAL_OK && i < units; i++)
-                if (root_of(parents, i) == root) status = release(world, component, i, time, junction, error);
-            continue;
-        }
-        int made = -1;
-        status = cal_group_create(world, members, count, own, own_count, time, junction, &made, error);
-        if (status == CAL_OK) status = cal_note_change(world, made, time, error);
-        world->report.groups += count != units;
+        qsort(own, (size_t)units, sizeof *own, order_of_tagged);
+        qsort(touch, (size_t)pairs, sizeof *touch, order_of_tagged);
     }
-    cal_free(parents);
+    for (int u = 0, p = 0; status == CAL_OK && u < units; pieces++) {
+        const int root = own[u][0], first_u = u, first_p = p;
+        while (u < units && own[u][0] == root) u++;
+        while (p < pairs && touch[p][0] == root) p++;
+        status = make_piece(world, component, time, (const int(*)[2])own + first_u, u - first_u,
+                            (const int(*)[2])touch + first_p, p - first_p, near, junction, error);
+    }
     cal_free(own);
+    cal_free(touch);
     world->report.fissions++;
-    world->report.discontinuities += pieces > 1 || pair_count == 0;
+    world->report.discontinuities += pieces > 1 || pairs == 0;
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+}
+
+// Whether a pair that collides by events and stayed in touch has parted.
+static bool has_parted(const cal_world* world, const cal_contact_group* g, const cal_group_merge* near) {
+    for (int i = 0; i < g->pair_count; i++) {
+        const int* pair = g->pairs[i];
+        if (cal_group_is_inner(world, pair[0], pair[1])) continue;
+        if (bsearch(pair, near->pairs, (size_t)near->pair_count, sizeof *near->pairs, cal_order_of_pair) == NULL)
+            return true;
+    }
+    return false;
+}
+
+// Whether a group rests: it moves by less than its tolerance in all the time in which it is watched, and nothing would set it in
+// motion if it stood still. A body that rolls on, slowly, moves, and so does one that is about to.
+static cal_status rests(cal_world* world, int component, double time, bool* out, cal_error* error) {
+    cal_contact_group* g = world->components[component].group;
+    double speed = 0.0;
+    *out = false;
+    cal_status status = largest_speed(world, g, time, &speed);
+    if (g->restless || status != CAL_OK) return status;
+    if (world->group_ops->start == NULL) {
+        *out = speed < STILL * world->slow;
+        return CAL_OK;
+    }
+    const double watched = CHECKS_TO_SLEEP / world->def.group_rate;
+    if (speed * watched > world->def.group_tolerance * g->size) return CAL_OK;
+    const cal_queue* queue = &world->components[component].queue;
+    const double* numbers = cal_data_at(queue, queue->tail - 1);
+    cal_group_use(g, numbers);
+    for (int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;;) {
+        cal_group_report report = {0};
+        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
+                            g->group.body_count);
+        status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, world->scratch,
+                                         capacity, &speed, &report, error);
+        if (status != CAL_NO_MEMORY || report.contacts <= capacity) break;
+        capacity = report.contacts + report.contacts / 2;
+    }
+    *out = status == CAL_OK && speed <= HELD * world->slow;
+    return status;
 }
 
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error) {
     cal_groups_clear(world);
     cal_contact_group* g = world->components[component].group;
-    int(*pairs)[2] = cal_allocate((size_t)g->pair_count + 1, sizeof *pairs);
-    if (pairs == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    cal_group_merge near = {0};
+    int* parents = cal_allocate((size_t)g->group.unit_count, sizeof *parents);
     cal_status status = CAL_OK;
-    const int count = touching_pairs(world, g, time, pairs, &status);
-    if (status == CAL_OK && count < g->pair_count) {
-        status = split(world, component, time, pairs, count, error);
-        cal_free(pairs);
-        return status;
-    }
-    cal_free(pairs);
-    double speed = 0.0;
-    if (status == CAL_OK) status = largest_speed(world, g, time, &speed);
+    if (parents == NULL) status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    if (status == CAL_OK) status = touching_pairs(world, g, time, &near, error);
+    const int pieces = status == CAL_OK ? connect_units(world, g, &near, parents) : 0;
+    const bool parts = status == CAL_OK && (pieces > 1 || near.pair_count == 0 || has_parted(world, g, &near));
+    if (parts) status = split(world, component, time, parents, &near, error);
+    cal_merge_free(&near);
+    cal_free(parents);
+    if (parts || status != CAL_OK) return status;
+    bool still = false;
+    status = rests(world, component, time, &still, error);
     char name[64];
     if (status != CAL_OK)
         return cal_fail(error, status, "the contact group of %s cannot be followed at %g s: %s",
                         cal_body_name_at(world, g->bodies[0], name, sizeof name), time, cal_status_text(status));
     cal_queue* queue = &world->components[component].queue;
     double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
-    const bool still = !g->restless && speed < STILL * world->slow;
     rest[CAL_REST_CHECKED] = 1.0;
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {
         rest[CAL_REST_ASLEEP] = 1.0;
         memset(data + g->at_v, 0, (size_t)g->group.v_count * sizeof *data);
     }
-    cal_events_schedule(&world->events, g->step_event, time, (uint64_t)component);
+    cal_events_schedule(&world->events, g->step_event, time, order_of(world, component));
     return CAL_OK;
 }

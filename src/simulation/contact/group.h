@@ -83,6 +83,7 @@ struct cal_group {
     void* world; // for the three functions above
     double gravity[3];
     double length;             // a typical size of a body, m
+    double bounce_speed;       // impacts after which bodies part more slowly do not bounce, m/s
     double tolerance;          // of a step, relative to length and to typical speeds
     double stiffness, damping; // of penalty contacts; 0: chosen by the integrator from masses and gravity
     double creep;              // ε of f_t / f_n = μ tanh(v_t / ε), m/s
@@ -94,21 +95,35 @@ typedef struct cal_group_interval {
     double time; // begin ≤ time ≤ end
 } cal_group_interval;
 
+// An impact within a step.
+typedef struct cal_group_impact {
+    double time;
+    cal_group_contact contact;
+    double impulse[3]; // on the second body, world's axes
+    bool bounces;
+} cal_group_impact;
+
 typedef struct cal_group_report {
-    int64_t steps, rejected, evaluations;
+    int64_t steps, rejected, solves, newton;
     int contacts;       // at the end
     double penetration; // the deepest, m
     double speed;       // the largest speed of any point of the group at the end, as far as the integrator knows it
-    double* impulses;   // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
+    bool straight;      // free bodies go at constant speeds in the step
+    cal_group_impact* impacts; // may be NULL; else room for so many, and how many there were
+    int impact_capacity, impact_count;
+    double* impulses; // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
 } cal_group_report;
 
 // An integrator of groups.
 typedef struct cal_group_ops {
     const char* name;
     const char* help;
-    bool takes_loops; // units may have constraints
+    bool takes_loops;   // units may have constraints
+    bool takes_impacts; // contacts that are not there yet may begin in a step
     // Numbers of memory for a group; all zeros at the start of a group.
     size_t (*memory_count)(const cal_group* group);
+    // Adds what another group remembers, which hands over members; may be NULL.
+    void (*add_memory)(const cal_group* group, const cal_group* other, const double* from, double* memory);
     // Doubles of scratch that a step needs for so many contacts; the world keeps it and grows it between steps.
     size_t (*scratch_count)(const cal_group* group, int contacts);
     // One accepted step of q, v and memory, in place, from interval->time to somewhere not after interval->end, which is the new
@@ -122,6 +137,10 @@ typedef struct cal_group_ops {
     cal_status (*forces)(const cal_group* group, double time, double h, const double* q, const double* v,
                          double* scratch, int contacts_capacity, cal_group_contact* contacts, double (*forces)[3],
                          cal_group_report* report, cal_error* error);
+    // How fast the fastest point is after a step of size h from rest at q: whether what presses lets it rest. Scratch and capacity as
+    // for a step. NULL: it has no way to tell.
+    cal_status (*start)(const cal_group* group, double time, double h, const double* q, double* scratch,
+                        int contacts_capacity, double* speed, cal_group_report* report, cal_error* error);
 } cal_group_ops;
 
 extern const cal_group_ops cal_group_implicit; // the default: stacks rest

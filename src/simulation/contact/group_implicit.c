@@ -11,7 +11,15 @@
 //
 //     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
 //
-// Every step is taken once whole (v_f) and once in two halves (v₁, v₂).
+// A step in which forces of contact jump (something hits or lets go) is taken as it is: of first order, and it takes energy
+// away, never adds any. What such a jump may put positions off by, h |Δv|, is within a coarse tolerance. An impact that bounces
+// (restitution) is one impulse at its own time τ within the step: with c the speed of approach there,
+//
+//     v_n(τ⁺) = e c,    q⁺ − q = h (v + v*)/2 + (h − τ) M⁻¹ Jᵀ λ        for what nothing else presses against
+//
+// so that bodies fly and bounce inside of a group as they do alone.
+//
+// Any other step is taken once whole (v_f) and once in two halves (v₁, v₂).
 //
 //     smooth    h |v₂ − v_f| is within the tolerance: v⁺ = 2 v₂ − v_f, which is of second order, and exact under constant
 //               forces: a box slides down a slope as it should. Between states bodies follow the cubic through q and v at both
@@ -23,8 +31,7 @@
 //               cubic's slope would be right to h² only: energy would rise and fall between states. A spring that is too stiff
 //               for h still calms down: then h v_f = −q, h v₁ = −2 q, v₂ = 0, and (q, h v) is multiplied by (1/6, 1/6; 1, 0),
 //               whose eigenvalues are 1/2 and −1/3.
-//     not       something hit or let go: the halves are taken as they are if they end where the whole step does, to a
-//               coarser tolerance; otherwise h is halved
+//     not       h is halved
 //
 // Overlaps, which rounding and curved paths leave behind, are removed by moving positions alone: the same convex problem with
 // no velocity, no friction and the overlaps to be parted, and its solution is a displacement. No kinetic energy comes in.
@@ -32,17 +39,27 @@
 // Constraints of units are part of the convex problem (contact_problem.h). Wherever q was moved it is projected onto them, by mass,
 // and at the end of a step so is v.
 //
-// Between steps the integrator remembers one number, the step size to try next.
+// Between steps the integrator remembers the step size to try next, and the force in each contact by its key, from which the next
+// solve starts.
 #include "base/finite.h"
 #include "math/vector.h"
 #include "simulation/contact/contact_problem.h"
+#include "simulation/contact/group_smooth.h"
+#include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST_PART = 64, MEMORY = 1 };
+enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, MOST_PARTINGS = 4 };
+// Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
+// many forces, and for each the contact's key and the force on its second body, by key.
+enum { NEXT_STEP, PAUSE, LAST_PAUSE, FORCE_COUNT, FORCES, FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
 static const double growth = 2.0;
+// Of the group's tolerance: that of steps whose error adds up over thousands of them (cal_flight_tolerance).
+static const double follow_tolerance = 1e-4;
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double allowed_overlap = 1e-6; // of the length; deeper is parted
-static const double parted_share = 0.3;     // of a deep overlap, in one interval
+static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
+static const double deep = 1e-2;
+static const double bent = 1e-3;     // of the length: a step after which bodies overlap deeper is too long
 static const double touching = 1e-7; // of the length: a gap that counts as none, so that rounding decides nothing
 static const double slack = 1e-3;    // of the length: contacts are looked for at least this far
 
@@ -53,38 +70,120 @@ typedef struct work {
     cal_contact_cache cache;
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
-    double* next_q;
-    double* impulses; // of the two halves, each body
+    double *next_q, *predicted;
+    double* impulses; // each body
+    double* reach;    // each unit: how far away from it contacts matter
+    double* memory;
+    cal_smooth smooth;
+    bool follows; // the group is one that smooth steps are for
+    bool trees;   // some unit has velocities that its forces depend on: a step must not be long for them
     cal_group_report* report;
 } work;
 
-static size_t memory_count(const cal_group* group) {
-    (void)group;
-    return MEMORY;
-}
+static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
+
+static size_t memory_count(const cal_group* group) { return FORCES + FORCE_NUMBERS * (size_t)most_forces(group); }
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) + bodies + 6 * v + 2 * q + 64;
+    return cal_smooth_count(group) + cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) +
+           bodies + 7 * v + 2 * q + (size_t)group->unit_count + 64;
 }
 
-static bool begin(work* w, const cal_group* group, double* scratch, int capacity, cal_group_report* report) {
+static bool begin(work* w, const cal_group* group, double* memory, double* scratch, int capacity,
+                  cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (work){.group = group, .report = report};
+    *w = (work){.group = group, .report = report, .memory = memory};
     bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
-    w->force = cal_arena_numbers(&arena, v);
-    w->free_change = cal_arena_numbers(&arena, v);
-    w->target = cal_arena_numbers(&arena, v);
-    w->whole = cal_arena_numbers(&arena, v);
-    w->first = cal_arena_numbers(&arena, v);
-    w->second = cal_arena_numbers(&arena, v);
+    double** const velocities[] = {&w->force, &w->free_change, &w->target,   &w->whole,
+                                   &w->first, &w->second,      &w->predicted};
+    for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
     w->middle_q = cal_arena_numbers(&arena, q);
     w->next_q = cal_arena_numbers(&arena, q);
     w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
-    ok = ok && w->impulses != NULL && cal_problem_begin(&w->problem, group, &arena);
+    w->reach = cal_arena_numbers(&arena, (size_t)group->unit_count);
+    w->follows = cal_smooth_takes(group);
+    ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
+    ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
+    for (int i = 0; i < group->unit_count; i++) w->trees |= !group->units[i].free;
     return ok;
+}
+
+// --- Forces that are remembered ---------------------------------------------------------------------------------------
+
+static uint64_t key_of(const double* entry) {
+    uint64_t key;
+    memcpy(&key, entry, sizeof key);
+    return key;
+}
+
+static int compare_entries(const void* a, const void* b) {
+    const double *x = a, *y = b;
+    const uint64_t p = key_of(x), q = key_of(y);
+    if (p != q) return p < q ? -1 : 1;
+    for (int i = 1; i < FORCE_NUMBERS; i++)
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+// The forces of the last solve, which was for a step of size h.
+static void remember(work* w, double h) {
+    const int most = most_forces(w->group);
+    int count = 0;
+    for (int k = 0; k < w->problem.row_count && count < most; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
+        if (!(touch->impulse[0] > 0.0) || contact->key == 0) continue;
+        double frame[9], *entry = w->memory + FORCES + FORCE_NUMBERS * count++;
+        cal_contact_frame(contact->normal, frame);
+        memcpy(entry, &contact->key, sizeof contact->key);
+        for (int i = 0; i < 3; i++) {
+            double sum = 0.0;
+            for (int r = 0; r < 3; r++) sum += frame[3 * r + i] * touch->impulse[r];
+            entry[1 + i] = sum / h;
+        }
+    }
+    w->memory[FORCE_COUNT] = count;
+    memset(w->memory + FORCES + FORCE_NUMBERS * count, 0, FORCE_NUMBERS * (size_t)(most - count) * sizeof(double));
+    qsort(w->memory + FORCES, (size_t)count, FORCE_NUMBERS * sizeof(double), compare_entries);
+}
+
+// As far as there is room; entries of pairs that are not in this group are forgotten in its first step.
+static void add_memory(const cal_group* group, const cal_group* other, const double* from, double* memory) {
+    (void)other;
+    const int have = (int)memory[FORCE_COUNT], more = (int)from[FORCE_COUNT], room = most_forces(group) - have,
+              count = more < room ? more : room;
+    memory[PAUSE] = fmax(memory[PAUSE], from[PAUSE]);
+    memory[LAST_PAUSE] = fmax(memory[LAST_PAUSE], from[LAST_PAUSE]);
+    // The shorter of the two steps is safe for both.
+    if (memory[NEXT_STEP] == 0.0 || (from[NEXT_STEP] > 0.0 && from[NEXT_STEP] < memory[NEXT_STEP]))
+        memory[NEXT_STEP] = from[NEXT_STEP];
+    memcpy(memory + FORCES + FORCE_NUMBERS * have, from + FORCES, FORCE_NUMBERS * (size_t)count * sizeof *from);
+    memory[FORCE_COUNT] = have + count;
+    qsort(memory + FORCES, (size_t)(have + count), FORCE_NUMBERS * sizeof(double), compare_entries);
+}
+
+static void recall(work* w) {
+    const int count = w->memory != NULL ? (int)w->memory[FORCE_COUNT] : 0;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
+        int low = 0, high = count;
+        while (low < high) {
+            const int middle = (low + high) / 2;
+            if (key_of(w->memory + FORCES + FORCE_NUMBERS * middle) < contact->key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        memset(touch->last, 0, sizeof touch->last);
+        if (low == count || key_of(w->memory + FORCES + FORCE_NUMBERS * low) != contact->key) continue;
+        double frame[9];
+        cal_contact_frame(contact->normal, frame);
+        cal_rotate3(frame, w->memory + FORCES + FORCE_NUMBERS * low + 1, touch->last);
+    }
 }
 
 // Largest speed of any point, as a bound: a free body's own, and the sum of all rates of a multibody's.
@@ -125,16 +224,33 @@ static cal_status project(const cal_group* group, double time, double* q, double
     return CAL_OK;
 }
 
+// How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
+static void set_reach(work* w, const double* v, double h, double pull) {
+    const cal_group* group = w->group;
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_speed(group, &group->units[i], v);
+    for (int round = 0; round < 2; round++)
+        for (int k = 0; k < w->cache.count; k++) {
+            const int *bodies = w->cache.contacts[k].body,
+                      units[2] = {group->unit_of_body[bodies[0]], group->unit_of_body[bodies[1]]};
+            if (units[0] < 0 || units[1] < 0) continue;
+            w->reach[units[0]] = w->reach[units[1]] = fmax(w->reach[units[0]], w->reach[units[1]]);
+        }
+    for (int i = 0; i < group->unit_count; i++)
+        w->reach[i] = 2.0 * h * (w->reach[i] + h * pull) + 0.5 * slack * group->length;
+}
+
 // Contacts, masses and forces at a configuration, for steps up to h.
 static cal_status look(work* w, double time, const double* q, const double* v, double h, cal_error* error) {
     const cal_group* group = w->group;
-    double pull = 0.0;
-    for (int i = 0; i < 3; i++) pull += group->gravity[i] * group->gravity[i];
-    const double reach = 2.0 * h * (largest_speed(group, v) + h * sqrt(pull));
-    const double margin = fmin(reach + slack * group->length, group->length);
-    cal_arena arena = w->rest;
-    const cal_status status = cal_problem_look(&w->problem, &w->cache, time, q, v, margin, w->force, &arena, error);
+    const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
+    const double margin = 2.0 * h * (largest_speed(group, v) + h * pull) + slack * group->length;
+    cal_status status = cal_contact_cache_find(&w->cache, group, time, q, fmin(margin, group->length), error);
     if (status != CAL_OK) return status;
+    cal_arena arena = w->rest;
+    set_reach(w, v, h, pull);
+    status = cal_problem_fill(&w->problem, &w->cache, time, q, v, w->reach, w->force, &arena, error);
+    if (status != CAL_OK) return status;
+    recall(w);
     // A solver that starts from a good guess would hide it.
     if (!cal_all_finite(w->force, group->v_count))
         return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
@@ -157,17 +273,48 @@ static void take_forces_at_end(work* w, const double* v, double h) {
     }
 }
 
-// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
-static void solve(work* w, const double* v, double h, double* out) {
+// The first root of g + u τ + a τ²/2 = 0 with g ≥ 0, at which it falls at the speed *closing; negative: none.
+static double closing_time(double g, double u, double a, double* closing) {
+    const double square = u * u - 2.0 * a * g;
+    if (!(square >= 0.0)) return -1.0;
+    *closing = sqrt(square);
+    return *closing - u > 0.0 && *closing > 0.0 ? 2.0 * g / (*closing - u) : -1.0;
+}
+
+// What each contact asks for in a step of size h: not to close further than its gap, or to bounce.
+static void set_laws(work* w, const double* v, double h, bool bounces) {
     for (int k = 0; k < w->problem.row_count; k++) {
         cal_contact_row* touch = &w->problem.rows[k];
-        for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i];
-        touch->offset[0] += fmax(touch->gap - touching * w->group->length, 0.0) / h;
+        const double gap = fmax(touch->gap - touching * w->group->length, 0.0);
+        for (int i = 0; i < 3; i++) {
+            touch->offset[i] = touch->drive[i];
+            touch->held[i] = h * touch->last[i];
+        }
+        touch->offset[0] += gap / h;
+        touch->impact = -1.0;
+        if (!bounces || !(touch->restitution > 0.0)) continue;
+        double u[3], a[3], closing;
+        cal_problem_velocity(&w->problem, touch, v, u);
+        cal_problem_velocity(&w->problem, touch, w->free_change, a);
+        const double time = closing_time(gap, u[0] + touch->drive[0], a[0], &closing), left = h - time;
+        const double parting = touch->restitution * closing;
+        if (time < 0.0 || time > h || !(parting > w->group->bounce_speed) || !(parting + 0.5 * left * a[0] > 0.0))
+            continue;
+        touch->impact = time;
+        touch->alone = true;
+        touch->offset[0] = touch->drive[0] - parting - left * a[0];
+        memset(touch->held, 0, sizeof touch->held);
     }
+}
+
+// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
+static void solve(work* w, const double* v, double h, bool bounces, double* out) {
     take_forces_at_end(w, v, h);
+    set_laws(w, v, h, bounces);
     for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
     cal_problem_constrain(&w->problem, h, w->target, out);
-    w->report->evaluations += cal_problem_solve(&w->problem, w->target, out);
+    w->report->solves++;
+    w->report->newton += cal_problem_solve(&w->problem, w->target, out);
 }
 
 // Adds what the last solve gave to each body.
@@ -183,24 +330,31 @@ static void add_impulses(const work* w, double* out) {
 static cal_status part(work* w, double time, double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
     const double allowed = allowed_overlap * group->length;
-    cal_status status = look(w, time, q, v, 0.0, error);
-    if (status != CAL_OK) return status;
-    double deepest = 0.0;
-    for (int k = 0; k < w->problem.row_count; k++) deepest = fmax(deepest, -w->problem.rows[k].gap);
-    if (deepest <= allowed) return CAL_OK;
-    for (int k = 0; k < w->problem.row_count; k++) {
-        cal_contact_row* touch = &w->problem.rows[k];
-        touch->friction = 0.0;
-        touch->offset[1] = touch->offset[2] = 0.0;
-        // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
-        touch->offset[0] = touch->gap + 0.5 * allowed;
-        if (touch->offset[0] < 0.0) touch->offset[0] *= touch->gap < -10.0 * allowed ? parted_share : 1.0;
+    for (int round = 0;; round++) {
+        cal_status status = cal_contact_cache_find(&w->cache, group, time, q, slack * group->length, error);
+        if (status != CAL_OK) return status;
+        double deepest = 0.0;
+        for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
+        if (deepest <= allowed || round == MOST_PARTINGS) return CAL_OK;
+        cal_arena arena = w->rest;
+        status = cal_problem_fill(&w->problem, &w->cache, time, q, v, NULL, w->force, &arena, error);
+        if (status != CAL_OK) return status;
+        for (int k = 0; k < w->problem.row_count; k++) {
+            cal_contact_row* touch = &w->problem.rows[k];
+            touch->friction = 0.0;
+            touch->offset[1] = touch->offset[2] = 0.0;
+            // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
+            touch->offset[0] = touch->gap + 0.5 * allowed;
+            if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
+        }
+        memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
+        memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
+        w->report->solves++;
+        w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
+        status = displace(group, time, q, w->first, 1.0, q, error);
+        if (status == CAL_OK) status = project(group, time, q, v, error);
+        if (status != CAL_OK) return status;
     }
-    memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
-    memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
-    w->report->evaluations += cal_problem_solve_roughly(&w->problem, w->target, w->first);
-    status = displace(group, time, q, w->first, 1.0, q, error);
-    return status == CAL_OK ? project(group, time, q, v, error) : status;
 }
 
 // The largest of |Δ| over the units, with turns counted by the group's length.
@@ -229,51 +383,248 @@ static cal_status accept(work* w, double time, double* q, double* v, const doubl
     return project(w->group, time, q, v, error);
 }
 
+// Tells of contacts that began with a hit in the whole step: there was no force in them before, and they closed faster than what
+// bounces.
+static void report_impacts(work* w, double time, const double* v, double h) {
+    cal_group_report* report = w->report;
+    report->impact_count = 0;
+    for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        if (!(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
+        double u[3], frame[9];
+        cal_problem_velocity(&w->problem, touch, v, u);
+        const double closing = -u[0] - touch->drive[0];
+        if (touch->impact < 0.0 && closing <= w->group->bounce_speed) continue;
+        if (report->impact_count == report->impact_capacity) return;
+        cal_group_impact* impact = &report->impacts[report->impact_count++];
+        const double until = touch->impact >= 0.0 ? touch->impact : fmin(h, fmax(touch->gap, 0.0) / closing);
+        *impact = (cal_group_impact){
+            .time = time + until, .contact = w->cache.contacts[touch->contact], .bounces = touch->impact >= 0.0};
+        cal_contact_frame(impact->contact.normal, frame);
+        for (int i = 0; i < 3; i++)
+            for (int r = 0; r < 3; r++) impact->impulse[i] += frame[3 * r + i] * touch->impulse[r];
+    }
+}
+
+// By how much the velocities of the whole step jump: what contacts changed that their forces before would not have. Leaves in
+// `predicted` how the units move in it, as the head of this file says.
+static double find_jump(work* w, const double* v, double h) {
+    const cal_group* group = w->group;
+    cal_problem* p = &w->problem;
+    double *along = w->predicted, *rest = w->second;
+    memset(rest, 0, (size_t)group->v_count * sizeof *rest);
+    for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].held, p->rows[k].impulse, sizeof p->rows[k].held);
+    for (int k = 0; k < p->row_count; k++)
+        for (int i = 0; i < 3; i++) p->rows[k].impulse[i] = p->rows[k].held[i] - h * p->rows[k].last[i];
+    cal_problem_push_all(p, 1.0, rest);
+    for (int i = 0; i < group->unit_count; i++)
+        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], rest + p->first[i]);
+    const double jump = measure(group, rest, rest, 1.0, 0.0);
+    // Impulses at times of their own, and whether there are others.
+    memset(rest, 0, (size_t)group->v_count * sizeof *rest);
+    memset(w->reach, 0, (size_t)group->unit_count * sizeof *w->reach);
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        const bool pressed = touch->held[0] > 0.0 && !(touch->impact >= 0.0 && touch->alone);
+        for (int side = 0; pressed && side < 2; side++)
+            if (touch->unit[side] >= 0) w->reach[touch->unit[side]] = 1.0;
+        for (int i = 0; i < 3; i++) touch->impulse[i] = pressed ? 0.0 : touch->impact / h * touch->held[i];
+    }
+    cal_problem_push_all(p, 1.0, rest);
+    for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].impulse, p->rows[k].held, sizeof p->rows[k].held);
+    for (int i = 0; i < group->unit_count; i++) {
+        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], rest + p->first[i]);
+        const bool flies = w->reach[i] == 0.0 && !p->stiff[i] && p->loops[i].rows == 0;
+        for (int n = p->first[i]; n < p->first[i] + p->size[i]; n++)
+            along[n] = w->whole[n] - rest[n] + (flies ? 0.5 * (v[n] - w->target[n]) : 0.0);
+    }
+    return jump;
+}
+
+// Impacts at bodies that something else presses or hits in the same step are not alone: their times within the step cannot be told
+// apart, and all act from its beginning. Returns how many there are.
+static int find_company(work* w, double h) {
+    cal_problem* p = &w->problem;
+    int found = 0;
+    memset(w->reach, 0, (size_t)w->group->unit_count * sizeof *w->reach);
+    for (int k = 0; k < p->row_count; k++)
+        for (int side = 0; side < 2; side++)
+            if (p->rows[k].impulse[0] > 0.0 && p->rows[k].unit[side] >= 0) w->reach[p->rows[k].unit[side]] += 1.0;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        bool alone = true;
+        for (int side = 0; side < 2; side++) alone &= touch->unit[side] < 0 || w->reach[touch->unit[side]] <= 1.0;
+        if (touch->impact < 0.0 || alone || !touch->alone) continue;
+        double a[3];
+        cal_problem_velocity(p, touch, w->free_change, a);
+        touch->offset[0] -= touch->impact * a[0];
+        touch->alone = false;
+        touch->impact = 0.0;
+        found++;
+    }
+    (void)h;
+    return found;
+}
+
+// The whole step. Impacts of several restitutions at once could make energy of nothing: then none of them bounces.
+static void solve_whole(work* w, const double* v, double h) {
+    const size_t size = (size_t)w->group->v_count * sizeof *v;
+    memcpy(w->whole, v, size);
+    solve(w, v, h, !w->trees, w->whole);
+    bool bounced = false;
+    for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
+    if (!bounced) return;
+    if (find_company(w, h) > 0) {
+        for (int k = 0; k < w->problem.row_count; k++)
+            memcpy(w->problem.rows[k].held, w->problem.rows[k].impulse, sizeof w->problem.rows[k].held);
+        w->report->solves++;
+        w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
+    }
+    if (cal_problem_energy(&w->problem, w->whole) <=
+        fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)))
+        return;
+    memcpy(w->whole, v, size);
+    solve(w, v, h, false, w->whole);
+}
+
+// The two halves after the whole: v⁺ in `second`, and what q moves along in `target`; of the second order if all three are smooth.
+static cal_status try_smooth(work* w, double time, const double* q, const double* v, double h, double tolerance,
+                             double* bend, double* miss, cal_error* error) {
+    const cal_group* group = w->group;
+    const int count = group->v_count;
+    for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
+    solve(w, v, 0.5 * h, false, w->first);
+    memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
+    add_impulses(w, w->impulses);
+    remember(w, 0.5 * h);
+    cal_status status = displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
+    if (status != CAL_OK) return status;
+    status = look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
+    if (status != CAL_OK) return status;
+    memcpy(w->second, w->whole, (size_t)count * sizeof *v);
+    solve(w, w->first, 0.5 * h, false, w->second);
+    add_impulses(w, w->impulses);
+    *bend = h * measure(group, w->second, w->whole, 1.0, 1.0);
+    if (!isfinite(*bend)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
+    remember(w, 0.5 * h);
+    for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
+    *miss = h * measure(group, w->target, w->whole, 1.0, 1.0);
+    for (int i = 0; *bend <= tolerance && i < count; i++) {
+        w->target[i] = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
+        w->second[i] = 2.0 * w->second[i] - w->whole[i];
+    }
+    return CAL_OK;
+}
+
+// How deep bodies overlap after a step, since their ways are not straight.
+static cal_status find_depth(work* w, double time, const double* q, const double* along, double h, double* depth,
+                             cal_error* error) {
+    cal_status status = displace(w->group, time, q, along, h, w->next_q, error);
+    if (status != CAL_OK) return status;
+    // The contacts of this step are still needed for its forces.
+    remember(w, h);
+    status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, 0.0, error);
+    for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
+    return status;
+}
+
+// x^(1/5) of a positive number, to a part in a thousand: Newton's method, from above.
+static double fifth_root(double x) {
+    double y = fmax(1.0, x);
+    for (int i = 0; i < 60; i++) {
+        const double next = 0.8 * y + 0.2 * x / (y * y * y * y);
+        if (!(next < 0.9999 * y)) break;
+        y = next;
+    }
+    return y;
+}
+
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
 static cal_status step(work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
     const cal_group* group = w->group;
-    const int count = group->v_count;
-    const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance;
+    const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
+                 fine = w->trees ? tolerance : group->tolerance;
     for (;;) {
         cal_status status = look(w, time, q, v, *h, error);
         if (status != CAL_OK) return status;
-        memcpy(w->whole, v, (size_t)count * sizeof *v);
-        solve(w, v, *h, w->whole);
-        if (*h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance) {
-            // Nothing moves to speak of: there is no error to find.
-            memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
-            add_impulses(w, w->impulses);
-            *next = growth * *h;
-            return accept(w, time, q, v, w->whole, w->whole, *h, error);
+        // Where forces jump, the step itself is not better than a rough solution.
+        w->problem.rough = !w->trees;
+        solve_whole(w, v, *h);
+        double jump = *h * find_jump(w, v, *h);
+        const double large = w->trees ? tolerance : 10.0 * fine;
+        if (w->problem.rough && !(jump > large && w->memory[FORCE_COUNT] > 0.0)) {
+            w->problem.rough = false;
+            solve_whole(w, v, *h);
+            jump = *h * find_jump(w, v, *h);
         }
-        for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
-        solve(w, v, 0.5 * *h, w->first);
+        w->problem.rough = false;
+        if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
         add_impulses(w, w->impulses);
-        status = displace(group, time, q, w->first, 0.5 * *h, w->middle_q, error);
-        if (status != CAL_OK) return status;
-        status = look(w, time + 0.5 * *h, w->middle_q, w->first, 0.5 * *h, error);
-        if (status != CAL_OK) return status;
-        memcpy(w->second, w->whole, (size_t)count * sizeof *v);
-        solve(w, w->first, 0.5 * *h, w->second);
-        add_impulses(w, w->impulses);
-        const double bend = *h * measure(group, w->second, w->whole, 1.0, 1.0);
-        for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
-        const double miss = *h * measure(group, w->target, w->whole, 1.0, 1.0);
-        const bool smooth = bend <= tolerance;
-        if (!isfinite(bend) || !isfinite(miss))
-            return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
-        if (smooth || miss <= coarse || *h <= smallest) {
-            const double wish = smooth ? 0.9 * sqrt(tolerance / fmax(bend, 1e-3 * tolerance)) : 1.0;
-            *next = *h * fmin(growth, fmax(0.5, wish));
-            for (int i = 0; i < count; i++) {
-                if (smooth) w->target[i] = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
-                w->second[i] = smooth ? 2.0 * w->second[i] - w->whole[i] : w->second[i];
+        report_impacts(w, time, v, *h);
+        if (*h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance) {
+            // Nothing moves to speak of: there is no error to find.
+            *next = growth * *h;
+            remember(w, *h);
+            return accept(w, time, q, v, w->whole, w->whole, *h, error);
+        }
+        // Of forces that are known.
+        const bool jumps = jump > large && w->memory[FORCE_COUNT] > 0.0;
+        const bool paused = w->memory[PAUSE] > 0.0;
+        if (!paused && w->follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
+            remember(w, *h);
+            double off = INFINITY;
+            status = cal_smooth_step(&w->smooth, time, q, v, *h, follow_tolerance * group->tolerance, &off, error);
+            if (status != CAL_OK) return status;
+            if (off <= 1.0) {
+                w->memory[LAST_PAUSE] = 0.0;
+                *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
+                memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
+                memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
+                for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
+                    w->report->impulses[i] += w->impulses[i];
+                return CAL_OK;
             }
+            // Too long; or something happens in it, and then it is come to in steps that are as short as they may be.
+            if (isfinite(off) || *h > smallest) {
+                const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
+                w->report->rejected++;
+                *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);
+                continue;
+            }
+            // What changes here may go on changing: the longer, the more rarely it is tried.
+            w->memory[LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[LAST_PAUSE]));
+            w->memory[PAUSE] = w->memory[LAST_PAUSE] + 1.0;
+            status = look(w, time, q, v, *h, error);
+            if (status != CAL_OK) return status;
+            solve_whole(w, v, *h);
+            find_jump(w, v, *h);
+        }
+        double bend = INFINITY, miss = INFINITY;
+        if (!jumps || w->trees) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
+        if (status != CAL_OK) return status;
+        if (bend <= fine) {
+            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             return accept(w, time, q, v, w->target, w->second, *h, error);
         }
+        if (w->trees && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
+            *next = *h;
+            return accept(w, time, q, v, w->target, w->second, *h, error);
+        }
+        const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
+        double depth = 0.0;
+        if (!w->trees && jump <= coarse && !nearly && *h > smallest)
+            status = find_depth(w, time + *h, q, w->predicted, *h, &depth, error);
+        if (status != CAL_OK) return status;
+        if (!w->trees && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
+            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
+            if (jumps && *h <= smallest) remember(w, *h);
+            w->report->straight = true;
+            return accept(w, time, q, v, w->predicted, w->whole, *h, error);
+        }
         w->report->rejected++;
+        w->report->impact_count = 0;
         *h = fmax(0.5 * *h, smallest);
     }
 }
@@ -281,23 +632,24 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
 static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                           double* scratch, int capacity, cal_group_report* report, cal_error* error) {
     work w;
-    if (!begin(&w, group, scratch, capacity, report)) {
+    if (!begin(&w, group, memory, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
-    const double smallest = length / SMALLEST_PART, wish = memory[0] > 0.0 ? memory[0] : length;
+    const double smallest = length / SMALLEST_PART, wish = memory[NEXT_STEP] > 0.0 ? memory[NEXT_STEP] : length;
     double h = fmin(fmax(wish, smallest), left);
     // No crumb is left for a last step.
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    cal_status status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[0], error);
+    cal_status status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
+    memory[PAUSE] = fmax(0.0, memory[PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
-    if (interval->time == interval->end) status = part(&w, interval->end, q, v, error);
+    status = part(&w, interval->time, q, v, error);
     if (status != CAL_OK) return status;
     report->speed = largest_speed(group, v);
     report->contacts = 0;
@@ -313,14 +665,14 @@ static cal_status forces(const cal_group* group, double time, double h, const do
                          double* scratch, int capacity, cal_group_contact* contacts, double (*out)[3],
                          cal_group_report* report, cal_error* error) {
     work w;
-    if (!begin(&w, group, scratch, capacity, report)) {
+    if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
     const cal_status status = look(&w, time, q, v, h, error);
     if (status != CAL_OK) return status;
     memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
-    solve(&w, v, h, w.whole);
+    solve(&w, v, h, false, w.whole);
     int row = 0;
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
@@ -341,12 +693,33 @@ static cal_status forces(const cal_group* group, double time, double h, const do
     return CAL_OK;
 }
 
+// One step of the convex problem from rest.
+static cal_status start(const cal_group* group, double time, double h, const double* q, double* scratch, int capacity,
+                        double* speed, cal_group_report* report, cal_error* error) {
+    work w;
+    if (!begin(&w, group, NULL, scratch, capacity, report)) {
+        report->contacts = 2 * capacity + 16;
+        return CAL_NO_MEMORY;
+    }
+    memset(w.second, 0, (size_t)group->v_count * sizeof *w.second);
+    memset(w.whole, 0, (size_t)group->v_count * sizeof *w.whole);
+    const cal_status status = look(&w, time, q, w.second, h, error);
+    if (status != CAL_OK) return status;
+    solve(&w, w.second, h, false, w.whole);
+    *speed = largest_speed(group, w.whole);
+    report->contacts = 0;
+    return CAL_OK;
+}
+
 const cal_group_ops cal_group_implicit = {
     .name = "implicit",
     .help = "implicit steps on a convex contact problem, Coulomb friction: stacks rest",
     .takes_loops = true,
+    .takes_impacts = true,
     .memory_count = memory_count,
+    .add_memory = add_memory,
     .scratch_count = scratch_count,
     .step = advance,
     .forces = forces,
+    .start = start,
 };

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
 #include "simulation/world.h"
@@ -62,10 +63,54 @@ static bool keep(cal_world* world, const int32_t* ids, int count) {
     return count == 0 || world->partners != NULL;
 }
 
+// Where a body would be after an interval of group checks if it went on as it does at a time.
+static cal_status join_ahead(cal_world* world, int body, double time, bool own, double pad, cal_box* box) {
+    const double interval = 1.0 / world->def.group_rate;
+    cal_motion at;
+    const cal_status status = cal_body_at(world, body, time, &at);
+    if (status != CAL_OK) return status;
+    if (own) cal_group_own_speeds(world, body, time, &at);
+    join_point(box, at.pose.position, pad);
+    for (int i = 0; i < 3; i++) at.pose.position[i] += interval * at.u[i];
+    join_point(box, at.pose.position, pad);
+    return CAL_OK;
+}
+
+// A box holds a body for an interval of group checks longer than it says, if it went on from any time in it as it does then: what
+// may join a group in that time is then a pair (contact/joining.c). Along a piece of its motion, x + T u is on a line between those of
+// the ends but for what the acceleration changes u by.
+static cal_status hold_longer(cal_world* world, int body, double from, double to, cal_box* box) {
+    const cal_sim_body* part = &world->bodies[body];
+    const double interval = 1.0 / world->def.group_rate;
+    if (part->component < 0 || cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),
+                 fall = part->reach + 0.5 * g * interval * interval;
+    cal_status status = join_ahead(world, body, to, true, fall, box);
+    for (double time = from; status == CAL_OK && time < to;) {
+        cal_motion_bounds limits;
+        status = cal_body_bounds(world, body, time, to, &limits);
+        if (status != CAL_OK) break;
+        const double next = limits.until > time ? limits.until : to,
+                     a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
+        const int component = cal_body_component(world, body, time);
+        if (!world->components[component].ops->stepped) { // a body alone does go on as it does
+            time = next;
+            continue;
+        }
+        // The curve leaves its chord by a h²/8, and u that of its ends by a h.
+        const double pad = fall + a * (next - time) * (0.125 * (next - time) + interval);
+        status = join_ahead(world, body, time, true, pad, box);
+        if (status == CAL_OK) status = join_ahead(world, body, time, false, pad, box);
+        time = next;
+    }
+    return status;
+}
+
 static cal_status move_box(cal_world* world, int body, double from, double to, int* began, cal_error* error) {
     cal_box box;
     cal_broad_changes changes;
     cal_status status = cal_body_ops(world, body)->box(world, body, from, to, &box);
+    if (status == CAL_OK) status = hold_longer(world, body, from, to, &box);
     if (status == CAL_OK) status = cal_broad_move(world->broad, body, &box, &changes);
     if (status == CAL_OK && !keep(world, changes.began, changes.began_count)) status = CAL_NO_MEMORY;
     if (status != CAL_OK) {

@@ -45,13 +45,14 @@ cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int jun
     return CAL_OK;
 }
 
-void cal_log_forget(cal_event_log* log, int junction, double time) {
+void cal_log_forget(cal_event_log* log, int junction, double before, double time) {
     int64_t kept = log->tail;
-    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= time) kept--;
+    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= before) kept--;
     int64_t out = kept;
     for (int64_t i = kept; i < log->tail; i++) {
         const size_t from = (size_t)i % (size_t)log->capacity, to = (size_t)out % (size_t)log->capacity;
-        if (log->junctions[from] == junction && log->events[from].time == time) continue;
+        const double when = log->events[from].time;
+        if (log->junctions[from] == junction && (when == time || (when >= before && when <= time))) continue;
         log->events[to] = log->events[from];
         log->junctions[to] = log->junctions[from];
         out++;

@@ -13,5 +13,5 @@ typedef struct cal_event_log {
 
 // Writes a collision down, with the junction of the states that it made.
 cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int junction, cal_error* error);
-// Takes back what a junction made at a time.
-void cal_log_forget(cal_event_log* log, int junction, double time);
+// Takes back what a junction made at a time, or within the step to it from the state before.
+void cal_log_forget(cal_event_log* log, int junction, double before, double time);

@@ -166,7 +166,8 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         for (int i = 0; i < junction->count; i++)
             if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-        if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, knot.time);
+        const double before = queue->tail > queue->head ? cal_saved_state_at(queue, queue->tail - 1)->time : knot.time;
+        if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, before, knot.time);
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
     }

@@ -318,12 +318,13 @@ static void move_multibody(cal_image* image, const cal_multibody* m, multibody_p
 // --- The whole ------------------------------------------------------------------------------------------------------------------
 
 static void move_report(cal_image* image, cal_world_report* r) {
-    int64_t* const longs[] = {&r->discontinuities, &r->collisions,  &r->fusions, &r->fissions,
-                              &r->checks,          &r->predictions, &r->events,  &r->series,
-                              &r->integrations,    &r->rollbacks,   &r->undone,  &r->forced,
-                              &r->callbacks,       &r->group_steps, &r->groups,  &r->peak_states};
+    int64_t* const longs[] = {&r->discontinuities, &r->collisions,   &r->fusions,     &r->fissions,
+                              &r->checks,          &r->predictions,  &r->events,      &r->series,
+                              &r->integrations,    &r->rollbacks,    &r->undone,      &r->forced,
+                              &r->callbacks,       &r->group_steps,  &r->groups,      &r->peak_states,
+                              &r->group_rejected,  &r->group_solves, &r->group_newton};
     for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) cal_image_long(image, longs[i]);
-    double* const numbers[] = {&r->integrated, &r->rolled_back, &r->start_depth, &r->start_moved};
+    double* const numbers[] = {&r->integrated, &r->rolled_back, &r->start_depth, &r->start_moved, &r->penetration};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cal_image_number(image, numbers[i]);
     int* const ints[] = {&r->largest_group, &r->largest_contacts, &r->start_overlaps};
     for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) cal_image_int(image, ints[i]);
@@ -334,6 +335,10 @@ static void move_scalars(cal_image* image, cal_world* world) {
     cal_image_number(image, &world->now);
     cal_image_number(image, &world->gvt);
     cal_image_words(image, &world->random.state, 1);
+    cal_image_number(image, &world->frontier);
+    cal_image_number(image, &world->last_event);
+    cal_image_long(image, &world->frontier_count);
+    cal_image_long(image, &world->frontier_most);
     cal_image_long(image, &world->states);
     move_report(image, &world->report);
 }

@@ -1,0 +1,134 @@
+// The contact problem of large groups by sweeps over the contacts: what a factorisation of three-dimensional piles would cost grows
+// with the square of the number of bodies, a sweep with the number itself.
+//
+// A sweep solves the law of each contact in turn, with the velocities as the contacts before have left them (nonlinear
+// Gauss-Seidel, as in Moreau and Jean's contact dynamics):
+//
+//     λ_n ← max(0, λ_n − y_n / W_nn),    λ_t ← the nearest to λ_t − y_t / W_tt with |λ_t| ≤ μ λ_n,    v ← v + M⁻¹ Jᵀ Δλ
+//
+// with W = J M⁻¹ Jᵀ of the contact alone. Sweeps alone take as many as the square of a pile's layers; directions that are conjugate to
+// each other (Silcowitz, Niebe and Erleben, "A nonsmooth nonlinear conjugate gradient method for interactive contact force
+// problems", 2010) take as many as the layers:
+//
+//     g = λ − sweep(λ),    β = |g|² / |g before|²,    λ ← sweep(λ) + β p,    p ← β p − g        p ← 0 where β > 1
+//
+// The norm is that of W, so that it knows no units. Velocities follow in the same way, since they are linear in λ. What ends is a
+// sweep of its own, so that all impulses are in their cones.
+#include "math/vector.h"
+#include "simulation/contact/contact_problem.h"
+#include <string.h>
+
+enum { MOST_SWEEPS = 400, FEW_SWEEPS = 60, FREE = 6 };
+// Of the speeds: contacts that no sweep changes by more are solved. Of small groups, which Newton could solve, to what he would.
+static const double still = 1e-8, still_exact = 1e-11, still_rough = 1e-6;
+
+static void push(const cal_problem* p, const cal_contact_row* touch, const double change[3], double* v) {
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        const int n = p->size[touch->unit[side]];
+        const double* answer = touch->answer[side];
+        double* mine = v + p->first[touch->unit[side]];
+        if (n == FREE) { // a free body: nothing to count
+            for (int k = 0; k < FREE; k++)
+                mine[k] += answer[k] * change[0] + answer[FREE + k] * change[1] + answer[2 * FREE + k] * change[2];
+            continue;
+        }
+        for (int k = 0; k < n; k++)
+            mine[k] += answer[k] * change[0] + answer[n + k] * change[1] + answer[2 * n + k] * change[2];
+    }
+}
+
+static void read_speeds(const cal_problem* p, const cal_contact_row* touch, const double* v, double y[3]) {
+    memcpy(y, touch->offset, 3 * sizeof *y);
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        const int n = p->size[touch->unit[side]];
+        const double *J = touch->jacobian[side], *mine = v + p->first[touch->unit[side]];
+        if (n == FREE) {
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < FREE; c++) y[r] += J[r * FREE + c] * mine[c];
+            continue;
+        }
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < n; c++) y[r] += J[r * n + c] * mine[c];
+    }
+}
+
+// One contact; returns the square of its change in the norm of W, and in *most the largest change of its speeds so far.
+static double settle(const cal_problem* p, cal_contact_row* touch, double* v, double* most) {
+    const double* W = touch->own;
+    double y[3], change[3], *impulse = touch->impulse;
+    read_speeds(p, touch, v, y);
+    const double normal = fmax(0.0, impulse[0] - y[0] / W[0]);
+    change[0] = normal - impulse[0];
+    const double across = fmax(W[4], W[8]);
+    double t[2];
+    for (int i = 0; i < 2; i++) t[i] = impulse[1 + i] - (y[1 + i] + W[3 * (i + 1)] * change[0]) / across;
+    const double length = sqrt(t[0] * t[0] + t[1] * t[1]), limit = touch->friction * normal;
+    const double share = length > limit ? limit / length : 1.0;
+    for (int i = 0; i < 2; i++) change[1 + i] = share * t[i] - impulse[1 + i];
+    if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) return 0.0;
+    push(p, touch, change, v);
+    for (int i = 0; i < 3; i++) impulse[i] += change[i];
+    *most = fmax(*most, fmax(W[0] * fabs(change[0]), across * fmax(fabs(change[1]), fabs(change[2]))));
+    return W[0] * change[0] * change[0] + across * (change[1] * change[1] + change[2] * change[2]);
+}
+
+static double sweep(cal_problem* p, double* v, double* most) {
+    double square = 0.0;
+    *most = 0.0;
+    for (int k = 0; k < p->row_count; k++) square += settle(p, &p->rows[k], v, most);
+    return square;
+}
+
+// Contacts that hold nothing and close nothing stay out of the directions: dy is p, y the impulse before the sweep.
+static void follow(cal_problem* p, double beta, double* v, double* way) {
+    const int count = p->group->v_count;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        for (int i = 0; i < 3; i++) {
+            const double g = touch->y[i] - touch->impulse[i];
+            touch->impulse[i] += beta * touch->dy[i];
+            touch->dy[i] = beta * touch->dy[i] - g;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        const double g = p->work[i] - v[i];
+        v[i] += beta * way[i];
+        way[i] = beta * way[i] - g;
+    }
+}
+
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, bool* solved) {
+    const size_t size = (size_t)p->group->v_count * sizeof *v;
+    double last = 0.0, most = 0.0;
+    memcpy(v, target, size);
+    memset(p->direction, 0, size);
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        // What is remembered is a start only as far as it is in the cone.
+        touch->held[0] = fmax(touch->held[0], 0.0);
+        const double length = sqrt(touch->held[1] * touch->held[1] + touch->held[2] * touch->held[2]),
+                     limit = touch->friction * touch->held[0], share = length > limit ? limit / length : 1.0;
+        touch->impulse[0] = touch->held[0];
+        for (int i = 1; i < 3; i++) touch->impulse[i] = share * touch->held[i];
+        memset(touch->dy, 0, sizeof touch->dy);
+        push(p, touch, touch->impulse, v);
+    }
+    int sweeps = 0;
+    for (const int limit = p->factors ? FEW_SWEEPS : MOST_SWEEPS; sweeps < limit; sweeps++) {
+        memcpy(p->work, v, size);
+        for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].y, p->rows[k].impulse, sizeof p->rows[k].y);
+        const double square = sweep(p, v, &most), beta = last > 0.0 ? square / last : 2.0;
+        *solved = most <= (p->rough ? still_rough : p->factors ? still_exact : still) * speed;
+        if (*solved) return sweeps + 1;
+        last = square;
+        if (beta > 1.0) {
+            memset(p->direction, 0, size);
+            for (int k = 0; k < p->row_count; k++) memset(p->rows[k].dy, 0, sizeof p->rows[k].dy);
+        }
+        follow(p, beta > 1.0 ? 0.0 : beta, v, p->direction);
+    }
+    for (int i = 0; i < 2; i++) sweep(p, v, &most);
+    return sweeps;
+}

@@ -1,0 +1,369 @@
+// See group_smooth.h. With the contacts that press held, accelerations a and forces λ are those of
+//
+//     M a = f + J̃ᵀ λ,    J a + J̇ v = 0        rows: normals of all, tangents of those that stick
+//
+// where J̃ is J, but for a contact that slides along t̂: its friction −μ λ_n t̂ is part of its normal's column. What is constrained
+// is the velocity J(q) v at the contact as it is at q, wherever it wanders on the two surfaces, so J̇ v is the derivative of
+// J(q(t)) v for a constant v, and is taken as a central difference along v. Contacts that carry a body more than once make the
+// matrix singular, and its equations stay consistent: a share of 10⁻¹² on its diagonal picks one of the solutions, and all give the
+// same accelerations.
+//
+// The pair is Dormand and Prince's. What its error leaves of gaps and speeds of the constraints is removed, by mass, at the end.
+#include "simulation/contact/group_smooth.h"
+#include "math/vector.h"
+#include <string.h>
+
+enum { STAGES = 7 };
+static const double a_[STAGES][STAGES] = {
+    {0},
+    {1.0 / 5},
+    {3.0 / 40, 9.0 / 40},
+    {44.0 / 45, -56.0 / 15, 32.0 / 9},
+    {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+    {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+    {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
+};
+static const double c_[STAGES] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
+static const double e_[STAGES] = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
+                                  -17253.0 / 339200, 22.0 / 525, -1.0 / 40}; // of order 5 less order 4
+static const double closed = 2e-6;                                           // of the length: a gap that counts as none
+static const double sliding = 1e-6;     // of the largest speed: faster across is sliding
+static const double stopping = 1e-4;    // of the largest speed: slower, and stopped by the step, is stopped at once
+static const double along = 1e-5;       // of the length: how far a difference looks; its error is the square of that
+static const double spread = 1e-12;     // of the diagonal: what makes forces unique
+static const double least_force = 1e-9; // of the largest: rounding
+
+bool cal_smooth_takes(const cal_group* group) {
+    if (group->unit_count > CAL_SMOOTH_UNITS) return false;
+    for (int i = 0; i < group->unit_count; i++)
+        if (!group->units[i].free) return false;
+    return true;
+}
+
+size_t cal_smooth_count(const cal_group* group) {
+    if (!cal_smooth_takes(group)) return 0;
+    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, m = CAL_SMOOTH_ROWS;
+    return 9 * q + 10 * v + m * m + m + 4 * m + 64;
+}
+
+bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
+    const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, m = CAL_SMOOTH_ROWS;
+    *s = (cal_smooth){.group = group};
+    for (int i = 0; i < STAGES; i++) {
+        s->rates[i] = cal_arena_numbers(arena, q);
+        s->changes[i] = cal_arena_numbers(arena, v);
+    }
+    s->q = cal_arena_numbers(arena, q);
+    s->near_q = cal_arena_numbers(arena, q);
+    s->v = cal_arena_numbers(arena, v);
+    s->force = cal_arena_numbers(arena, v);
+    s->sum = cal_arena_numbers(arena, v);
+    s->matrix = cal_arena_numbers(arena, m * m);
+    s->right = cal_arena_numbers(arena, m);
+    for (int i = 0; i < 2; i++) s->rows[i] = cal_arena_numbers(arena, m);
+    return s->rows[1] != NULL;
+}
+
+bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, cal_arena rest, const double* v) {
+    const double length = s->group->length;
+    double speed = 0.0;
+    s->problem = p, s->cache = cache, s->rest = rest, s->count = 0;
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const double* own = v + s->group->units[i].first_v;
+        for (int k = 0; k < 6; k++) speed = fmax(speed, fabs(own[k]) * (k < 3 ? 1.0 : length));
+    }
+    int rows = 0;
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        const cal_group_contact* contact = &cache->contacts[touch->contact];
+        if (!(touch->impulse[0] > 0.0)) continue;
+        for (int i = 0; i < 3; i++)
+            if (touch->drive[i] != 0.0) return false;
+        if (fabs(touch->gap) > closed * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
+        double y[3];
+        cal_problem_velocity(p, touch, v, y);
+        const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
+                     across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
+        const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
+        const bool slides = slip > (sticks ? stopping : sliding) * speed;
+        rows += slides ? 1 : 3;
+        if (rows > CAL_SMOOTH_ROWS) return false;
+        s->held[s->count++] = (cal_held_contact){
+            .key = contact->key, .body = {touch->body[0], touch->body[1]}, .gap = touch->gap, .slides = slides};
+    }
+    return s->count > 0;
+}
+
+// --- Accelerations ------------------------------------------------------------------------------------------------------------
+
+// The row of a held contact in the problem as it was filled last; NULL: it is not there. A contact that wanders over features of its
+// bodies is the deepest of the two, where it is the only one of theirs that is held.
+static cal_contact_row* find(const cal_smooth* s, int held) {
+    const cal_held_contact* own = &s->held[held];
+    cal_contact_row* deepest = NULL;
+    for (int k = 0; k < s->problem->row_count; k++) {
+        cal_contact_row* touch = &s->problem->rows[k];
+        if (s->cache->contacts[touch->contact].key == own->key) return touch;
+        if (touch->body[0] != own->body[0] || touch->body[1] != own->body[1]) continue;
+        if (deepest == NULL || touch->gap < deepest->gap) deepest = touch;
+    }
+    for (int i = 0; i < s->count; i++)
+        if (i != held && s->held[i].body[0] == own->body[0] && s->held[i].body[1] == own->body[1]) return NULL;
+    return deepest;
+}
+
+static cal_status fill(cal_smooth* s, double time, const double* q, const double* v, cal_error* error) {
+    cal_arena arena = s->rest;
+    const cal_status status =
+        cal_contact_cache_find(s->cache, s->group, time, q, 10.0 * closed * s->group->length, error);
+    if (status != CAL_OK) return status;
+    return cal_problem_fill(s->problem, s->cache, time, q, v, NULL, s->force, &arena, error);
+}
+
+// Speeds of the constraints at q for v; false: a contact is not there.
+static bool read_rows(const cal_smooth* s, const double* v, double* out) {
+    int m = 0;
+    for (int i = 0; i < s->count; i++) {
+        const cal_contact_row* touch = find(s, i);
+        double y[3];
+        if (touch == NULL) return false;
+        cal_problem_velocity(s->problem, touch, v, y);
+        for (int r = 0; r < (s->held[i].slides ? 1 : 3); r++) out[m++] = y[r];
+    }
+    return true;
+}
+
+static int row_count(const cal_smooth* s) {
+    int m = 0;
+    for (int i = 0; i < s->count; i++) m += s->held[i].slides ? 1 : 3;
+    return m;
+}
+
+// Solves in place by elimination with pivots.
+static bool eliminate(double* A, double* b, int n) {
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(A[i * n + k]) > fabs(A[best * n + k])) best = i;
+        if (!(fabs(A[best * n + k]) > 0.0)) return false;
+        for (int c = 0; best != k && c < n; c++) {
+            const double swap = A[k * n + c];
+            A[k * n + c] = A[best * n + c], A[best * n + c] = swap;
+        }
+        const double swap = b[k];
+        b[k] = b[best], b[best] = swap;
+        for (int i = k + 1; i < n; i++) {
+            const double factor = A[i * n + k] / A[k * n + k];
+            for (int c = k; factor != 0.0 && c < n; c++) A[i * n + c] -= factor * A[k * n + c];
+            b[i] -= factor * b[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int c = k + 1; c < n; c++) b[k] -= A[k * n + c] * b[c];
+        b[k] /= A[k * n + k];
+    }
+    return true;
+}
+
+// The force of unknown n of a contact as it acts in its frame.
+static void unit_force(const cal_smooth* s, const cal_contact_row* touch, int held, int n, const double* v,
+                       double out[3]) {
+    out[0] = out[1] = out[2] = 0.0;
+    out[n] = 1.0;
+    if (!s->held[held].slides) return;
+    double y[3];
+    cal_problem_velocity(s->problem, touch, v, y);
+    const double across = sqrt(y[1] * y[1] + y[2] * y[2]);
+    for (int i = 1; i < 3; i++) out[i] = across > 0.0 ? -touch->friction * y[i] / across : 0.0;
+}
+
+// Forces that give the constraints' speeds (or accelerations) the change in `right`; x += M⁻¹ J̃ᵀ λ. False: a contact would pull, or
+// would not stick; checked where `checks`.
+static bool push_rows(cal_smooth* s, const double* v, bool checks, double* x) {
+    const int m = row_count(s);
+    cal_problem* p = s->problem;
+    double largest = 0.0, diagonal = 0.0;
+    int column = 0;
+    for (int i = 0; i < s->count; i++) {
+        cal_contact_row* touch = find(s, i);
+        for (int n = 0; n < (s->held[i].slides ? 1 : 3); n++, column++) {
+            double force[3];
+            unit_force(s, touch, i, n, v, force);
+            memset(s->sum, 0, (size_t)s->group->v_count * sizeof *s->sum);
+            for (int side = 0; side < 2; side++) {
+                if (touch->unit[side] < 0) continue;
+                const int size = p->size[touch->unit[side]];
+                double* mine = s->sum + p->first[touch->unit[side]];
+                for (int r = 0; r < 3; r++)
+                    for (int c = 0; c < size; c++) mine[c] += touch->answer[side][r * size + c] * force[r];
+            }
+            if (!read_rows(s, s->sum, s->rows[0])) return false;
+            for (int r = 0; r < m; r++) s->matrix[r * m + column] = s->rows[0][r];
+            diagonal = fmax(diagonal, fabs(s->rows[0][column]));
+        }
+    }
+    for (int r = 0; r < m; r++) s->matrix[r * (m + 1)] += spread * diagonal;
+    if (!eliminate(s->matrix, s->right, m)) return false;
+    for (int r = 0; r < m; r++) largest = fmax(largest, fabs(s->right[r]));
+    column = 0;
+    for (int i = 0; i < s->count; i++) {
+        cal_contact_row* touch = find(s, i);
+        const double* force = s->right + column;
+        const int n = s->held[i].slides ? 1 : 3;
+        if (checks && force[0] < -least_force * largest) return false;
+        if (checks && n == 3 &&
+            sqrt(force[1] * force[1] + force[2] * force[2]) > touch->friction * force[0] + least_force * largest)
+            return false;
+        for (int k = 0; k < n; k++, column++) {
+            double unit[3];
+            unit_force(s, touch, i, k, v, unit);
+            for (int side = 0; side < 2; side++) {
+                if (touch->unit[side] < 0) continue;
+                const int size = p->size[touch->unit[side]];
+                double* mine = x + p->first[touch->unit[side]];
+                for (int r = 0; r < 3; r++)
+                    for (int c = 0; c < size; c++)
+                        mine[c] += touch->answer[side][r * size + c] * unit[r] * s->right[column];
+            }
+        }
+    }
+    return true;
+}
+
+static cal_status displace(const cal_smooth* s, double time, const double* q, const double* v, double h, double* out,
+                           cal_error* error) {
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const cal_group_member* unit = &s->group->units[i];
+        const cal_status status =
+            unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+// dv/dt at (q, v); *ok false: the contacts do not go on as they did.
+static cal_status accelerate(cal_smooth* s, double time, const double* q, const double* v, double* out, bool* ok,
+                             cal_error* error) {
+    const int m = row_count(s), count = s->group->v_count;
+    double speed = 0.0;
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const cal_group_member* unit = &s->group->units[i];
+        for (int k = 0; k < unit->v_count; k++)
+            speed = fmax(speed, fabs(v[unit->first_v + k]) * (unit->free && k < 3 ? 1.0 / s->group->length : 1.0));
+    }
+    const double h = speed > 0.0 ? along / speed : 1.0;
+    for (int side = 0; side < 2; side++) { // J v behind, and ahead
+        cal_status status = displace(s, time, q, v, side == 0 ? -h : h, s->near_q, error);
+        if (status == CAL_OK) status = fill(s, time, s->near_q, v, error);
+        if (status != CAL_OK) return status;
+        *ok = read_rows(s, v, s->rows[side]);
+        if (!*ok) return CAL_OK;
+    }
+    double bias[CAL_SMOOTH_ROWS];
+    for (int r = 0; r < m; r++) bias[r] = (s->rows[1][r] - s->rows[0][r]) / (2.0 * h);
+    const cal_status status = fill(s, time, q, v, error);
+    if (status != CAL_OK) return status;
+    memcpy(out, s->force, (size_t)count * sizeof *out);
+    for (int i = 0; i < s->group->unit_count; i++)
+        cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i],
+                        out + s->problem->first[i]);
+    *ok = read_rows(s, out, s->right);
+    if (!*ok) return CAL_OK;
+    for (int r = 0; r < m; r++) s->right[r] = -s->right[r] - bias[r];
+    *ok = push_rows(s, v, true, out);
+    return CAL_OK;
+}
+
+// --- Steps --------------------------------------------------------------------------------------------------------------------
+
+static cal_status rates(const cal_smooth* s, double time, const double* q, const double* v, double* out,
+                        cal_error* error) {
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const cal_group_member* unit = &s->group->units[i];
+        const cal_status status = unit->ops->rate(unit, q + unit->first_q, v + unit->first_v, out + unit->first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+static cal_status normalize(const cal_smooth* s, double time, double* q, cal_error* error) {
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const cal_group_member* unit = &s->group->units[i];
+        const cal_status status = unit->ops->normalize(unit, q + unit->first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+// Gaps as they were, and no speed across what is held; *ok false where something else is hit.
+static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
+    for (int round = 0; round < 2; round++) {
+        const cal_status status = fill(s, time, s->q, s->v, error);
+        if (status != CAL_OK) return status;
+        for (int k = 0; round == 1 && k < s->problem->row_count; k++) {
+            bool held = false;
+            for (int i = 0; i < s->count; i++) held |= find(s, i) == &s->problem->rows[k];
+            *ok &= held || s->problem->rows[k].gap >= 0.0;
+        }
+        *ok &= read_rows(s, s->v, s->right);
+        if (!*ok) return CAL_OK;
+        const int m = row_count(s);
+        if (round == 1) { // speeds
+            for (int r = 0; r < m; r++) s->right[r] = -s->right[r];
+            *ok = push_rows(s, s->v, false, s->v);
+            continue;
+        }
+        int row = 0;
+        for (int i = 0; i < s->count; i++) {
+            s->right[row++] = s->held[i].gap - find(s, i)->gap;
+            for (int r = 1; r < (s->held[i].slides ? 1 : 3); r++) s->right[row++] = 0.0;
+        }
+        memset(s->changes[0], 0, (size_t)s->group->v_count * sizeof *s->changes[0]);
+        *ok = push_rows(s, s->v, false, s->changes[0]);
+        if (!*ok) return CAL_OK;
+        const cal_status moved = displace(s, time, s->q, s->changes[0], 1.0, s->q, error);
+        if (moved != CAL_OK) return moved;
+    }
+    return CAL_OK;
+}
+
+cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,
+                           double* miss, cal_error* error) {
+    const cal_group* group = s->group;
+    *miss = INFINITY;
+    for (int stage = 0; stage < STAGES; stage++) {
+        for (int i = 0; i < group->q_count; i++) {
+            s->q[i] = q[i];
+            for (int k = 0; k < stage; k++) s->q[i] += h * a_[stage][k] * s->rates[k][i];
+        }
+        for (int i = 0; i < group->v_count; i++) {
+            s->v[i] = v[i];
+            for (int k = 0; k < stage; k++) s->v[i] += h * a_[stage][k] * s->changes[k][i];
+        }
+        bool ok = true;
+        cal_status status = rates(s, time, s->q, s->v, s->rates[stage], error);
+        if (status == CAL_OK) status = normalize(s, time, s->q, error);
+        if (status == CAL_OK) status = accelerate(s, time + c_[stage] * h, s->q, s->v, s->changes[stage], &ok, error);
+        if (status != CAL_OK || !ok) return status;
+    }
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
+            double sum = 0.0;
+            for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
+            const double weight = unit->free && n < unit->first_v + 3 ? 1.0 / group->length : 1.0;
+            most = fmax(most, weight * h * h * fabs(sum));
+        }
+        for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
+            double sum = 0.0;
+            for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
+            const double weight = unit->free && n < unit->first_q + 3 ? 1.0 / group->length : 1.0;
+            most = fmax(most, weight * h * fabs(sum));
+        }
+    }
+    bool ok = true;
+    const cal_status status = tidy(s, time + h, &ok, error);
+    if (status == CAL_OK && ok) *miss = most / tolerance;
+    return status;
+}

@@ -1,0 +1,37 @@
+// Steps of small groups in which no contact begins, ends, or changes between sticking and sliding: the equations of motion with the
+// contacts as constraints, by an explicit Runge-Kutta pair of order 5(4) (group_smooth.c).
+#pragma once
+#include "simulation/contact/contact_problem.h"
+
+enum { CAL_SMOOTH_UNITS = 2, CAL_SMOOTH_ROWS = 48, CAL_SMOOTH_CONTACTS = 48 };
+
+// A contact that presses, and what it does.
+typedef struct cal_held_contact {
+    uint64_t key;
+    int body[2];
+    double gap;
+    bool slides;
+} cal_held_contact;
+
+typedef struct cal_smooth {
+    const cal_group* group;
+    cal_problem* problem;
+    cal_contact_cache* cache;
+    cal_arena rest;
+    cal_held_contact held[CAL_SMOOTH_CONTACTS];
+    int count;
+    double *rates[7], *changes[7]; // dq/dt and dv/dt of the stages
+    double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
+} cal_smooth;
+
+// Doubles that it needs, and their place in memory; false: not enough. Groups that are too large, or have constraints, need none.
+bool cal_smooth_takes(const cal_group* group);
+size_t cal_smooth_count(const cal_group* group);
+bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena);
+// Whether the contacts of a solution press or are apart, and nothing in between; they are held from now on. The problem, the cache
+// and the memory that a look may take are the caller's.
+bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v);
+// A step of size h from (q, v); results are in s->q and s->v. *miss: an estimate of its error, over the tolerance; infinite where a
+// contact did what it may not.
+cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,
+                           double* miss, cal_error* error);

@@ -1,0 +1,167 @@
+// Piles: what is dense, what touches from the start, what hardly moves. Bodies do not sink into each other, energy does not grow,
+// rollbacks change no bit, and only what cannot move sleeps.
+#include "support_world.h"
+#include <math.h>
+#include <string.h>
+
+static const double pull = 9.81;
+
+static double noise(uint64_t* state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 33) / 2147483648.0;
+}
+
+// Balls of radius 5 cm that fall into a bowl of a floor and eight boxes.
+static cal_world* pour(int count, const cal_world_def* def) {
+    cal_world* world = cal_test_world(def);
+    const double pi = acos(-1.0);
+    cal_test_add_floor(world);
+    for (int i = 0; i < 8; i++) {
+        cal_world_body_def wall = cal_default_world_body_def();
+        wall.motion = CAL_FIXED;
+        wall.position[0] = 0.4 * cos(pi / 4 * i), wall.position[1] = 0.4 * sin(pi / 4 * i), wall.position[2] = 0.4;
+        wall.quaternion[0] = cos(pi / 8 * i), wall.quaternion[3] = sin(pi / 8 * i);
+        cal_test_add(world, &wall, CAL_BOX, 0.1, 0.2, 0.4);
+    }
+    uint64_t seed = 1;
+    for (int i = 0; i < count; i++) {
+        cal_world_body_def ball = cal_default_world_body_def();
+        ball.position[0] = 0.12 * (i % 3 - 1) + 0.01 * noise(&seed);
+        ball.position[1] = 0.12 * (i / 3 % 3 - 1) + 0.01 * noise(&seed);
+        ball.position[2] = 0.1 + 0.13 * (i / 9);
+        cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0, 0);
+    }
+    return world;
+}
+
+static void poured_balls_do_not_sink_in_and_gain_nothing(void** unused) {
+    (void)unused;
+    cal_world_def def = cal_default_world_def();
+    def.restitution = 0.3;
+    cal_world* world = pour(54, &def);
+    double energy = INFINITY;
+    for (int i = 1; i <= 50; i++) {
+        cal_test_advance(world, 0.02 * i);
+        const cal_world_report report = cal_test_report(world);
+        cal_test_expect_below(report.kinetic + report.potential, energy * (1.0 + 1e-9), "energy", "balls");
+        energy = fmin(energy, report.kinetic + report.potential);
+        cal_test_expect_below(report.penetration, 1e-6 * 0.05, "overlap", "balls");
+    }
+    cal_world_destroy(world);
+}
+
+static void rollbacks_of_piles_end_and_change_no_bit(void** unused) {
+    (void)unused;
+    uint64_t hash = 0;
+    for (int run = 0; run < 3; run++) {
+        cal_world_def def = cal_default_world_def();
+        def.restitution = 0.3;
+        def.forced_rollbacks = 0.25 * run, def.seed = (uint64_t)run;
+        cal_world* world = pour(27, &def);
+        for (int i = 0; i < 2; i++) { // and boxes that tumble among them
+            cal_world_body_def box = cal_default_world_body_def();
+            box.position[2] = 0.7 + 0.3 * i, box.quaternion[1] = 0.3, box.quaternion[2] = 0.2 * i;
+            box.angular_velocity[0] = 3.0, box.angular_velocity[1] = -2.0;
+            cal_test_add(world, &box, CAL_BOX, 0.08, 0.06, 0.04);
+        }
+        cal_test_advance(world, 0.6);
+        const cal_world_report report = cal_test_report(world);
+        if (run == 0) hash = report.hash;
+        assert_true(report.hash == hash);
+        assert_true(run == 0 || report.forced > 0);
+        cal_world_destroy(world);
+    }
+}
+
+// Sixteen balls side by side, each touching its neighbours and the floor from the start.
+static void touching_balls_rest(void** unused) {
+    (void)unused;
+    cal_world* world = cal_test_world(NULL);
+    cal_test_add_floor(world);
+    for (int i = 0; i < 16; i++) {
+        cal_world_body_def ball = cal_default_world_body_def();
+        ball.position[0] = 0.1 * (i % 4), ball.position[1] = 0.1 * (i / 4), ball.position[2] = 0.05;
+        cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0, 0);
+    }
+    cal_test_advance(world, 1.0);
+    const cal_world_report report = cal_test_report(world);
+    assert_int_equal(report.asleep, 16);
+    assert_true(report.events < 2000 && report.group_steps < 500);
+    for (int i = 0; i < 16; i++) {
+        double x[3], expected[3] = {0.1 * (i % 4), 0.1 * (i / 4), 0.05};
+        cal_world_get_body(world, cal_world_body(world, 1 + i), x, NULL, NULL, NULL);
+        cal_test_expect_below(cal_test_largest_difference(x, expected, 3), 1e-8, "position", "touching balls");
+    }
+    cal_world_destroy(world);
+}
+
+// --- What hardly moves ----------------------------------------------------------------------------------------------------------
+
+static cal_world* slope(double angle) {
+    cal_world_def def = cal_default_world_def();
+    def.gravity[0] = pull * sin(angle), def.gravity[1] = 0.0, def.gravity[2] = -pull * cos(angle);
+    cal_world* world = cal_test_world(&def);
+    cal_test_add_floor(world);
+    return world;
+}
+
+static double way_of(cal_world* world, cal_body_id body, double time) {
+    double x[3];
+    cal_test_advance(world, time);
+    cal_world_get_body(world, body, x, NULL, NULL, NULL);
+    return x[0];
+}
+
+static void what_can_move_does_not_sleep(void** unused) {
+    (void)unused;
+    const double friction = 0.5; // of cal_test_add
+    for (int side = -1; side <= 1; side += 2) {
+        const double angle = atan((1.0 + 0.005 * side) * friction);
+        cal_world* world = slope(angle);
+        cal_world_body_def block = cal_default_world_body_def();
+        block.position[2] = 0.05;
+        const cal_body_id id = cal_test_add(world, &block, CAL_BOX, 0.1, 0.1, 0.05);
+        const double a = side > 0 ? pull * (sin(angle) - friction * cos(angle)) : 0.0, way = way_of(world, id, 4.0);
+        cal_test_expect_below(fabs(way - 8.0 * a), 2e-5, "way", "block on a slope"); // it begins with a small bounce
+        assert_true(cal_world_is_asleep(world, id) == (side < 0));
+        cal_world_destroy(world);
+    }
+    const double angle = acos(-1.0) / 1800;
+    cal_world_body_def ball = cal_default_world_body_def();
+    ball.position[2] = 0.05;
+    cal_world* world = slope(angle);
+    const double rolled = way_of(world, cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0, 0), 4.0);
+    cal_test_expect_below(fabs(rolled - 8.0 * 5.0 / 7.0 * pull * sin(angle)), 1e-6, "way",
+                          "ball on a tenth of a degree");
+    cal_world_destroy(world);
+    world = slope(0.0);
+    ball.velocity[0] = 0.009, ball.angular_velocity[1] = 0.18;
+    const double slow = way_of(world, cal_test_add(world, &ball, CAL_SPHERE, 0.05, 0, 0), 10.0);
+    cal_test_expect_below(fabs(slow - 0.09), 1e-6, "way", "slow ball");
+    cal_world_destroy(world);
+}
+
+static void a_capsule_that_leans_falls(void** unused) {
+    (void)unused;
+    cal_world* world = slope(0.0);
+    cal_world_body_def capsule = cal_default_world_body_def();
+    capsule.quaternion[0] = cos(0.5e-3), capsule.quaternion[2] = sin(0.5e-3);
+    capsule.position[2] = 0.05 + 0.1 * cos(1e-3);
+    const cal_body_id id = cal_test_add(world, &capsule, CAL_CAPSULE, 0.05, 0.1, 0);
+    double x[3];
+    cal_test_advance(world, 4.0);
+    cal_world_get_body(world, id, x, NULL, NULL, NULL);
+    cal_test_expect_below(x[2], 0.06, "height", "capsule");
+    cal_world_destroy(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(poured_balls_do_not_sink_in_and_gain_nothing),
+        cmocka_unit_test(rollbacks_of_piles_end_and_change_no_bit),
+        cmocka_unit_test(touching_balls_rest),
+        cmocka_unit_test(what_can_move_does_not_sleep),
+        cmocka_unit_test(a_capsule_that_leans_falls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

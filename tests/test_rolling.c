@@ -1,0 +1,248 @@
+// What rolls and spins in a contact group follows its equations: a top on a round tip, a disk that rolls on its rim, Euler's disk,
+// a rattleback. Compared with an integration of the rolling constraint that knows nothing of contacts:
+//
+//     m u̇ = m g + F,    I ω̇ + ω × I ω = ρ × F,    u + ω × ρ = 0
+//
+// with ρ(q) from the centre of mass to the point of contact, as a formula, and ρ̇ as a difference along the motion.
+#include "math/vector.h"
+#include "support_world.h"
+#include <math.h>
+#include <string.h>
+
+static const double pull = 9.81;
+
+typedef struct roller {
+    double mass, inertia[3];                                               // body's axes
+    void (*arm)(const struct roller* r, const double R[9], double out[3]); // ρ in the world
+    double size[3], offset;
+} roller;
+
+typedef struct pose {
+    double quaternion[4], w[3], x[3]; // w in the world
+} pose;
+
+// --- The equations ------------------------------------------------------------------------------------------------------------
+
+static void turn(const double q[4], const double w[3], double h, double out[4]) {
+    const double half[4] = {0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
+    double rate[4];
+    cal_quaternion_multiply(half, q, rate); // ω in the world
+    for (int i = 0; i < 4; i++) out[i] = q[i] + h * rate[i];
+    cal_quaternion_normalize(out);
+}
+
+// ω̇ and u at a pose. With u = −ω × ρ, F = m (u̇ − g) and u̇ = −ω̇ × ρ − ω × ρ̇:
+//     I ω̇ + m ρ × (ω̇ × ρ) = −ω × I ω − m ρ × (ω × ρ̇ + g)
+static void rates(const roller* r, const pose* p, double w_dot[3], double u[3]) {
+    double R[9], rho[3], next[4], before[4], ahead[3], behind[3], rho_dot[3], Iw[3], spin[3], right[3];
+    const double h = 1e-6;
+    cal_quaternion_matrix(p->quaternion, R);
+    r->arm(r, R, rho);
+    turn(p->quaternion, p->w, h, next);
+    turn(p->quaternion, p->w, -h, before);
+    double S[9];
+    cal_quaternion_matrix(next, S);
+    r->arm(r, S, ahead);
+    cal_quaternion_matrix(before, S);
+    r->arm(r, S, behind);
+    for (int i = 0; i < 3; i++) rho_dot[i] = (ahead[i] - behind[i]) / (2.0 * h);
+    double I[9] = {0}, own[3];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            for (int k = 0; k < 3; k++) I[3 * a + b] += R[3 * a + k] * r->inertia[k] * R[3 * b + k];
+    cal_rotate3(I, p->w, Iw);
+    cal_cross3(p->w, Iw, spin);
+    cal_cross3(p->w, rho_dot, own);
+    own[2] -= pull; // g = −pull e_z, and F = m (u̇ − g)
+    double moment[3];
+    cal_cross3(rho, own, moment);
+    const double square = cal_dot3(rho, rho);
+    for (int a = 0; a < 3; a++) {
+        right[a] = -spin[a] - r->mass * moment[a];
+        for (int b = 0; b < 3; b++) I[3 * a + b] += r->mass * ((a == b ? square : 0.0) - rho[a] * rho[b]);
+    }
+    // Cramer's rule.
+    double c0[3], c1[3], c2[3];
+    const double x[3] = {I[0], I[3], I[6]}, y[3] = {I[1], I[4], I[7]}, z[3] = {I[2], I[5], I[8]};
+    cal_cross3(y, z, c0);
+    cal_cross3(z, x, c1);
+    cal_cross3(x, y, c2);
+    const double det = cal_dot3(x, c0);
+    w_dot[0] = cal_dot3(right, c0) / det, w_dot[1] = cal_dot3(right, c1) / det, w_dot[2] = cal_dot3(right, c2) / det;
+    cal_cross3(rho, p->w, u); // −ω × ρ
+}
+
+static void add(const pose* p, const double q_dot[4], const double w_dot[3], const double u[3], double h, pose* out) {
+    for (int i = 0; i < 4; i++) out->quaternion[i] = p->quaternion[i] + h * q_dot[i];
+    for (int i = 0; i < 3; i++) out->w[i] = p->w[i] + h * w_dot[i], out->x[i] = p->x[i] + h * u[i];
+}
+
+static void follow(const roller* r, pose* p, double time) {
+    const int steps = (int)ceil(time / 2e-5);
+    const double h = time / steps;
+    static const double at[4] = {0.0, 0.5, 0.5, 1.0}, share[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    for (int n = 0; n < steps; n++) {
+        double q_dot[4] = {0}, w_dot[3] = {0}, u[3] = {0}, q_sum[4] = {0}, w_sum[3] = {0}, u_sum[3] = {0};
+        for (int k = 0; k < 4; k++) {
+            pose stage;
+            add(p, q_dot, w_dot, u, h * at[k], &stage);
+            const double half[4] = {0.0, 0.5 * stage.w[0], 0.5 * stage.w[1], 0.5 * stage.w[2]};
+            cal_quaternion_multiply(half, stage.quaternion, q_dot);
+            cal_quaternion_normalize(stage.quaternion);
+            rates(r, &stage, w_dot, u);
+            for (int i = 0; i < 4; i++) q_sum[i] += share[k] * q_dot[i];
+            for (int i = 0; i < 3; i++) w_sum[i] += share[k] * w_dot[i], u_sum[i] += share[k] * u[i];
+        }
+        add(p, q_sum, w_sum, u_sum, h, p);
+        cal_quaternion_normalize(p->quaternion);
+    }
+}
+
+// --- Where they touch ---------------------------------------------------------------------------------------------------------
+
+// A ball of size[0] about the body's frame, the centre of mass `offset` above it along z.
+static void tip_arm(const roller* r, const double R[9], double out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = -r->offset * R[3 * i + 2] - (i == 2 ? r->size[0] : 0.0);
+}
+
+// A cylinder of radius size[0] and half a length of size[1]: its lower rim.
+static void rim_arm(const roller* r, const double R[9], double out[3]) {
+    const double n[3] = {R[2], R[5], R[8]}, side = n[2] > 0.0 ? -1.0 : 1.0, across = sqrt(1.0 - n[2] * n[2]);
+    for (int i = 0; i < 3; i++)
+        out[i] = side * r->size[1] * n[i] - r->size[0] * ((i == 2 ? 1.0 : 0.0) - n[2] * n[i]) / across;
+}
+
+// An ellipsoid of the half axes size, which are turned from the principal axes by `offset` about z.
+static void egg_arm(const roller* r, const double R[9], double out[3]) {
+    const double c = cos(r->offset), s = sin(r->offset), down[3] = {R[6], R[7], R[8]};
+    const double n[3] = {c * down[0] + s * down[1], -s * down[0] + c * down[1], down[2]};
+    double p[3], length = 0.0;
+    for (int i = 0; i < 3; i++) p[i] = -r->size[i] * r->size[i] * n[i], length -= p[i] * n[i];
+    for (int i = 0; i < 3; i++) p[i] /= sqrt(length);
+    const double local[3] = {c * p[0] - s * p[1], s * p[0] + c * p[1], p[2]};
+    cal_rotate3(R, local, out);
+}
+
+// --- Comparison ---------------------------------------------------------------------------------------------------------------
+
+static double energy_of(const roller* r, const pose* p) {
+    double R[9], own[3], w_dot[3], u[3], sum = r->mass * pull * p->x[2];
+    cal_quaternion_matrix(p->quaternion, R);
+    cal_unrotate3(R, p->w, own);
+    rates(r, p, w_dot, u);
+    for (int i = 0; i < 3; i++) sum += 0.5 * (r->mass * u[i] * u[i] + r->inertia[i] * own[i] * own[i]);
+    return sum;
+}
+
+static void compare(const roller* r, cal_shape_kind kind, pose start, double time, double tolerance, double position,
+                    const char* name) {
+    cal_world_def def = cal_default_world_def();
+    def.group_tolerance = tolerance;
+    cal_world* world = cal_test_world(&def);
+    cal_test_add_floor(world);
+    cal_world_body_def body = cal_default_world_body_def();
+    double R[9], rho[3], w_dot[3];
+    cal_quaternion_matrix(start.quaternion, R);
+    r->arm(r, R, rho);
+    start.x[2] = -rho[2];
+    body.density = 0.0, body.mass = r->mass;
+    memcpy(body.inertia, r->inertia, sizeof r->inertia);
+    memcpy(body.quaternion, start.quaternion, sizeof body.quaternion);
+    memcpy(body.angular_velocity, start.w, sizeof body.angular_velocity);
+    rates(r, &start, w_dot, body.velocity);
+    if (kind == CAL_SPHERE) body.center[2] = r->offset;
+    double center[3];
+    cal_rotate3(R, body.center, center);
+    for (int i = 0; i < 3; i++) body.position[i] = start.x[i] - center[i];
+    cal_shape_def shape = cal_default_shape_def();
+    cal_body_id id;
+    cal_error error = {CAL_OK, ""};
+    shape.kind = kind;
+    memcpy(shape.size, r->size, sizeof shape.size);
+    if (kind == CAL_ELLIPSOID) shape.quaternion[0] = cos(0.5 * r->offset), shape.quaternion[3] = sin(0.5 * r->offset);
+    shape.friction = 5.0;
+    assert_int_equal(cal_world_add_body(world, &body, &id, &error), CAL_OK);
+    if (cal_world_add_shape(world, id, &shape, NULL, &error) != CAL_OK) fail_msg("%s", error.text);
+    pose p = start;
+    const double energy = energy_of(r, &start);
+    for (int i = 1; i <= 4; i++) {
+        double x[3], q[4], S[9];
+        cal_test_advance(world, 0.25 * i * time);
+        follow(r, &p, 0.25 * time);
+        cal_world_get_body(world, id, x, q, NULL, NULL);
+        cal_quaternion_matrix(q, S);
+        cal_rotate3(S, body.center, center);
+        for (int k = 0; k < 3; k++) x[k] += center[k];
+        cal_test_expect_below(cal_test_largest_difference(x, p.x, 3), position, "position", name);
+        double T[9];
+        cal_quaternion_matrix(p.quaternion, T);
+        cal_test_expect_below(cal_test_largest_difference(S, T, 9), 20.0 * position, "attitude", name);
+        const cal_world_report report = cal_test_report(world);
+        cal_test_expect_below(fabs(report.kinetic + report.potential - energy), 20.0 * position * energy, "energy",
+                              name);
+        cal_test_expect_below(fabs(energy_of(r, &p) - energy), 1e-9 * energy, "energy of the equations", name);
+    }
+    cal_world_destroy(world);
+}
+
+static void tilt(double angle, double q[4]) { q[0] = cos(0.5 * angle), q[1] = sin(0.5 * angle), q[2] = q[3] = 0.0; }
+
+static void a_top_spins(void** unused) {
+    (void)unused;
+    const roller top = {0.1, {1e-4, 1e-4, 4e-5}, tip_arm, {0.005}, 0.04};
+    pose start = {.w = {0.0, 0.0, 0.0}};
+    tilt(0.3, start.quaternion);
+    start.w[1] = -150.0 * sin(0.3), start.w[2] = 150.0 * cos(0.3);
+    compare(&top, CAL_SPHERE, start, 1.0, 1e-4, 1e-6, "top");
+    compare(&top, CAL_SPHERE, start, 1.0, 1e-6, 1e-8, "top, finer");
+}
+
+static void a_disk_rolls(void** unused) {
+    (void)unused;
+    const double R = 0.1, h = 0.01, m = 1.0;
+    const roller disk = {
+        m, {m * (R * R / 4 + h * h / 3), m * (R * R / 4 + h * h / 3), m * R * R / 2}, rim_arm, {R, h}, 0.0};
+    pose start = {.w = {0.0, 0.0, 0.4}};
+    tilt(1.45, start.quaternion);
+    const double n[2] = {-sin(1.45), cos(1.45)};
+    start.w[1] += 12.0 * n[0], start.w[2] += 12.0 * n[1];
+    compare(&disk, CAL_CYLINDER, start, 1.0, 1e-4, 1e-6, "disk");
+}
+
+static void eulers_disk_settles_as_its_equations_say(void** unused) {
+    (void)unused;
+    const double R = 0.0375, h = 0.0064, m = 0.44;
+    const roller disk = {
+        m, {m * (R * R / 4 + h * h / 3), m * (R * R / 4 + h * h / 3), m * R * R / 2}, rim_arm, {R, h}, 0.0};
+    // Almost steady: precession Ω about the vertical with Ω² sin θ of some 4 g / R, on a rim whose point of contact stands still.
+    const double angle = 0.25, precession = sqrt(4.0 * pull / (R * sin(angle)));
+    pose start = {.w = {0.0, 0.0, 0.0}};
+    tilt(angle, start.quaternion);
+    start.w[1] = 0.0, start.w[2] = 0.02 * precession;
+    start.w[1] += precession * sin(angle) * cos(angle), start.w[2] += precession * sin(angle) * sin(angle);
+    compare(&disk, CAL_CYLINDER, start, 1.0, 1e-4, 1e-6, "Euler's disk");
+}
+
+static void a_rattleback_turns_back(void** unused) {
+    (void)unused;
+    const double m = 0.1, a[3] = {0.1, 0.025, 0.02};
+    const roller egg = {
+        m,
+        {m * (a[1] * a[1] + a[2] * a[2]) / 5, m * (a[0] * a[0] + a[2] * a[2]) / 5, m * (a[0] * a[0] + a[1] * a[1]) / 5},
+        egg_arm,
+        {a[0], a[1], a[2]},
+        0.1};
+    pose start = {.w = {0.05, 0.0, 3.0}};
+    tilt(0.02, start.quaternion);
+    compare(&egg, CAL_ELLIPSOID, start, 1.0, 1e-4, 1e-6, "rattleback");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_top_spins),
+        cmocka_unit_test(a_disk_rolls),
+        cmocka_unit_test(eulers_disk_settles_as_its_equations_say),
+        cmocka_unit_test(a_rattleback_turns_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
