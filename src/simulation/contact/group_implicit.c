@@ -48,13 +48,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, MOST_PARTINGS = 4 };
+enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, MOST_PARTINGS = 4, LEAST_SMOOTH = 16 }; // parts of an interval
 // Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
 // many forces, and for each the contact's key and the force on its second body, by key.
 enum { NEXT_STEP, PAUSE, LAST_PAUSE, FORCE_COUNT, FORCES, FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
 static const double growth = 2.0;
 // Of the group's tolerance: that of steps whose error adds up over thousands of them (cal_flight_tolerance).
 static const double follow_tolerance = 1e-4;
+static const double follow_trees = 1e-2; // of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double allowed_overlap = 1e-6; // of the length; deeper is parted
 static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
@@ -76,6 +77,7 @@ typedef struct work {
     double* memory;
     cal_smooth smooth;
     bool follows; // the group is one that smooth steps are for
+    double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     bool trees;   // some unit has velocities that its forces depend on: a step must not be long for them
     cal_group_report* report;
 } work;
@@ -108,6 +110,9 @@ static bool begin(work* w, const cal_group* group, double* memory, double* scrat
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
     for (int i = 0; i < group->unit_count; i++) w->trees |= !group->units[i].free;
+    // A contact that changes changes accelerations by about gravity, and positions by half of that times the square of the step.
+    const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
+    if (w->trees && pull > 0.0) w->event_step = sqrt(2.0 * group->tolerance * group->length / pull);
     return ok;
 }
 
@@ -548,6 +553,13 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
     for (;;) {
         cal_status status = look(w, time, q, v, *h, error);
         if (status != CAL_OK) return status;
+        // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
+        const double longest = w->follows ? cal_smooth_longest(&w->problem) : 0.0;
+        const bool follows = w->follows && longest >= LEAST_SMOOTH * smallest;
+        if (follows && w->memory[PAUSE] <= 0.0 && *h > longest) {
+            *h = longest;
+            continue;
+        }
         // Where forces jump, the step itself is not better than a rough solution.
         w->problem.rough = !w->trees;
         solve_whole(w, v, *h);
@@ -572,10 +584,11 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
         // Of forces that are known.
         const bool jumps = jump > large && w->memory[FORCE_COUNT] > 0.0;
         const bool paused = w->memory[PAUSE] > 0.0;
-        if (!paused && w->follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
+        if (!paused && follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
             remember(w, *h);
             double off = INFINITY;
-            status = cal_smooth_step(&w->smooth, time, q, v, *h, follow_tolerance * group->tolerance, &off, error);
+            const double share = w->trees ? follow_trees : follow_tolerance;
+            status = cal_smooth_step(&w->smooth, time, q, v, *h, share * group->tolerance, &off, error);
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
                 w->memory[LAST_PAUSE] = 0.0;
@@ -587,7 +600,7 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
                 return CAL_OK;
             }
             // Too long; or something happens in it, and then it is come to in steps that are as short as they may be.
-            if (isfinite(off) || *h > smallest) {
+            if (isfinite(off) || *h > fmax(smallest, w->event_step)) {
                 const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
                 w->report->rejected++;
                 *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);

@@ -34,16 +34,23 @@ static const double spread = 1e-12;     // of the diagonal: what makes forces un
 static const double least_force = 1e-9; // of the largest: rounding
 
 bool cal_smooth_takes(const cal_group* group) {
-    if (group->unit_count > CAL_SMOOTH_UNITS) return false;
-    for (int i = 0; i < group->unit_count; i++)
-        if (!group->units[i].free) return false;
-    return true;
+    return group->unit_count <= CAL_SMOOTH_UNITS;
+}
+
+double cal_smooth_longest(const cal_problem* p) {
+    double longest = INFINITY;
+    for (int i = 0; i < p->group->unit_count; i++)
+        for (int n = p->first[i]; p->stiff[i] && n < p->first[i] + p->size[i]; n++) {
+            const double D = p->damping[n] / p->diagonal[n], K = p->stiffness[n] / p->diagonal[n];
+            if (D > 0.0 || K > 0.0) longest = fmin(longest, 2.0 / (D + sqrt(D * D + 4.0 * K)));
+        }
+    return longest;
 }
 
 size_t cal_smooth_count(const cal_group* group) {
     if (!cal_smooth_takes(group)) return 0;
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, m = CAL_SMOOTH_ROWS;
-    return 9 * q + 10 * v + m * m + m + 4 * m + 64;
+    return 9 * q + 13 * v + m * m + m + 4 * m + 64;
 }
 
 bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
@@ -58,7 +65,7 @@ bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena) {
     s->v = cal_arena_numbers(arena, v);
     s->force = cal_arena_numbers(arena, v);
     s->sum = cal_arena_numbers(arena, v);
-    s->matrix = cal_arena_numbers(arena, m * m);
+    s->matrix = cal_arena_numbers(arena, m * m + 3 * v);
     s->right = cal_arena_numbers(arena, m);
     for (int i = 0; i < 2; i++) s->rows[i] = cal_arena_numbers(arena, m);
     return s->rows[1] != NULL;
@@ -69,8 +76,10 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
     double speed = 0.0;
     s->problem = p, s->cache = cache, s->rest = rest, s->count = 0;
     for (int i = 0; i < s->group->unit_count; i++) {
-        const double* own = v + s->group->units[i].first_v;
-        for (int k = 0; k < 6; k++) speed = fmax(speed, fabs(own[k]) * (k < 3 ? 1.0 : length));
+        const cal_group_member* unit = &s->group->units[i];
+        const double* own = v + unit->first_v;
+        for (int k = 0; k < unit->v_count; k++)
+            speed = fmax(speed, fabs(own[k]) * (unit->free && k < 3 ? 1.0 : fmax(1.0, length)));
     }
     int rows = 0;
     for (int k = 0; k < p->row_count; k++) {
@@ -91,7 +100,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         s->held[s->count++] = (cal_held_contact){
             .key = contact->key, .body = {touch->body[0], touch->body[1]}, .gap = touch->gap, .slides = slides};
     }
-    return s->count > 0;
+    return true;
 }
 
 // --- Accelerations ------------------------------------------------------------------------------------------------------------
@@ -131,6 +140,53 @@ static bool read_rows(const cal_smooth* s, const double* v, double* out) {
         for (int r = 0; r < (s->held[i].slides ? 1 : 3); r++) out[m++] = y[r];
     }
     return true;
+}
+
+// The contact of a held one among those that were found last, as `find` has it; −1: it is not there.
+static int find_contact(const cal_smooth* s, int held) {
+    const cal_held_contact* own = &s->held[held];
+    int deepest = -1;
+    for (int k = 0; k < s->cache->count; k++) {
+        const cal_group_contact* contact = &s->cache->contacts[k];
+        if (contact->key == own->key) return k;
+        if (contact->body[0] != own->body[0] || contact->body[1] != own->body[1]) continue;
+        if (deepest < 0 || contact->gap < s->cache->contacts[deepest].gap) deepest = k;
+    }
+    for (int i = 0; i < s->count; i++)
+        if (i != held && s->held[i].body[0] == own->body[0] && s->held[i].body[1] == own->body[1]) return -1;
+    return deepest;
+}
+
+// The same at q, without masses and forces.
+static cal_status look_at_rows(const cal_smooth* s, double time, const double* q, const double* v, double* out,
+                               bool* ok, cal_error* error) {
+    const cal_group* group = s->group;
+    double *jacobian = s->matrix, frame[9];
+    cal_status status = cal_contact_cache_find(s->cache, group, time, q, 10.0 * closed * group->length, error);
+    int m = 0;
+    for (int i = 0; status == CAL_OK && i < s->count; i++) {
+        const int found = find_contact(s, i);
+        *ok = found >= 0;
+        if (!*ok) return CAL_OK;
+        const cal_group_contact* contact = &s->cache->contacts[found];
+        double y[3] = {0};
+        cal_contact_frame(contact->normal, frame);
+        for (int side = 0; status == CAL_OK && side < 2; side++) {
+            const int number = group->unit_of_body[contact->body[side]];
+            if (number < 0) continue;
+            const cal_group_member* unit = &group->units[number];
+            status = unit->ops->jacobian(unit, q + unit->first_q, contact->body[side] - unit->first_body,
+                                         contact->point[side], jacobian);
+            double u[3] = {0};
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < unit->v_count; c++)
+                    u[r] += jacobian[r * unit->v_count + c] * v[unit->first_v + c];
+            for (int r = 0; r < 3; r++) y[r] += (side == 0 ? -1.0 : 1.0) * cal_dot3(frame + 3 * r, u);
+            if (status != CAL_OK) status = cal_group_unit_failed(group, number, status, time, error);
+        }
+        for (int r = 0; r < (s->held[i].slides ? 1 : 3); r++) out[m++] = y[r];
+    }
+    return status;
 }
 
 static int row_count(const cal_smooth* s) {
@@ -253,20 +309,23 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     }
     const double h = speed > 0.0 ? along / speed : 1.0;
     for (int side = 0; side < 2; side++) { // J v behind, and ahead
+        *ok = true;
         cal_status status = displace(s, time, q, v, side == 0 ? -h : h, s->near_q, error);
-        if (status == CAL_OK) status = fill(s, time, s->near_q, v, error);
-        if (status != CAL_OK) return status;
-        *ok = read_rows(s, v, s->rows[side]);
-        if (!*ok) return CAL_OK;
+        if (status == CAL_OK) status = look_at_rows(s, time, s->near_q, v, s->rows[side], ok, error);
+        if (status != CAL_OK || !*ok) return status;
     }
     double bias[CAL_SMOOTH_ROWS];
     for (int r = 0; r < m; r++) bias[r] = (s->rows[1][r] - s->rows[0][r]) / (2.0 * h);
     const cal_status status = fill(s, time, q, v, error);
     if (status != CAL_OK) return status;
     memcpy(out, s->force, (size_t)count * sizeof *out);
-    for (int i = 0; i < s->group->unit_count; i++)
-        cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i],
-                        out + s->problem->first[i]);
+    for (int i = 0; i < s->group->unit_count; i++) {
+        double* own = out + s->problem->first[i];
+        cal_dense_solve(s->problem->mass_factor + s->problem->mass_at[i], s->problem->size[i], own);
+        const cal_problem_loops* l = &s->problem->loops[i];
+        for (int r = 0; r < l->rows; r++) l->right[r] = -l->bias[r];
+        if (l->rows > 0) cal_projector_correct(&l->projector, l->right, own);
+    }
     *ok = read_rows(s, out, s->right);
     if (!*ok) return CAL_OK;
     for (int r = 0; r < m; r++) s->right[r] = -s->right[r] - bias[r];
@@ -290,6 +349,17 @@ static cal_status normalize(const cal_smooth* s, double time, double* q, cal_err
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
         const cal_status status = unit->ops->normalize(unit, q + unit->first_q);
+        if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+// Constraints of the units hold at the end.
+static cal_status close_loops(cal_smooth* s, double time, cal_error* error) {
+    for (int i = 0; i < s->group->unit_count; i++) {
+        const cal_group_member* unit = &s->group->units[i];
+        if (unit->most_rows == 0) continue;
+        const cal_status status = unit->ops->project(unit, s->q + unit->first_q, s->v + unit->first_v);
         if (status != CAL_OK) return cal_group_unit_failed(s->group, i, status, time, error);
     }
     return CAL_OK;
@@ -321,10 +391,11 @@ static cal_status tidy(cal_smooth* s, double time, bool* ok, cal_error* error) {
         memset(s->changes[0], 0, (size_t)s->group->v_count * sizeof *s->changes[0]);
         *ok = push_rows(s, s->v, false, s->changes[0]);
         if (!*ok) return CAL_OK;
-        const cal_status moved = displace(s, time, s->q, s->changes[0], 1.0, s->q, error);
+        cal_status moved = displace(s, time, s->q, s->changes[0], 1.0, s->q, error);
+        if (moved == CAL_OK) moved = close_loops(s, time, error);
         if (moved != CAL_OK) return moved;
     }
-    return CAL_OK;
+    return close_loops(s, time, error);
 }
 
 cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const double* v, double h, double tolerance,

@@ -24,10 +24,12 @@ typedef struct cal_smooth {
     double *q, *v, *near_q, *force, *sum, *matrix, *right, *rows[2];
 } cal_smooth;
 
-// Doubles that it needs, and their place in memory; false: not enough. Groups that are too large, or have constraints, need none.
+// Doubles that it needs, and their place in memory; false: not enough. Groups that are too large need none.
 bool cal_smooth_takes(const cal_group* group);
 size_t cal_smooth_count(const cal_group* group);
 bool cal_smooth_begin(cal_smooth* s, const cal_group* group, cal_arena* arena);
+// The longest step that joint forces allow an explicit method, by and large: (h D + h² K) / M is one.
+double cal_smooth_longest(const cal_problem* problem);
 // Whether the contacts of a solution press or are apart, and nothing in between; they are held from now on. The problem, the cache
 // and the memory that a look may take are the caller's.
 bool cal_smooth_hold(cal_smooth* s, cal_problem* problem, cal_contact_cache* cache, cal_arena rest, const double* v);

@@ -59,7 +59,7 @@ static void place_link(const cal_world* world, const cal_multibody* m, int body,
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     double rate[6] = {0};
     for (int row = 0; row < 6; row++)
-        for (int k = 0; k < m->engine->v_count; k++) rate[row] += jacobian[row * m->engine->v_count + k] * v[k];
+        for (int k = 0; v != NULL && k < m->engine->v_count; k++) rate[row] += jacobian[row * m->engine->v_count + k] * v[k];
     cal_rotate3(R, rate, out->u);
     cal_rotate3(R, rate + 3, out->w);
 }
@@ -67,13 +67,12 @@ static void place_link(const cal_world* world, const cal_multibody* m, int body,
 cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
                                double* jacobians) {
     cal_multibody_model* e = m->engine;
-    cal_status status = cal_state_set(e->kinematics_state, CAL_Q, q);
-    if (status == CAL_OK) status = cal_plan_execute(e->kinematics, e->kinematics_state, NULL);
-    if (status == CAL_OK) status = cal_state_get(e->kinematics_state, CAL_POSE, e->poses);
+    cal_status status = cal_multibody_model_place(e, q);
     for (int body = 0; status == CAL_OK && body < e->body_count; body++) {
         // Of the centre of mass, since that is where a body's velocity is taken.
-        double* jacobian = jacobians + (size_t)body * 6 * (size_t)e->v_count;
-        status = cal_state_jacobian(e->kinematics_state, body, world->bodies[m->bodies[body]].offset, jacobian);
+        double* jacobian = v != NULL ? jacobians + (size_t)body * 6 * (size_t)e->v_count : NULL;
+        if (v != NULL)
+            status = cal_state_jacobian(e->kinematics_state, body, world->bodies[m->bodies[body]].offset, jacobian);
         if (status == CAL_OK) place_link(world, m, body, e->poses + 7 * body, jacobian, v, &links[body]);
     }
     return status;

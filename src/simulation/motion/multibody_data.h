@@ -20,7 +20,8 @@ typedef struct cal_multibody_model {
     cal_plan *aba, *crba, *kinematics;
     cal_state *aba_state, *crba_state, *kinematics_state;
     int q_count, v_count, body_count;
-    double* poses;         // 7 a body, of the last kinematics
+    double *poses, *placed_q; // 7 a body, of the last kinematics, and its q
+    bool placed;
     double* jacobian;      // 6 × v
     double *mass, *factor; // v × v each
     double* work;          // 12 (q + v)
@@ -84,8 +85,11 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, boo
 // The same, whoever is in charge of the multibody then.
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
 // Poses, velocities and Jacobians of all links for given q and v.
+// v and jacobians may be NULL: poses alone.
 cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
                                double* jacobians);
+// Poses of all bodies at q in e->poses, and the kinematics from which Jacobians follow; nothing to do where they are there already.
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q);
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out); // v × v
 // Accelerations of the tree, without its constraints.
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,

@@ -16,6 +16,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_machine_destroy(e->machine);
     cal_loops_destroy(e);
     cal_free(e->poses);
+    cal_free(e->placed_q);
     cal_free(e->jacobian);
     cal_free(e->mass);
     cal_free(e->factor);
@@ -46,12 +47,13 @@ static cal_status create_systems(const cal_world* world, cal_multibody_model* e,
 static bool allocate(cal_multibody_model* e) {
     const size_t q = (size_t)e->q_count, v = (size_t)e->v_count;
     e->poses = cal_allocate(7 * (size_t)e->body_count, sizeof(double));
+    e->placed_q = cal_allocate(q + 1, sizeof(double));
     e->jacobian = cal_allocate(6 * v + 1, sizeof(double));
     e->mass = cal_allocate(v * v + 1, sizeof(double));
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
-    return e->poses != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL && e->work != NULL &&
+    return e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL && e->work != NULL &&
            e->scale != NULL;
 }
 
@@ -105,6 +107,17 @@ cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time,
     if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_TAU, tau);
     if (status == CAL_OK) status = cal_plan_execute(e->aba, e->aba_state, NULL);
     return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
+}
+
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q) {
+    const size_t size = (size_t)e->q_count * sizeof *q;
+    if (e->placed && cal_same_bits(e->placed_q, q, size)) return CAL_OK;
+    cal_status status = cal_state_set(e->kinematics_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_plan_execute(e->kinematics, e->kinematics_state, NULL);
+    if (status == CAL_OK) status = cal_state_get(e->kinematics_state, CAL_POSE, e->poses);
+    e->placed = status == CAL_OK;
+    memcpy(e->placed_q, q, size);
+    return status;
 }
 
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out) {
