@@ -254,7 +254,7 @@ typedef struct cal_world_report {
     int64_t group_solves;   ///< contact problems that it solved
     int64_t group_newton;   ///< Newton steps of those
     double penetration;     ///< the deepest overlap at the end of any of its steps, m
-    int64_t groups;      ///< made so far
+    int64_t groups;         ///< made so far
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far
     int start_overlaps;          ///< pairs that overlapped at the start and were moved apart

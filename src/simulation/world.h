@@ -66,11 +66,11 @@ struct cal_world {
     // How far they have let the events come, and how many at that time: the last time, the number now, the most so far.
     double frontier, last_event;
     int64_t frontier_count, frontier_most;
-    double time;       // committed
-    double now;        // of the event being processed
-    double gvt;        // nothing before it can change
-    double lag;        // how far behind `now` that is: only what forces rollbacks needs more than zero
-    double window;     // searches begin at multiples of it, or where a motion does
+    double time;   // committed
+    double now;    // of the event being processed
+    double gvt;    // nothing before it can change
+    double lag;    // how far behind `now` that is: only what forces rollbacks needs more than zero
+    double window; // searches begin at multiples of it, or where a motion does
     double contact_speed;
     // What gravity gives between two group checks, or without gravity a little of a size: slower is at rest.
     double slow;

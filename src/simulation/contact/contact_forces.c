@@ -1,10 +1,9 @@
 // What acts in the contacts of groups at the committed time: the group's own convex problem, once, from the state that holds
 // there; forces are impulses over the step's size.
 //
-// The step. What is held creeps: in the integrator's steps, which are not longer than the interval T between group checks, a
-// contact gives way at ε g T or less (ε = 1e-7, the softness of contact_problem.c), and a step of size h, in which it may give
-// way at ε g h, takes the rest of that away: forces are too large by ε (T/h − 1) of the weight. What touches within the step
-// counts as touching now: the smaller h, the less does. An eighth of T keeps the first error below 1e-6.
+// The step. What touches within the step counts as touching now: the smaller h, the less does. What is held is held to a part in
+// 10¹⁰ of the speeds that a step would give, so forces are as good as that for any h that is not much smaller than the interval T
+// between group checks; an eighth of T is taken.
 #include "simulation/contact/contact_forces.h"
 #include "base/memory.h"
 #include "simulation/component.h"

@@ -671,8 +671,10 @@ int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
     if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &solved);
     if (solved || !p->factors) return steps;
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
-    for (double share = first_compliance; share > rough_compliance; share *= compliance_falls) {
+    double share = first_compliance;
+    while (share > rough_compliance) {
         set_compliance(p, share);
+        share *= compliance_falls;
         steps += minimize(p, target, v, s.energy, rough_decrement);
         hold(p);
     }

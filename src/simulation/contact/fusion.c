@@ -17,7 +17,7 @@
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
 #define STILL 0.05   // of what is slow, at the surface: slower is still where nothing better is known
 #define HELD 1e-5    // of what is slow: what gets no faster in an interval from rest, by 1e-5 of gravity, is held
-enum { CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000, MOST_IMPACTS = 256 };
+enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000, MOST_IMPACTS = 256 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
@@ -119,8 +119,10 @@ static cal_group_interval interval_of(const cal_world* world, int component) {
     return (cal_group_interval){from, to, from};
 }
 
-// All of the integrator's steps to the end of an interval, a state for each.
-static cal_status push_steps(cal_world* world, int component, cal_group_interval interval, cal_error* error) {
+// The integrator's steps to the end of an interval, a state for each: all of them, or one of a large group, which is then hit before
+// the next one more often than not. interval->time: how far they came.
+static cal_status push_steps(cal_world* world, int component, cal_group_interval* way, cal_error* error) {
+    cal_group_interval interval = *way;
     const cal_contact_group* g = world->components[component].group;
     double* trial = cal_allocate((size_t)g->at_arrival, sizeof *trial);
     cal_status status = trial != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
@@ -138,8 +140,10 @@ static cal_status push_steps(cal_world* world, int component, cal_group_interval
         cal_saved_state_at(queue, queue->tail - 1)->time = interval.time;
         rest[CAL_REST_BEGIN] = interval.begin, rest[CAL_REST_END] = interval.end, rest[CAL_REST_CHECKED] = 0.0;
         cal_group_arrive(world, component);
+        if (g->group.unit_count > LARGE) break;
     }
     cal_free(trial);
+    *way = interval;
     return status;
 }
 
@@ -155,11 +159,12 @@ cal_status cal_group_step(cal_world* world, int component, cal_error* error) {
     bool joined = false;
     cal_status status = cal_group_join(world, component, &joined, error);
     if (status != CAL_OK || joined) return status;
-    const cal_group_interval interval = interval_of(world, component);
-    status = push_steps(world, component, interval, error);
+    cal_group_interval interval = interval_of(world, component);
+    status = push_steps(world, component, &interval, error);
     if (status != CAL_OK) return status;
-    cal_component_mark_used(world, component, interval.end);
-    cal_events_schedule(&world->events, world->components[component].group->check_event, interval.end,
+    cal_component_mark_used(world, component, interval.time);
+    const cal_contact_group* g = world->components[component].group;
+    cal_events_schedule(&world->events, interval.time < interval.end ? g->step_event : g->check_event, interval.time,
                         order_of(world, component));
     return settle_members(world, component, from, error);
 }
