@@ -127,6 +127,23 @@ static bool is_stepped(const cal_world* world, int component) {
     return component >= 0 && world->components[component].ops->stepped;
 }
 
+// Whether an impact is left to a group, in which whatever else touches takes part: of a multibody that parts so slowly that it stays
+// in contact.
+static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[2]) {
+    if (!world->group_ops->takes_impacts) return false;
+    const cal_sim_body *a = &world->bodies[pair->body[0]], *b = &world->bodies[pair->body[1]];
+    if (a->multibody < 0 && b->multibody < 0) return false;
+    if (a->first_collision_callback >= 0 || b->first_collision_callback >= 0) return false;
+    cal_separation gap;
+    double friction, restitution, point[3], relative[3];
+    cal_world_contact(world, pair, at, &gap);
+    for (int i = 0; i < 3; i++) point[i] = 0.5 * (gap.point_a[i] + gap.point_b[i]);
+    cal_material(world, pair->body[0], gap.piece_a, pair->body[1], gap.piece_b, &friction, &restitution);
+    relative_velocity(at, point, relative);
+    const double approach = -cal_dot3(gap.normal, relative);
+    return restitution < 1.0 && approach > 0.0 && restitution * approach < world->contact_speed;
+}
+
 cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error* error) {
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
@@ -141,8 +158,9 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     for (int i = 0; status == CAL_OK && i < 2; i++)
         status = cal_body_failed(world, bodies[i], cal_body_at(world, bodies[i], time, &at[i]), time, error);
     // What else presses against a member of a group takes part in the impact: it is one of the group's step.
-    const bool inside = status == CAL_OK && cal_group_is_inner(world, bodies[0], bodies[1]) &&
-                        (is_stepped(world, components[0]) || is_stepped(world, components[1]));
+    const bool inner = status == CAL_OK && cal_group_is_inner(world, bodies[0], bodies[1]) &&
+                       (is_stepped(world, components[0]) || is_stepped(world, components[1]));
+    const bool inside = inner || (status == CAL_OK && is_soft(world, &p, at));
     if (status == CAL_OK && !inside) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     if (status == CAL_OK && inside) {

@@ -76,9 +76,10 @@ typedef struct work {
     double* reach;    // each unit: how far away from it contacts matter
     double* memory;
     cal_smooth smooth;
-    bool follows; // the group is one that smooth steps are for
+    int struck;        // impacts before the step
+    bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
-    bool trees;   // some unit has velocities that its forces depend on: a step must not be long for them
+    bool trees;        // some unit has velocities that its forces depend on: a step must not be long for them
     cal_group_report* report;
 } work;
 
@@ -392,7 +393,7 @@ static cal_status accept(work* w, double time, double* q, double* v, const doubl
 // bounces.
 static void report_impacts(work* w, double time, const double* v, double h) {
     cal_group_report* report = w->report;
-    report->impact_count = 0;
+    report->impact_count = w->struck;
     for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
         const cal_contact_row* touch = &w->problem.rows[k];
         if (!(touch->impulse[0] > 0.0) || touch->last[0] > 0.0) continue;
@@ -637,9 +638,39 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
             return accept(w, time, q, v, w->predicted, w->whole, *h, error);
         }
         w->report->rejected++;
-        w->report->impact_count = 0;
+        w->report->impact_count = w->struck;
         *h = fmax(0.5 * *h, smallest);
     }
+}
+
+// Multibodies: where contacts that touch are approached, all of them are hit at once, before the step: the convex problem without
+// forces and time, as plastic impacts. What bounces was an event of its own.
+static cal_status strike(work* w, double time, double* q, double* v, double moment, cal_error* error) {
+    const cal_group* group = w->group;
+    cal_problem* p = &w->problem;
+    cal_status status = look(w, time, q, v, 0.0, error);
+    if (status != CAL_OK) return status;
+    bool hit = false;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        double y[3];
+        cal_problem_velocity(p, touch, v, y);
+        const bool touches = touch->gap <= touching * group->length;
+        hit |= touches && -y[0] - touch->drive[0] > group->bounce_speed;
+        for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
+        if (!touches) touch->offset[0] += touch->gap / moment;
+    }
+    if (!hit) return CAL_OK;
+    memcpy(w->target, v, (size_t)group->v_count * sizeof *v);
+    memcpy(w->whole, v, (size_t)group->v_count * sizeof *v);
+    cal_problem_constrain(p, 0.0, w->target, w->whole);
+    w->report->solves++;
+    w->report->newton += cal_problem_solve(p, w->target, w->whole);
+    for (int k = 0; k < p->row_count; k++) p->rows[k].impact = -1.0;
+    report_impacts(w, time, v, 0.0);
+    w->struck = w->report->impact_count;
+    memcpy(v, w->whole, (size_t)group->v_count * sizeof *v);
+    return project(group, time, q, v, error);
 }
 
 static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
@@ -657,7 +688,8 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    cal_status status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[NEXT_STEP], error);
+    cal_status status = w.trees ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
+    if (status == CAL_OK) status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
     memory[PAUSE] = fmax(0.0, memory[PAUSE] - 1.0);

@@ -33,9 +33,7 @@ static const double along = 1e-5;       // of the length: how far a difference l
 static const double spread = 1e-12;     // of the diagonal: what makes forces unique
 static const double least_force = 1e-9; // of the largest: rounding
 
-bool cal_smooth_takes(const cal_group* group) {
-    return group->unit_count <= CAL_SMOOTH_UNITS;
-}
+bool cal_smooth_takes(const cal_group* group) { return group->unit_count <= CAL_SMOOTH_UNITS; }
 
 double cal_smooth_longest(const cal_problem* p) {
     double longest = INFINITY;
@@ -91,6 +89,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         if (fabs(touch->gap) > closed * length || contact->key == 0 || s->count == CAL_SMOOTH_CONTACTS) return false;
         double y[3];
         cal_problem_velocity(p, touch, v, y);
+        if (-y[0] > stopping * speed) return false; // it is being hit
         const double slip = sqrt(y[1] * y[1] + y[2] * y[2]),
                      across = sqrt(touch->impulse[1] * touch->impulse[1] + touch->impulse[2] * touch->impulse[2]);
         const bool sticks = across < (1.0 - sliding) * touch->friction * touch->impulse[0];
@@ -179,8 +178,7 @@ static cal_status look_at_rows(const cal_smooth* s, double time, const double* q
                                          contact->point[side], jacobian);
             double u[3] = {0};
             for (int r = 0; r < 3; r++)
-                for (int c = 0; c < unit->v_count; c++)
-                    u[r] += jacobian[r * unit->v_count + c] * v[unit->first_v + c];
+                for (int c = 0; c < unit->v_count; c++) u[r] += jacobian[r * unit->v_count + c] * v[unit->first_v + c];
             for (int r = 0; r < 3; r++) y[r] += (side == 0 ? -1.0 : 1.0) * cal_dot3(frame + 3 * r, u);
             if (status != CAL_OK) status = cal_group_unit_failed(group, number, status, time, error);
         }

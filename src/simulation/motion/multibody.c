@@ -59,7 +59,8 @@ static void place_link(const cal_world* world, const cal_multibody* m, int body,
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
     double rate[6] = {0};
     for (int row = 0; row < 6; row++)
-        for (int k = 0; v != NULL && k < m->engine->v_count; k++) rate[row] += jacobian[row * m->engine->v_count + k] * v[k];
+        for (int k = 0; v != NULL && k < m->engine->v_count; k++)
+            rate[row] += jacobian[row * m->engine->v_count + k] * v[k];
     cal_rotate3(R, rate, out->u);
     cal_rotate3(R, rate + 3, out->w);
 }

@@ -53,8 +53,8 @@ static bool allocate(cal_multibody_model* e) {
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
-    return e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL && e->work != NULL &&
-           e->scale != NULL;
+    return e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL &&
+           e->work != NULL && e->scale != NULL;
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
