@@ -101,6 +101,10 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride);
 static inline bool cal_component_is_fused(const cal_component* c) {
     return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED;
 }
+// A group that is over.
+static inline bool cal_component_has_ended(const cal_component* c) {
+    return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
+}
 // Its motion begins anew at a time, with the numbers that hold there; what came after is rolled back. To be settled by the
 // caller. Nothing for −1.
 cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "simulation/members.h"
 #include "simulation/model_map.h"
 #include "simulation/sim.h"
 #include "simulation/world.h"
@@ -167,7 +168,7 @@ static cal_status find(const cal_sim* sim, int constraint, cal_multibody_id* mul
     const cal_mapped* at = &sim->map->constraint[constraint];
     if (at->multibody < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "constraint %d is between things that do not move", constraint);
-    *multibody = (cal_multibody_id){at->multibody, 1};
+    *multibody = cal_multibody_id_of(sim->world, at->multibody);
     *number = at->number;
     return CAL_OK;
 }

@@ -372,7 +372,26 @@ static cal_status split(cal_world* world, int component, double time, int (*pair
     cal_free(own);
     world->report.fissions++;
     world->report.discontinuities += pieces > 1 || pair_count == 0;
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+    return status;
+}
+
+cal_status cal_group_part_with(cal_world* world, int component, int first_body, int count, cal_error* error) {
+    const int end = first_body + count;
+    const cal_contact_group* g = world->components[component].group;
+    bool is_in = false;
+    for (int i = 0; i < g->group.body_count; i++) is_in |= g->bodies[i] >= first_body && g->bodies[i] < end;
+    if (!is_in) return CAL_OK;
+    int(*pairs)[2] = cal_allocate((size_t)g->pair_count + 1, sizeof *pairs);
+    if (pairs == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    int kept = 0;
+    for (int i = 0; i < g->pair_count; i++) {
+        const int *p = g->pairs[i], gone = (p[0] >= first_body && p[0] < end) || (p[1] >= first_body && p[1] < end);
+        if (!gone) memcpy(pairs[kept++], p, sizeof g->pairs[i]);
+    }
+    cal_status status = cal_begin_segment(world, component, world->time, error);
+    if (status == CAL_OK) status = split(world, component, world->time, pairs, kept, error);
+    cal_free(pairs);
+    return status;
 }
 
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error) {
@@ -384,6 +403,7 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
     const int count = touching_pairs(world, g, time, pairs, &status);
     if (status == CAL_OK && count < g->pair_count) {
         status = split(world, component, time, pairs, count, error);
+        if (status == CAL_OK) status = cal_world_update_changed(world, error);
         cal_free(pairs);
         return status;
     }

@@ -44,7 +44,7 @@ uint64_t cal_world_identity(const cal_world* world) {
     uint64_t hash = hash_def(CAL_HASH_START, &world->def);
     for (int i = 0; i < world->body_count; i++) hash = hash_body(hash, &world->bodies[i]);
     for (int i = 0; i < world->multibody_count; i++) {
-        const cal_multibody* m = &world->multibodies[i];
+        const cal_multibody* m = world->multibodies[i];
         hash = cal_hash_word(hash, cal_model_hash(m->engine->model));
         hash = cal_hash_doubles(hash, m->position, 3);
         hash = cal_hash_doubles(hash, m->quaternion, 4);

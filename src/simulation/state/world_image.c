@@ -372,8 +372,8 @@ static void move_world(cal_image* image, parts* p, const cal_world* own, cal_err
         cal_image_long(image, &hook->tick);
     }
     for (int i = 0; image->status == CAL_OK && i < own->multibody_count; i++) {
-        multibody_part written = part_of_multibody(&own->multibodies[i]);
-        move_multibody(image, &own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
+        multibody_part written = part_of_multibody(own->multibodies[i]);
+        move_multibody(image, own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
     }
 }
 
@@ -466,7 +466,7 @@ static void take_over(cal_world* world, parts* p) {
     for (int i = 0; i < world->periodic_hook_count; i++)
         world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
     for (int i = 0; i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
+        cal_multibody* m = world->multibodies[i];
         multibody_part* part = &p->multibodies[i];
         cal_free(m->pushes);
         m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
