@@ -212,6 +212,7 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
                               double velocity[3], double angular_velocity[3]) {
     if (!cal_is_body(world, body)) return CAL_BAD_ARGUMENT;
     const cal_sim_body* part = &world->bodies[body.index];
+    if (world->failed != CAL_OK) return world->failed;
     if (part->stage == CAL_NEW) {
         if (position != NULL) memcpy(position, part->def.position, sizeof part->def.position);
         if (quaternion != NULL) memcpy(quaternion, part->def.quaternion, sizeof part->def.quaternion);
@@ -220,7 +221,6 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
             memcpy(angular_velocity, part->def.angular_velocity, sizeof part->def.angular_velocity);
         return CAL_OK;
     }
-    if (world->failed != CAL_OK) return world->failed;
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
     const cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
