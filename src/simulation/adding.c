@@ -113,6 +113,7 @@ cal_status cal_body_add_at(cal_world* world, int place, const cal_world_body_def
 void cal_body_free(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
     if (part->stage == CAL_REMOVED) return;
+    cal_collision_hooks_remove(world, body);
     world->new_count -= part->stage == CAL_NEW;
     world->removed_count++;
     for (int i = 0; i < part->shape_count; i++) {
@@ -279,3 +280,85 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
     return CAL_OK;
 }
 
+
+// --- A fork's share -------------------------------------------------------------------------------------------------------------
+
+static bool lacks(const cal_world* world, const cal_world* from, int body) {
+    if (from->bodies[body].stage == CAL_REMOVED) return false;
+    return body >= world->body_count || world->bodies[body].stage == CAL_REMOVED;
+}
+
+static bool lacks_multibody(const cal_world* world, const cal_world* from, int index) {
+    if (from->multibodies[index]->stage == CAL_REMOVED) return false;
+    return index >= world->multibody_count || world->multibodies[index]->stage == CAL_REMOVED;
+}
+
+static bool make_multibody_places(cal_world* world, int count) {
+    while (world->multibody_count < count) {
+        cal_multibody* m = cal_allocate(1, sizeof *m);
+        if (m == NULL || !cal_grow((void**)&world->multibodies, &world->multibody_capacity, world->multibody_count,
+                                   sizeof(cal_multibody*))) {
+            cal_free(m);
+            return false;
+        }
+        world->multibodies[world->multibody_count++] = m;
+    }
+    return true;
+}
+
+static cal_status copy_multibody(cal_world* world, const cal_multibody* from, int index, cal_error* error) {
+    if (!make_multibody_places(world, index + 1)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for multibodies");
+    cal_multibody_placing at = {.index = index, .first_body = from->first_body, .ground = from->ground};
+    memcpy(at.position, from->position, sizeof at.position);
+    memcpy(at.quaternion, from->quaternion, sizeof at.quaternion);
+    const cal_status status = cal_multibody_add(world, from->engine->model, &at, from->slots, &index, error);
+    if (status == CAL_OK) world->multibodies[index]->touches_itself = from->touches_itself;
+    return status;
+}
+
+static cal_status copy_body(cal_world* world, const cal_world* from, int body, cal_error* error) {
+    const cal_sim_body* part = &from->bodies[body];
+    cal_status status = cal_body_add_at(world, body, &part->def, error);
+    for (int i = 0; status == CAL_OK && i < part->shape_count; i++)
+        status = cal_world_add_shape(world, cal_world_body(world, body), &part->shapes[i], &part->meshes[i], error);
+    return status;
+}
+
+static cal_status copy_hooks(cal_world* world, const cal_world* from, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < from->body_count; i++)
+        for (int h = from->bodies[i].first_collision_callback; status == CAL_OK && h >= 0;
+             h = from->collision_hooks[h].next)
+            status = cal_world_on_collision(world, cal_world_body(world, i), from->collision_hooks[h].callback,
+                                            from->collision_hooks[h].user, error);
+    for (int h = 0; status == CAL_OK && h < from->periodic_hook_count; h++) {
+        if (!cal_grow((void**)&world->periodic_hooks, &world->periodic_hook_capacity, world->periodic_hook_count,
+                      sizeof *world->periodic_hooks))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
+        world->periodic_hooks[world->periodic_hook_count++] = from->periodic_hooks[h];
+        world->periodic_hooks[h].event = -1; // an image has it
+    }
+    return status;
+}
+
+cal_status cal_members_copy(cal_world* world, const cal_world* from, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < from->multibody_count; i++)
+        if (lacks_multibody(world, from, i)) status = copy_multibody(world, from->multibodies[i], i, error);
+    for (int i = 0; status == CAL_OK && i < from->body_count; i++)
+        if (lacks(world, from, i)) status = copy_body(world, from, i, error);
+    if (status == CAL_OK) status = copy_hooks(world, from, error);
+    if (status == CAL_OK) status = cal_world_prepare_new(world, error);
+    if (status != CAL_OK) return status;
+    for (int i = 0; i < world->body_count; i++) {
+        world->bodies[i].reuses = from->bodies[i].reuses; // a fork shares ids
+        if (world->bodies[i].stage == CAL_NEW) world->bodies[i].stage = CAL_BEGUN;
+    }
+    for (int i = 0; i < world->multibody_count; i++) {
+        world->multibodies[i]->reuses = from->multibodies[i]->reuses;
+        if (world->multibodies[i]->stage == CAL_NEW) world->multibodies[i]->stage = CAL_BEGUN;
+    }
+    world->new_count = 0;
+    world->first_id = from->first_id;
+    return CAL_OK;
+}

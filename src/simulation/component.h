@@ -87,8 +87,8 @@ typedef struct cal_component_ops {
     cal_status (*contacts)(cal_world* world, int component, double h, struct cal_contact_list* list, cal_error* error);
     // What it adds to a report beside its bodies; NULL: nothing.
     cal_status (*report)(cal_world* world, int component, cal_world_report* report);
-    // What is in an image but its clock and states. own: the component of that number in the world as it is; NULL: there is none.
-    void (*image)(struct cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error);
+    // What is in an image but its clock and states. own: the world as it is.
+    void (*image)(struct cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
 } cal_component_ops;
 
 extern const cal_component_ops cal_fixed_body, cal_driven_body; // motion/prescribed.c

@@ -46,6 +46,6 @@ cal_status cal_world_begin_all(cal_world* world, cal_error* error);
 // Ends the pairs, boxes, events and the component of a body that has begun, or was about to: what it is made of stays.
 void cal_body_withdraw(cal_world* world, int body);
 void cal_component_remove(cal_world* world, int component);
-// A periodic callback ends; so does one at collisions of a body.
 void cal_periodic_hook_remove(cal_world* world, int hook);
+void cal_collision_hooks_remove(cal_world* world, int body);
 void cal_world_count_bodies(cal_world* world); // into the report

@@ -67,7 +67,7 @@ static void forget_ignored(cal_world* world, range bodies) {
     world->ignored_overlap_count = kept;
 }
 
-static void forget_collision_hooks(cal_world* world, int body) {
+void cal_collision_hooks_remove(cal_world* world, int body) {
     int* first = &world->bodies[body].first_collision_callback;
     while (*first >= 0) {
         const int hook = *first;
@@ -117,10 +117,7 @@ static cal_status leave(cal_world* world, range bodies, int component, cal_error
     if (status == CAL_OK && component >= 0) status = cal_rollback_to(world, component, world->time, error);
     if (status != CAL_OK) return status;
     if (component >= 0) cal_groups_forget(world, component);
-    for (int i = bodies.first; i < bodies.end; i++) {
-        cal_body_withdraw(world, i);
-        forget_collision_hooks(world, i);
-    }
+    for (int i = bodies.first; i < bodies.end; i++) cal_body_withdraw(world, i);
     forget_ignored(world, bodies);
     return CAL_OK;
 }
@@ -139,7 +136,6 @@ static void forget_new(cal_world* world, range bodies) {
     for (int h = 0; h < world->periodic_hook_count; h++)
         for (int i = 0; i < world->periodic_hooks[h].count; i++)
             if (is_in(bodies, world->periodic_hooks[h].bodies[i])) cal_periodic_hook_remove(world, h);
-    for (int i = bodies.first; i < bodies.end; i++) forget_collision_hooks(world, i);
     forget_ignored(world, bodies);
 }
 
