@@ -440,23 +440,23 @@ static void before_the_first_advance(void** state) {
 
 // --- The same bits --------------------------------------------------------------------------------------------------------------
 
-// A pile to which boxes, balls and robots are added, and of which others go, every fifth of a second.
+// A pile to which boxes, balls and robots are added, and of which others go, every 0.15 s.
 static uint64_t rain(const cal_model* model, const cal_world_def* def, int64_t* forced) {
     cal_world* world = cal_test_world(def);
     cal_error error = {CAL_OK, ""};
-    cal_body_id bodies[16];
-    cal_multibody_id robots[4];
+    cal_body_id bodies[10];
+    cal_multibody_id robots[3];
     cal_test_add_floor(world);
-    for (int i = 0; i < 16; i++) {
-        cal_test_advance(world, 0.2 * i);
-        const double x = 0.04 * (i % 3);
+    for (int i = 0; i < 10; i++) {
+        cal_test_advance(world, 0.15 * i);
+        const double x = 0.22 * (i % 3);
         bodies[i] =
             i % 3 == 0 ? add_ball(world, NULL, x, 1.2, 0.1) : add_box(world, NULL, x, 1.2 + 0.01 * (i % 5), 0.1);
-        if (i % 4 == 1) robots[i / 4] = add_robot(world, model, 0.3 + 0.5 * (i / 4));
+        if (i % 4 == 1) robots[i / 4] = add_robot(world, model, 1.2 + 0.6 * (i / 4));
         if (i >= 4 && i % 2 == 0) remove_body(world, bodies[i - 3]);
         if (i == 8) assert_int_equal(cal_world_remove_multibody(world, robots[0], &error), CAL_OK);
     }
-    cal_test_advance(world, 4.0);
+    cal_test_advance(world, 1.6);
     const cal_world_report report = cal_test_report(world);
     *forced = report.forced;
     cal_world_destroy(world);
@@ -472,10 +472,10 @@ static void rollbacks_change_nothing(void** state) {
     const uint64_t hash = rain(model, &def, &forced);
     assert_true(rain(model, &def, &forced) == hash);
     def.forced_rollbacks = 0.3;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
         def.seed = seed;
         if (rain(model, &def, &forced) != hash) fail_msg("seed %d: another history", (int)seed);
-        assert_true(forced > 100);
+        assert_true(forced > 50);
     }
     cal_model_destroy(model);
 }
@@ -494,12 +494,12 @@ static void sizes_change_nothing(void** state) {
         for (int i = 0; i < 6; i++) {
             cal_world_body_def body = cal_default_world_body_def();
             body.position[0] = 0.25 * i, body.velocity[0] = 1.0 - 0.3 * i, body.angular_velocity[1] = 0.2 * i;
-            last = cal_test_add(world, &body, CAL_BOX, 0.1, 0.1, 0.1);
+            last = cal_test_add(world, &body, CAL_SPHERE, 0.1, 0, 0);
         }
         cal_test_advance(world, 0.5);
         cal_world_body_def tiny = cal_default_world_body_def();
         tiny.position[0] = -1.0, tiny.velocity[0] = 1.5;
-        cal_test_add(world, &tiny, CAL_SPHERE, 0.001, 0, 0);
+        cal_test_add(world, &tiny, CAL_SPHERE, 0.03, 0, 0);
         cal_test_advance(world, 1.0);
         remove_body(world, last);
         cal_test_advance(world, 2.0);

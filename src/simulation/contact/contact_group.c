@@ -499,6 +499,15 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     return status;
 }
 
+void cal_groups_follow_bodies(cal_world* world) {
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_contact_group* g = world->components[i].group;
+        for (int k = 0; g != NULL && k < g->group.unit_count; k++)
+            if (g->units[k].free)
+                ((cal_free_member*)g->units[k].self)->part = &world->bodies[world->components[g->members[k]].body];
+    }
+}
+
 void cal_groups_forget(cal_world* world, int member) {
     int kept = 0;
     for (int i = 0; i < world->ended_count; i++) {
