@@ -452,7 +452,7 @@ static uint64_t rain(const cal_model* model, const cal_world_def* def, int64_t* 
         const double x = 0.22 * (i % 3);
         bodies[i] =
             i % 3 == 0 ? add_ball(world, NULL, x, 1.2, 0.1) : add_box(world, NULL, x, 1.2 + 0.01 * (i % 5), 0.1);
-        if (i % 4 == 1) robots[i / 4] = add_robot(world, model, 1.2 + 0.6 * (i / 4));
+        if (i % 4 == 1) robots[i / 4] = add_robot(world, model, 1.05 + 0.15 * i);
         if (i >= 4 && i % 2 == 0) remove_body(world, bodies[i - 3]);
         if (i == 8) assert_int_equal(cal_world_remove_multibody(world, robots[0], &error), CAL_OK);
     }
@@ -588,7 +588,7 @@ static void a_model_keeps_its_numbers(void** state) {
     assert_int_equal(cal_sim_body_of(sim, ball), CAL_GROUND);
     advance_sim(sim, 1.5);
     advance_sim(alone, 1.5);
-    assert_true(cal_sim_q(sim)[0] > cal_sim_q(alone)[0] + 0.01); // the cart was hit
+    assert_true(cal_sim_q(sim)[0] > cal_sim_q(alone)[0] + 0.01);                       // the cart was hit
     assert_memory_equal(cal_sim_q(sim) + 1, cal_sim_q(alone) + 1, 7 * sizeof(double)); // the crate was not
     // What belongs to the model stays, and a state of the model would begin another world.
     cal_world* world = cal_sim_world(sim);
@@ -723,15 +723,22 @@ static void without_memory(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lands_when_it_must),        cmocka_unit_test(a_robot_is_the_same_later),
-        cmocka_unit_test(a_robot_begins_elsewhere),  cmocka_unit_test(falls_when_its_support_goes),
-        cmocka_unit_test(the_middle_of_a_group_goes), cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(stale_and_foreign_ids_are_errors), cmocka_unit_test(a_callback_may_not),
-        cmocka_unit_test(inside_another_it_is_refused), cmocka_unit_test(or_moved_apart),
-        cmocka_unit_test(before_the_first_advance),  cmocka_unit_test(rollbacks_change_nothing),
-        cmocka_unit_test(sizes_change_nothing),      cmocka_unit_test(a_thousand_come_and_go),
-        cmocka_unit_test(a_model_keeps_its_numbers), cmocka_unit_test(snapshots_know_who_came),
-        cmocka_unit_test(without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lands_when_it_must),
+                                       cmocka_unit_test(a_robot_is_the_same_later),
+                                       cmocka_unit_test(a_robot_begins_elsewhere),
+                                       cmocka_unit_test(falls_when_its_support_goes),
+                                       cmocka_unit_test(the_middle_of_a_group_goes),
+                                       cmocka_unit_test(nothing_is_left),
+                                       cmocka_unit_test(stale_and_foreign_ids_are_errors),
+                                       cmocka_unit_test(a_callback_may_not),
+                                       cmocka_unit_test(inside_another_it_is_refused),
+                                       cmocka_unit_test(or_moved_apart),
+                                       cmocka_unit_test(before_the_first_advance),
+                                       cmocka_unit_test(rollbacks_change_nothing),
+                                       cmocka_unit_test(sizes_change_nothing),
+                                       cmocka_unit_test(a_thousand_come_and_go),
+                                       cmocka_unit_test(a_model_keeps_its_numbers),
+                                       cmocka_unit_test(snapshots_know_who_came),
+                                       cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

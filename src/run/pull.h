@@ -4,8 +4,8 @@
 #include "run/path.h"
 
 typedef struct cal_pull {
-    int body; // CAL_NONE: nothing is pulled
-    cal_path* path; // NULL: of a body of a world
+    int body;                        // CAL_NONE: nothing is pulled
+    cal_path* path;                  // NULL: of a body of a world
     double point[3];                 // of the body, body's frame
     double target[3];                // where the hand is
     double previous[3];              // where it came from

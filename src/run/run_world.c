@@ -195,7 +195,8 @@ static void drop(cal_run* run) {
     world_run* r = (world_run*)run;
     const int body = r->pull.body;
     cal_pull_end(&r->pull);
-    if (body != CAL_NONE) (void)cal_pull_apply(&r->pull, r->world, body, NULL); // what fails here fails in the next advance
+    if (body != CAL_NONE)
+        (void)cal_pull_apply(&r->pull, r->world, body, NULL); // what fails here fails in the next advance
 }
 
 static void pull(const cal_run* run, cal_run_pull* out) {
@@ -246,7 +247,7 @@ static cal_status reset(cal_run* run, cal_error* error) {
 #define COMMON                                                                                                         \
     .kind = "a world", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash, .body_name = body_name,  \
     .shapes = shapes, .poses = poses, .read = read_channels, .report = report, .begin = begin, .motion = motion,       \
-    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise,      \
+    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise,    \
     .save = save, .restore = restore, .grab = grab, .drag = drag, .drop = drop, .pull = pull
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON, .reset = reset};

@@ -266,8 +266,7 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
         .count = count, .event = -1, .first = first, .period = period, .callback = callback, .user = user};
     for (int i = 0; i < count; i++) {
         status = cal_check_body(world, bodies[i], error);
-        if (status == CAL_OK)
-            status = refuse_begun(world, bodies[i].index, "takes no more periodic callbacks", error);
+        if (status == CAL_OK) status = refuse_begun(world, bodies[i].index, "takes no more periodic callbacks", error);
         if (status != CAL_OK) return status;
         hook.bodies[i] = bodies[i].index;
     }
@@ -282,7 +281,6 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
     world->periodic_hooks[world->periodic_hook_count++] = hook;
     return CAL_OK;
 }
-
 
 // --- A fork's share -------------------------------------------------------------------------------------------------------------
 
@@ -310,7 +308,8 @@ static bool make_multibody_places(cal_world* world, int count) {
 }
 
 static cal_status copy_multibody(cal_world* world, const cal_multibody* from, int index, cal_error* error) {
-    if (!make_multibody_places(world, index + 1)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for multibodies");
+    if (!make_multibody_places(world, index + 1))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for multibodies");
     cal_multibody_placing at = {.index = index, .first_body = from->first_body, .ground = from->ground};
     memcpy(at.position, from->position, sizeof at.position);
     memcpy(at.quaternion, from->quaternion, sizeof at.quaternion);

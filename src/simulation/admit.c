@@ -126,9 +126,9 @@ static cal_status insert_fixed(cal_world* world, int body, cal_error* error) {
     cal_broad_changes changes;
     part->box_end = (double)INFINITY;
     cal_geometry_box(part->geometry, &part->at.pose, &box);
-    const cal_status status = part->form == CAL_FORM_PLANE
-                                  ? cal_broad_move_plane(world->broad, body, part->balls[0], part->balls[0][3], &changes)
-                                  : cal_broad_move(world->broad, body, &box, &changes);
+    const cal_status status = part->form == CAL_FORM_PLANE ? cal_broad_move_plane(world->broad, body, part->balls[0],
+                                                                                  part->balls[0][3], &changes)
+                                                           : cal_broad_move(world->broad, body, &box, &changes);
     if (status != CAL_OK) return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
     return cal_box_begin_pairs(world, body, &changes, world->time, error);
 }
@@ -179,11 +179,12 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
             world->report.start_depth = fmax(world->report.start_depth, found.deepest);
         }
         if (refused && world->started)
-            return cal_fail(error, CAL_BAD_MODEL,
-                            "what was added at %g s overlaps in %d pair%s of bodies: %s%s; it is still new: remove it%s",
-                            world->time, found.count, found.count == 1 ? "" : "s", found.text,
-                            found.count > NAMED_PAIRS ? ", …" : "",
-                            found.stuck > 0 ? "" : ", or let the world move it (cal_world_def.separate)");
+            return cal_fail(
+                error, CAL_BAD_MODEL,
+                "what was added at %g s overlaps in %d pair%s of bodies: %s%s; it is still new: remove it%s",
+                world->time, found.count, found.count == 1 ? "" : "s", found.text,
+                found.count > NAMED_PAIRS ? ", …" : "",
+                found.stuck > 0 ? "" : ", or let the world move it (cal_world_def.separate)");
         if (refused)
             return cal_fail(error, CAL_BAD_MODEL,
                             "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "

@@ -74,7 +74,7 @@ typedef struct cal_sim_body {
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays
-    double hit_at; // time of its last collision, and how many there were at that time
+    double hit_at;   // time of its last collision, and how many there were at that time
     int hits_at_time;
 } cal_sim_body;
 

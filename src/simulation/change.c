@@ -16,7 +16,8 @@ cal_status cal_change_begin(cal_world* world, int body, int* component, cal_erro
     cal_status status = cal_check_changeable(world, error);
     if (status != CAL_OK) return status;
     if (world->bodies[body].stage != CAL_BEGUN)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%s has not begun to move: advance first, to the present time at least",
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%s has not begun to move: advance first, to the present time at least",
                         cal_body_name_at(world, body, name, sizeof name));
     *component = cal_body_component(world, body, world->time);
     status = cal_begin_segment(world, *component, world->time, error);
@@ -66,7 +67,9 @@ bool cal_is_link_pushed(const cal_world* world, int body) {
     return world->bodies[body].link == 0 && world->multibodies[world->bodies[body].multibody]->push_count > 0;
 }
 
-void cal_release_links(cal_world* world, int body) { world->multibodies[world->bodies[body].multibody]->push_count = 0; }
+void cal_release_links(cal_world* world, int body) {
+    world->multibodies[world->bodies[body].multibody]->push_count = 0;
+}
 
 // A free body takes a force at its centre and a torque in its principal axes.
 cal_status cal_push_free(cal_world* world, int body, const double force[3], const double torque[3],

@@ -159,7 +159,8 @@ cal_status cal_world_remove_body(cal_world* world, cal_body_id body, cal_error* 
     char name[64];
     if (part->of_model) return refuse_model(world, body.index, error);
     if (part->multibody >= 0 || is_ground(world, body.index))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%s is a part of a multibody: remove that (cal_world_remove_multibody)",
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%s is a part of a multibody: remove that (cal_world_remove_multibody)",
                         cal_body_name_at(world, body.index, name, sizeof name));
     const range bodies = {body.index, body.index + 1};
     const bool begun = part->stage == CAL_BEGUN;

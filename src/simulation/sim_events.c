@@ -119,9 +119,10 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
     if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "the time of a state must be finite, not %g", time);
     for (int i = 0; i < sim->world->body_count; i++)
         if (sim->world->bodies[i].stage != CAL_REMOVED && !sim->world->bodies[i].of_model)
-            return cal_fail(error, CAL_NOT_AVAILABLE,
-                            "a simulation to which bodies were added takes no other q and v: its world would begin anew "
-                            "without them; remove them first, or restore a snapshot");
+            return cal_fail(
+                error, CAL_NOT_AVAILABLE,
+                "a simulation to which bodies were added takes no other q and v: its world would begin anew "
+                "without them; remove them first, or restore a snapshot");
     cal_world* world = NULL;
     cal_model_map* map = NULL;
     cal_status status = cal_events_look(sim);

@@ -139,11 +139,10 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     if (status == CAL_OK) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     if (status != CAL_OK) return status;
-    cal_world_event event = {
-        .time = time,
-        .body = {cal_world_body(world, bodies[0]), cal_world_body(world, bodies[1])},
-        .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
-        .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
+    cal_world_event event = {.time = time,
+                             .body = {cal_world_body(world, bodies[0]), cal_world_body(world, bodies[1])},
+                             .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
+                             .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
     memcpy(event.normal, o.normal, sizeof event.normal);
     memcpy(event.point, o.point, sizeof event.point);
     world->report.discontinuities++;

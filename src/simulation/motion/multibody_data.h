@@ -67,7 +67,7 @@ struct cal_multibody {
     bool touches_itself;
     int component;
     int first_body;
-    int ground; // the body with what the model has on the ground, −1: none
+    int ground;  // the body with what the model has on the ground, −1: none
     int* bodies; // the world's body for each of the model's bodies
     // The last kinematics that were computed: boxes and searches go from one time to another and back.
     cal_links known[2];

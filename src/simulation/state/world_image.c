@@ -61,12 +61,13 @@ static void move_identities(cal_image* image, const cal_world* own, int places,
     for (int i = 0; image->status == CAL_OK && i < count; i++) {
         uint64_t theirs = image->writes ? identity(own, i) : 0;
         cal_image_words(image, &theirs, 1);
-        if (image->writes || image->status != CAL_OK || theirs == 0) continue;
+        if (first == NULL || image->status != CAL_OK || theirs == 0) continue; // writing
         if (i >= places || identity(own, i) != theirs) {
-            image->status = cal_fail(error, CAL_BAD_ARGUMENT,
-                                     "it has %s number %d, which is not in this world, or not any more: what was removed "
-                                     "since is to be added first, in the same order",
-                                     what, i);
+            image->status =
+                cal_fail(error, CAL_BAD_ARGUMENT,
+                         "it has %s number %d, which is not in this world, or not any more: what was removed "
+                         "since is to be added first, in the same order",
+                         what, i);
             return;
         }
         *(uint64_t*)(void*)((unsigned char*)first + (size_t)i * step) = theirs;
