@@ -195,6 +195,44 @@ static void makes_a_run_longer(void** unused) {
     free(out);
 }
 
+// The rows of a table are the last ones of another.
+static void expect_end(const char* whole, const char* end, const char* what) {
+    char *first = read_text(whole), *second = read_text(end);
+    const char* rows = strchr(second, '\n');
+    assert_non_null(rows);
+    const size_t length = strlen(rows), all = strlen(first);
+    if (length > all || strcmp(first + all - length, rows) != 0) fail_msg("%s: other collisions", what);
+    free(first);
+    free(second);
+}
+
+// A scene goes on from its checkpoint: the same state, rows and collisions.
+static void scenes_go_on(void** unused) {
+    (void)unused;
+    const char* const scenes[] = {"atoms:n=60", "avalanche", "robots:n=2", "stack:kind=pyramid,n=2 --loop conservative",
+                                  "atoms:n=20 --loop retroactive"};
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        char arguments[256], whole[17], resumed[17];
+        snprintf(arguments, sizeof arguments, "%s --time 1 --json --out whole.csv --events whole-events.csv",
+                 scenes[i]);
+        run_well(arguments);
+        read_hash(whole);
+        snprintf(arguments, sizeof arguments,
+                 "%s --time 0.5 --out cut.csv --events cut-events.csv --checkpoint scene.cal --every 0.2", scenes[i]);
+        run_well(arguments);
+        snprintf(arguments, sizeof arguments,
+                 "%s --time 1 --json --out cut.csv --events cut-events.csv --resume scene.cal", scenes[i]);
+        run_well(arguments);
+        read_hash(resumed);
+        if (strcmp(whole, resumed) != 0) fail_msg("%s: %s, not %s", scenes[i], resumed, whole);
+        expect_equal_files("whole.csv", "cut.csv", scenes[i]);
+        expect_end("whole-events.csv", "cut-events.csv", scenes[i]);
+    }
+    expect_complaint("atoms:n=30 --resume scene.cal", 2, "another definition");
+    run_well("stack --time 0.1 --checkpoint scene.cal");
+    expect_complaint("stack:n=3 --time 1 --resume scene.cal", 2, "not in this world");
+}
+
 static void names_every_mistake(void** unused) {
     (void)unused;
     run_well("chain:n=3 --time 1 --fps 10 --out run.csv --checkpoint run.cal");
@@ -243,9 +281,8 @@ static int remove_folder(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_being_killed),
-        cmocka_unit_test(survives_a_killed_rank),
-        cmocka_unit_test(makes_a_run_longer),
+        cmocka_unit_test(survives_being_killed), cmocka_unit_test(survives_a_killed_rank),
+        cmocka_unit_test(makes_a_run_longer),    cmocka_unit_test(scenes_go_on),
         cmocka_unit_test(names_every_mistake),
     };
     return cmocka_run_group_tests(tests, create_folder, remove_folder);

@@ -140,8 +140,11 @@ static void test_what_worlds_refuse(void** unused) {
     cal_run* run = open_world(scene, &drawing);
     const cal_run_settings settings = {.solver = "gear"};
     cal_error error = {CAL_OK, ""};
-    assert_int_equal(cal_run_grab(run, 0, (const double[3]){0, 0, 0}, &error), CAL_NOT_AVAILABLE);
-    assert_non_null(strstr(error.text, "pulled"));
+    int wall = 0;
+    while (cal_run_body_motion(run, wall) != CAL_FIXED) wall++;
+    assert_int_equal(cal_run_grab(run, wall, (const double[3]){0, 0, 0}, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "nothing to pull"));
+    assert_int_equal(cal_run_grab(run, 1000, (const double[3]){0, 0, 0}, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_run_change(run, &settings, &error), CAL_NOT_AVAILABLE);
     cal_run_drag(run, (const double[3]){1, 1, 1});
     cal_run_drop(run);
@@ -154,11 +157,59 @@ static void test_what_worlds_refuse(void** unused) {
     assert_null(run);
 }
 
+static cal_status make_box(void* user, cal_world** out, cal_error* error) {
+    (void)user;
+    cal_world_body_def body = cal_default_world_body_def();
+    cal_shape_def shape = cal_default_shape_def();
+    cal_body_id floor, box;
+    cal_status status = cal_world_create(NULL, out, error);
+    if (status) return status;
+    body.motion = CAL_FIXED;
+    shape.kind = CAL_PLANE;
+    status = cal_world_add_body(*out, &body, &floor, error);
+    if (!status) status = cal_world_add_shape(*out, floor, &shape, NULL, error);
+    body.motion = CAL_MOVING;
+    body.position[2] = 0.1;
+    shape.kind = CAL_BOX;
+    for (int i = 0; i < 3; i++) shape.size[i] = 0.1;
+    if (!status) status = cal_world_add_body(*out, &body, &box, error);
+    return status ? status : cal_world_add_shape(*out, box, &shape, NULL, error);
+}
+
+// A hand that holds a box by its centre is a critically damped spring with 12 rad/s, whose force saturates at 4 weights and
+// 60 m/s²: the box hangs below the hand by f / (12² m), where f / √(1 + (f / most)²) is its weight. Let go, it falls.
+static void test_a_hand_lifts_a_box(void** unused) {
+    (void)unused;
+    cal_run* run = NULL;
+    cal_error error = {CAL_OK, ""};
+    const double g = 9.81, most = 4 * g + 60, f = g / sqrt(1 - g * g / (most * most));
+    double poses[14];
+    if (cal_run_create_world(make_box, NULL, &run, &error) || cal_run_begin(run, false, NULL, &error))
+        fail_msg("%s", error.text);
+    advance_to(run, 1.0);
+    assert_int_equal(cal_run_grab(run, 1, (const double[3]){0, 0, 0}, &error), CAL_OK);
+    cal_run_drag(run, (const double[3]){0, 0, 1});
+    cal_run_pull pull;
+    cal_run_get_pull(run, &pull);
+    assert_int_equal(pull.body, 1);
+    advance_to(run, 4.0);
+    assert_int_equal(cal_run_poses(run, poses, NULL), CAL_OK);
+    cal_test_expect_below(fabs(poses[9] - (1 - f / 144)), 1e-6, "height", "a box that is held");
+    const double held = poses[9];
+    cal_run_drop(run);
+    cal_run_get_pull(run, &pull);
+    assert_int_equal(pull.body, CAL_NONE);
+    advance_to(run, 4.25);
+    assert_int_equal(cal_run_poses(run, poses, NULL), CAL_OK);
+    cal_test_expect_below(fabs(held - poses[9] - 0.5 * g * 0.0625), 1e-6, "fall", "a box that was let go");
+    cal_run_destroy(run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_are_final),         cmocka_unit_test(test_a_pyramid_is_a_group_and_sleeps),
         cmocka_unit_test(test_rocks_are_drawn_as_hulls), cmocka_unit_test(test_large_meshes_become_boxes),
-        cmocka_unit_test(test_what_worlds_refuse),
+        cmocka_unit_test(test_what_worlds_refuse),       cmocka_unit_test(test_a_hand_lifts_a_box),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -606,7 +606,9 @@ cal_status cal_sim_create(const cal_model* model, const cal_sim_def* def, cal_si
 void cal_sim_destroy(cal_sim* sim);                 ///< NULL is allowed
 const cal_model* cal_sim_model(const cal_sim* sim); ///< NULL: of a world that was made by hand
 /// What a simulation with events consists of: bodies, contacts, rays and more are asked of it (calder_world.h). The
-/// simulation's own; NULL where there are no events. Another one after cal_sim_set.
+/// simulation's own; NULL where there are no events. Another one after cal_sim_set. Bodies and multibodies may be added to it and
+/// removed again: they meet the model's, but are not in q, v, poses and hash, which are those of the model; they are in energy,
+/// contacts, events and snapshots. The model's own cannot be removed.
 struct cal_world* cal_sim_world(cal_sim* sim);
 /// A simulation of a world that was made by hand, which it takes over, also when that fails. It has no q and v.
 cal_status cal_sim_of_world(struct cal_world* world, cal_sim** out, cal_error* error);
@@ -714,6 +716,7 @@ typedef struct cal_snapshot cal_snapshot;
 cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error);
 /// Goes back, or forward, to a snapshot: what follows has the same bits as what followed it. The simulation is the one that it was
 /// taken of, or another one of the same model and definition (on the same kind of machine); CAL_BAD_ARGUMENT says what differs.
+/// Bodies that were added to its world since are removed; of those that were removed since it says so.
 /// What a force callback, or callbacks of worlds, remember outside of states is theirs. On an error nothing is changed.
 cal_status cal_sim_restore(cal_sim* sim, const cal_snapshot* snapshot, cal_error* error);
 /// Another simulation in the same state, which goes on by itself with the same bits; it shares the model and the machine, which

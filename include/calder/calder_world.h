@@ -3,8 +3,10 @@
 /// compared with.
 ///
 /// A world holds bodies (free, fixed or driven along a given path), multibodies (models of calder.h), the shapes with which
-/// they touch, and callbacks. Everything is added before the first cal_world_advance. Units, quaternions and errors are as
-/// in calder.h.
+/// they touch, and callbacks. All of them come and go at any time but in callbacks: what was added is taken in by the next
+/// cal_world_advance (to cal_world_time, for instance), at the world's time, and what is removed is gone at once. Until it was taken
+/// in, something new is only a definition: it is seen where it was put, and touches nothing. Units, quaternions and errors are
+/// as in calder.h.
 ///
 /// What a world shows is final: cal_world_advance returns when nothing up to its time can change any more.
 #pragma once
@@ -16,7 +18,8 @@ extern "C" {
 
 typedef struct cal_world cal_world;
 
-/// A body of a world: a small value, to be copied. A stale or foreign one is caught where it is used.
+/// A body of a world: a small value, to be copied. One that is stale (the body was removed) or another world's is an error
+/// where it is used; forks of a simulation share the ids of what they share.
 typedef struct cal_body_id {
     int32_t index;
     uint32_t generation;
@@ -104,10 +107,13 @@ cal_world_body_def cal_default_world_body_def(void); ///< a moving body of water
 
 cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error);
 void cal_world_destroy(cal_world* world); ///< NULL is allowed
-/// Adds a body.
+/// Adds a body, as new. In a running world the next advance takes it in: CAL_BAD_MODEL where it overlaps others and the world may
+/// not `separate` them (then only what is new is moved), or neither can be moved, or it has no mass; the world is as it was then,
+/// and what is new is still new, until it is removed. Adding and removing keeps to the bits: the same calls at the same times give
+/// the same hash.
 cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, cal_body_id* out, cal_error* error);
 /// Adds a shape to a body: shape->body is not used, position and quaternion are in the body's frame. mesh: of CAL_MESH and
-/// CAL_HEIGHT_FIELD, NULL otherwise; copied.
+/// CAL_HEIGHT_FIELD, NULL otherwise; copied. Only to a body that is new.
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error);
 /// Adds what a model describes, with its shapes, at its start values; several multibodies may share a model, which must
@@ -115,6 +121,15 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
 /// they are open there, the multibody is projected onto them (cal_world_report.start_moved).
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error);
+/// The q and v that a new multibody begins with, instead of the model's; each may be NULL.
+cal_status cal_world_start_multibody(cal_world* world, cal_multibody_id multibody, const double* q, const double* v,
+                                     cal_error* error);
+/// Removes a body at cal_world_time. What it touched goes on without it: a contact group that it is in ends, and the rest forms new
+/// ones; callbacks that see it end. Other bodies keep their numbers and ids. Its own number may be used again, with another
+/// id. CAL_BAD_ARGUMENT: it is a part of a multibody, or belongs to the model of a simulation.
+cal_status cal_world_remove_body(cal_world* world, cal_body_id body, cal_error* error);
+/// The same for a multibody with all its links, and the body of what its model has on the ground.
+cal_status cal_world_remove_multibody(cal_world* world, cal_multibody_id multibody, cal_error* error);
 /// Makes a world of a model, such as a file describes (calder_read.h), at the model's start: a tree whose only joint is a free
 /// one becomes a body, any other tree a multibody, trees that a constraint connects (also one that is inactive) one multibody
 /// together, and each shape of what does not move a fixed body. Of def (may be NULL)
@@ -126,10 +141,10 @@ cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def
 /// The body of the world that a multibody's body is.
 cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body);
 /// Two bodies pass through each other. All may collide at first, but for those that do not move, the bodies of one multibody,
-/// and shapes whose categories and masks say otherwise.
+/// and shapes whose categories and masks say otherwise. One of the two must be new.
 cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b);
 /// Lets the bodies of a multibody touch each other, but for two that a joint connects, or that are fixed to each other. Those
-/// that overlap at the start pass through each other (cal_world_ignored_overlap).
+/// that overlap at the start pass through each other (cal_world_ignored_overlap). Only of one that is new.
 cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibody, cal_error* error);
 /// After the first advance: two bodies that pass through each other because they overlap at the start, and how deep: links of
 /// one multibody, and with `separate` also what joints hold to the ground. False past the last one.
@@ -169,7 +184,7 @@ double* cal_callback_tau(cal_callback_context* view, int which);
 cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
                                   cal_error* error);
 /// Calls back at first, first + period, first + 2 period, … for some bodies (at most 16). Control is such a callback that
-/// sets forces.
+/// sets forces. Its bodies must be new; it ends when one of them is removed.
 cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int count, double first, double period,
                                cal_periodic_callback* callback, void* user, cal_error* error);
 
@@ -179,6 +194,12 @@ cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int 
 /// and how deep, or what is massless. A world that fails has ended: later calls, and cal_world_get_body, give the same status.
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error);
 double cal_world_time(const cal_world* world);
+
+/// q and v of a multibody at cal_world_time; each may be NULL.
+cal_status cal_world_multibody_state(const cal_world* world, cal_multibody_id multibody, double* q, double* v);
+/// Joint forces and controls of a multibody from cal_world_time on; each may be NULL: kept.
+cal_status cal_world_drive(cal_world* world, cal_multibody_id multibody, const double* tau, const double* control,
+                           cal_error* error);
 
 /// Lets a constraint of a multibody (a number of its model) hold from cal_world_time on; as cal_sim_connect: its gap must be below
 /// #CAL_CONNECT_TOLERANCE, and with CAL_CONNECT_SMOOTH its speed; else CAL_BAD_ARGUMENT, and nothing changes. Its motion begins
@@ -201,15 +222,17 @@ cal_status cal_world_push(cal_world* world, cal_body_id body, const double force
                           const double point[3], cal_error* error);
 cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets all pushes, and what callbacks set
 
-int cal_world_body_count(const cal_world* world);
-cal_body_id cal_world_body(const cal_world* world, int index); ///< 0 … cal_world_body_count − 1
+int cal_world_body_count(const cal_world* world); ///< numbers that are or were in use: those of removed bodies count
+/// 0 … cal_world_body_count − 1; index −1: it was removed.
+cal_body_id cal_world_body(const cal_world* world, int index);
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity);
 cal_body_id cal_world_find_body(const cal_world* world, const char* name); ///< the first of that name; index −1: none
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body);
 /// At cal_world_time, as cal_callback_body.
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
                               double velocity[3], double angular_velocity[3]);
-/// Positions and quaternions of the frames of all bodies, 7 numbers each, in the order of cal_world_body.
+/// Positions and quaternions of the frames of all bodies, 7 numbers each, in the order of cal_world_body; zeros and no turn where
+/// one was removed.
 cal_status cal_world_poses(const cal_world* world, double* poses);
 /// The shapes of a body, for drawing; index 0 …; false past the last one. mesh->vertices is the world's.
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh);

@@ -1,6 +1,59 @@
 // What runs with events say about their start, and about what happened.
 #include "run/events.h"
+#include <math.h>
 #include <string.h>
+
+enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP };
+const cal_channel cal_event_channels[CAL_EVENT_CHANNELS] = {
+    [KINETIC] = {"kinetic", "J", "Energy", false},
+    [POTENTIAL] = {"potential", "J", "Energy", false},
+    [TOTAL] = {"total", "J", "Energy", false},
+    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
+    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
+    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
+    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
+    [CAL_EVENT_CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
+};
+
+void cal_event_watch_begin(cal_event_watch* watch, cal_world* world) {
+    cal_world_report report;
+    cal_world_get_report(world, &report);
+    watch->discontinuities = (cal_rate){.time = report.time, .count = report.discontinuities};
+    watch->rollbacks = (cal_rate){.time = report.time, .count = report.rollbacks};
+    if (watch->keeps) cal_world_keep_events(world, true);
+}
+
+void cal_event_watch_keep(cal_event_watch* watch, cal_world* world) {
+    watch->keeps = true;
+    if (world) cal_world_keep_events(world, true);
+}
+
+cal_status cal_event_watch_read(cal_event_watch* watch, cal_world* world, int count, double* values) {
+    cal_world_report report;
+    cal_status status = cal_world_get_report(world, &report);
+    values[KINETIC] = report.kinetic;
+    values[POTENTIAL] = report.potential;
+    values[TOTAL] = report.kinetic + report.potential;
+    values[DISCONTINUITIES] = cal_rate_follow(&watch->discontinuities, report.time, report.discontinuities);
+    values[ROLLBACKS] = cal_rate_follow(&watch->rollbacks, report.time, report.rollbacks);
+    values[GROUPS] = report.groups_now;
+    values[ASLEEP] = report.asleep;
+    if (status || count <= CAL_EVENT_CONSTRAINT) return status;
+    status = cal_world_constraint_error(world, &values[CAL_EVENT_CONSTRAINT], NULL);
+    if (status) values[CAL_EVENT_CONSTRAINT] = NAN;
+    return status;
+}
+
+bool cal_event_next(cal_world* world, const cal_sim* sim, cal_run_event* out) {
+    cal_world_event event;
+    if (!world || !cal_world_next_event(world, &event)) return false;
+    *out = (cal_run_event){.time = event.time, .kind = event.fusion ? "fusion" : "bounce", .impulse = event.impulse};
+    for (int i = 0; i < 2; i++) {
+        cal_world_body_name(world, event.body[i], out->name[i], sizeof out->name[i]);
+        out->body[i] = sim ? cal_sim_body_of(sim, event.body[i]) : event.body[i].index;
+    }
+    return true;
+}
 
 // Bodies that overlap at the start and that nobody could move apart.
 static void note_overlaps(const cal_world* world, char* note, size_t capacity) {

@@ -17,11 +17,18 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/subtree.h"
+#include "simulation/body.h"
+#include "simulation/change.h"
+#include "simulation/component.h"
+#include "simulation/world.h"
 
 static const double OMEGA = 12;   // rad/s: about two swings a second
 static const double GLIDE = 0.03; // s
 static const double LIFT = 4;     // times the weight of what hangs there
 static const double REACH = 60;   // m/s², of the mass that the hand feels
+// Renewals of the force per second, where there are events: a force that is held for 1/rate takes ω/(2 rate), 2.5 %, off its
+// damping ratio.
+static const double RATE = 240;
 
 // Acceleration of the point along each axis for a unit force along it: the trace of Λ⁻¹.
 static cal_status pull_force(const cal_model* model, int body, const double point[3], const double* q, double* trace) {
@@ -98,6 +105,75 @@ cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, cons
     return CAL_OK;
 }
 
+// --- A body of a world ----------------------------------------------------------------------------------------------------------
+
+// A point of a body (its frame) in the world, and its velocity; the motion is of the centre and the principal axes.
+static void point_of(const cal_sim_body* part, const cal_motion* at, const double point[3], double x[3],
+                     double velocity[3]) {
+    double position[3], quaternion[4], R[9];
+    cal_motion_to_frame(part, at, position, quaternion);
+    cal_quaternion_matrix(quaternion, R);
+    cal_rotate3(R, point, x);
+    for (int i = 0; i < 3; i++) x[i] += position[i];
+    cal_point_velocity(at, x, velocity);
+}
+
+// The mass of everything that moves with a body.
+static double mass_with(const cal_world* world, int body) {
+    double mass = 0;
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].component == world->bodies[body].component) mass += world->bodies[i].mass;
+    return mass;
+}
+
+// K of a point is how its velocity answers to an impulse, which is Λ⁻¹.
+cal_status cal_pull_start_world(cal_pull* pull, cal_world* world, int body, const double point[3], cal_error* error) {
+    cal_pull_end(pull);
+    if (cal_world_body(world, body).index < 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no body %d to pull", body);
+    if (world->bodies[body].component < 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot be moved: nothing to pull");
+    cal_motion at;
+    double K[9] = {0}, x[3], velocity[3];
+    cal_status status = cal_body_at(world, body, world->time, &at);
+    if (!status) {
+        point_of(&world->bodies[body], &at, point, x, velocity);
+        status = cal_body_response(world, body, -1, world->time, &at, x, K, NULL);
+    }
+    if (status) return cal_fail(error, status, "the body cannot be pulled: %s", cal_status_text(status));
+    const double trace = K[0] + K[4] + K[8], mass = 3 / trace;
+    if (!(trace > DBL_MIN && isfinite(trace)))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot be moved: nothing to pull");
+    *pull = (cal_pull){.body = body,
+                       .moved = world->time,
+                       .stiffness = OMEGA * OMEGA * mass,
+                       .damping = 2 * OMEGA * mass,
+                       .most = LIFT * 9.81 * mass_with(world, body) + REACH * mass};
+    memcpy(pull->point, point, sizeof pull->point);
+    memcpy(pull->target, x, sizeof pull->target);
+    memcpy(pull->previous, x, sizeof pull->previous);
+    return CAL_OK;
+}
+
+double cal_pull_next(double time) { return (floor(time * RATE + 1e-9) + 1) / RATE; }
+
+// Only what acts on this body changes: others may have forces of callbacks.
+cal_status cal_pull_apply(const cal_pull* pull, cal_world* world, int body, cal_error* error) {
+    const double none[3] = {0, 0, 0};
+    double force[3];
+    int component;
+    if (cal_world_body(world, body).index < 0) return CAL_OK;
+    if (pull->body != CAL_NONE) cal_pull_world_force(pull, world, force, NULL);
+    cal_status status = cal_change_begin(world, body, &component, error);
+    if (status) return status;
+    const cal_component_ops* ops = cal_body_ops(world, body);
+    ops->release(world, body);
+    if (pull->body != CAL_NONE) status = ops->push(world, body, force, none, pull->point, error);
+    return status ? status : cal_change_end(world, component, error);
+}
+
+// --- The law --------------------------------------------------------------------------------------------------------------------
+
 // Where the gliding target is at a time.
 static void smooth_target(const cal_pull* pull, double time, double at[3]) {
     const double share = fmin(fmax((time - pull->moved) / GLIDE, 0), 1);
@@ -117,12 +193,9 @@ void cal_pull_end(cal_pull* pull) {
     *pull = (cal_pull){.body = CAL_NONE};
 }
 
-void cal_pull_force(const cal_pull* pull, double time, const double* q, const double* v, double force[3],
-                    double position[3]) {
-    cal_body_course motion;
-    double at[3], x[3], velocity[3], square = 0;
-    cal_path_follow(pull->path, q, v, &motion);
-    cal_body_course_at(&motion, pull->point, x, velocity);
+static void find_force(const cal_pull* pull, double time, const double x[3], const double velocity[3],
+                       double force[3]) {
+    double at[3], square = 0;
     smooth_target(pull, time, at);
     for (int i = 0; i < 3; i++) {
         force[i] = pull->stiffness * (at[i] - x[i]);
@@ -130,5 +203,27 @@ void cal_pull_force(const cal_pull* pull, double time, const double* q, const do
     }
     const double soft = 1 / sqrt(1 + square / (pull->most * pull->most));
     for (int i = 0; i < 3; i++) force[i] = soft * force[i] - pull->damping * velocity[i];
+}
+
+void cal_pull_force(const cal_pull* pull, double time, const double* q, const double* v, double force[3],
+                    double position[3]) {
+    cal_body_course motion;
+    double x[3], velocity[3];
+    cal_path_follow(pull->path, q, v, &motion);
+    cal_body_course_at(&motion, pull->point, x, velocity);
+    find_force(pull, time, x, velocity, force);
+    if (position) memcpy(position, x, sizeof x);
+}
+
+void cal_pull_world_force(const cal_pull* pull, const cal_world* world, double force[3], double position[3]) {
+    cal_motion at;
+    double x[3] = {0}, velocity[3] = {0};
+    memset(force, 0, 3 * sizeof *force);
+    // Reading a motion may continue it, which changes nothing that anybody sees. What cannot be read is not pulled: the next
+    // advance says why.
+    if (cal_body_at((cal_world*)world, pull->body, world->time, &at) == CAL_OK) {
+        point_of(&world->bodies[pull->body], &at, pull->point, x, velocity);
+        find_force(pull, world->time, x, velocity, force);
+    }
     if (position) memcpy(position, x, sizeof x);
 }

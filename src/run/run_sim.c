@@ -3,8 +3,8 @@
 // Another solver, tolerance, algorithm or machine is another simulation that starts at the old one's time, q and v. An
 // advance that may rest does so after so many evaluations that a moment has passed.
 //
-// Where shapes touch, the simulation has events: then it shows what is final, and a hand's force is renewed HAND_RATE times a
-// second, since every system there goes its own way.
+// Where shapes touch, the simulation has events: then it shows what is final, and a hand's force is renewed many times a
+// second (pull.h), since every system there goes its own way.
 #include <math.h>
 #include <string.h>
 
@@ -18,9 +18,6 @@
 
 static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
-// Renewals of a hand's force per second: its spring swings with 12 rad/s (pull.c), and a force that is held for 1/rate takes
-// 12/(2 rate), 2.5 %, off its damping ratio.
-static const double HAND_RATE = 240;
 enum { LEAST_EVALUATIONS = 40, NAME = 16 };
 
 enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
@@ -35,27 +32,14 @@ static const cal_channel channels[CHANNELS] = {
     [CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
 };
 
-// With events. The first three are the same.
-enum { DISCONTINUITIES = TOTAL + 1, ROLLBACKS, GROUPS, ASLEEP, EVENT_CONSTRAINT, EVENT_CHANNELS };
-static const cal_channel event_channels[EVENT_CHANNELS] = {
-    [KINETIC] = {"kinetic", "J", "Energy", false},
-    [POTENTIAL] = {"potential", "J", "Energy", false},
-    [TOTAL] = {"total", "J", "Energy", false},
-    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
-    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
-    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
-    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
-    [EVENT_CONSTRAINT] = {"constraint error", "m or rad", "Constraint error", true},
-};
-
 typedef struct sim_run {
     cal_run base;
     cal_sim* sim;
     double* start; // q and v where a reset goes
     bool begun, projects;
     cal_inspector inspector;
-    cal_rate evaluations, discontinuities, rollbacks;
-    bool keeps_events;
+    cal_rate evaluations;
+    cal_event_watch watch;
     bool marked; // the drift counts from a reading that was made
     double reference, largest_kinetic;
     // Of a run with a simulation of its own.
@@ -173,7 +157,7 @@ static cal_status renew_pull(sim_run* r, cal_error* error) {
 static cal_status advance_events(sim_run* r, double time, bool* reached, cal_error* error) {
     cal_status status = CAL_OK;
     while (!status && r->pull.body != CAL_NONE && cal_sim_time(r->sim) < time) {
-        const double next = fmin(time, (floor(cal_sim_time(r->sim) * HAND_RATE + 1e-9) + 1) / HAND_RATE);
+        const double next = fmin(time, cal_pull_next(cal_sim_time(r->sim)));
         status = renew_pull(r, error);
         if (!status) status = cal_sim_advance(r->sim, next, error);
     }
@@ -252,49 +236,26 @@ static cal_status joint_forces(cal_run* run, double* forces) {
     return cal_sim_joint_forces(((sim_run*)run)->sim, forces);
 }
 
-static cal_status read_events(sim_run* r, double* values) {
-    cal_world_report report;
-    cal_status status = cal_world_get_report(cal_sim_world(r->sim), &report);
-    values[DISCONTINUITIES] = cal_rate_follow(&r->discontinuities, report.time, report.discontinuities);
-    values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
-    values[GROUPS] = report.groups_now;
-    values[ASLEEP] = report.asleep;
-    if (status != CAL_OK || r->base.channel_count <= EVENT_CONSTRAINT) return status;
-    cal_constraint_report constraints;
-    status = cal_sim_constraints(r->sim, &constraints);
-    values[EVENT_CONSTRAINT] = status ? NAN : constraints.error;
-    return status;
-}
-
 static void keep_events(cal_run* run) {
     sim_run* r = (sim_run*)run;
-    r->keeps_events = true;
-    if (has_events(r)) cal_world_keep_events(cal_sim_world(r->sim), true);
+    cal_event_watch_keep(&r->watch, cal_sim_world(r->sim));
 }
 
 static bool next_event(cal_run* run, cal_run_event* out) {
-    sim_run* r = (sim_run*)run;
-    cal_world* world = cal_sim_world(r->sim);
-    cal_world_event event;
-    if (!world || !cal_world_next_event(world, &event)) return false;
-    *out = (cal_run_event){.time = event.time, .kind = event.fusion ? "fusion" : "bounce", .impulse = event.impulse};
-    for (int i = 0; i < 2; i++) {
-        cal_world_body_name(world, event.body[i], out->name[i], sizeof out->name[i]);
-        out->body[i] = cal_sim_body_of(r->sim, event.body[i]);
-    }
-    return true;
+    const sim_run* r = (sim_run*)run;
+    return cal_event_next(cal_sim_world(r->sim), r->sim, out);
 }
 
 // The drift counts from the first reading after a mark, and is none while a hand does work.
 static cal_status read_channels(cal_run* run, double* values) {
     sim_run* r = (sim_run*)run;
     const bool pulled = r->pull.body != CAL_NONE;
+    if (has_events(r)) return cal_event_watch_read(&r->watch, cal_sim_world(r->sim), run->channel_count, values);
     cal_sim_report report;
     cal_sim_get_report(r->sim, &report);
     cal_status status = cal_sim_energy(r->sim, &values[KINETIC], &values[POTENTIAL]);
     if (status) return status;
     values[TOTAL] = values[KINETIC] + values[POTENTIAL];
-    if (has_events(r)) return read_events(r, values);
     if (!r->marked || pulled) {
         r->marked = true;
         r->reference = values[TOTAL];
@@ -510,7 +471,7 @@ static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error
     cal_machine_destroy(r->machine);
     r->sim = sim;
     r->machine = machine;
-    if (r->keeps_events) keep_events(run);
+    if (has_events(r)) cal_event_watch_begin(&r->watch, cal_sim_world(r->sim));
     mark(r);
     return CAL_OK;
 }
@@ -594,9 +555,9 @@ static cal_status finish(sim_run* r, cal_status status, cal_run** out) {
     *out = status ? NULL : &r->base;
     if (!status) {
         const bool constrained = cal_model_constraint_count(r->base.model) > 0;
-        r->base.channels = has_events(r) ? event_channels : channels;
-        r->base.channel_count = has_events(r) ? EVENT_CHANNELS : CHANNELS;
-        if (!constrained) r->base.channel_count = has_events(r) ? EVENT_CONSTRAINT : CONSTRAINT;
+        r->base.channels = has_events(r) ? cal_event_channels : channels;
+        r->base.channel_count = has_events(r) ? CAL_EVENT_CHANNELS : CHANNELS;
+        if (!constrained) r->base.channel_count = has_events(r) ? CAL_EVENT_CONSTRAINT : CONSTRAINT;
     }
     if (status && r) destroy(&r->base);
     return status;

@@ -1,7 +1,7 @@
 // Runs of a world of colliding bodies, whose states are shown only when they are final.
 //
-// A world cannot go back, so starting anew makes another one and lets go of the old one only when that has worked. No hand
-// reaches into it: bodies are ahead of what is shown, each by as much as it likes.
+// A world cannot go back, so starting anew makes another one and lets go of the old one only when that has worked. A hand's force
+// is renewed many times a second (pull.h): bodies are ahead of what is shown, each by as much as it likes.
 #include <math.h>
 #include <string.h>
 
@@ -10,17 +10,8 @@
 #include "base/memory.h"
 #include "math/vector.h"
 #include "run/events.h"
-
-enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP, CHANNELS };
-static const cal_channel channels[CHANNELS] = {
-    [KINETIC] = {"kinetic", "J", "Energy", false},
-    [POTENTIAL] = {"potential", "J", "Energy", false},
-    [TOTAL] = {"total", "J", "Energy", false},
-    [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
-    [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
-    [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
-    [ASLEEP] = {"asleep", "", "Contact groups and sleeping bodies", false},
-};
+#include "run/pull.h"
+#include "simulation/sim.h"
 
 // Moving bodies that nobody gave a colour get one each, so that they are told apart.
 static const float palette[][4] = {{0.90f, 0.36f, 0.30f, 1}, {0.95f, 0.66f, 0.25f, 1}, {0.35f, 0.62f, 0.85f, 1},
@@ -32,8 +23,8 @@ typedef struct world_run {
     cal_world* world;
     cal_world_function* make; // NULL: the world is the caller's
     void* user;
-    cal_rate discontinuities, rollbacks;
-    bool keeps_events;
+    cal_event_watch watch;
+    cal_pull pull;
 } world_run;
 
 static cal_world* world_of(const cal_run* run) { return ((const world_run*)run)->world; }
@@ -53,7 +44,14 @@ static uint64_t hash(cal_run* run) {
 }
 
 static cal_status advance(cal_run* run, double time, bool* reached, cal_error* error) {
-    const cal_status status = cal_world_advance(world_of(run), time, error);
+    const world_run* r = (world_run*)run;
+    cal_status status = CAL_OK;
+    while (!status && r->pull.body != CAL_NONE && cal_world_time(r->world) < time) {
+        const double next = fmin(time, cal_pull_next(cal_world_time(r->world)));
+        status = cal_pull_apply(&r->pull, r->world, r->pull.body, error);
+        if (!status) status = cal_world_advance(r->world, next, error);
+    }
+    if (!status) status = cal_world_advance(r->world, time, error);
     *reached = status == CAL_OK;
     return status;
 }
@@ -119,7 +117,18 @@ static bool shapes(const cal_run* run, cal_shape_visitor* visit, void* user) {
     return true;
 }
 
-static cal_status poses(cal_run* run, double* poses) { return cal_world_poses(world_of(run), poses); }
+// Of the bodies that there were when the run was made: what comes later is not shown, and what went is at the origin.
+static cal_status poses(cal_run* run, double* poses) {
+    static const double nowhere[7] = {0, 0, 0, 1, 0, 0, 0};
+    const cal_world* world = world_of(run);
+    cal_status status = CAL_OK;
+    for (int i = 0; !status && i < run->body_count; i++, poses += 7) {
+        const cal_body_id body = cal_world_body(world, i);
+        memcpy(poses, nowhere, sizeof nowhere);
+        if (body.index >= 0) status = cal_world_get_body(world, body, poses, poses + 3, NULL, NULL);
+    }
+    return status;
+}
 
 static cal_status energy(cal_run* run, double energy[2]) {
     cal_world_report report;
@@ -131,33 +140,12 @@ static cal_status energy(cal_run* run, double energy[2]) {
 
 static cal_status read_channels(cal_run* run, double* values) {
     world_run* r = (world_run*)run;
-    cal_world_report report;
-    const cal_status status = cal_world_get_report(r->world, &report);
-    values[KINETIC] = report.kinetic;
-    values[POTENTIAL] = report.potential;
-    values[TOTAL] = report.kinetic + report.potential;
-    values[DISCONTINUITIES] = cal_rate_follow(&r->discontinuities, report.time, report.discontinuities);
-    values[ROLLBACKS] = cal_rate_follow(&r->rollbacks, report.time, report.rollbacks);
-    values[GROUPS] = report.groups_now;
-    values[ASLEEP] = report.asleep;
-    return status;
+    return cal_event_watch_read(&r->watch, r->world, run->channel_count, values);
 }
 
-static void keep_events(cal_run* run) {
-    ((world_run*)run)->keeps_events = true;
-    cal_world_keep_events(world_of(run), true);
-}
+static void keep_events(cal_run* run) { cal_event_watch_keep(&((world_run*)run)->watch, world_of(run)); }
 
-static bool next_event(cal_run* run, cal_run_event* out) {
-    cal_world_event event;
-    if (!cal_world_next_event(world_of(run), &event)) return false;
-    *out = (cal_run_event){.time = event.time,
-                           .kind = event.fusion ? "fusion" : "bounce",
-                           .body = {event.body[0].index, event.body[1].index}, // counts from 0, as cal_world_body does
-                           .impulse = event.impulse};
-    for (int i = 0; i < 2; i++) cal_world_body_name(world_of(run), event.body[i], out->name[i], sizeof out->name[i]);
-    return true;
-}
+static bool next_event(cal_run* run, cal_run_event* out) { return cal_event_next(world_of(run), NULL, out); }
 
 static void describe(cal_run* run, int body, FILE* file) {
     const cal_world* world = world_of(run);
@@ -191,6 +179,50 @@ static void report(cal_run* run, cal_facts* report) {
     cal_run_report_events(world_of(run), report);
 }
 
+// --- Changing it ----------------------------------------------------------------------------------------------------------------
+
+static cal_status grab(cal_run* run, int body, const double point[3], cal_error* error) {
+    world_run* r = (world_run*)run;
+    return cal_pull_start_world(&r->pull, r->world, body, point, error);
+}
+
+static void drag(cal_run* run, const double target[3]) {
+    world_run* r = (world_run*)run;
+    if (r->pull.body != CAL_NONE) cal_pull_move(&r->pull, target, cal_world_time(r->world));
+}
+
+static void drop(cal_run* run) {
+    world_run* r = (world_run*)run;
+    const int body = r->pull.body;
+    cal_pull_end(&r->pull);
+    if (body != CAL_NONE)
+        (void)cal_pull_apply(&r->pull, r->world, body, NULL); // what fails here fails in the next advance
+}
+
+static void pull(const cal_run* run, cal_run_pull* out) {
+    const world_run* r = (const world_run*)run;
+    if (r->pull.body == CAL_NONE) return;
+    out->body = r->pull.body;
+    memcpy(out->target, r->pull.target, sizeof out->target);
+    cal_pull_world_force(&r->pull, r->world, out->force, out->position);
+}
+
+// A checkpoint is one of the simulation that a world is, which here is nobody's.
+static cal_status save(cal_run* run, const char* path, cal_error* error) {
+    cal_sim sim = {.world = world_of(run)};
+    return cal_sim_save(&sim, path, error);
+}
+
+static cal_status restore(cal_run* run, const char* path, cal_error* error) {
+    world_run* r = (world_run*)run;
+    cal_sim sim = {.world = r->world};
+    cal_status status = cal_world_advance(r->world, cal_world_time(r->world), error); // it must have begun
+    if (!status) status = cal_sim_load(&sim, path, error);
+    cal_pull_end(&r->pull);
+    if (!status) cal_event_watch_begin(&r->watch, r->world);
+    return status;
+}
+
 // --- Making a run ---------------------------------------------------------------------------------------------------------------
 
 static cal_status reset(cal_run* run, cal_error* error) {
@@ -207,15 +239,16 @@ static cal_status reset(cal_run* run, cal_error* error) {
     }
     cal_world_destroy(r->world);
     r->world = anew;
-    r->discontinuities = r->rollbacks = (cal_rate){.time = cal_world_time(anew)};
-    if (r->keeps_events) keep_events(run);
+    cal_pull_end(&r->pull);
+    cal_event_watch_begin(&r->watch, anew);
     return CAL_OK;
 }
 
 #define COMMON                                                                                                         \
     .kind = "a world", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash, .body_name = body_name,  \
     .shapes = shapes, .poses = poses, .read = read_channels, .report = report, .begin = begin, .motion = motion,       \
-    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise
+    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise,    \
+    .save = save, .restore = restore, .grab = grab, .drag = drag, .drop = drop, .pull = pull
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON, .reset = reset};
 
@@ -224,11 +257,12 @@ static cal_status create(cal_world* world, cal_world_function* make, void* user,
     *out = NULL;
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");
     *r = (world_run){.world = world, .make = make, .user = user};
-    r->discontinuities.time = r->rollbacks.time = cal_world_time(world);
+    r->pull.body = CAL_NONE;
+    cal_event_watch_begin(&r->watch, world);
     r->base = (cal_run){.ops = make ? &own_ops : &borrowed_ops,
                         .body_count = cal_world_body_count(world),
-                        .channels = channels,
-                        .channel_count = CHANNELS};
+                        .channels = cal_event_channels,
+                        .channel_count = CAL_EVENT_CONSTRAINT};
     *out = &r->base;
     return CAL_OK;
 }

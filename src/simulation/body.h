@@ -37,6 +37,9 @@ typedef enum cal_form {
     CAL_FORM_GENERAL // anything else
 } cal_form;
 
+// A body comes, is taken in by the next advance, and goes; the place of one that went is used again.
+typedef enum cal_member_stage { CAL_REMOVED, CAL_NEW, CAL_BEGUN } cal_member_stage;
+
 // What every event reads comes first, in a cache line: of ten thousand bodies little fits into a cache.
 typedef struct cal_sim_body {
     _Alignas(64) int component; // −1: fixed or driven
@@ -68,8 +71,10 @@ typedef struct cal_sim_body {
     cal_shape_def* shapes;
     cal_mesh_def* meshes; // of the shapes, with arrays of their own
     int shape_count, shape_capacity;
-    uint32_t generation;
-    double hit_at; // time of its last collision, and how many there were at that time
+    cal_member_stage stage;
+    uint32_t reuses; // of this place in the list
+    bool of_model;   // of the model that a simulation is of: it stays
+    double hit_at;   // time of its last collision, and how many there were at that time
     int hits_at_time;
 } cal_sim_body;
 

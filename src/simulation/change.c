@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
@@ -11,10 +12,15 @@
 
 cal_status cal_change_begin(cal_world* world, int body, int* component, cal_error* error) {
     *component = -1;
-    if (!world->started || world->failed != CAL_OK)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "the simulation has not begun, or has failed");
+    char name[64];
+    cal_status status = cal_check_changeable(world, error);
+    if (status != CAL_OK) return status;
+    if (world->bodies[body].stage != CAL_BEGUN)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%s has not begun to move: advance first, to the present time at least",
+                        cal_body_name_at(world, body, name, sizeof name));
     *component = cal_body_component(world, body, world->time);
-    const cal_status status = cal_begin_segment(world, *component, world->time, error);
+    status = cal_begin_segment(world, *component, world->time, error);
     if (status != CAL_OK) world->failed = status;
     return status;
 }
@@ -26,12 +32,24 @@ cal_status cal_change_end(cal_world* world, int component, cal_error* error) {
     return status;
 }
 
+cal_status cal_world_begin_all(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    const int count = world->component_count;
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->ops == NULL || cal_component_is_fused(c) || cal_component_has_ended(c)) continue;
+        status = cal_begin_segment(world, i, world->time, error);
+        if (status == CAL_OK) status = cal_component_refresh(world, i, error);
+    }
+    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+}
+
 // --- Pushes -----------------------------------------------------------------------------------------------------------------
 
 cal_status cal_push_link(cal_world* world, int body, const double force[3], const double torque[3],
                          const double point[3], cal_error* error) {
     const cal_sim_body* link = &world->bodies[body];
-    cal_multibody* m = &world->multibodies[link->multibody];
+    cal_multibody* m = world->multibodies[link->multibody];
     if (!cal_grow((void**)&m->pushes, &m->push_capacity, m->push_count, sizeof *m->pushes))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for forces");
     double R[9];
@@ -46,10 +64,12 @@ cal_status cal_push_link(cal_world* world, int body, const double force[3], cons
 
 // All pushes of a multibody end with those of its first link.
 bool cal_is_link_pushed(const cal_world* world, int body) {
-    return world->bodies[body].link == 0 && world->multibodies[world->bodies[body].multibody].push_count > 0;
+    return world->bodies[body].link == 0 && world->multibodies[world->bodies[body].multibody]->push_count > 0;
 }
 
-void cal_release_links(cal_world* world, int body) { world->multibodies[world->bodies[body].multibody].push_count = 0; }
+void cal_release_links(cal_world* world, int body) {
+    world->multibodies[world->bodies[body].multibody]->push_count = 0;
+}
 
 // A free body takes a force at its centre and a torque in its principal axes.
 cal_status cal_push_free(cal_world* world, int body, const double force[3], const double torque[3],
@@ -88,19 +108,13 @@ void cal_release_free(cal_world* world, int body) {
     memset(n.torque, 0, 3 * sizeof *n.torque);
 }
 
-static cal_status check_push(const cal_world* world, cal_body_id body, cal_error* error) {
-    if (body.index < 0 || body.index >= world->body_count || world->bodies[body.index].generation != body.generation)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body to push");
-    return CAL_OK;
-}
-
 cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
                           const double point[3], cal_error* error) {
     int component;
-    cal_status status = check_push(world, body, error);
+    cal_status status = cal_check_body(world, body, error);
     if (status == CAL_OK && !(cal_all_finite(force, 3) && cal_all_finite(torque, 3) && cal_all_finite(point, 3)))
         status = cal_fail(error, CAL_BAD_ARGUMENT, "a push must be finite");
-    if (status != CAL_OK || world->bodies[body.index].component < 0) return status;
+    if (status != CAL_OK || world->bodies[body.index].def.motion != CAL_MOVING) return status;
     status = cal_change_begin(world, body.index, &component, error);
     if (status != CAL_OK) return status;
     status = cal_body_ops(world, body.index)->push(world, body.index, force, torque, point, error);

@@ -89,8 +89,8 @@ typedef struct cal_component_ops {
     cal_status (*contacts)(cal_world* world, int component, double h, struct cal_contact_list* list, cal_error* error);
     // What it adds to a report beside its bodies; NULL: nothing.
     cal_status (*report)(cal_world* world, int component, cal_world_report* report);
-    // What is in an image but its clock and states. own: the component of that number in the world as it is; NULL: there is none.
-    void (*image)(struct cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error);
+    // What is in an image but its clock and states. own: the world as it is.
+    void (*image)(struct cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error);
 } cal_component_ops;
 
 extern const cal_component_ops cal_fixed_body, cal_driven_body; // motion/prescribed.c
@@ -102,6 +102,10 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride);
 // A group is in charge of it after its newest state.
 static inline bool cal_component_is_fused(const cal_component* c) {
     return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_FUSED;
+}
+// A group that is over.
+static inline bool cal_component_has_ended(const cal_component* c) {
+    return c->queue.tail > c->queue.head && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
 }
 // Its motion begins anew at a time, with the numbers that hold there; what came after is rolled back. To be settled by the
 // caller. Nothing for −1.

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/model_map.h"
+#include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
 #include <stdio.h>
 #include <string.h>
@@ -566,7 +567,11 @@ cal_status cal_world_from_start(const cal_model* model, const cal_world_def* def
         cal_world_destroy(world);
         return status;
     }
-    if (map != NULL) *map = m.map;
+    if (map != NULL) {
+        *map = m.map; // whoever has it reads these bodies by their places
+        for (int i = 0; i < world->body_count; i++) world->bodies[i].of_model = true;
+        for (int i = 0; i < world->multibody_count; i++) world->multibodies[i]->of_model = true;
+    }
     *out = world;
     return CAL_OK;
 }

@@ -131,7 +131,7 @@ cal_status cal_import_pairs(cal_import* m, cal_error* error) {
             status = sort_bodies(m, body, parent, error);
     }
     for (int i = 0; status == CAL_OK && i < m->world->multibody_count; i++) {
-        cal_multibody* links = &m->world->multibodies[i];
+        cal_multibody* links = m->world->multibodies[i];
         links->touches_itself = true;
         for (int a = 0; a < links->engine->body_count; a++)
             for (int b = a + 1; status == CAL_OK && b < links->engine->body_count; b++)

@@ -10,12 +10,13 @@
 #include "model/touch.h"
 #include "simulation/body.h"
 #include "simulation/event/pairs.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
 #include <string.h>
 
 bool cal_multibody_touches_itself(const cal_world* world, int body) {
-    return world->multibodies[world->bodies[body].multibody].touches_itself;
+    return world->multibodies[world->bodies[body].multibody]->touches_itself;
 }
 
 // A link and all later ones: those of which some shapes match, but none may touch, pass through each other.
@@ -38,10 +39,12 @@ static cal_status ignore_links(cal_world* world, const cal_multibody* m, int lin
 }
 
 cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibody, cal_error* error) {
-    if (world->started) return cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance");
-    if (multibody.index < 0 || multibody.index >= world->multibody_count || multibody.generation != 1)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "there is no such multibody in this world");
-    cal_multibody* m = &world->multibodies[multibody.index];
+    cal_multibody* m = cal_find_multibody(world, multibody);
+    const cal_status allowed = cal_check_changeable(world, error);
+    if (allowed != CAL_OK) return allowed;
+    if (m == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "there is no such multibody in this world (any more)");
+    if (m->stage != CAL_NEW)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "links of a multibody that an advance has taken in touch as they did");
     if (m->touches_itself) return CAL_OK;
     const size_t links = (size_t)m->engine->body_count;
     bool* seen = cal_allocate(2 * links, sizeof *seen);

@@ -80,7 +80,8 @@ cal_status cal_map_state(cal_world* world, const cal_model* model, const cal_mod
         status = read_free(world, map->joint[joint].number, q != NULL ? q + at_q : NULL, v != NULL ? v + at_v : NULL);
     }
     for (int i = 0; status == CAL_OK && i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
+        cal_multibody* m = world->multibodies[i];
+        if (!m->of_model) continue;
         const cal_multibody_model* e = m->engine;
         double* numbers = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *numbers);
         if (numbers == NULL) return CAL_NO_MEMORY;
@@ -113,7 +114,7 @@ cal_status cal_map_poses(const cal_world* world, const cal_model* model, const c
 
 static cal_status drive_multibody(cal_world* world, const cal_model* model, const cal_model_map* map, int multibody,
                                   const double* tau, const double* control, cal_error* error) {
-    const cal_multibody* m = &world->multibodies[multibody];
+    const cal_multibody* m = world->multibodies[multibody];
     int component;
     cal_status status = cal_change_begin(world, m->bodies[0], &component, error);
     if (status != CAL_OK) return status;
@@ -147,6 +148,6 @@ cal_status cal_map_drive(cal_world* world, const cal_model* model, const cal_mod
     }
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->multibody_count; i++)
-        status = drive_multibody(world, model, map, i, tau, control, error);
+        if (world->multibodies[i]->of_model) status = drive_multibody(world, model, map, i, tau, control, error);
     return status;
 }

@@ -1,5 +1,6 @@
 // Questions about where things are at the committed time: rays, and what a shape would touch.
 #include "simulation/body.h"
+#include "simulation/members.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -28,6 +29,10 @@ cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const do
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a ray needs a finite origin, a direction that is not zero and a limit "
                         "above zero");
+    if (ignored.index >= 0) {
+        const cal_status known = cal_check_body(world, ignored, error);
+        if (known != CAL_OK) return known;
+    }
     double nearest = limit;
     for (int i = 0; i < world->body_count; i++) {
         const cal_sim_body* body = &world->bodies[i];

@@ -2,6 +2,7 @@
 #include "simulation/sim.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "simulation/members.h"
 #include "simulation/model_map.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/sim_events.h"
@@ -57,7 +58,7 @@ const cal_model* cal_sim_model(const cal_sim* sim) { return sim ? sim->model : N
 
 int cal_sim_body_of(const cal_sim* sim, cal_body_id body) {
     for (int i = 0; sim->map && i < cal_model_body_count(sim->model); i++)
-        if (sim->map->body[i] == body.index) return i;
+        if (sim->map->body[i] == body.index && cal_is_body(sim->world, body)) return i;
     return CAL_GROUND;
 }
 

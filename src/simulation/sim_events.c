@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "plan/plan.h"
+#include "simulation/members.h"
 #include "simulation/model_map.h"
 #include "simulation/sim.h"
 #include "simulation/world.h"
@@ -116,6 +117,12 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
     if (sim->model == NULL)
         return cal_fail(error, CAL_NOT_AVAILABLE, "a world that was made by hand has no q and v to set");
     if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "the time of a state must be finite, not %g", time);
+    for (int i = 0; i < sim->world->body_count; i++)
+        if (sim->world->bodies[i].stage != CAL_REMOVED && !sim->world->bodies[i].of_model)
+            return cal_fail(
+                error, CAL_NOT_AVAILABLE,
+                "a simulation to which bodies were added takes no other q and v: its world would begin anew "
+                "without them; remove them first, or restore a snapshot");
     cal_world* world = NULL;
     cal_model_map* map = NULL;
     cal_status status = cal_events_look(sim);
@@ -167,7 +174,7 @@ static cal_status find(const cal_sim* sim, int constraint, cal_multibody_id* mul
     const cal_mapped* at = &sim->map->constraint[constraint];
     if (at->multibody < 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "constraint %d is between things that do not move", constraint);
-    *multibody = (cal_multibody_id){at->multibody, 1};
+    *multibody = cal_multibody_id_of(sim->world, at->multibody);
     *number = at->number;
     return CAL_OK;
 }

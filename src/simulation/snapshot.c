@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "simulation/members.h"
 #include "simulation/sim.h"
 #include "simulation/state/image.h"
 #include "simulation/state/world_image.h"
@@ -20,7 +21,7 @@ typedef struct head {
     uint64_t kind;
     int64_t words;
     char version[TEXT];
-    int64_t bodies, moving, multibodies; // of the model or the world
+    int64_t bodies, moving; // of the model
     uint64_t model, settings;
 } head;
 _Static_assert(sizeof(head) % WORD == 0, "words are moved whole");
@@ -67,9 +68,9 @@ static head head_of(const cal_sim* sim) {
         own.settings = hash_system(sim->system);
         return own;
     }
-    own.bodies = model != NULL ? model->body_count : sim->world->body_count;
-    own.moving = sim->world->report.moving;
-    own.multibodies = sim->world->multibody_count;
+    // What a world has beside a model is compared place by place (state/world_image.h).
+    own.bodies = model != NULL ? model->body_count : 0;
+    own.moving = model != NULL ? model->v_count : 0;
     own.model = model != NULL ? cal_model_contact_hash(model) : 0;
     own.settings = cal_world_identity(sim->world);
     return own;
@@ -82,7 +83,7 @@ static cal_status compare(const head* theirs, const head* own, const char* what,
     if (memcmp(theirs->version, own->version, TEXT) != 0)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%.120s is of Calder %.31s; this is %.31s", what, theirs->version,
                         own->version);
-    if (theirs->bodies != own->bodies || theirs->moving != own->moving || theirs->multibodies != own->multibodies)
+    if (theirs->bodies != own->bodies || theirs->moving != own->moving)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "%.120s is of another model: %lld bodies, %lld of them moving; this one has %lld, %lld", what,
                         (long long)theirs->bodies, (long long)theirs->moving, (long long)own->bodies,
@@ -198,6 +199,10 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
     *out = NULL;
     if (sim->system == NULL && sim->world->failed != CAL_OK)
         return cal_fail(error, sim->world->failed, "a simulation that failed on its way has no state to keep");
+    if (sim->system == NULL) { // what is new is taken in: it is a part of the state
+        const cal_status status = cal_world_admit(sim->world, error);
+        if (status != CAL_OK) return status;
+    }
     cal_snapshot* snapshot = cal_allocate(1, sizeof *snapshot);
     if (snapshot == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a snapshot");
     cal_image* image = &snapshot->image;
@@ -269,6 +274,7 @@ cal_status cal_sim_fork(cal_sim* sim, cal_sim** out, cal_error* error) {
         status = cal_fail(error, CAL_NOT_AVAILABLE,
                           "a simulation whose joints were given processors one by one cannot be forked: make another "
                           "one and restore a snapshot");
+    if (status == CAL_OK && sim->world != NULL) status = cal_members_copy(other->world, sim->world, error);
     if (status == CAL_OK) status = cal_sim_restore(other, snapshot, error);
     cal_snapshot_destroy(snapshot);
     if (status != CAL_OK) {

@@ -1,4 +1,4 @@
-// The public side of a world: what is added to it, and what is read from it.
+// The public side of a world: its settings, and what is read from it.
 #include "simulation/world.h"
 #include "base/finite.h"
 #include "base/hash.h"
@@ -13,9 +13,10 @@
 #include "simulation/event/log.h"
 #include "simulation/event/loops.h"
 #include "simulation/event/pairs.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody.h"
-#include "simulation/start.h"
 #include "simulation/state/graph.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,12 @@ static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_err
     return CAL_OK;
 }
 
+// What generations of ids count from: another number in every world, so that ids of one are not taken for those of another.
+static uint32_t number_of_world(void) {
+    static atomic_uint worlds;
+    return (atomic_fetch_add(&worlds, 1u) + 1u) * UINT32_C(0x9e3779b9);
+}
+
 cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error) {
     *out = NULL;
     const cal_world_def own = def != NULL ? *def : cal_default_world_def();
@@ -97,6 +104,8 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
     cal_world* world = cal_allocate(1, sizeof *world);
     if (world == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a world");
     world->def = own;
+    world->first_id = number_of_world();
+    world->unused_collision_hook = -1;
     world->group_ops = cal_group_find(own.group);
     world->def.group = world->group_ops->name;
     const cal_status taken = take_systems(world, def != NULL ? def->systems : NULL, error);
@@ -108,20 +117,6 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
     return CAL_OK;
 }
 
-static void destroy_part(cal_sim_body* part) {
-    for (int i = 0; i < part->shape_count; i++) {
-        cal_free((char*)part->shapes[i].name);
-        cal_free((double*)part->meshes[i].vertices);
-        cal_free((int32_t*)part->meshes[i].triangles);
-    }
-    cal_free(part->shapes);
-    cal_free(part->meshes);
-    cal_free(part->name);
-    cal_free(part->balls);
-    cal_free(part->pairs);
-    cal_geometry_destroy(part->geometry);
-}
-
 void cal_world_destroy(cal_world* world) {
     if (world == NULL) return;
     for (int i = 0; i < world->component_count; i++) {
@@ -129,7 +124,7 @@ void cal_world_destroy(cal_world* world) {
         cal_queue_destroy(&world->components[i].queue);
     }
     for (int i = 0; i < world->junction_count; i++) cal_free(world->junctions[i].links);
-    for (int i = 0; i < world->body_count; i++) destroy_part(&world->bodies[i]);
+    for (int i = 0; i < world->body_count; i++) cal_body_free(world, i);
     cal_multibodies_destroy(world);
     for (int i = 0; i < world->model_count; i++) cal_model_destroy(world->models[i]);
     if (world->release != NULL) world->release(world->owned);
@@ -158,171 +153,6 @@ void cal_world_destroy(cal_world* world) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
-// --- Adding -------------------------------------------------------------------------------------------------------------------
-
-static cal_status refuse_started(const cal_world* world, cal_error* error) {
-    return world->started ? cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance")
-                          : CAL_OK;
-}
-
-cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error) {
-    if (!cal_grow((void**)&world->models, &world->model_capacity, world->model_count, sizeof *world->models)) {
-        cal_model_destroy(model);
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for models");
-    }
-    world->models[world->model_count++] = model;
-    return CAL_OK;
-}
-
-static bool valid(const cal_world* world, cal_body_id id) {
-    return id.index >= 0 && id.index < world->body_count && world->bodies[id.index].generation == id.generation;
-}
-
-static cal_status check_id(const cal_world* world, cal_body_id id, cal_error* error) {
-    return valid(world, id) ? CAL_OK : cal_fail(error, CAL_BAD_ARGUMENT, "there is no such body in this world");
-}
-
-static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
-    const char* name = def->name != NULL ? def->name : "a body";
-    if (def->cookie != BODY_COOKIE)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a body's definition must come from cal_default_world_body_def");
-    const double* q = def->quaternion;
-    if (!cal_all_finite(def->position, 3) || !cal_all_finite(q, 4) || !cal_all_finite(def->velocity, 3) ||
-        !cal_all_finite(def->angular_velocity, 3) || !cal_all_finite(def->center, 3) ||
-        !cal_all_finite(def->inertia, 6) || !isfinite(def->mass) || !isfinite(def->density))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: a number of its definition is not finite", name);
-    if (q[0] == 0.0 && q[1] == 0.0 && q[2] == 0.0 && q[3] == 0.0)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: its quaternion is zero", name);
-    if (def->slots < 0 || def->slots > 100000)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%.60s: %d slots; there may be 0 to 100000", name, def->slots);
-    if (def->motion == CAL_DRIVEN &&
-        (def->path == NULL || !(def->path_speed >= 0.0) || !(def->path_acceleration >= 0.0)))
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "%.60s is driven: it needs a path, and bounds of its speed and acceleration", name);
-    return CAL_OK;
-}
-
-cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, cal_body_id* out, cal_error* error) {
-    cal_status status = refuse_started(world, error);
-    if (status == CAL_OK) status = check_body(def, error);
-    if (status != CAL_OK) return status;
-    char* name = def->name != NULL ? cal_copy_text(def->name) : NULL;
-    if ((def->name != NULL && name == NULL) ||
-        !cal_grow((void**)&world->bodies, &world->body_capacity, world->body_count, sizeof *world->bodies)) {
-        cal_free(name);
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for bodies");
-    }
-    world->bodies[world->body_count] = (cal_sim_body){.name = name,
-                                                      .def = *def,
-                                                      .generation = 1,
-                                                      .turn = {1.0, 0.0, 0.0, 0.0},
-                                                      .component = -1,
-                                                      .multibody = -1,
-                                                      .first_collision_callback = -1,
-                                                      .box_event = -1};
-    world->bodies[world->body_count].def.name = name;
-    if (out != NULL) *out = (cal_body_id){world->body_count, 1};
-    world->body_count++;
-    return CAL_OK;
-}
-
-static cal_status copy_mesh(const cal_mesh_def* mesh, cal_mesh_def* out) {
-    *out = *mesh;
-    double* vertices = cal_allocate(3 * (size_t)mesh->vertex_count + 1, sizeof *vertices);
-    int32_t* triangles = cal_allocate(3 * (size_t)mesh->triangle_count + 1, sizeof *triangles);
-    out->name = NULL;
-    out->vertices = vertices;
-    out->triangles = triangles;
-    if (vertices == NULL || triangles == NULL) return CAL_NO_MEMORY;
-    memcpy(vertices, mesh->vertices, 3 * (size_t)mesh->vertex_count * sizeof *vertices);
-    if (mesh->triangle_count > 0)
-        memcpy(triangles, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof *triangles);
-    return CAL_OK;
-}
-
-cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
-                               cal_error* error) {
-    cal_status status = refuse_started(world, error);
-    if (status == CAL_OK) status = check_id(world, body, error);
-    if (status != CAL_OK) return status;
-    const bool meshed = shape->kind == CAL_MESH || shape->kind == CAL_HEIGHT_FIELD;
-    if (shape->cookie != cal_default_shape_def().cookie)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a shape's definition must come from cal_default_shape_def");
-    if (meshed && (mesh == NULL || mesh->vertices == NULL || mesh->vertex_count <= 0))
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a shape of kind %s needs a mesh", cal_shape_kind_name(shape->kind));
-    if (!(shape->friction >= 0.0) || !(shape->restitution >= 0.0) || shape->restitution > 1.0)
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a shape's friction (%g) must not be negative, its restitution (%g) from 0 "
-                        "to 1",
-                        shape->friction, shape->restitution);
-    cal_sim_body* part = &world->bodies[body.index];
-    if (shape->kind == CAL_PLANE && part->def.motion == CAL_MOVING)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a plane without end cannot move; use a box");
-    int capacity = part->shape_capacity;
-    if (!cal_grow((void**)&part->shapes, &capacity, part->shape_count, sizeof *part->shapes) ||
-        !cal_grow((void**)&part->meshes, &part->shape_capacity, part->shape_count, sizeof *part->meshes))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
-    cal_mesh_def copy = {0};
-    char* name = shape->name != NULL ? cal_copy_text(shape->name) : NULL;
-    if ((shape->name != NULL && name == NULL) || (meshed && copy_mesh(mesh, &copy) != CAL_OK)) {
-        cal_free(name);
-        cal_free((double*)copy.vertices);
-        cal_free((int32_t*)copy.triangles);
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
-    }
-    part->shapes[part->shape_count] = *shape;
-    part->shapes[part->shape_count].name = name;
-    part->meshes[part->shape_count++] = copy;
-    return CAL_OK;
-}
-
-cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b) {
-    if (world->started || !valid(world, a) || !valid(world, b)) return CAL_BAD_ARGUMENT;
-    return cal_world_ignore(world, a.index, b.index) ? CAL_OK : CAL_NO_MEMORY;
-}
-
-cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
-                                  cal_error* error) {
-    cal_status status = refuse_started(world, error);
-    if (status == CAL_OK) status = check_id(world, body, error);
-    if (status != CAL_OK) return status;
-    if (callback == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "the callback is NULL");
-    if (!cal_grow((void**)&world->collision_hooks, &world->collision_hook_capacity, world->collision_hook_count,
-                  sizeof *world->collision_hooks))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
-    cal_sim_body* part = &world->bodies[body.index];
-    const int hook = world->collision_hook_count++;
-    world->collision_hooks[hook] = (cal_collision_hook){body.index, -1, callback, user};
-    int* last = &part->first_collision_callback;
-    while (*last >= 0) last = &world->collision_hooks[*last].next;
-    *last = hook;
-    return CAL_OK;
-}
-
-cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int count, double first, double period,
-                               cal_periodic_callback* callback, void* user, cal_error* error) {
-    cal_status status = refuse_started(world, error);
-    if (status != CAL_OK) return status;
-    if (count < 1 || count > CAL_VIEW_BODIES || callback == NULL || !(first >= 0.0) || !(period > 0.0) ||
-        !isfinite(first) || !isfinite(period))
-        return cal_fail(error, CAL_BAD_ARGUMENT,
-                        "a periodic callback needs 1 to %d bodies, a function, a first time (%g) "
-                        "that is not negative and a period (%g) above zero",
-                        (int)CAL_VIEW_BODIES, first, period);
-    cal_periodic_hook hook = {
-        .count = count, .event = -1, .first = first, .period = period, .callback = callback, .user = user};
-    for (int i = 0; i < count; i++) {
-        status = check_id(world, bodies[i], error);
-        if (status != CAL_OK) return status;
-        hook.bodies[i] = bodies[i].index;
-    }
-    if (!cal_grow((void**)&world->periodic_hooks, &world->periodic_hook_capacity, world->periodic_hook_count,
-                  sizeof *world->periodic_hooks))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for callbacks");
-    world->periodic_hooks[world->periodic_hook_count++] = hook;
-    return CAL_OK;
-}
-
 // --- Running ------------------------------------------------------------------------------------------------------------------
 
 static cal_status advance(cal_world* world, double time, cal_error* error) {
@@ -337,14 +167,10 @@ static cal_status advance(cal_world* world, double time, cal_error* error) {
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     if (!(time >= world->time) || !isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
-    if (world->failed != CAL_OK)
-        return cal_fail(error, world->failed, "this world failed before, at %g s", world->time);
-    cal_status status = CAL_OK;
-    if (!world->started) {
-        world->started = true;
-        status = cal_world_start(world, error);
-    }
-    if (status == CAL_OK) status = advance(world, time, error);
+    cal_status status = cal_check_changeable(world, error);
+    if (status == CAL_OK) status = cal_world_admit(world, error);
+    if (status != CAL_OK) return status;
+    status = advance(world, time, error);
     if (status != CAL_OK) {
         world->failed = status;
         return world->trouble.text[0] != '\0' ? cal_fail(error, status, "%s", world->trouble.text) : status;
@@ -366,13 +192,8 @@ static bool is_readable(const cal_world* world) { return world->started && world
 
 int cal_world_body_count(const cal_world* world) { return world->body_count; }
 
-cal_body_id cal_world_body(const cal_world* world, int index) {
-    if (index < 0 || index >= world->body_count) return (cal_body_id){-1, 0};
-    return (cal_body_id){index, world->bodies[index].generation};
-}
-
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
-    if (valid(world, body)) return cal_body_name_at(world, body.index, text, capacity);
+    if (cal_is_body(world, body)) return cal_body_name_at(world, body.index, text, capacity);
     snprintf(text, capacity, "nobody");
     return text;
 }
@@ -384,14 +205,15 @@ cal_body_id cal_world_find_body(const cal_world* world, const char* name) {
 }
 
 cal_body_motion cal_world_body_motion(const cal_world* world, cal_body_id body) {
-    return valid(world, body) ? world->bodies[body.index].def.motion : CAL_FIXED;
+    return cal_is_body(world, body) ? world->bodies[body.index].def.motion : CAL_FIXED;
 }
 
 cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double position[3], double quaternion[4],
                               double velocity[3], double angular_velocity[3]) {
-    if (!valid(world, body)) return CAL_BAD_ARGUMENT;
+    if (!cal_is_body(world, body)) return CAL_BAD_ARGUMENT;
     const cal_sim_body* part = &world->bodies[body.index];
-    if (!world->started) {
+    if (world->failed != CAL_OK) return world->failed;
+    if (part->stage == CAL_NEW) {
         if (position != NULL) memcpy(position, part->def.position, sizeof part->def.position);
         if (quaternion != NULL) memcpy(quaternion, part->def.quaternion, sizeof part->def.quaternion);
         if (velocity != NULL) memcpy(velocity, part->def.velocity, sizeof part->def.velocity);
@@ -399,7 +221,6 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
             memcpy(angular_velocity, part->def.angular_velocity, sizeof part->def.angular_velocity);
         return CAL_OK;
     }
-    if (world->failed != CAL_OK) return world->failed;
     cal_motion at;
     // Reading a motion may continue its series, which changes nothing that anybody sees.
     const cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
@@ -416,25 +237,29 @@ const char* cal_body_motion_name(cal_body_motion motion) {
 
 cal_status cal_world_poses(const cal_world* world, double* poses) {
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->body_count; i++, poses += 7)
-        status = cal_world_get_body(world, cal_world_body(world, i), poses, poses + 3, NULL, NULL);
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++, poses += 7) {
+        static const double nowhere[7] = {0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0};
+        memcpy(poses, nowhere, sizeof nowhere);
+        if (world->bodies[i].stage != CAL_REMOVED)
+            status = cal_world_get_body(world, cal_world_body(world, i), poses, poses + 3, NULL, NULL);
+    }
     return status;
 }
 
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh) {
-    if (!valid(world, body) || index < 0 || index >= world->bodies[body.index].shape_count) return false;
+    if (!cal_is_body(world, body) || index < 0 || index >= world->bodies[body.index].shape_count) return false;
     *out = world->bodies[body.index].shapes[index];
     if (mesh != NULL) *mesh = world->bodies[body.index].meshes[index];
     return true;
 }
 
 const double* cal_world_slots(const cal_world* world, cal_body_id body) {
-    if (!valid(world, body) || !is_readable(world) || world->bodies[body.index].def.slots == 0) return NULL;
+    if (!cal_is_body(world, body) || !is_readable(world) || world->bodies[body.index].def.slots == 0) return NULL;
     return cal_body_numbers(world, body.index, world->time).slots;
 }
 
 bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
-    if (!valid(world, body) || !is_readable(world)) return false;
+    if (!cal_is_body(world, body) || !is_readable(world)) return false;
     return cal_component_is_asleep(world, cal_body_component(world, body.index, world->time));
 }
 
@@ -456,7 +281,7 @@ cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
     out->states = world->states;
     out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
     if (!is_readable(world)) {
-        out->bodies = world->body_count;
+        out->bodies = world->body_count - world->removed_count;
         return world->failed;
     }
     for (int i = 0; i < world->body_count; i++) {

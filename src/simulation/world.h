@@ -30,14 +30,17 @@ struct cal_world {
     char group_name[32];
     const struct cal_group_ops* group_ops;
     struct cal_sim_body* bodies;
-    int body_count, body_capacity;
+    int body_count, body_capacity; // places, also of bodies that were removed
+    int new_count, removed_count;  // bodies that the next advance takes in; places that are not in use
+    uint32_t first_id;             // of ids: what generations count from, another number in every world
+    int calling;                   // callbacks of the user that have not returned
     struct cal_component* components;
     int component_count, component_capacity;
     int* ended; // groups that ended and that GVT has not passed yet
     int ended_count, ended_capacity;
     int* unused_components;
     int unused_count, unused_capacity;
-    struct cal_multibody* multibodies;
+    struct cal_multibody** multibodies; // each stays where it is
     int multibody_count, multibody_capacity;
     cal_junction* junctions;
     int* unused_junctions;
@@ -50,7 +53,7 @@ struct cal_world {
     cal_event_queue events;
     cal_broad* broad;
     cal_collision_hook* collision_hooks;
-    int collision_hook_count, collision_hook_capacity;
+    int collision_hook_count, collision_hook_capacity, unused_collision_hook; // the first of a chain; −1: none
     cal_periodic_hook* periodic_hooks;
     int periodic_hook_count, periodic_hook_capacity;
     cal_event_log log;

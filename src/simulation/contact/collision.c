@@ -168,11 +168,10 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
         return status == CAL_OK ? cal_world_update_changed(world, error) : status;
     }
     if (status != CAL_OK) return status;
-    cal_world_event event = {
-        .time = time,
-        .body = {{bodies[0], world->bodies[bodies[0]].generation}, {bodies[1], world->bodies[bodies[1]].generation}},
-        .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
-        .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
+    cal_world_event event = {.time = time,
+                             .body = {cal_world_body(world, bodies[0]), cal_world_body(world, bodies[1])},
+                             .impulse = sqrt(cal_dot3(o.impulse, o.impulse)),
+                             .fusion = o.restitution < 1.0 && o.parting < world->contact_speed};
     memcpy(event.normal, o.normal, sizeof event.normal);
     memcpy(event.point, o.point, sizeof event.point);
     world->report.discontinuities++;

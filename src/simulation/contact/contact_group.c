@@ -374,8 +374,7 @@ void cal_group_destroy(cal_world* world, int component) {
         free_group(g);
         c->group = NULL;
     }
-    world->states -= c->queue.tail - c->queue.head;
-    cal_queue_destroy(&c->queue);
+    cal_queue_release(world, component);
     c->ops = NULL;
 }
 
@@ -447,7 +446,7 @@ static cal_contact_group* allocate_group(cal_world* world, const int* members, i
     return NULL;
 }
 
-static void describe(cal_world* world, cal_contact_group* g) {
+void cal_group_describe(cal_world* world, cal_contact_group* g) {
     g->group.units = g->units;
     g->group.unit_of_body = g->unit_of_body;
     g->group.driven = driven;
@@ -536,7 +535,7 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
         return NULL;
     }
     add_others(world, g);
-    describe(world, g);
+    cal_group_describe(world, g);
     if (!cal_group_search_begin(g)) {
         cal_explain(error, CAL_NO_MEMORY, "out of memory for a contact group");
         free_group(g);
@@ -589,6 +588,33 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     const cal_status status = hand_over(world, component, time, junction, error);
     world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
     return status;
+}
+
+void cal_groups_follow_bodies(cal_world* world) {
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_contact_group* g = world->components[i].group;
+        for (int k = 0; g != NULL && k < g->group.unit_count; k++)
+            if (g->units[k].free)
+                ((cal_free_member*)g->units[k].self)->part = &world->bodies[world->components[g->members[k]].body];
+    }
+}
+
+void cal_groups_forget(cal_world* world, int member) {
+    int kept = 0;
+    for (int i = 0; i < world->ended_count; i++) {
+        const int component = world->ended[i];
+        const cal_component* c = &world->components[component];
+        const bool over = c->ops != NULL && c->group != NULL && cal_component_has_ended(c);
+        bool has = false;
+        for (int k = 0; over && k < c->group->group.unit_count; k++) has |= c->group->members[k] == member;
+        if (!has) {
+            world->ended[kept++] = component;
+            continue;
+        }
+        cal_group_destroy(world, component);
+        world->unused_components[world->unused_count++] = component;
+    }
+    world->ended_count = kept;
 }
 
 void cal_groups_clear(cal_world* world) {

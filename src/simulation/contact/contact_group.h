@@ -94,6 +94,15 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
                                   int pair_count, int* stride, cal_error* error);
 void cal_group_free(cal_contact_group* group); // NULL is allowed
 void cal_group_destroy(cal_world* world, int component);
+// The world's numbers, for a group's integrator.
+void cal_group_describe(cal_world* world, cal_contact_group* group);
+// Some bodies that follow each other are about to go, at the committed time: a group that they touch in ends there, and the rest
+// goes on as groups and bodies of its own. To be settled by the caller.
+cal_status cal_group_part_with(cal_world* world, int component, int first_body, int count, cal_error* error);
+// After the list of bodies went to another place in memory.
+void cal_groups_follow_bodies(cal_world* world);
+// Destroys groups that ended, at the committed time or before, and that had a member.
+void cal_groups_forget(cal_world* world, int member);
 // Destroys groups that ended before GVT.
 void cal_groups_clear(cal_world* world);
 

@@ -498,7 +498,35 @@ static cal_status split(cal_world* world, int component, double time, int* paren
     cal_free(touch);
     world->report.fissions++;
     world->report.discontinuities += pieces > 1 || pairs == 0;
-    return status == CAL_OK ? cal_world_update_changed(world, error) : status;
+    return status;
+}
+
+cal_status cal_group_part_with(cal_world* world, int component, int first_body, int count, cal_error* error) {
+    const int end = first_body + count;
+    const cal_contact_group* g = world->components[component].group;
+    bool is_in = false;
+    for (int i = 0; i < g->group.body_count; i++) is_in |= g->bodies[i] >= first_body && g->bodies[i] < end;
+    if (!is_in) return CAL_OK;
+    cal_group_merge near = {0};
+    int* parents = cal_allocate((size_t)g->group.unit_count, sizeof *parents);
+    cal_status status = CAL_OK;
+    if (parents == NULL) status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+    if (status == CAL_OK) status = cal_begin_segment(world, component, world->time, error);
+    if (status == CAL_OK) status = touching_pairs(world, g, world->time, &near, error);
+    int kept = 0;
+    for (int i = 0; i < near.pair_count; i++) {
+        const int* p = near.pairs[i];
+        const bool gone = (p[0] >= first_body && p[0] < end) || (p[1] >= first_body && p[1] < end);
+        if (!gone && kept++ != i) memcpy(near.pairs[kept - 1], p, sizeof near.pairs[i]);
+    }
+    near.pair_count = kept;
+    if (status == CAL_OK) {
+        (void)connect_units(world, g, &near, parents); // the pieces are found again
+        status = split(world, component, world->time, parents, &near, error);
+    }
+    cal_merge_free(&near);
+    cal_free(parents);
+    return status;
 }
 
 // Whether a pair that collides by events and stayed in touch has parted.
@@ -554,6 +582,7 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
     const int pieces = status == CAL_OK ? connect_units(world, g, &near, parents) : 0;
     const bool parts = status == CAL_OK && (pieces > 1 || near.pair_count == 0 || has_parted(world, g, &near));
     if (parts) status = split(world, component, time, parents, &near, error);
+    if (parts && status == CAL_OK) status = cal_world_update_changed(world, error);
     cal_merge_free(&near);
     cal_free(parents);
     if (parts || status != CAL_OK) return status;

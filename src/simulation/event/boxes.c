@@ -138,6 +138,13 @@ static cal_status begin_pairs(cal_world* world, int body, int began, double time
     return status;
 }
 
+cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
+                               cal_error* error) {
+    if (!keep(world, changes->began, changes->began_count))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs");
+    return begin_pairs(world, body, changes->began_count, time, error);
+}
+
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_motion at;

@@ -56,7 +56,7 @@ double* cal_callback_slots(cal_callback_context* view, int which) {
 
 cal_body_id cal_callback_id(const cal_callback_context* view, int which) {
     if (!in_view(view, which)) return (cal_body_id){-1, 0};
-    return (cal_body_id){view->bodies[which], view->world->bodies[view->bodies[which]].generation};
+    return cal_world_body(view->world, view->bodies[which]);
 }
 
 void cal_callback_set_velocity(cal_callback_context* view, int which, const double velocity[3],
@@ -155,10 +155,12 @@ static cal_status call(cal_callback_context* view, call_function* function, cons
                        cal_error* error) {
     view->world->report.callbacks++;
     cal_status status = CAL_OK;
+    view->world->calling++;
     if (view->world->def.check_rules)
         status = call_twice(view, function, what, kind, error);
     else
         function(view, what);
+    view->world->calling--;
     return status == CAL_OK ? cal_body_failed(view->world, view->bodies[0], view->status, view->time, error) : status;
 }
 

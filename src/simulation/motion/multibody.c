@@ -16,14 +16,13 @@
 #include <string.h>
 
 // In windows of the world (world.h), 2⁻⁶ s where groups are checked at 100 Hz.
-#define FIRST_STEP 0.064
 #define LONGEST_BOX 4.0
 #define BEYOND_CALLBACK 0.0064
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
 
 static cal_multibody* of_body(const cal_world* world, int body) {
-    return &world->multibodies[world->bodies[body].multibody];
+    return world->multibodies[world->bodies[body].multibody];
 }
 
 double* cal_multibody_q(const cal_world* world, int body, double* data) {
@@ -188,163 +187,4 @@ double cal_multibody_room(const cal_world* world, int component, double time) {
     // A little beyond the callback, which makes new boxes: what ends with it would be made twice.
     const double next = cal_multibody_next_callback(world, component) - time;
     return fmin(LONGEST_BOX * world->window, fmax(next, 0.0) + BEYOND_CALLBACK * world->window);
-}
-
-// --- Adding -------------------------------------------------------------------------------------------------------------------
-
-static cal_status add_link(cal_world* world, cal_multibody* m, int multibody, int body, cal_error* error) {
-    const cal_model* model = m->engine->model;
-    cal_body_def def;
-    cal_model_body(model, body, &def);
-    char name[128];
-    cal_world_body_def own = cal_default_world_body_def();
-    snprintf(name, sizeof name, "%s.%d", cal_model_name(model) != NULL ? cal_model_name(model) : "multibody",
-             multibody);
-    const size_t used = strlen(name);
-    name[used] = '.';
-    cal_model_body_name(model, body, name + used + 1, sizeof name - used - 1);
-    own.name = name;
-    own.density = 0.0;
-    own.mass = def.mass;
-    memcpy(own.center, def.center, sizeof own.center);
-    memcpy(own.inertia, def.inertia, sizeof own.inertia);
-    own.slots = m->slots;
-    cal_body_id id;
-    cal_status status = cal_world_add_body(world, &own, &id, error);
-    if (status != CAL_OK) return status;
-    m->bodies[body] = id.index;
-    world->bodies[id.index].multibody = multibody;
-    world->bodies[id.index].link = body;
-    for (int i = 0; status == CAL_OK && i < cal_model_shape_count(model); i++) {
-        cal_shape_def shape;
-        cal_mesh_def mesh = {0};
-        cal_model_shape(model, i, &shape);
-        if (shape.body != body) continue;
-        const bool meshed = shape.kind == CAL_MESH || shape.kind == CAL_HEIGHT_FIELD;
-        if (meshed) cal_model_mesh(model, shape.mesh, &mesh);
-        status = cal_world_add_shape(world, id, &shape, meshed ? &mesh : NULL, error);
-    }
-    return status;
-}
-
-static cal_status add_ground(cal_world* world, const cal_model* model, const double position[3],
-                             const double quaternion[4], cal_error* error) {
-    cal_body_id id = {-1, 0};
-    cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < cal_model_shape_count(model); i++) {
-        cal_shape_def shape;
-        cal_mesh_def mesh = {0};
-        cal_model_shape(model, i, &shape);
-        if (shape.body != CAL_GROUND) continue;
-        if (id.index < 0) {
-            cal_world_body_def def = cal_default_world_body_def();
-            def.motion = CAL_FIXED;
-            def.name = "ground";
-            memcpy(def.position, position, sizeof def.position);
-            memcpy(def.quaternion, quaternion, sizeof def.quaternion);
-            status = cal_world_add_body(world, &def, &id, error);
-        }
-        const bool meshed = shape.kind == CAL_MESH || shape.kind == CAL_HEIGHT_FIELD;
-        if (meshed) cal_model_mesh(model, shape.mesh, &mesh);
-        if (status == CAL_OK) status = cal_world_add_shape(world, id, &shape, meshed ? &mesh : NULL, error);
-    }
-    return status;
-}
-
-cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
-                                   const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error) {
-    if (world->started) return cal_fail(error, CAL_BAD_ARGUMENT, "a world takes nothing more after its first advance");
-    if (model == NULL || slots < 0)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "a multibody needs a model and no negative slots");
-    if (!cal_grow((void**)&world->multibodies, &world->multibody_capacity, world->multibody_count,
-                  sizeof *world->multibodies))
-        return cal_fail(error, CAL_NO_MEMORY, "out of memory for multibodies");
-    const int index = world->multibody_count;
-    cal_multibody* m = &world->multibodies[index];
-    *m = (cal_multibody){.quaternion = {1.0, 0.0, 0.0, 0.0}, .slots = slots, .component = -1, .world = world};
-    if (position != NULL) memcpy(m->position, position, sizeof m->position);
-    if (quaternion != NULL) memcpy(m->quaternion, quaternion, sizeof m->quaternion);
-    cal_quaternion_normalize(m->quaternion);
-    cal_status status = CAL_OK;
-    for (int i = 0; i < index && m->engine == NULL; i++)
-        if (world->multibodies[i].engine->model == model) m->engine = world->multibodies[i].engine;
-    if (m->engine != NULL)
-        m->engine->references++;
-    else
-        status = cal_multibody_model_create(world, model, &m->engine, error);
-    if (status != CAL_OK) return status;
-    world->multibody_count++;
-    const size_t bodies = (size_t)m->engine->body_count, v = (size_t)m->engine->v_count;
-    m->bodies = cal_allocate(bodies, sizeof *m->bodies);
-    m->links_jacobian = cal_allocate(bodies * 6 * v + 1, sizeof *m->links_jacobian);
-    bool enough = m->bodies != NULL && m->links_jacobian != NULL;
-    for (int i = 0; i < 2; i++) {
-        m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
-        m->known[i].numbers =
-            cal_allocate(2 * (1 + (size_t)m->engine->q_count + v) + (size_t)m->engine->constraint_count,
-                         sizeof *m->known[i].numbers);
-        enough = enough && m->known[i].links != NULL && m->known[i].numbers != NULL;
-    }
-    if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
-    status = add_ground(world, model, m->position, m->quaternion, error);
-    m->first_body = world->body_count;
-    for (int body = 0; status == CAL_OK && body < m->engine->body_count; body++)
-        status = add_link(world, &world->multibodies[index], index, body, error);
-    if (out != NULL) *out = (cal_multibody_id){index, 1};
-    return status;
-}
-
-cal_body_id cal_world_link(const cal_world* world, cal_multibody_id multibody, int body) {
-    if (multibody.index < 0 || multibody.index >= world->multibody_count || multibody.generation != 1 || body < 0 ||
-        body >= world->multibodies[multibody.index].engine->body_count)
-        return (cal_body_id){-1, 0};
-    return cal_world_body(world, world->multibodies[multibody.index].bodies[body]);
-}
-
-cal_status cal_multibodies_prepare(cal_world* world, cal_error* error) {
-    for (int i = 0; i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
-        cal_multibody_place(m);
-        m->component = cal_component_add(world, CAL_MULTIBODY, m->at.stride);
-        if (m->component >= 0) world->components[m->component].queue.copied = m->at.memory;
-        if (m->component < 0 || cal_queue_push(world, m->component, CAL_SEGMENT, world->time) == NULL)
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
-        cal_component* c = &world->components[m->component];
-        c->multibody = m;
-        c->body = m->first_body;
-        c->weight = m->engine->body_count;
-        double* data = cal_data_at(&c->queue, 0);
-        cal_model_initial(m->engine->model, data, data + m->at.v, data + m->at.control);
-        for (int k = 0; k < m->engine->constraint_count; k++)
-            data[m->at.active + k] = m->engine->model->constraints[k].inactive ? 0.0 : 1.0;
-        for (int body = 0; body < m->engine->body_count; body++) {
-            cal_sim_body* part = &world->bodies[m->bodies[body]];
-            part->component = m->component;
-            const cal_status status = cal_body_weigh_link(world, m->bodies[body], error);
-            if (status != CAL_OK) return status;
-        }
-        data[m->at.step] = FIRST_STEP * world->window;
-        cal_multibody_use(m, data + m->at.active);
-        cal_status status = cal_multibody_set_scales(world, m);
-        if (status != CAL_OK) return cal_fail(error, status, "out of memory for a multibody");
-        status = cal_loops_start(world, m, data, data + m->at.v, error);
-        if (status == CAL_OK) status = cal_multibody_refresh(world, m->component, error);
-        if (status != CAL_OK) return status;
-    }
-    return CAL_OK;
-}
-
-void cal_multibodies_destroy(cal_world* world) {
-    for (int i = 0; i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
-        cal_multibody_model_release(m->engine);
-        cal_free(m->bodies);
-        for (int k = 0; k < 2; k++) {
-            cal_free(m->known[k].links);
-            cal_free(m->known[k].numbers);
-        }
-        cal_free(m->links_jacobian);
-        cal_free(m->pushes);
-    }
-    cal_free(world->multibodies);
 }

@@ -61,9 +61,14 @@ struct cal_multibody {
     cal_outer_force* pushes; // since the committed time
     int push_count, push_capacity;
     double start_moved; // how far constraints that were open at the start moved a link, m
+    cal_member_stage stage;
+    uint32_t reuses; // of this place in the list
+    bool of_model;   // of the model that a simulation is of: it stays
+    double* start;   // q and v that it begins with; NULL: the model's
     bool touches_itself;
     int component;
     int first_body;
+    int ground;  // the body with what the model has on the ground, −1: none
     int* bodies; // the world's body for each of the model's bodies
     // The last kinematics that were computed: boxes and searches go from one time to another and back.
     cal_links known[2];
@@ -72,6 +77,13 @@ struct cal_multibody {
     const double* extras;   // of a unit that is being integrated: joint forces
 };
 
+// Where a new multibody goes: negative numbers are found.
+typedef struct cal_multibody_placing {
+    double position[3], quaternion[4];
+    int index, first_body, ground;
+} cal_multibody_placing;
+cal_status cal_multibody_add(cal_world* world, const cal_model* model, const cal_multibody_placing* at, int slots,
+                             int* out, cal_error* error);
 // Made where the first multibody of a model is, and released by each of them.
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
                                       cal_error* error);

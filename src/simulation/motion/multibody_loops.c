@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "simulation/body.h"
 #include "simulation/change.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -128,9 +129,10 @@ static cal_status find_constraint(const cal_world* world, cal_multibody_id multi
                                   cal_multibody** out, cal_error* error) {
     if (!world->started || world->failed != CAL_OK)
         return cal_fail(error, CAL_BAD_ARGUMENT, "%s: the world has not begun, or has failed", what);
-    if (multibody.index < 0 || multibody.index >= world->multibody_count || multibody.generation != 1)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "%s: there is no such multibody in this world", what);
-    *out = &world->multibodies[multibody.index];
+    *out = cal_find_multibody(world, multibody);
+    if (*out == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "%s: there is no such multibody in this world", what);
+    if ((*out)->stage != CAL_BEGUN)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "%s: the multibody has not begun to move: advance first", what);
     if (constraint >= 0 && constraint < (*out)->engine->constraint_count) return CAL_OK;
     return cal_fail(error, CAL_BAD_ARGUMENT, "%s: constraint %d is not there; the multibody has %d", what, constraint,
                     (*out)->engine->constraint_count);
@@ -151,9 +153,10 @@ bool cal_world_connected(const cal_world* world, cal_multibody_id multibody, int
 
 bool cal_world_find_constraint(const cal_world* world, const char* name, cal_multibody_id* multibody, int* constraint) {
     for (int i = 0; name != NULL && i < world->multibody_count; i++) {
-        const int found = cal_model_find_constraint(world->multibodies[i].engine->model, name);
+        if (world->multibodies[i]->stage == CAL_REMOVED) continue;
+        const int found = cal_model_find_constraint(world->multibodies[i]->engine->model, name);
         if (found == CAL_NONE) continue;
-        *multibody = (cal_multibody_id){i, 1};
+        *multibody = cal_multibody_id_of(world, i);
         *constraint = found;
         return true;
     }
@@ -241,8 +244,9 @@ cal_status cal_world_constraint_error(const cal_world* world, double* error, dou
     if (!world->started || world->failed != CAL_OK) return world->failed;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
+        cal_multibody* m = world->multibodies[i];
         cal_multibody_model* e = m->engine;
+        if (m->stage != CAL_BEGUN) continue;
         if (e->constraints == NULL) continue;
         double* q = cal_allocate((size_t)(e->q_count + e->v_count) + 1, sizeof *q);
         if (q == NULL) return CAL_NO_MEMORY;

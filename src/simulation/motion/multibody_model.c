@@ -156,7 +156,8 @@ cal_status cal_multibody_set_scales(const cal_world* world, const cal_multibody*
 int cal_multibodies_processors(const cal_world* world) {
     int most = 1;
     for (int i = 0; i < world->multibody_count; i++) {
-        const int own = cal_system_processors(world->multibodies[i].engine->systems[0]);
+        if (world->multibodies[i]->stage == CAL_REMOVED) continue;
+        const int own = cal_system_processors(world->multibodies[i]->engine->systems[0]);
         if (own > most) most = own;
     }
     return most;

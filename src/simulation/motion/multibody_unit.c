@@ -38,7 +38,7 @@ static cal_status point_jacobian(cal_multibody* m, const double* q, int link, co
 // J, with constraints J P, in the first 3 × v numbers, and as many behind it for work; the mass matrix is factored.
 static cal_status prepare_impulse(cal_world* world, int body, int other, const cal_numbers* at, const double point[3],
                                   double** jacobian, bool* held, cal_error* error) {
-    cal_multibody* m = &world->multibodies[world->bodies[body].multibody];
+    cal_multibody* m = world->multibodies[world->bodies[body].multibody];
     cal_multibody_model* e = m->engine;
     const int n = e->v_count;
     *jacobian = cal_allocate(6 * (size_t)n + 1, sizeof **jacobian);
@@ -65,7 +65,7 @@ cal_status cal_multibody_response(cal_world* world, int body, int other, double 
     bool held = false;
     const cal_numbers at = cal_body_numbers(world, body, time);
     const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
-    const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody].engine;
+    const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody]->engine;
     const int n = e->v_count;
     for (int j = 0; status == CAL_OK && j < 3; j++) {
         double* column = jacobian + 3 * n;
@@ -84,7 +84,7 @@ cal_status cal_multibody_apply(cal_world* world, int body, int other, double tim
     bool held = false;
     const cal_numbers at = cal_body_numbers(world, body, time);
     const cal_status status = prepare_impulse(world, body, other, &at, point, &jacobian, &held, error);
-    cal_multibody* m = &world->multibodies[world->bodies[body].multibody];
+    cal_multibody* m = world->multibodies[world->bodies[body].multibody];
     const int n = m->engine->v_count;
     if (status == CAL_OK) {
         double* change = jacobian + 3 * n;
@@ -125,14 +125,14 @@ static bool roots_are_free(const cal_model* model) {
 }
 
 double cal_multibody_loose_mass(const cal_world* world, int body) {
-    const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody].engine;
+    const cal_multibody_model* e = world->multibodies[world->bodies[body].multibody]->engine;
     if (e->constraint_count > 0 && !(cal_loops_are_loose(e) && roots_are_free(e->model))) return 0.0;
     return free_joint_above(e->model, world->bodies[body].link) >= 0 ? cal_model_mass(e->model) : 0.0;
 }
 
 cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error) {
     const cal_sim_body* part = &world->bodies[body];
-    const cal_multibody* m = &world->multibodies[part->multibody];
+    const cal_multibody* m = world->multibodies[part->multibody];
     const cal_model* model = m->engine->model;
     const int own = free_joint_above(model, part->link);
     if (own < 0) return CAL_OK;

@@ -48,6 +48,15 @@ static void release_junction(cal_world* world, int junction) {
     world->unused_junctions[world->unused_junction_count++] = junction;
 }
 
+void cal_queue_release(cal_world* world, int component) {
+    cal_queue* queue = &world->components[component].queue;
+    for (int64_t n = queue->head; n < queue->tail; n++) {
+        release_junction(world, cal_saved_state_at(queue, n)->junction);
+        world->states--;
+    }
+    cal_queue_destroy(queue);
+}
+
 // States before the last one that is not after GVT: nobody can go back to them.
 static void forget(cal_world* world, cal_queue* queue) {
     while (queue->head + 1 < queue->tail && cal_saved_state_at(queue, queue->head + 1)->time <= world->gvt) {

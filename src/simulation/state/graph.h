@@ -65,6 +65,8 @@ typedef struct cal_change {
 bool cal_queue_create(cal_queue* queue, int stride);
 bool cal_queue_reserve(cal_queue* queue, int64_t count); // room for so many states; false: no memory
 void cal_queue_destroy(cal_queue* queue);
+// The same of a component's queue, whose states are counted and may be in junctions.
+void cal_queue_release(cal_world* world, int component);
 // A new state at the end, with the numbers of the one before that are copied (zeros for the first); NULL: no memory.
 cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time);
 // The newest state that is not after a time, −1: there is none.

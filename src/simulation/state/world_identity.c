@@ -1,4 +1,4 @@
-// What a world is made of and how it runs, as one number. Where moving bodies start is not in it: an image says where they are.
+// What a world is made of and how it runs, as numbers. Where moving bodies start is not in them: an image says where they are.
 #include "base/hash.h"
 #include "model/model.h"
 #include "simulation/body.h"
@@ -25,11 +25,16 @@ static uint64_t hash_shapes(uint64_t hash, const cal_sim_body* body) {
     return hash;
 }
 
-static uint64_t hash_body(uint64_t hash, const cal_sim_body* body) {
+// 0 says that there is nothing.
+static uint64_t not_zero(uint64_t hash) { return hash != 0 ? hash : 1; }
+
+uint64_t cal_body_identity(const cal_world* world, int number) {
+    const cal_sim_body* body = &world->bodies[number];
     const cal_world_body_def* def = &body->def;
+    if (body->stage != CAL_BEGUN) return 0;
     const double numbers[] = {(double)def->motion, body->multibody,   body->link,      def->slots,
                               body->mass,          body->shape_count, def->path_speed, def->path_acceleration};
-    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    uint64_t hash = cal_hash_doubles(CAL_HASH_START, numbers, sizeof numbers / sizeof numbers[0]);
     hash = cal_hash_doubles(hash, body->inertia, 3);
     hash = cal_hash_doubles(hash, body->offset, 3);
     hash = cal_hash_doubles(hash, body->turn, 4);
@@ -37,23 +42,24 @@ static uint64_t hash_body(uint64_t hash, const cal_sim_body* body) {
         hash = cal_hash_doubles(hash, def->position, 3);
         hash = cal_hash_doubles(hash, def->quaternion, 4);
     }
-    return hash_shapes(hash, body);
+    return not_zero(hash_shapes(hash, body));
 }
 
-uint64_t cal_world_identity(const cal_world* world) {
-    uint64_t hash = hash_def(CAL_HASH_START, &world->def);
-    for (int i = 0; i < world->body_count; i++) hash = hash_body(hash, &world->bodies[i]);
-    for (int i = 0; i < world->multibody_count; i++) {
-        const cal_multibody* m = &world->multibodies[i];
-        hash = cal_hash_word(hash, cal_model_hash(m->engine->model));
-        hash = cal_hash_doubles(hash, m->position, 3);
-        hash = cal_hash_doubles(hash, m->quaternion, 4);
-        hash = cal_hash_doubles(hash, (double[]){m->slots, m->touches_itself}, 2);
-    }
-    for (int i = 0; i < world->periodic_hook_count; i++) {
-        const cal_periodic_hook* hook = &world->periodic_hooks[i];
-        hash = cal_hash_doubles(hash, (double[]){hook->count, hook->first, hook->period}, 3);
-        for (int k = 0; k < hook->count; k++) hash = cal_hash_word(hash, (uint64_t)hook->bodies[k]);
-    }
-    return cal_hash_word(hash, (uint64_t)world->collision_hook_count);
+uint64_t cal_multibody_identity(const cal_world* world, int number) {
+    const cal_multibody* m = world->multibodies[number];
+    if (m->stage != CAL_BEGUN) return 0;
+    uint64_t hash = cal_hash_word(CAL_HASH_START, cal_model_hash(m->engine->model));
+    hash = cal_hash_doubles(hash, m->position, 3);
+    hash = cal_hash_doubles(hash, m->quaternion, 4);
+    return not_zero(cal_hash_doubles(hash, (double[]){m->slots, m->touches_itself, m->first_body, m->ground}, 4));
 }
+
+uint64_t cal_hook_identity(const cal_world* world, int number) {
+    const cal_periodic_hook* hook = &world->periodic_hooks[number];
+    if (hook->count == 0) return 0;
+    uint64_t hash = cal_hash_doubles(CAL_HASH_START, (double[]){hook->count, hook->first, hook->period}, 3);
+    for (int k = 0; k < hook->count; k++) hash = cal_hash_word(hash, (uint64_t)hook->bodies[k]);
+    return not_zero(hash);
+}
+
+uint64_t cal_world_identity(const cal_world* world) { return hash_def(CAL_HASH_START, &world->def); }

@@ -10,6 +10,7 @@
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/state/graph.h"
 #include "simulation/state/image.h"
@@ -24,11 +25,13 @@ typedef struct body_part {
     int pair_count, pair_capacity;
     bool boxed;
     cal_box box;
+    uint64_t identity; // 0: it is not in the image
 } body_part;
 
 typedef struct hook_part {
     int event;
     int64_t tick;
+    uint64_t identity;
 } hook_part;
 
 typedef struct multibody_part {
@@ -36,6 +39,7 @@ typedef struct multibody_part {
     int push_count, push_capacity;
     double start_moved;
     double* scale; // of the model, which several may share
+    uint64_t identity;
 } multibody_part;
 
 typedef struct parts {
@@ -44,6 +48,40 @@ typedef struct parts {
     hook_part* hooks;
     multibody_part* multibodies;
 } parts;
+
+// --- What there is --------------------------------------------------------------------------------------------------------------
+
+// Numbers of what is in the places of a list, up to the last one that is in use.
+static void move_identities(cal_image* image, const cal_world* own, int places,
+                            uint64_t identity(const cal_world* world, int number), uint64_t* first, size_t step,
+                            const char* what, cal_error* error) {
+    int count = places;
+    while (image->writes && count > 0 && identity(own, count - 1) == 0) count--;
+    cal_image_count(image, &count);
+    for (int i = 0; image->status == CAL_OK && i < count; i++) {
+        uint64_t theirs = image->writes ? identity(own, i) : 0;
+        cal_image_words(image, &theirs, 1);
+        if (first == NULL || image->status != CAL_OK || theirs == 0) continue; // writing
+        if (i >= places || identity(own, i) != theirs) {
+            image->status =
+                cal_fail(error, CAL_BAD_ARGUMENT,
+                         "it has %s number %d, which is not in this world, or not any more: what was removed "
+                         "since is to be added first, in the same order",
+                         what, i);
+            return;
+        }
+        *(uint64_t*)(void*)((unsigned char*)first + (size_t)i * step) = theirs;
+    }
+}
+
+static void move_members(cal_image* image, parts* p, const cal_world* own, cal_error* error) {
+    move_identities(image, own, own->body_count, cal_body_identity, image->writes ? NULL : &p->bodies[0].identity,
+                    sizeof *p->bodies, "body", error);
+    move_identities(image, own, own->multibody_count, cal_multibody_identity,
+                    image->writes ? NULL : &p->multibodies[0].identity, sizeof *p->multibodies, "multibody", error);
+    move_identities(image, own, own->periodic_hook_count, cal_hook_identity,
+                    image->writes ? NULL : &p->hooks[0].identity, sizeof *p->hooks, "periodic callback", error);
+}
 
 // --- Components ---------------------------------------------------------------------------------------------------------------
 
@@ -78,6 +116,16 @@ static bool are_below(const int* numbers, int count, int end) {
     return true;
 }
 
+// Members of a group are components that came before: all that are no groups.
+static bool are_members(const cal_world* world, const int* numbers, int count) {
+    for (int i = 0; i < count; i++) {
+        if (numbers[i] < 0 || numbers[i] >= world->component_count) return false;
+        const cal_component_ops* ops = world->components[numbers[i]].ops;
+        if (ops == NULL || ops->member == NULL) return false;
+    }
+    return true;
+}
+
 // The group of a component, of which the members came before.
 static void read_group(cal_image* image, cal_world* world, int component, cal_error* error) {
     cal_component* c = &world->components[component];
@@ -87,7 +135,7 @@ static void read_group(cal_image* image, cal_world* world, int component, cal_er
         cal_image_ints(image, members, (size_t)member_count);
     if (cal_image_list(image, (void**)&pairs, &pair_count, NULL, 1, sizeof *pairs))
         cal_image_ints(image, pairs[0], 2 * (size_t)pair_count);
-    if (cal_image_check(image, image->status == CAL_OK && are_below(members, member_count, component) &&
+    if (cal_image_check(image, image->status == CAL_OK && are_members(world, members, member_count) &&
                                    are_below(pairs[0], 2 * pair_count, world->body_count))) {
         c->group = cal_group_make(world, members, member_count, pairs, pair_count, &stride, error);
         if (c->group == NULL || !cal_queue_create(&c->queue, stride)) image->status = CAL_NO_MEMORY;
@@ -108,7 +156,7 @@ static void write_group(cal_image* image, const cal_contact_group* g) {
     cal_image_ints(image, g->pairs[0], 2 * (size_t)pairs);
 }
 
-void cal_image_group(cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error) {
+void cal_image_group(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
     (void)own;
     cal_component* c = &world->components[component];
     if (image->writes)
@@ -121,27 +169,28 @@ void cal_image_group(cal_image* image, cal_world* world, int component, const ca
     cal_image_int(image, &c->group->last_contacts);
 }
 
-void cal_image_own(cal_image* image, cal_world* world, int component, const cal_component* own, cal_error* error) {
+// It goes by its first body, since the number of a component depends on when it was made.
+void cal_image_own(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
     (void)error;
     cal_component* c = &world->components[component];
-    const bool is_there = own != NULL && own->ops == c->ops;
-    if (image->writes || !cal_image_check(image, is_there) || !is_there) return;
-    *c = *own;
-    if (!cal_queue_create(&c->queue, own->queue.stride)) image->status = CAL_NO_MEMORY;
-    c->queue.copied = own->queue.copied;
+    int body = c->body;
+    cal_image_int(image, &body);
+    if (image->writes || image->status != CAL_OK) return;
+    const bool is_there = body >= 0 && body < own->body_count && own->bodies[body].component >= 0;
+    if (!cal_image_check(image, is_there) || !is_there) return;
+    const cal_component* same = &own->components[own->bodies[body].component];
+    if (!cal_image_check(image, same->ops == c->ops && same->body == body)) return;
+    *c = *same;
+    c->number = component;
+    if (!cal_queue_create(&c->queue, same->queue.stride)) image->status = CAL_NO_MEMORY;
+    c->queue.copied = same->queue.copied;
 }
 
-static void move_component(cal_image* image, cal_world* world, int component, const cal_component* own,
-                           cal_error* error) {
+static void move_component(cal_image* image, cal_world* world, int component, const cal_world* own, cal_error* error) {
     cal_component* c = &world->components[component];
-    int kind = c->ops != NULL ? (int)c->ops->kind : (int)CAL_UNUSED;
+    const cal_component_ops* ops = c->ops;
     double local_time = c->local_time;
-    cal_image_int(image, &kind);
-    if (!cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP)) return;
-    const cal_component_ops* ops = cal_component_table((cal_component_kind)kind);
-    if (ops == NULL) return;
     cal_image_number(image, &local_time);
-    if (!image->writes) *c = (cal_component){.ops = ops, .number = component, .body = -1};
     ops->image(image, world, component, own, error);
     if (image->status != CAL_OK) return;
     c->local_time = local_time;
@@ -150,14 +199,26 @@ static void move_component(cal_image* image, cal_world* world, int component, co
     if (cal_image_check(image, stride == c->queue.stride)) move_states(image, &c->queue);
 }
 
+static void move_kind(cal_image* image, cal_world* world, int component) {
+    cal_component* c = &world->components[component];
+    int kind = c->ops != NULL ? (int)c->ops->kind : (int)CAL_UNUSED;
+    cal_image_int(image, &kind);
+    if (image->writes || !cal_image_check(image, kind >= CAL_UNUSED && kind <= CAL_GROUP)) return;
+    *c = (cal_component){.ops = cal_component_table((cal_component_kind)kind), .number = component, .body = -1};
+}
+
 static void move_components(cal_image* image, cal_world* world, const cal_world* own, cal_error* error) {
     if (!cal_image_list(image, (void**)&world->components, &world->component_count, &world->component_capacity, 0,
                         sizeof *world->components))
         return;
-    for (int i = 0; i < world->component_count; i++) {
-        move_component(image, world, i, i < own->component_count ? &own->components[i] : NULL, error);
-        if (image->status != CAL_OK) return;
-    }
+    for (int i = 0; image->status == CAL_OK && i < world->component_count; i++) move_kind(image, world, i);
+    // What groups are made of comes first.
+    for (int grouped = 0; grouped < 2; grouped++)
+        for (int i = 0; image->status == CAL_OK && i < world->component_count; i++) {
+            const cal_component_ops* ops = world->components[i].ops;
+            if (ops != NULL && (ops->member == NULL) == (grouped == 1)) move_component(image, world, i, own, error);
+        }
+    if (image->status != CAL_OK) return;
     // As many unused ones as there may be.
     if (cal_image_list(image, (void**)&world->unused_components, &world->unused_count, &world->unused_capacity,
                        world->component_capacity, sizeof *world->unused_components))
@@ -229,13 +290,14 @@ static void move_events(cal_image* image, cal_event_queue* queue) {
     cal_image_ints(image, queue->free, (size_t)unused);
 }
 
-static void move_logged(cal_image* image, cal_world_event* event) {
+// first_id: of the world, since ids are its own.
+static void move_logged(cal_image* image, uint32_t first_id, cal_world_event* event) {
     cal_image_number(image, &event->time);
     for (int i = 0; i < 2; i++) {
-        int64_t generation = event->body[i].generation;
+        int64_t generation = (uint32_t)(event->body[i].generation - first_id);
         cal_image_int(image, &event->body[i].index);
         cal_image_long(image, &generation);
-        event->body[i].generation = (uint32_t)generation;
+        event->body[i].generation = (uint32_t)generation + first_id;
     }
     cal_image_number(image, &event->impulse);
     cal_image_numbers(image, event->normal, 3);
@@ -244,7 +306,7 @@ static void move_logged(cal_image* image, cal_world_event* event) {
 }
 
 // Collisions that nobody has taken yet. Whether more of them are kept is the watcher's business, not the state's.
-static void move_log(cal_image* image, cal_event_log* log) {
+static void move_log(cal_image* image, uint32_t first_id, cal_event_log* log) {
     int count = (int)(log->tail - log->head);
     cal_image_count(image, &count);
     if (!image->writes && count > 0) {
@@ -257,7 +319,7 @@ static void move_log(cal_image* image, cal_event_log* log) {
     if (!image->writes) log->tail = count;
     for (int64_t i = log->head; i < log->tail; i++) {
         const size_t at = (size_t)i % (size_t)log->capacity;
-        move_logged(image, &log->events[at]);
+        move_logged(image, first_id, &log->events[at]);
         cal_image_int(image, &log->junctions[at]);
     }
 }
@@ -292,7 +354,11 @@ static void move_body(cal_image* image, body_part* part) {
 }
 
 static multibody_part part_of_multibody(const cal_multibody* m) {
-    return (multibody_part){m->pushes, m->push_count, m->push_capacity, m->start_moved, m->engine->scale};
+    return (multibody_part){.pushes = m->pushes,
+                            .push_count = m->push_count,
+                            .push_capacity = m->push_capacity,
+                            .start_moved = m->start_moved,
+                            .scale = m->engine->scale};
 }
 
 static void move_multibody(cal_image* image, const cal_multibody* m, multibody_part* part) {
@@ -360,25 +426,29 @@ static void move_ignored(cal_image* image, cal_world* world) {
 static void move_world(cal_image* image, parts* p, const cal_world* own, cal_error* error) {
     cal_world* world = &p->world;
     move_scalars(image, world);
-    move_components(image, world, own, error);
+    move_members(image, p, own, error);
+    if (image->status == CAL_OK) move_components(image, world, own, error);
     if (image->status == CAL_OK) move_junctions(image, world);
     if (image->status == CAL_OK) move_ignored(image, world);
     if (image->status == CAL_OK) move_pairs(image, &world->table);
     if (image->status == CAL_OK) move_events(image, &world->events);
-    if (image->status == CAL_OK) move_log(image, &world->log);
+    if (image->status == CAL_OK) move_log(image, own->first_id, &world->log);
     for (int i = 0; image->status == CAL_OK && i < own->body_count; i++) {
+        if (image->writes ? own->bodies[i].stage != CAL_BEGUN : p->bodies[i].identity == 0) continue;
         body_part written = image->writes ? part_of_body(own, i) : (body_part){0};
         move_body(image, image->writes ? &written : &p->bodies[i]);
     }
     for (int i = 0; image->status == CAL_OK && i < own->periodic_hook_count; i++) {
-        hook_part written = {own->periodic_hooks[i].event, own->periodic_hooks[i].tick};
+        if (image->writes ? own->periodic_hooks[i].count == 0 : p->hooks[i].identity == 0) continue;
+        hook_part written = {.event = own->periodic_hooks[i].event, .tick = own->periodic_hooks[i].tick};
         hook_part* hook = image->writes ? &written : &p->hooks[i];
         cal_image_int(image, &hook->event);
         cal_image_long(image, &hook->tick);
     }
     for (int i = 0; image->status == CAL_OK && i < own->multibody_count; i++) {
-        multibody_part written = part_of_multibody(&own->multibodies[i]);
-        move_multibody(image, &own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
+        if (image->writes ? own->multibodies[i]->stage != CAL_BEGUN : p->multibodies[i].identity == 0) continue;
+        multibody_part written = part_of_multibody(own->multibodies[i]);
+        move_multibody(image, own->multibodies[i], image->writes ? &written : &p->multibodies[i]);
     }
 }
 
@@ -453,39 +523,71 @@ static cal_status insert_boxes(parts* p) {
     return status;
 }
 
+static void take_body(cal_world* world, int number, body_part* part) {
+    cal_sim_body* body = &world->bodies[number];
+    cal_free(body->pairs);
+    body->box_end = part->box_end, body->box_event = part->box_event;
+    body->hit_at = part->hit_at, body->hits_at_time = part->hits_at_time;
+    body->pairs = part->pairs, body->pair_count = part->pair_count, body->pair_capacity = part->pair_capacity;
+    part->pairs = NULL;
+}
+
+static void take_multibody(cal_multibody* m, multibody_part* part) {
+    cal_free(m->pushes);
+    m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
+    m->start_moved = part->start_moved;
+    memcpy(m->engine->scale, part->scale, (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double));
+    part->pushes = NULL;
+    for (int k = 0; k < 2; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
+}
+
+// What was added since the image was made.
+static void drop_others(cal_world* world, const parts* p) {
+    for (int i = 0; i < world->periodic_hook_count; i++)
+        if (p->hooks[i].identity == 0) {
+            world->periodic_hooks[i].event = -1; // its event is not there any more
+            cal_periodic_hook_remove(world, i);
+        }
+    for (int i = 0; i < world->multibody_count; i++)
+        if (p->multibodies[i].identity == 0) cal_multibody_free(world, i);
+    for (int i = 0; i < world->body_count; i++)
+        if (p->bodies[i].identity == 0) cal_body_free(world, i);
+}
+
+// The numbers of components are those of the image.
+static void number_components(cal_world* world) {
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        if (c->ops == NULL || c->body < 0) continue;
+        for (int k = 0; k < c->weight; k++) world->bodies[c->body + k].component = i;
+        if (c->multibody != NULL) c->multibody->component = i;
+    }
+}
+
 // Nothing here can fail.
 static void take_over(cal_world* world, parts* p) {
     free_changing(world);
     *world = p->world;
+    drop_others(world, p);
+    number_components(world);
     for (int i = 0; i < world->component_count; i++)
         if (world->components[i].group != NULL) world->components[i].group->group.world = world;
-    for (int i = 0; i < world->body_count; i++) {
-        cal_sim_body* body = &world->bodies[i];
-        body_part* part = &p->bodies[i];
-        cal_free(body->pairs);
-        body->box_end = part->box_end, body->box_event = part->box_event;
-        body->hit_at = part->hit_at, body->hits_at_time = part->hits_at_time;
-        body->pairs = part->pairs, body->pair_count = part->pair_count, body->pair_capacity = part->pair_capacity;
-        part->pairs = NULL;
-    }
+    for (int i = 0; i < world->body_count; i++)
+        if (p->bodies[i].identity != 0) take_body(world, i, &p->bodies[i]);
     for (int i = 0; i < world->periodic_hook_count; i++)
-        world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
-    for (int i = 0; i < world->multibody_count; i++) {
-        cal_multibody* m = &world->multibodies[i];
-        multibody_part* part = &p->multibodies[i];
-        cal_free(m->pushes);
-        m->pushes = part->pushes, m->push_count = part->push_count, m->push_capacity = part->push_capacity;
-        m->start_moved = part->start_moved;
-        memcpy(m->engine->scale, part->scale, (size_t)(m->engine->q_count + m->engine->v_count) * sizeof(double));
-        part->pushes = NULL;
-        for (int k = 0; k < 2; k++) m->known[k].source = CAL_LINKS_UNKNOWN;
-    }
+        if (p->hooks[i].identity != 0)
+            world->periodic_hooks[i].event = p->hooks[i].event, world->periodic_hooks[i].tick = p->hooks[i].tick;
+    for (int i = 0; i < world->multibody_count; i++)
+        if (p->multibodies[i].identity != 0) take_multibody(world->multibodies[i], &p->multibodies[i]);
+    (void)cal_world_set_speeds(world); // of what there is now
+    cal_world_count_bodies(world);
 }
 
 cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) {
     parts p;
+    cal_error trouble = {CAL_OK, ""};
     if (!begin_parts(&p, world)) image->status = CAL_NO_MEMORY;
-    if (image->status == CAL_OK) move_world(image, &p, world, error);
+    if (image->status == CAL_OK) move_world(image, &p, world, &trouble);
     if (image->status == CAL_OK) image->status = insert_boxes(&p);
     const cal_status status = image->status;
     if (status == CAL_OK)
@@ -494,6 +596,8 @@ cal_status cal_world_load(cal_world* world, cal_image* image, cal_error* error) 
         free_changing(&p.world);
     free_parts(&p);
     if (status == CAL_OK) return CAL_OK;
+    if (status == CAL_BAD_ARGUMENT && trouble.text[0] != '\0')
+        return cal_fail(error, status, "the state cannot be taken over: %s", trouble.text);
     return cal_fail(error, status,
                     status == CAL_NO_MEMORY ? "out of memory for a snapshot of %d bodies"
                                             : "a snapshot of %d bodies is damaged",

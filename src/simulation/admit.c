@@ -1,0 +1,319 @@
+// Bodies that come into a world, at its start or while it runs: boxes and pairs; what overlaps is reported or moved apart.
+//
+// At the start everything is new. Later what has begun stays where it is, and only what is new is moved. What cannot be taken in
+// stays new, and the world is as it was.
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
+#include "simulation/members.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/motion/search.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+#include <stdio.h>
+#include <string.h>
+
+#define OVERLAP 1e-9 // of a reach: deeper is an overlap
+#define PARTED 1e-6  // of a reach: the gap that --separate leaves
+enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
+
+// --- Overlaps -----------------------------------------------------------------------------------------------------------------
+
+typedef struct overlaps {
+    int count, stuck; // of which neither can be moved
+    double deepest;
+    char text[160];
+} overlaps;
+
+static void name_overlap(const cal_world* world, const cal_pair* pair, double depth, overlaps* found) {
+    if (found->count >= NAMED_PAIRS) return;
+    char a[32], b[32];
+    const size_t used = strlen(found->text);
+    snprintf(found->text + used, sizeof found->text - used, "%s%.20s and %.20s by %.3g m", used > 0 ? ", " : "",
+             cal_body_name_at(world, pair->body[0], a, sizeof a), cal_body_name_at(world, pair->body[1], b, sizeof b),
+             depth);
+}
+
+static bool is_new(const cal_world* world, int body) { return world->bodies[body].stage == CAL_NEW; }
+
+// Pairs of what has begun are none of our business.
+static bool has_new(const cal_world* world, const cal_pair* pair) {
+    return pair->event >= 0 && (is_new(world, pair->body[0]) || is_new(world, pair->body[1]));
+}
+
+// The mass that goes along when a body is moved apart from another one; what has begun is not moved.
+static double loose_mass(const cal_world* world, int body) {
+    return is_new(world, body) ? cal_body_ops(world, body)->loose_mass(world, body) : 0.0;
+}
+
+// Where neither of two can be moved they pass through each other, unless one of them moves by itself: then it is refused.
+static bool may_overlap(const cal_world* world, const cal_pair* pair) {
+    for (int i = 0; i < 2; i++) {
+        const int body = pair->body[i];
+        if (!is_new(world, body) && cal_body_ops(world, body)->loose_mass(world, body) > 0.0) return false;
+    }
+    return true;
+}
+
+// Moves two bodies apart, the lighter one further; a link takes its multibody along. moved: not both are held by the ground.
+static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_separation* gap, double by, bool* moved,
+                            cal_error* error) {
+    double share[2];
+    for (int i = 0; i < 2; i++) {
+        const double mass = loose_mass(world, pair->body[i]);
+        share[i] = mass > 0.0 ? 1.0 / mass : 0.0;
+    }
+    const double sum = share[0] + share[1];
+    for (int i = 0; i < 2 && sum > 0.0; i++) {
+        if (share[i] == 0.0) continue;
+        double move[3];
+        for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
+        const cal_status status = cal_body_ops(world, pair->body[i])->shift(world, pair->body[i], move, error);
+        if (status != CAL_OK) return status;
+    }
+    *moved = sum > 0.0;
+    return CAL_OK;
+}
+
+// How deep two bodies are in each other at the start, 0: they are not; with the size of the smaller one.
+static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
+                             cal_error* error) {
+    cal_motion at[2];
+    *size = (double)INFINITY;
+    for (int k = 0; k < 2; k++) {
+        const int body = pair->body[k];
+        const cal_status status =
+            cal_body_failed(world, body, cal_body_at(world, body, world->time, &at[k]), world->time, error);
+        if (status != CAL_OK) return status;
+        *size = fmin(*size, world->bodies[pair->body[k]].reach);
+    }
+    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
+    *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
+    return CAL_OK;
+}
+
+static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found, cal_error* error) {
+    *found = (overlaps){0};
+    for (int i = 0; i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        if (!has_new(world, pair)) continue;
+        cal_separation gap;
+        double depth, size;
+        const cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status != CAL_OK) return status;
+        if (depth == 0.0) continue;
+        bool moved = true;
+        cal_status done = move ? part_pair(world, pair, &gap, PARTED * size + depth, &moved, error) : CAL_OK;
+        const bool ignored = done == CAL_OK && !moved && may_overlap(world, pair);
+        if (ignored) done = cal_world_ignore_overlap(world, i, depth, error);
+        if (done != CAL_OK) return done;
+        if (ignored) continue;
+        found->stuck += !moved;
+        name_overlap(world, pair, depth, found);
+        found->count++;
+        found->deepest = fmax(found->deepest, depth);
+    }
+    return CAL_OK;
+}
+
+// A fixed body, whose box is for good; who is near it is found from here on where nobody else looks for it.
+static cal_status insert_fixed(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    cal_box box;
+    cal_broad_changes changes;
+    part->box_end = (double)INFINITY;
+    cal_geometry_box(part->geometry, &part->at.pose, &box);
+    const cal_status status = part->form == CAL_FORM_PLANE ? cal_broad_move_plane(world->broad, body, part->balls[0],
+                                                                                  part->balls[0][3], &changes)
+                                                           : cal_broad_move(world->broad, body, &box, &changes);
+    if (status != CAL_OK) return cal_fail(error, status, "a fixed body has no box: %s", cal_status_text(status));
+    return cal_box_begin_pairs(world, body, &changes, world->time, error);
+}
+
+static cal_status insert_boxes(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        const cal_sim_body* part = &world->bodies[i];
+        if (is_new(world, i) && part->form != CAL_FORM_NONE && part->def.motion == CAL_FIXED)
+            status = insert_fixed(world, i, error);
+    }
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        cal_sim_body* part = &world->bodies[i];
+        if (!is_new(world, i) || part->form == CAL_FORM_NONE || part->def.motion == CAL_FIXED) continue;
+        if (part->box_event < 0) part->box_event = cal_events_add(&world->events, CAL_EVENT_BOX, i);
+        if (part->box_event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+        status = cal_box_renew(world, i, world->time, error);
+    }
+    return status;
+}
+
+// Links of one multibody that overlap pass through each other.
+static cal_status leave_out_links(cal_world* world, cal_error* error) {
+    for (int i = 0; i < world->table.pair_count; i++) {
+        const cal_pair* pair = &world->table.pairs[i];
+        if (!has_new(world, pair) || world->bodies[pair->body[0]].component != world->bodies[pair->body[1]].component)
+            continue;
+        cal_separation gap;
+        double depth, size;
+        cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, i, depth, error);
+        if (status != CAL_OK) return status;
+    }
+    return CAL_OK;
+}
+
+// Bodies that were moved apart may meet others, so all boxes are made anew in every round.
+static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
+    overlaps found;
+    const cal_status ignored_overlaps = leave_out_links(world, error);
+    if (ignored_overlaps != CAL_OK) return ignored_overlaps;
+    for (int round = 0;; round++) {
+        cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
+        if (status != CAL_OK || found.count == 0) return status;
+        const bool refused = !world->def.separate || found.stuck > 0;
+        if (round == 0 && !refused) {
+            world->report.start_overlaps += found.count;
+            world->report.start_depth = fmax(world->report.start_depth, found.deepest);
+        }
+        if (refused && world->started)
+            return cal_fail(
+                error, CAL_BAD_MODEL,
+                "what was added at %g s overlaps in %d pair%s of bodies: %s%s; it is still new: remove it%s",
+                world->time, found.count, found.count == 1 ? "" : "s", found.text,
+                found.count > NAMED_PAIRS ? ", …" : "",
+                found.stuck > 0 ? "" : ", or let the world move it (cal_world_def.separate)");
+        if (refused)
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%d pair%s of bodies overlap%s at the start: %s%s; move them apart, or let "
+                            "the world do it (--separate, in C cal_world_def.separate)",
+                            found.count, found.count == 1 ? "" : "s", found.count == 1 ? "s" : "", found.text,
+                            found.count > NAMED_PAIRS ? ", …" : "");
+        if (round == MOST_ROUNDS)
+            return cal_fail(error, CAL_BAD_MODEL, "%d pairs of bodies still overlap after %d attempts to part them: %s",
+                            found.count, (int)MOST_ROUNDS, found.text);
+        for (int i = 0; status == CAL_OK && i < world->body_count; i++)
+            if (is_new(world, i) && world->bodies[i].component >= 0 && world->bodies[i].form != CAL_FORM_NONE)
+                status = cal_box_renew(world, i, world->time, error);
+        if (status != CAL_OK) return status;
+    }
+}
+
+// Times are those of the group checks, the one time that the user gives for a scene: a scene in milliseconds has a rate in
+// 1/ms. The window is a power of two, so that its multiples are exact: the largest that is not over 1.6 intervals.
+static void set_times(cal_world* world) {
+    const double interval = 1.0 / world->def.group_rate;
+    world->window = 1.0;
+    while (world->window > 1.6 * interval) world->window *= 0.5;
+    while (2.0 * world->window <= 1.6 * interval) world->window *= 2.0;
+    world->lag = world->def.forced_rollbacks > 0.0 ? 4.0 * world->window : 0.0;
+}
+
+// What is slow: a speed that gravity gives between two group checks. Without gravity, and where it is weaker than that: 1e-7 of
+// the smallest moving body's size in that time, which no contact can tell from rest.
+bool cal_world_set_speeds(cal_world* world) {
+    const double before[2] = {world->slow, world->contact_speed};
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity));
+    double size = (double)INFINITY;
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].component >= 0 && world->bodies[i].reach > 0.0) size = fmin(size, world->bodies[i].reach);
+    world->slow = g / world->def.group_rate;
+    if (size < (double)INFINITY) world->slow = fmax(world->slow, 1e-7 * size * world->def.group_rate);
+    // A contact lasts where gravity, or what else presses, ends a bounce before the next check. What presses without gravity is not
+    // known before; but a bounce that parts bodies, until the next check, by less than a group's steps may be wrong by anyway, which
+    // is its tolerance of their size, need not be followed.
+    const double unresolved = size < (double)INFINITY ? world->def.group_tolerance * size * world->def.group_rate : 0.0;
+    const double soft = g > 0.0 ? world->slow : fmax(world->slow, unresolved);
+    world->contact_speed = world->def.contact_speed > 0.0 ? world->def.contact_speed : soft;
+    const bool same = before[0] == world->slow && before[1] == world->contact_speed;
+    for (int i = 0; !same && i < world->component_count; i++)
+        if (world->components[i].group != NULL) cal_group_describe(world, world->components[i].group);
+    return !same;
+}
+
+// --- Taking in ----------------------------------------------------------------------------------------------------------------
+
+void cal_world_count_bodies(cal_world* world) {
+    world->report.moving = world->report.driven = 0;
+    for (int i = 0; i < world->body_count; i++) {
+        world->report.moving += world->bodies[i].component >= 0;
+        world->report.driven += world->bodies[i].stage != CAL_REMOVED && world->bodies[i].def.motion == CAL_DRIVEN;
+    }
+    world->report.bodies = world->body_count - world->removed_count;
+}
+
+// Boxes and pairs of what is new; it is moved apart where it overlaps and may be moved.
+static cal_status place_new(cal_world* world, cal_error* error) {
+    world->placing = true;
+    cal_status status = insert_boxes(world, error);
+    if (status == CAL_OK) status = resolve_overlaps(world, error);
+    world->placing = false;
+    return status;
+}
+
+// From here on it is one of the others.
+static cal_status begin_new(cal_world* world, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++)
+        if (has_new(world, &world->table.pairs[i])) status = cal_pair_predict(world, i, world->time, error);
+    for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {
+        cal_periodic_hook* hook = &world->periodic_hooks[h];
+        if (hook->count == 0 || hook->event >= 0) continue;
+        hook->event = cal_events_add(&world->events, CAL_EVENT_CALLBACK, h);
+        if (hook->event < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+        cal_schedule_periodic(world, h);
+    }
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].stage == CAL_NEW) world->bodies[i].stage = CAL_BEGUN;
+    for (int i = 0; i < world->multibody_count; i++)
+        if (world->multibodies[i]->stage == CAL_NEW) world->multibodies[i]->stage = CAL_BEGUN;
+    world->new_count = 0;
+    return status;
+}
+
+// What is new is as it was before the attempt to take it in.
+static void withdraw_new(cal_world* world) {
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].stage == CAL_NEW) cal_body_withdraw(world, i);
+    for (int i = 0; i < world->multibody_count; i++) {
+        cal_multibody* m = world->multibodies[i];
+        if (m->stage != CAL_NEW || m->component < 0) continue;
+        cal_component_remove(world, m->component);
+        m->component = -1;
+    }
+}
+
+static cal_status admit(cal_world* world, cal_error* error) {
+    cal_status status = cal_world_prepare_new(world, error);
+    if (status == CAL_OK && world->broad == NULL && cal_broad_create(world->body_count + 1, &world->broad) != CAL_OK)
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for %d bodies", world->body_count);
+    return status == CAL_OK ? place_new(world, error) : status;
+}
+
+cal_status cal_world_admit(cal_world* world, cal_error* error) {
+    if (world->started && world->new_count == 0) return CAL_OK;
+    const bool running = world->started;
+    const cal_world_report before = world->report;
+    if (!running) {
+        set_times(world);
+        world->random.state = world->def.seed;
+    }
+    world->gvt = fmax(world->gvt, world->time);
+    cal_status status = admit(world, error);
+    if (running && status != CAL_OK) {
+        withdraw_new(world);
+        world->report.start_overlaps = before.start_overlaps;
+        world->report.start_depth = before.start_depth;
+        world->report.start_moved = before.start_moved;
+        return status;
+    }
+    world->started = true;
+    const bool slower = status == CAL_OK && cal_world_set_speeds(world);
+    if (status == CAL_OK && running && slower) status = cal_world_begin_all(world, error);
+    if (status == CAL_OK) status = begin_new(world, error);
+    cal_world_count_bodies(world);
+    if (status != CAL_OK) world->failed = status;
+    return status;
+}
