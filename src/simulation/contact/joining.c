@@ -45,13 +45,17 @@ static cal_status look(cal_world* world, int a, int b, double time, approach* ou
         out->size = fmin(out->size, part->reach);
         out->speed = fmax(out->speed, sqrt(cal_dot3(at[i].u, at[i].u)));
     }
+    // Nobody joins from further away; beyond that, only that it is further away is known.
+    const double limit = out->size + fall(world) + out->speed * interval;
     cal_separation near;
-    cal_world_distance(world, a, &at[0], b, &at[1], out->size + fall(world) + out->speed * interval, NULL, &near);
+    cal_world_distance(world, a, &at[0], b, &at[1], limit, NULL, &near);
+    out->gap = near.distance;
+    out->closing = -(double)INFINITY;
+    if (!(near.distance < limit)) return CAL_OK;
     double u[3], v[3];
     cal_point_velocity(&at[0], near.point_a, u);
     cal_point_velocity(&at[1], near.point_b, v);
     for (int i = 0; i < 3; i++) u[i] -= v[i];
-    out->gap = near.distance;
     out->closing = -cal_dot3(near.normal, u);
     return CAL_OK;
 }

@@ -70,6 +70,8 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     const cal_status status = cal_body_at(world, body, time, &at);
     if (status != CAL_OK) return status;
     if (own) cal_group_own_speeds(world, body, time, &at);
+    if (world->bodies[body].spinning) // its points may come nearer than the ball about it, if they went straight on
+        pad += interval * world->bodies[body].reach * sqrt(cal_dot3(at.w, at.w));
     join_point(box, at.pose.position, pad);
     for (int i = 0; i < 3; i++) at.pose.position[i] += interval * at.u[i];
     join_point(box, at.pose.position, pad);
@@ -86,6 +88,7 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),
                  fall = part->reach + 0.5 * g * interval * interval;
     cal_status status = join_ahead(world, body, to, true, fall, box);
+    double turn = 0.0;
     for (double time = from; status == CAL_OK && time < to;) {
         cal_motion_bounds limits;
         status = cal_body_bounds(world, body, time, to, &limits);
@@ -93,16 +96,19 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
         const double next = limits.until > time ? limits.until : to,
                      a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
         const int component = cal_body_component(world, body, time);
-        if (!world->components[component].ops->stepped) { // a body alone does go on as it does
+        if (!world->components[component].ops->stepped) { // a body alone does go on as it does, but for its turning
+            turn = fmax(turn, part->spinning ? limits.turn : 0.0);
             time = next;
             continue;
         }
         // The curve leaves its chord by a h²/8, and u that of its ends by a h.
-        const double pad = fall + a * (next - time) * (0.125 * (next - time) + interval);
+        const double pad =
+            fall + (next - time) * (a * (0.125 * (next - time) + interval) + part->reach * limits.twist * interval);
         status = join_ahead(world, body, time, true, pad, box);
         if (status == CAL_OK) status = join_ahead(world, body, time, false, pad, box);
         time = next;
     }
+    *box = cal_box_pad(box, interval * part->reach * turn + 0.5 * g * interval * interval);
     return status;
 }
 
