@@ -3,7 +3,8 @@
 //
 //     motion    parabolas; Euler's equations by Gragg's midpoint rule and extrapolation (Bulirsch and Stoer)
 //     distance  Gilbert, Johnson and Keerthi's algorithm on support functions, with every subset of its points tried. It has a proof
-//               of its result: the points that it found are an upper bound, and the gap along their connection a lower one
+//               of its result: the points that it found are an upper bound, and the gap along their connection a lower one. Between
+//               curved surfaces it is slow in the end: the method of centres of gravity then finds the direction
 //     search    no distance shrinks faster than V, the fastest that two points can approach: nothing happens for a time g / V.
 //               Near the end a step is nine tenths of Newton's
 //
@@ -42,9 +43,7 @@ typedef struct thing {
     double x[3], u[3], q[4], w[3], inertia[3]; // w in the world's axes
 } thing;
 
-static double rounding_of(const thing* t) {
-    return t->kind == CAL_SPHERE || t->kind == CAL_CAPSULE ? t->size[0] : 0.0;
-}
+static double rounding_of(const thing* t) { return t->kind == CAL_SPHERE || t->kind == CAL_CAPSULE ? t->size[0] : 0.0; }
 
 // The furthest point of a core along d; part: of a grid, which prism.
 static void furthest(const thing* t, int part, const real d[3], real out[3]) {
@@ -177,7 +176,7 @@ static placed place_at_start(const thing* t) {
 static void move_to(const thing* t, real gravity, placed* p, real time) {
     if (t->fixed) return;
     const real rate = fastest_turn(t), span = time - p->time;
-    const int steps = (int)(rate * span / 0.5L) + 1;
+    const int steps = (int)(rate * fabsl(span) / 0.5L) + 1;
     for (int i = 0; i < steps && rate > 0.0L; i++) spin_step(t->inertia, &p->turn, span / steps);
     turn_matrix(p);
     for (int i = 0; i < 3; i++) {
@@ -273,6 +272,83 @@ typedef struct gap {
     real low, high, n[3], on[3];
 } gap;
 
+// The gap of two cores along a direction; w: the difference of their points there, on: the one of b.
+static real gap_along(const thing* a, const placed* at_a, const thing* b, const placed* at_b, int part, const real n[3],
+                      real w[3], real on[3]) {
+    real p[3];
+    support(a, at_a, 0, n, -1.0L, p);
+    support(b, at_b, part, n, 1.0L, on);
+    for (int k = 0; k < 3; k++) w[k] = p[k] - on[k];
+    return dot(n, w);
+}
+
+typedef struct polygon {
+    real p[400][2];
+    int count;
+} polygon;
+
+static real area_of(const polygon* g, real center[2]) {
+    real area = 0.0L, x = 0.0L, y = 0.0L;
+    const real* o = g->p[0];
+    for (int i = 1; i + 1 < g->count; i++) {
+        const real ax = g->p[i][0] - o[0], ay = g->p[i][1] - o[1], bx = g->p[i + 1][0] - o[0],
+                   by = g->p[i + 1][1] - o[1];
+        const real piece = 0.5L * (ax * by - ay * bx);
+        area += piece;
+        x += piece * (ax + bx) / 3.0L, y += piece * (ay + by) / 3.0L;
+    }
+    center[0] = o[0] + (area > 0.0L ? x / area : 0.0L), center[1] = o[1] + (area > 0.0L ? y / area : 0.0L);
+    return area;
+}
+
+// Keeps of a polygon what is on the side of a point that a slope points to.
+static void cut(polygon* g, const real at[2], const real slope[2]) {
+    polygon old = *g;
+    g->count = 0;
+    for (int i = 0; i < old.count; i++) {
+        const real *p = old.p[i], *q = old.p[(i + 1) % old.count];
+        const real u = slope[0] * (p[0] - at[0]) + slope[1] * (p[1] - at[1]);
+        const real v = slope[0] * (q[0] - at[0]) + slope[1] * (q[1] - at[1]);
+        if (u >= 0.0L) memcpy(g->p[g->count++], p, sizeof old.p[0]);
+        if ((u < 0.0L) == (v < 0.0L)) continue;
+        for (int k = 0; k < 2; k++) g->p[g->count][k] = p[k] + u / (u - v) * (q[k] - p[k]);
+        g->count++;
+    }
+}
+
+// The largest gap over all directions. As a function of m = n + x e + y f it is concave but for the length of m, so that its slope
+// at the centre of what is left of the plane cuts off more than a third of that, smooth or not.
+static void polish(const thing* a, const placed* at_a, const thing* b, const placed* at_b, int part, real round,
+                   gap* out) {
+    const real n[3] = {out->n[0], out->n[1], out->n[2]};
+    const real along[3] = {fabsl(n[0]) < 0.5L, fabsl(n[0]) >= 0.5L, 0.0L};
+    // No two vectors between the bounds, in a convex set, make a wider angle.
+    const real ratio = fmaxl(out->low + round, 0.0L) / (out->high + round);
+    const real s = fminl(1.1L * sqrtl(fmaxl(1.0L - ratio * ratio, 0.0L)) / fmaxl(ratio, 0.1L), 4.0L);
+    real e[3], f[3];
+    cross(n, along, e);
+    const real unit = sqrtl(dot(e, e));
+    for (int k = 0; k < 3; k++) e[k] /= unit;
+    cross(n, e, f);
+    polygon g = {.p = {{-s, -s}, {s, -s}, {s, s}, {-s, s}}, .count = 4};
+    for (int i = 0; i < 300; i++) {
+        real center[2], m[3], w[3], on[3], slope[2];
+        if (g.count < 3 || !(area_of(&g, center) > 1e-38L)) return;
+        for (int k = 0; k < 3; k++) m[k] = n[k] + center[0] * e[k] + center[1] * f[k];
+        const real length = sqrtl(dot(m, m));
+        for (int k = 0; k < 3; k++) m[k] /= length;
+        const real value = gap_along(a, at_a, b, at_b, part, m, w, on);
+        for (int k = 0; k < 3; k++) w[k] -= value * m[k];
+        slope[0] = dot(e, w), slope[1] = dot(f, w);
+        if (value - round > out->low) {
+            out->low = value - round;
+            memcpy(out->n, m, sizeof m);
+        }
+        if (slope[0] == 0.0L && slope[1] == 0.0L) return;
+        cut(&g, center, slope);
+    }
+}
+
 static void part_gap(const thing* a, const placed* at_a, const thing* b, const placed* at_b, int part, gap* out) {
     enum { MOST = 2000 };
     const real round = (real)rounding_of(a) + rounding_of(b), size = (real)a->reach + fmin(b->reach, a->reach);
@@ -303,6 +379,7 @@ static void part_gap(const thing* a, const placed* at_a, const thing* b, const p
         if (count == 4 || (!first && !(dot(v, v) < before * before))) break;
     }
     memcpy(out->on, on, sizeof on);
+    if (out->high - out->low > 1e-16L * size) polish(a, at_a, b, at_b, part, round, out);
     if (out->high < out->low) out->high = out->low;
 }
 
@@ -349,16 +426,23 @@ static real closing_of(const placed* a, const placed* b, const gap* g) {
 // The first time at which a meeting's two are as near as rounding, infinite: none in its span; closing: how fast they approach then.
 static real first_time(const meeting* m, real* closing) {
     enum { MOST = 20000 };
-    const real touch = 1e-15L * fmin(m->a.reach, m->b.reach), gravity = m->gravity;
+    // What distances are good to: of the sizes, and of how far they are from the origin.
+    const real touch = 1e-15L * fmin(m->a.reach, m->b.reach) + 1e-17L * (m->a.reach + fabs(m->a.x[2]));
+    const real gravity = m->gravity;
     placed a = place_at_start(&m->a), b = place_at_start(&m->b);
-    real time = 0.0L, hint[3] = {0.0L, 0.0L, 1.0L};
+    real time = 0.0L, before = 0.0L, hint[3] = {0.0L, 0.0L, 1.0L};
     for (int i = 0; i < MOST; i++) {
         move_to(&m->a, gravity, &a, time);
         move_to(&m->b, gravity, &b, time);
         const gap g = gap_of(&m->a, &a, &m->b, &b, hint);
         memcpy(hint, g.n, sizeof hint);
         *closing = closing_of(&a, &b, &g);
+        if (g.low < -touch && time - before > 1e-18L * time) { // Newton went too far
+            time = 0.5L * (before + time);
+            continue;
+        }
         if (g.low <= touch) return time;
+        before = time;
         real fall = 0.0L, u = 0.0L, near = m->b.reach;
         for (int k = 0; k < 3; k++) u += (a.u[k] - b.u[k]) * (a.u[k] - b.u[k]);
         if (m->b.fixed || m->a.fixed) fall = gravity;
@@ -475,8 +559,7 @@ static cal_world* world_of(const meeting* m) {
         memcpy(body.inertia, t->inertia, sizeof t->inertia);
         if (cal_world_add_body(world, &body, &id, &error) != CAL_OK) fail_msg("%s", error.text);
         const bool meshed = t->kind == CAL_MESH || t->kind == CAL_HEIGHT_FIELD;
-        if (cal_world_add_shape(world, id, &shape, meshed ? &mesh : NULL, &error) != CAL_OK)
-            fail_msg("%s", error.text);
+        if (cal_world_add_shape(world, id, &shape, meshed ? &mesh : NULL, &error) != CAL_OK) fail_msg("%s", error.text);
     }
     return world;
 }
@@ -510,7 +593,9 @@ static void try_meeting(const meeting* m, const char* who, tally* sum) {
         return;
     }
     const bool graze = !(closing > 1e-3L * m->speed);
-    const double allowed = 1e-9 * m->span;
+    // A nanosecond, or a billionth of a short span; and what the rounding of positions, in double, makes of a time.
+    const double far = fabs(m->a.x[2]) + m->a.reach + (m->b.fixed ? 0.0 : m->b.reach);
+    const double allowed = 1e-9 * fmin(m->span, 1.0) + 1e-14 * (far / fmax((double)closing, 1e-3 * m->speed) + m->span);
     if (isfinite(found) && isfinite((double)wanted) && fabs(late) <= allowed) {
         sum->hits++;
         if (!graze) sum->worst = fmax(sum->worst, fabs(late) * m->speed / size);
@@ -522,14 +607,15 @@ static void try_meeting(const meeting* m, const char* who, tally* sum) {
         sum->grazes++;
         return;
     }
-    fail_msg("%s: first impact at %.17g s, by the reference %.20Lg s (late by %.3g s of %g, %.3g m of %g); closing at %Lg of "
+    fail_msg("%s: first impact at %.17g s, by the reference %.20Lg s (late by %.3g s of %g, %.3g m of %g); closing at "
+             "%Lg of "
              "%g m/s, gap then %Lg … %Lg m",
              who, found, wanted, late, m->span, late * m->speed, size, closing, m->speed, g.low, g.high);
 }
 
 static int pairs_of(void) {
     const char* text = getenv("CAL_PAIRS");
-    return text != NULL ? atoi(text) : CAL_TEST_SANITIZED ? 2 : 40;
+    return text != NULL ? atoi(text) : CAL_TEST_SANITIZED ? 2 : 60;
 }
 
 static const cal_shape_kind kinds[] = {CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID, CAL_CYLINDER, CAL_BOX, CAL_MESH};
@@ -573,8 +659,8 @@ static void nothing_passes_a_height_field(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_two_free_bodies_meet_when_they_first_touch),
-                                       cmocka_unit_test(nothing_passes_a_wall), cmocka_unit_test(nothing_passes_a_plane),
-                                       cmocka_unit_test(nothing_passes_a_height_field)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_two_free_bodies_meet_when_they_first_touch), cmocka_unit_test(nothing_passes_a_wall),
+        cmocka_unit_test(nothing_passes_a_plane), cmocka_unit_test(nothing_passes_a_height_field)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

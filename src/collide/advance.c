@@ -36,6 +36,7 @@
 enum { MOST_TRIALS = 8 };
 #define ENOUGH 0.125 // of the time that is wanted
 #define TILT 1e-6    // rad: ends of an edge are told apart by a direction tilted by this
+#define CLOSED 1e-3  // of what counts as touching: 1e-14 of a size there, which is what distances are good to
 
 typedef struct side {
     const cal_geometry* geometry;
@@ -221,10 +222,10 @@ static double approach(const advance* v, const cal_separation* gap) {
     return rate[1] - rate[0];
 }
 
-// How far pieces are from what matters: touching, and for those that touch and part, being deeper in each other by what counts as
-// touching, or by a sixteenth where they are in each other already.
-static double level_of(double gap, double touch) {
-    if (gap > touch) return gap;
+// How far pieces are from what matters: touching, to rounding where they approach, and for those that touch and part, being deeper
+// in each other by what counts as touching, or by a sixteenth where they are in each other already.
+static double level_of(double gap, double touch, double speed) {
+    if (gap > touch || (speed > 0.0 && gap > CLOSED * touch)) return gap;
     return gap > -touch ? gap + 2.0 * touch : fmax(touch, -0.0625 * gap);
 }
 
@@ -241,15 +242,19 @@ static void look(void* user, int i, int k, double* limit) {
     if (!(gap.distance <= *limit)) return;
     gap.piece_a = i, gap.piece_b = k;
     const double speed = approach(v, &gap);
-    if (gap.distance <= v->touch && speed > 0.0 && (!out->touching || speed > out->speed)) {
+    if (gap.distance <= v->touch && speed > 0.0) {
+        const double due = gap.distance > CLOSED * v->touch ? gap.distance / speed : 0.0;
+        if (!out->touching || due < out->due) out->due = due;
+        if (!out->touching || speed > out->speed) {
+            out->speed = speed;
+            out->contact = gap;
+        }
         out->touching = true;
-        out->speed = speed;
-        out->contact = gap;
     }
     piece_motion pieces[2];
     begin_piece(a, p, 1.0, gap.normal, &pieces[0]);
     begin_piece(b, q, -1.0, gap.normal, &pieces[1]);
-    const double level = level_of(gap.distance, v->touch);
+    const double level = level_of(gap.distance, v->touch, speed);
     const double time = safe_time(v, pieces, gap.normal, level, speed, fmin(v->horizon, out->time));
     if (out->nearest.piece_a >= 0 && time >= out->time) return;
     out->time = time;

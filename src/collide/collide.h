@@ -168,6 +168,7 @@ typedef struct cal_advance {
     double closing;         // how fast the nearest points of `nearest` approach
     cal_separation nearest; // the pieces that gave the time; piece −1: none can come near within the horizon
     bool touching;          // pieces touch and approach
+    double due;             // when the first of these has closed what is left of its gap, from now
     double speed;           // at which they do, the fastest of them
     cal_separation contact; // where
 } cal_advance;

@@ -149,11 +149,13 @@ static void advance(chase* c, double horizon, cal_advance* out) {
                      &c->warm, out);
 }
 
-static sight look_general(chase* c, double horizon) {
+// Pieces that count as touching are followed until time cannot resolve what is left: at 1 mm/s, 1e-11 m are 1e-8 s.
+static sight look_general(chase* c, double horizon, double least) {
     cal_advance ahead;
     advance(c, horizon, &ahead);
     if (ahead.nearest.piece_a < 0) return (sight){.step = (double)INFINITY};
-    return (sight){ahead.time, ahead.touching ? ahead.speed : ahead.closing, ahead.touching};
+    const bool touching = ahead.touching && ahead.due <= least;
+    return (sight){ahead.time, touching ? ahead.speed : ahead.closing, touching};
 }
 
 // What time can resolve near a time, with room for the rounding of what is added to it.
@@ -168,7 +170,7 @@ static cal_status look(chase* c, const cal_pair* pair, double time, double to, s
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     const double horizon = fmax(c->until - time, 0.0), least = resolution(c->world, time);
-    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon) : look_rounded(c);
+    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c);
     out->touching |= out->step < least && horizon > least && out->speed > 0.0;
     out->step = fmax(fmin(out->step, horizon), least);
     return CAL_OK;
