@@ -71,7 +71,10 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
         if (share[i] == 0.0) continue;
         double move[3];
         for (int k = 0; k < 3; k++) move[k] = (i == 0 ? 1.0 : -1.0) * by * share[i] / sum * gap->normal[k];
-        const cal_status status = cal_body_ops(world, pair->body[i])->shift(world, pair->body[i], move, error);
+        // Boxes have looked ahead: states that were made for that are of a motion from the old place.
+        cal_status status = cal_rollback_to(world, world->bodies[pair->body[i]].component, world->time, error);
+        world->change_count = 0; // all of them are looked at anew
+        if (status == CAL_OK) status = cal_body_ops(world, pair->body[i])->shift(world, pair->body[i], move, error);
         if (status != CAL_OK) return status;
     }
     *moved = sum > 0.0;

@@ -45,7 +45,9 @@ static cal_status free_changed(cal_world* world, int component, double time, cal
 static cal_status free_refresh(cal_world* world, int component, cal_error* error) {
     (void)error;
     const cal_component* c = &world->components[component];
-    cal_free_body_begin(&world->bodies[c->body], cal_data_at(&c->queue, c->queue.tail - 1));
+    const int64_t last = c->queue.tail - 1;
+    cal_free_body_begin(&world->bodies[c->body], cal_saved_state_at(&c->queue, last)->time,
+                        cal_data_at(&c->queue, last));
     return CAL_OK;
 }
 

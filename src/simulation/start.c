@@ -213,7 +213,7 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_quaternion_multiply(part->def.quaternion, part->turn, data + CAL_AT_QUATERNION);
     cal_quaternion_matrix(data + CAL_AT_QUATERNION, R);
     cal_unrotate3(R, part->def.angular_velocity, data + CAL_AT_ANGULAR);
-    cal_free_body_begin(part, data);
+    cal_free_body_begin(part, world->time, data);
     return CAL_OK;
 }
 

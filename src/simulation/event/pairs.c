@@ -223,9 +223,12 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     return CAL_OK;
 }
 
-cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error) {
+cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
     cal_pair* p = &world->table.pairs[pair];
     const int a = p->body[0], b = p->body[1];
+    // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
+    // others did then may be forgotten.
+    const double time = fmax(when, world->gvt);
     p->off = !world->placing && cal_component_holds(world, a, b, time);
     if (p->off || world->placing) {
         p->hit = false;

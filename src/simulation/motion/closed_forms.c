@@ -32,13 +32,14 @@ cal_pair_kind cal_classify(const cal_world* world, int a, int b) {
     return single && q->form == CAL_FORM_PLANE && q->def.motion == CAL_FIXED ? CAL_PAIR_BALL_PLANE : CAL_PAIR_ROUNDED;
 }
 
-// The state that holds at a time, of a free ball that no group is in charge of; NULL otherwise.
+// The state that holds at a time, of a free ball that no group is in charge of, and when its parabola began; NULL otherwise.
 static const double* flight(const cal_world* world, int body, double time, double* start) {
     const cal_queue* queue = &world->components[world->bodies[body].component].queue;
     const int64_t n = cal_queue_find(queue, time);
     if (n < 0 || cal_saved_state_at(queue, n)->kind == CAL_FUSED) return NULL;
-    *start = cal_saved_state_at(queue, n)->time;
-    return cal_data_at(queue, n);
+    const double* data = cal_data_at(queue, n);
+    *start = cal_free_body_origin(&world->bodies[body], cal_saved_state_at(queue, n)->time, data);
+    return data;
 }
 
 static void fly(const double* data, double t, double x[3], double u[3]) {

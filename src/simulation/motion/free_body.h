@@ -3,7 +3,8 @@
 #include "simulation/body.h"
 #include "simulation/state/graph.h"
 
-// Numbers of a free body's state: q, v, and what the user set, as a contact group has them; slots and then the series follow.
+// Numbers of a free body's state: q, v, and what the user set, as a contact group has them; slots and then the series follow. A step that
+// only continues the series leaves the centre's parabola as it is: position and velocity are then those at its origin.
 enum {
     CAL_AT_POSITION = 0,      // of the centre of mass
     CAL_AT_QUATERNION = 3,    // of the principal axes
@@ -16,8 +17,11 @@ enum {
 enum { CAL_SERIES = 20 }; // order of the Taylor series of rotation
 
 int cal_free_body_stride(const cal_sim_body* part);
-// Makes the series of a free body's state; to be called when its numbers have changed.
-void cal_free_body_begin(const cal_sim_body* part, double* data);
+// Makes the series of a free body's state; to be called when its numbers have changed. origin: the time at which its centre is where
+// the numbers say.
+void cal_free_body_begin(const cal_sim_body* part, double origin, double* data);
+// When the parabola of a state began, which has the time `time` itself.
+double cal_free_body_origin(const cal_sim_body* part, double time, const double* data);
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
 cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
                                 cal_motion_bounds* out);

@@ -15,8 +15,9 @@
 //
 // A step that time cannot resolve is a root, where the bodies approach, or the beginning of a parting.
 //
-// The time must not depend on how the search came there, or a repetition after a rollback would differ in the last bits. So
-// what is found is found once more from the beginning of a window that depends on the motions only.
+// The time must not depend on how the search came there, or a repetition after a rollback would differ in the last bits: how far a
+// step goes depends on how far bounds hold, and that on what is known of later motions. So the last bits are those of a bisection of
+// a window that depends on the motions only. Whether bodies touch and approach at a time depends on nothing but the time.
 #include "simulation/motion/search.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -27,8 +28,7 @@
 
 #define TOUCH 4e-15         // of balls, relative to sizes and distances from the origin
 #define TOUCH_GENERAL 1e-11 // of other shapes, relative to the reach of the smaller one
-#define SAME_HIT 1e-7       // of a window: two searches that differ by less have found one collision
-enum { MOST_STEPS = 1000000 };
+enum { MOST_STEPS = 1000000, MOST_DOUBLINGS = 24 };
 
 typedef struct chase {
     cal_world* world;
@@ -226,6 +226,60 @@ static double window_of(const cal_world* world, const cal_pair* pair, double tim
     return begin;
 }
 
+// Whether two bodies touch and approach at a time, from that alone.
+static cal_status touches(chase* c, const cal_pair* pair, double time, bool* out) {
+    const cal_status status = move_to(c, time);
+    if (status != CAL_OK) return status;
+    c->world->report.checks++;
+    c->warm = (cal_distance_cache){0};
+    *out =
+        (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time)) : look_rounded(c)).touching;
+    return CAL_OK;
+}
+
+// How far from a time of impact rounding may say either: what times are rounded to, and what that of places makes of a time.
+static double rounding(const chase* c, const cal_hit* hit) {
+    double far = c->size;
+    for (int i = 0; i < 3; i++) far += fmax(fabs(c->at[0].pose.position[i]), fabs(c->at[1].pose.position[i]));
+    return resolution(c->world, hit->time) + (hit->speed > 0.0 ? DBL_EPSILON * far / hit->speed : 0.0);
+}
+
+// The last bits of a time that a search has found: by bisection of [begin, end], where they touch at none of the times well before
+// the one found, and at all well after it. Times between `low` and `high` are looked at: many times what rounding can change, and
+// more where bodies are not apart at the one and touch at the other. Left as it is where that is nowhere: a touch that ends at once.
+static cal_status settle_time(chase* c, const cal_pair* pair, double begin, double end, cal_hit* hit) {
+    bool first = false, last = false;
+    double low = begin, high = end;
+    cal_status status = move_to(c, hit->time);
+    double width = 16.0 * rounding(c, hit);
+    for (int i = 0; status == CAL_OK && i < MOST_DOUBLINGS; i++, width *= 2.0) {
+        low = fmax(hit->time - width, begin), high = fmin(hit->time + width, end);
+        status = touches(c, pair, low, &first);
+        if (status == CAL_OK) status = touches(c, pair, high, &last);
+        if ((!first || low == begin) && (last || high == end)) break;
+    }
+    const bool at_begin = first && low == begin;
+    // Another search may have found a time at the other end of where rounding says either.
+    low = fmax(hit->time - 8.0 * width, begin), high = fmin(hit->time + 8.0 * width, end);
+    if (status != CAL_OK || !last) return status;
+    if (at_begin) hit->time = begin;
+    if (first) return CAL_OK;
+    for (double a = begin, b = end; status == CAL_OK;) {
+        const double middle = a + 0.5 * (b - a);
+        if (!(middle > a && middle < b)) {
+            hit->time = b;
+            break;
+        }
+        bool touching = middle >= high;
+        if (middle > low && middle < high) status = touches(c, pair, middle, &touching);
+        if (touching)
+            b = middle;
+        else
+            a = middle;
+    }
+    return status;
+}
+
 cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out,
                         cal_error* error) {
     if (cal_closed_hit(world, pair, from, out)) {
@@ -235,13 +289,9 @@ cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, dou
     }
     cal_status status = search(world, pair, from, to, out);
     if (status == CAL_OK && out->time < (double)INFINITY) {
-        const double begin = window_of(world, pair, out->time),
-                     end = world->window * (floor(out->time / world->window) + 1.0);
-        if (begin != from || end != to) {
-            cal_hit again;
-            status = search(world, pair, begin, end, &again);
-            if (status == CAL_OK && fabs(again.time - out->time) < SAME_HIT * world->window) *out = again;
-        }
+        chase c = begin_chase(world, pair);
+        status = settle_time(&c, pair, window_of(world, pair, out->time),
+                             world->window * (floor(out->time / world->window) + 1.0), out);
     }
     if (status == CAL_OK) return CAL_OK;
     char a[64], b[64];

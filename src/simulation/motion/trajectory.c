@@ -12,7 +12,8 @@
 //
 // Order 20 is exact to rounding over a tenth of a turn or so. The series is at the same time the method and its dense
 // output: a state at any time costs one evaluation of a polynomial. Where a series ends, a STEP begins the next one. How far
-// a series reaches depends on its coefficients only, so states do not depend on the times that were asked for.
+// a series reaches depends on its coefficients only, so states do not depend on the times that were asked for. The parabola goes on
+// through such steps from where it began: times of impact that follow from it do not depend on how many there are so far.
 #include "base/wide.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -32,7 +33,7 @@ enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 #define MARGIN 1e-6
 
 int cal_free_body_stride(const cal_sim_body* part) {
-    return part->series + (part->round ? 0 : 1 + (int)SERIES_NUMBERS);
+    return part->series + (part->round ? 0 : 2 + (int)SERIES_NUMBERS); // its length, its numbers, the parabola's origin
 }
 
 static double* series_of(const cal_sim_body* part, double* data) { return data + part->series; }
@@ -99,8 +100,17 @@ static double length_of(const double* rows, double rate) {
     }
 }
 
-void cal_free_body_begin(const cal_sim_body* part, double* data) {
+double cal_free_body_origin(const cal_sim_body* part, double time, const double* data) {
+    return part->round ? time : data[part->series + 1 + (int)SERIES_NUMBERS];
+}
+
+static void set_origin(const cal_sim_body* part, double origin, double* data) {
+    if (!part->round) data[part->series + 1 + (int)SERIES_NUMBERS] = origin;
+}
+
+void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
     if (part->round) return;
+    set_origin(part, origin, data);
     double *series = series_of(part, data), *rows = series + 1;
     memcpy(rows, data + CAL_AT_QUATERNION, 4 * sizeof *rows);
     memcpy(rows + 4, data + CAL_AT_ANGULAR, 3 * sizeof *rows);
@@ -154,16 +164,14 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
         double* data = cal_data_at(&c->queue, n);
         const double length = series_of(part, data)[0], end = cal_saved_state_at(&c->queue, n)->time + length;
         if (time <= end) break;
-        double x[3], u[3], q[4], w[3];
-        fly(data, length, x, u);
+        const double origin = cal_free_body_origin(part, end, data);
+        double q[4], w[3];
         turn(part, data, length, q, w);
         if (cal_queue_push(world, component, CAL_STEP, end) == NULL) return CAL_NO_MEMORY;
-        data = cal_data_at(&c->queue, ++n);
-        memcpy(data + CAL_AT_POSITION, x, sizeof x);
-        memcpy(data + CAL_AT_VELOCITY, u, sizeof u);
+        data = cal_data_at(&c->queue, ++n); // with the position and velocity of the one before
         memcpy(data + CAL_AT_QUATERNION, q, sizeof q);
         memcpy(data + CAL_AT_ANGULAR, w, sizeof w);
-        cal_free_body_begin(part, data);
+        cal_free_body_begin(part, origin, data);
         world->report.series++;
     }
     *number = n;
@@ -178,8 +186,8 @@ cal_status cal_free_body_motion(cal_world* world, int component, int body, doubl
     const cal_component* c = &world->components[component];
     const cal_sim_body* part = &world->bodies[c->body];
     double* data = cal_data_at(&c->queue, n);
-    const double t = time - cal_saved_state_at(&c->queue, n)->time;
-    fly(data, t, out->pose.position, out->u);
+    const double begin = cal_saved_state_at(&c->queue, n)->time, t = time - begin;
+    fly(data, time - cal_free_body_origin(part, begin, data), out->pose.position, out->u);
     if (!turning) { // any orientation: a ball has none
         static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
         memcpy(out->pose.rotation, upright, sizeof upright);
@@ -271,5 +279,6 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
     memcpy(data + CAL_AT_VELOCITY, at.u, 3 * sizeof *data);
     memcpy(data + CAL_AT_QUATERNION, at.quaternion, 4 * sizeof *data);
     cal_unrotate3(at.pose.rotation, at.w, data + CAL_AT_ANGULAR);
+    set_origin(&world->bodies[body], time, data);
     return CAL_OK;
 }
