@@ -138,22 +138,78 @@ static cal_status add_balls(cal_world* world, cal_body_id body, double radius, b
     return status;
 }
 
-// A place in one half of the box, away from everything placed so far: centres in rows of four with a reach.
-static bool find_place(cal_random* random, double (*placed)[4], int count, double half, double gap, double reach,
-                       int side, double out[3]) {
+// What is placed so far: centres with a reach, in rows of four, and in cells that are as wide as two of the largest reach. A place is
+// compared with those in the 27 cells around it, and with nobody else.
+typedef struct crowd {
+    double (*placed)[4];
+    int32_t *first, *next; // of a cell, and after an atom; −1: none
+    int cells;             // along an edge
+    double half, width;
+} crowd;
+
+static bool make_crowd(crowd* c, int n, double half, double reach) {
+    c->half = half;
+    c->cells = (int)fmin(half / reach, 256.0);
+    if (c->cells < 1) c->cells = 1;
+    c->width = 2.0 * half / c->cells;
+    const size_t cells = (size_t)c->cells * (size_t)c->cells * (size_t)c->cells;
+    c->placed = cal_allocate((size_t)n, sizeof *c->placed);
+    c->first = cal_allocate(cells, sizeof *c->first);
+    c->next = cal_allocate((size_t)n, sizeof *c->next);
+    for (size_t i = 0; c->first != NULL && i < cells; i++) c->first[i] = -1;
+    return c->placed != NULL && c->first != NULL && c->next != NULL;
+}
+
+static void free_crowd(crowd* c) {
+    cal_free(c->placed);
+    cal_free(c->first);
+    cal_free(c->next);
+}
+
+static int cell_along(const crowd* c, double x) {
+    const int cell = (int)((x + c->half) / c->width);
+    return cell < 0 ? 0 : cell >= c->cells ? c->cells - 1 : cell;
+}
+
+static size_t cell_number(const crowd* c, const int cell[3]) {
+    return ((size_t)cell[0] * (size_t)c->cells + (size_t)cell[1]) * (size_t)c->cells + (size_t)cell[2];
+}
+
+static void join_crowd(crowd* c, int atom) {
+    const double* x = c->placed[atom];
+    const int cell[3] = {cell_along(c, x[0]), cell_along(c, x[1]), cell_along(c, x[2])};
+    const size_t number = cell_number(c, cell);
+    c->next[atom] = c->first[number];
+    c->first[number] = atom;
+}
+
+static bool is_clear(const crowd* c, const double at[3], double reach) {
+    int from[3], to[3], cell[3];
+    for (int i = 0; i < 3; i++) {
+        const int own = cell_along(c, at[i]);
+        from[i] = own > 0 ? own - 1 : 0;
+        to[i] = own + 1 < c->cells ? own + 1 : own;
+    }
+    for (cell[0] = from[0]; cell[0] <= to[0]; cell[0]++)
+        for (cell[1] = from[1]; cell[1] <= to[1]; cell[1]++)
+            for (cell[2] = from[2]; cell[2] <= to[2]; cell[2]++)
+                for (int i = c->first[cell_number(c, cell)]; i >= 0; i = c->next[i]) {
+                    double square = 0.0;
+                    for (int k = 0; k < 3; k++) square += (at[k] - c->placed[i][k]) * (at[k] - c->placed[i][k]);
+                    const double room = reach + c->placed[i][3];
+                    if (!(square > room * room)) return false;
+                }
+    return true;
+}
+
+// A place in one half of the box, away from everything placed so far.
+static bool find_place(cal_random* random, const crowd* c, double gap, double reach, int side, double out[3]) {
     for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
-        const double least = gap + reach, most = half - reach;
+        const double least = gap + reach, most = c->half - reach;
         if (least >= most) return false;
         out[0] = (side == 0 ? -1.0 : 1.0) * cal_random_between(random, least, most);
         for (int i = 1; i < 3; i++) out[i] = cal_random_between(random, -most, most);
-        bool clear = true;
-        for (int i = 0; clear && i < count; i++) {
-            double square = 0.0;
-            for (int k = 0; k < 3; k++) square += (out[k] - placed[i][k]) * (out[k] - placed[i][k]);
-            const double room = reach + placed[i][3];
-            clear = square > room * room;
-        }
-        if (clear) return true;
+        if (is_clear(c, out, reach)) return true;
     }
     return false;
 }
@@ -178,22 +234,26 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     cal_status status = add_walls(world, half, error);
     if (status == CAL_OK && motion != DIVIDER_NONE)
         status = add_divider(world, length, thickness, motion == DIVIDER_MOVES, error);
-    double(*placed)[4] = cal_allocate((size_t)n, sizeof *placed);
-    if (placed == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d atoms", n);
+    crowd c = {0};
+    if (!make_crowd(&c, n, half, (molecules ? 1.0 + LOBE_RADIUS : 1.0) * radius * 1.001)) {
+        free_crowd(&c);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d atoms", n);
+    }
     cal_random random = {(uint64_t)values[at_seed]};
     for (int i = 0; status == CAL_OK && i < n; i++) {
         const bool molecule = i % 3 == 2 && molecules;
-        placed[i][3] = (molecule ? 1.0 + LOBE_RADIUS : 1.0) * radius * 1.001;
-        if (!find_place(&random, placed, i, half, motion != DIVIDER_NONE ? 0.5 * thickness : -placed[i][3],
-                        placed[i][3], i / 3 % 2, placed[i])) {
+        double* place = c.placed[i];
+        place[3] = (molecule ? 1.0 + LOBE_RADIUS : 1.0) * radius * 1.001;
+        if (!find_place(&random, &c, motion != DIVIDER_NONE ? 0.5 * thickness : -place[3], place[3], i / 3 % 2, place)) {
             status = cal_fail(error, CAL_BAD_ARGUMENT, "atoms: no room for atom %d of %d; make fill smaller", i + 1, n);
             break;
         }
+        join_crowd(&c, i);
         char name[32];
         snprintf(name, sizeof name, "%s %d", molecule ? "molecule" : "ball", i);
         cal_world_body_def def = cal_default_world_body_def();
         def.name = name;
-        memcpy(def.position, placed[i], sizeof def.position);
+        memcpy(def.position, place, sizeof def.position);
         cal_scene_rotation(&random, def.quaternion);
         cal_scene_direction(&random, def.velocity);
         cal_scene_direction(&random, def.angular_velocity);
@@ -202,7 +262,7 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
         status = cal_world_add_body(world, &def, &body, error);
         if (status == CAL_OK) status = add_balls(world, body, radius, molecule, error);
     }
-    cal_free(placed);
+    free_crowd(&c);
     return status;
 }
 
