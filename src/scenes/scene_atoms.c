@@ -244,7 +244,8 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
         const bool molecule = i % 3 == 2 && molecules;
         double* place = c.placed[i];
         place[3] = (molecule ? 1.0 + LOBE_RADIUS : 1.0) * radius * 1.001;
-        if (!find_place(&random, &c, motion != DIVIDER_NONE ? 0.5 * thickness : -place[3], place[3], i / 3 % 2, place)) {
+        if (!find_place(&random, &c, motion != DIVIDER_NONE ? 0.5 * thickness : -place[3], place[3], i / 3 % 2,
+                        place)) {
             status = cal_fail(error, CAL_BAD_ARGUMENT, "atoms: no room for atom %d of %d; make fill smaller", i + 1, n);
             break;
         }

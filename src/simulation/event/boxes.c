@@ -6,6 +6,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/world.h"
 #include <string.h>
 
@@ -40,6 +41,20 @@ cal_status cal_box_of_motion(cal_world* world, int body, double from, double to,
         time = next;
     }
     return status;
+}
+
+// A free body's parabola needs no orientation, and no series as far as the box goes.
+cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out) {
+    double ends[2][3], acceleration[3];
+    if (!cal_free_body_ends(world, body, from, to, ends, acceleration))
+        return cal_box_of_motion(world, body, from, to, out);
+    const double h = to - from,
+                 pad = world->bodies[body].reach + sqrt(cal_dot3(acceleration, acceleration)) * h * h / 8.0;
+    for (int i = 0; i < 3; i++) {
+        out->low[i] = fmin(ends[0][i], ends[1][i]) - pad;
+        out->high[i] = fmax(ends[0][i], ends[1][i]) + pad;
+    }
+    return CAL_OK;
 }
 
 // For how long a body goes no further than its box should reach.
@@ -154,10 +169,12 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_motion at;
-    const cal_status status = cal_body_failed(world, body, cal_body_place_at(world, body, time, &at), time, error);
-    if (status != CAL_OK) return status;
     const int component = cal_body_component(world, body, time);
     const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
+    // How it is turned does not matter.
+    const cal_status status =
+        cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
+    if (status != CAL_OK) return status;
     const double room = ops->room(world, component, time);
     part->box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
     cal_events_schedule(&world->events, part->box_event, ops->stepped ? (double)INFINITY : part->box_end,

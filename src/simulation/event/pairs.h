@@ -49,5 +49,7 @@ cal_status cal_box_of_motion(cal_world* world, int body, double from, double to,
 // Pairs with those whose boxes began to overlap that of a body.
 cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
                                cal_error* error);
+// The same of a free body.
+cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out);
 // After a new motion began: new box, all pairs searched again.
 cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error);

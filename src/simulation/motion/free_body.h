@@ -14,17 +14,22 @@ enum {
     CAL_AT_TORQUE = 16,       // principal axes
     CAL_AT_SLOTS = 19
 };
-enum { CAL_SERIES = 20 }; // order of the Taylor series of rotation
+enum { CAL_SERIES = 20, CAL_SERIES_NUMBERS = 7 * (CAL_SERIES + 1) }; // order of the Taylor series of rotation
 
 int cal_free_body_stride(const cal_sim_body* part);
 // Makes the series of a free body's state; to be called when its numbers have changed. origin: the time at which its centre is where
 // the numbers say.
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data);
 // When the parabola of a state began, which has the time `time` itself.
-double cal_free_body_origin(const cal_sim_body* part, double time, const double* data);
+static inline double cal_free_body_origin(const cal_sim_body* part, double time, const double* data) {
+    return part->round ? time : data[part->series + 1 + (int)CAL_SERIES_NUMBERS];
+}
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
 cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
                                 cal_motion_bounds* out);
+// Where the centre is at both ends of an interval that is one flight, and its acceleration. False: it is not, as far as is known.
+bool cal_free_body_ends(const cal_world* world, int body, double from, double to, double ends[2][3],
+                        double acceleration[3]);
 // Puts the state that holds at a time at the end of its queue (segment.c).
 cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
                               cal_error* error);

@@ -90,8 +90,8 @@ static double bend(const cal_motion_bounds* limits, const double arm[3]) {
     return (limits->twist + limits->turn * limits->turn) * sqrt(cal_dot3(arm, arm));
 }
 
-// The soonest that any ball of a can touch b, and whether one does now.
-static sight look_rounded(const chase* c) {
+// The soonest that any ball of a can touch b, and whether one does now, to a share of sizes and distances from the origin.
+static sight look_rounded(const chase* c, double share) {
     const int a = c->world->bodies[c->body[0]].form == CAL_FORM_BALLS ? 0 : 1, b = 1 - a;
     const cal_sim_body *p = &c->world->bodies[c->body[a]], *q = &c->world->bodies[c->body[b]];
     const cal_motion *at_p = &c->at[a], *at_q = &c->at[b];
@@ -119,7 +119,7 @@ static sight look_rounded(const chase* c) {
             }
             cal_point_velocity(at_q, y, w);
             const double closing = cal_dot3(n, w) - cal_dot3(n, v);
-            const double touch = TOUCH * (fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + ball[3]);
+            const double touch = share * (fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + ball[3]);
             const double step = closing_time(fmax(gap, 0.0), closing + turning, k);
             const bool touching = gap <= touch && closing > 0.0;
             if (touching ? !s.touching || closing > s.speed : !s.touching && step < s.step) s.speed = closing;
@@ -170,7 +170,7 @@ static cal_status look(chase* c, const cal_pair* pair, double time, double to, s
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     const double horizon = fmax(c->until - time, 0.0), least = resolution(c->world, time);
-    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c);
+    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c, TOUCH);
     out->touching |= out->step < least && horizon > least && out->speed > 0.0;
     out->step = fmax(fmin(out->step, horizon), least);
     return CAL_OK;
@@ -232,8 +232,8 @@ static cal_status touches(chase* c, const cal_pair* pair, double time, bool* out
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     c->warm = (cal_distance_cache){0};
-    *out =
-        (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time)) : look_rounded(c)).touching;
+    *out = (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time)) : look_rounded(c, 0.0))
+               .touching;
     return CAL_OK;
 }
 
@@ -244,32 +244,29 @@ static double rounding(const chase* c, const cal_hit* hit) {
     return resolution(c->world, hit->time) + (hit->speed > 0.0 ? DBL_EPSILON * far / hit->speed : 0.0);
 }
 
-// The last bits of a time that a search has found: by bisection of [begin, end], where they touch at none of the times well before
-// the one found, and at all well after it. Times between `low` and `high` are looked at: many times what rounding can change, and
-// more where bodies are not apart at the one and touch at the other. Left as it is where that is nowhere: a touch that ends at once.
-static cal_status settle_time(chase* c, const cal_pair* pair, double begin, double end, cal_hit* hit) {
+// The last bits of a time that a search has found: by bisection of its window, where they touch at none of the times well before the
+// one found, and at all well after it. Times between `low` and `high` are looked at: a few times what rounding can change, and more
+// where bodies are not apart at the one and touch at the other. Left as it is where that is nowhere: a touch that ends at once. No
+// motion that holds then begins after `begin`.
+static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_hit* hit) {
+    const double least = resolution(c->world, hit->time), window = c->world->window;
+    double a = window * floor(hit->time / window), b = a + window, low = begin, high = b;
     bool first = false, last = false;
-    double low = begin, high = end;
     cal_status status = move_to(c, hit->time);
-    double width = 16.0 * rounding(c, hit);
+    double width = 4.0 * rounding(c, hit);
     for (int i = 0; status == CAL_OK && i < MOST_DOUBLINGS; i++, width *= 2.0) {
-        low = fmax(hit->time - width, begin), high = fmin(hit->time + width, end);
+        low = fmax(hit->time - width, begin), high = fmin(hit->time + width, b);
         status = touches(c, pair, low, &first);
         if (status == CAL_OK) status = touches(c, pair, high, &last);
-        if ((!first || low == begin) && (last || high == end)) break;
+        if ((!first || low == begin) && (last || high == b)) break;
     }
-    const bool at_begin = first && low == begin;
-    // Another search may have found a time at the other end of where rounding says either.
-    low = fmax(hit->time - 8.0 * width, begin), high = fmin(hit->time + 8.0 * width, end);
     if (status != CAL_OK || !last) return status;
-    if (at_begin) hit->time = begin;
+    if (first && low == begin) hit->time = begin;
     if (first) return CAL_OK;
-    for (double a = begin, b = end; status == CAL_OK;) {
-        const double middle = a + 0.5 * (b - a);
-        if (!(middle > a && middle < b)) {
-            hit->time = b;
-            break;
-        }
+    // Another search may have found a time at the other end of where rounding says either.
+    low = fmax(hit->time - 2.0 * width, begin), high = fmin(hit->time + 2.0 * width, b);
+    while (status == CAL_OK && b - a > least) {
+        const double middle = 0.5 * (a + b);
         bool touching = middle >= high;
         if (middle > low && middle < high) status = touches(c, pair, middle, &touching);
         if (touching)
@@ -277,6 +274,7 @@ static cal_status settle_time(chase* c, const cal_pair* pair, double begin, doub
         else
             a = middle;
     }
+    hit->time = b;
     return status;
 }
 
@@ -290,8 +288,7 @@ cal_status cal_find_hit(cal_world* world, const cal_pair* pair, double from, dou
     cal_status status = search(world, pair, from, to, out);
     if (status == CAL_OK && out->time < (double)INFINITY) {
         chase c = begin_chase(world, pair);
-        status = settle_time(&c, pair, window_of(world, pair, out->time),
-                             world->window * (floor(out->time / world->window) + 1.0), out);
+        status = settle_time(&c, pair, window_of(world, pair, out->time), out);
     }
     if (status == CAL_OK) return CAL_OK;
     char a[64], b[64];

@@ -23,7 +23,6 @@
 #include "simulation/world.h"
 #include <string.h>
 
-enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 // A series ends where its last terms are this small, relative to its first.
 #define SERIES_ACCURACY 1e-16
 #define LONGEST_SERIES 8.0 // rad, at the rate at which the body turns now, or is made to
@@ -33,7 +32,8 @@ enum { SERIES_NUMBERS = 7 * (CAL_SERIES + 1) };
 #define MARGIN 1e-6
 
 int cal_free_body_stride(const cal_sim_body* part) {
-    return part->series + (part->round ? 0 : 2 + (int)SERIES_NUMBERS); // its length, its numbers, the parabola's origin
+    return part->series +
+           (part->round ? 0 : 2 + (int)CAL_SERIES_NUMBERS); // its length, its numbers, the parabola's origin
 }
 
 static double* series_of(const cal_sim_body* part, double* data) { return data + part->series; }
@@ -100,12 +100,8 @@ static double length_of(const double* rows, double rate) {
     }
 }
 
-double cal_free_body_origin(const cal_sim_body* part, double time, const double* data) {
-    return part->round ? time : data[part->series + 1 + (int)SERIES_NUMBERS];
-}
-
 static void set_origin(const cal_sim_body* part, double origin, double* data) {
-    if (!part->round) data[part->series + 1 + (int)SERIES_NUMBERS] = origin;
+    if (!part->round) data[part->series + 1 + (int)CAL_SERIES_NUMBERS] = origin;
 }
 
 void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) {
@@ -260,6 +256,21 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     out->turn = largest_turn(part, w, torque, out->until - cal_saved_state_at(&c->queue, n)->time);
     out->twist = largest_twist(part, w, torque, out->turn);
     return CAL_OK;
+}
+
+bool cal_free_body_ends(const cal_world* world, int body, double from, double to, double ends[2][3],
+                        double acceleration[3]) {
+    const cal_sim_body* part = &world->bodies[body];
+    const cal_queue* queue = &world->components[part->component].queue;
+    const int64_t n = cal_queue_find(queue, from);
+    if (n < 0 || cal_saved_state_at(queue, n)->kind == CAL_FUSED || motion_end(queue, n) < to) return false;
+    const double* data = cal_data_at(queue, n);
+    const double origin = cal_free_body_origin(part, cal_saved_state_at(queue, n)->time, data);
+    double u[3];
+    fly(data, from - origin, ends[0], u);
+    fly(data, to - origin, ends[1], u);
+    memcpy(acceleration, data + CAL_AT_ACCELERATION, 3 * sizeof *acceleration);
+    return true;
 }
 
 // --- States -------------------------------------------------------------------------------------------------------------------
