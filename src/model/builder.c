@@ -269,9 +269,10 @@ int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def) {
 
 // Copies an array behind those of earlier meshes; false when there is no memory.
 static bool keep_array(list* items, const void* values, size_t count, size_t item_size) {
+    if (count == 0) return true; // a mesh of corners alone is a hull
     void* room = list_extend(items, count, item_size);
     if (room == NULL) return false;
-    if (count > 0) memcpy(room, values, count * item_size);
+    memcpy(room, values, count * item_size);
     items->count += count;
     return true;
 }

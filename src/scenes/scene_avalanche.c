@@ -1,11 +1,12 @@
-// Avalanche: convex rocks that tumble down a mountainside between boulders. The slope is a height field of 16 × 16 cells, 512
-// prisms, steep above and running out below.
+// Avalanche: convex rocks that tumble down a gully, over stones that stick in it and between boulders. The gully is a height field of
+// 32 × 8 cells, 512 prisms; with it, the stones and the boulders the scene has the paper's 824 bodies. It keeps its rocks: its sides
+// rise to over 50°, and it ends in a basin.
 //
-//      rocks  ◦°◦
-//            ◦◦°◦ ╲
-//                  ╲   ● boulders
-//                   ╲___
-//                       ╲_______  run-out
+//      rocks  ◦°◦                                       ╲       ╱
+//            ◦◦°◦ ╲ .                                    ╲  ◦  ╱  across
+//                  ╲  . ● boulders, . stones              ╲___╱
+//                   ╲ .                  ╱
+//                    ╲_._____.___ basin ╱
 #include "base/memory.h"
 #include "scenes/scene.h"
 #include <stdio.h>
@@ -13,15 +14,18 @@
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     INTEGER(n, 300, 1, 100000, "rocks")                                                                                \
-    INTEGER(boulders, 12, 0, 1000, "fixed ones on the slope")                                                          \
-    NUMBER(length, 64, 40, 10000, "of the mountainside, m; the last 20 m run out")                                     \
+    INTEGER(boulders, 12, 0, 1000, "fixed ones in the gully, 1.5 to 3 m")                                              \
+    INTEGER(stones, 511, 0, 100000, "fixed ones in the gully, 0.3 to 1.2 m")                                           \
+    NUMBER(length, 320, 60, 10000, "of the gully, m; the last 30 m are a basin")                                       \
     NUMBER(slope, 33, 0, 60, "of the upper part, degrees")                                                             \
     INTEGER(seed, 1, 0, 1000000000, "of shapes and places")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
-enum { CELLS = 16, VERTICES = CELLS + 1, FEWEST_CORNERS = 12, MOST_CORNERS = 32 };
-#define WIDTH 32.0   // m
-#define RUN_OUT 20.0 // m: the last ones of the length
+enum { ALONG = 32, ACROSS = 8, COLUMNS = ALONG + 1, ROWS = ACROSS + 1, FEWEST_CORNERS = 12, MOST_CORNERS = 32 };
+#define WIDTH 24.0   // m
+#define DEPTH 8.0    // m: of the gully; its sides are a parabola
+#define RUN_OUT 30.0 // m: the last ones of the length
+#define END_WALL 8.0 // m: how high the basin's end is
 
 static void prepare(const double* values, cal_world_def* def) {
     (void)values;
@@ -33,7 +37,7 @@ static void prepare(const double* values, cal_world_def* def) {
 typedef struct mountain {
     double grade; // tangent of the slope
     double length;
-    double heights[VERTICES * VERTICES];
+    double heights[ROWS * COLUMNS];
 } mountain;
 
 // The tangent of an angle in degrees, from its sine and cosine by series: few digits are enough, the same everywhere.
@@ -52,26 +56,26 @@ static double smooth_height(const mountain* m, double x) {
 }
 
 static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, cal_error* error) {
-    double* vertices = cal_allocate(3 * VERTICES * VERTICES, sizeof *vertices);
-    int32_t* triangles = cal_allocate(6 * CELLS * CELLS, sizeof *triangles);
+    double* vertices = cal_allocate(3 * ROWS * COLUMNS, sizeof *vertices);
+    int32_t* triangles = cal_allocate(6 * ALONG * ACROSS, sizeof *triangles);
     if (vertices == NULL || triangles == NULL) {
         cal_free(vertices);
         cal_free(triangles);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a slope");
     }
-    for (int row = 0; row < VERTICES; row++)
-        for (int column = 0; column < VERTICES; column++) {
-            double* vertex = vertices + 3 * (row * VERTICES + column);
-            vertex[0] = m->length * column / CELLS;
-            vertex[1] = WIDTH * ((double)row / CELLS - 0.5);
-            // A gully in the middle and some roughness.
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++) {
+            double* vertex = vertices + 3 * (row * COLUMNS + column);
+            vertex[0] = m->length * column / ALONG;
+            vertex[1] = WIDTH * ((double)row / ACROSS - 0.5);
             const double side = 2.0 * vertex[1] / WIDTH;
-            vertex[2] = smooth_height(m, vertex[0]) + 3.0 * side * side + cal_random_between(random, -0.3, 0.3);
-            m->heights[row * VERTICES + column] = vertex[2];
+            vertex[2] = smooth_height(m, vertex[0]) + DEPTH * side * side + cal_random_between(random, -0.3, 0.3);
+            if (column == 0 || column == ALONG) vertex[2] += END_WALL;
+            m->heights[row * COLUMNS + column] = vertex[2];
         }
-    for (int row = 0, t = 0; row < CELLS; row++)
-        for (int column = 0; column < CELLS; column++) {
-            const int32_t a = row * VERTICES + column, b = a + 1, c = a + VERTICES, d = c + 1;
+    for (int row = 0, t = 0; row < ACROSS; row++)
+        for (int column = 0; column < ALONG; column++) {
+            const int32_t a = row * COLUMNS + column, b = a + 1, c = a + COLUMNS, d = c + 1;
             const int32_t corners[6] = {a, b, d, a, d, c};
             memcpy(triangles + t, corners, sizeof corners);
             t += 6;
@@ -79,9 +83,9 @@ static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, c
     cal_mesh_def mesh = cal_default_mesh_def();
     mesh.vertices = vertices;
     mesh.triangles = triangles;
-    mesh.vertex_count = VERTICES * VERTICES;
-    mesh.triangle_count = 2 * CELLS * CELLS;
-    mesh.columns = VERTICES;
+    mesh.vertex_count = ROWS * COLUMNS;
+    mesh.triangle_count = 2 * ALONG * ACROSS;
+    mesh.columns = COLUMNS;
     cal_world_body_def def = cal_default_world_body_def();
     def.name = "slope";
     def.motion = CAL_FIXED;
@@ -95,13 +99,15 @@ static cal_status add_slope(cal_world* world, mountain* m, cal_random* random, c
     return status;
 }
 
-// The highest corner of the cell under a point.
+// The height of the gully at a point: on the triangle there, of the two that a cell is cut into from its first to its last corner.
 static double height_at(const mountain* m, double x, double y) {
-    int column = (int)(x / m->length * CELLS), row = (int)((y / WIDTH + 0.5) * CELLS);
-    column = column < 0 ? 0 : column >= CELLS ? CELLS - 1 : column;
-    row = row < 0 ? 0 : row >= CELLS ? CELLS - 1 : row;
-    const double* h = m->heights + row * VERTICES + column;
-    return fmax(fmax(h[0], h[1]), fmax(h[VERTICES], h[VERTICES + 1]));
+    const double u = x / m->length * ALONG, v = (y / WIDTH + 0.5) * ACROSS;
+    int column = (int)u, row = (int)v;
+    column = column < 0 ? 0 : column >= ALONG ? ALONG - 1 : column;
+    row = row < 0 ? 0 : row >= ACROSS ? ACROSS - 1 : row;
+    const double *h = m->heights + row * COLUMNS + column, a = u - column, b = v - row;
+    const double corner = a > b ? h[1] : h[COLUMNS], last = h[COLUMNS + 1];
+    return a > b ? h[0] + a * (corner - h[0]) + b * (last - corner) : h[0] + b * (corner - h[0]) + a * (last - corner);
 }
 
 static cal_status add_rock(cal_world* world, const char* name, const double position[3], double size, bool fixed,
@@ -137,17 +143,20 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     m->length = values[at_length];
     char name[32];
     cal_status status = add_slope(world, m, &random, error);
-    for (int i = 0; status == CAL_OK && i < (int)values[at_boulders]; i++) {
-        const double x = cal_random_between(&random, 20.0, m->length - 14.0),
-                     y = cal_random_between(&random, -8.0, 8.0);
-        const double position[3] = {x, y, height_at(m, x, y) - 0.3};
-        snprintf(name, sizeof name, "boulder %d", i);
-        status = add_rock(world, name, position, cal_random_between(&random, 1.5, 3.0), true, &random, error);
+    const int boulders = (int)values[at_boulders], fixed = boulders + (int)values[at_stones];
+    for (int i = 0; status == CAL_OK && i < fixed; i++) {
+        const bool large = i < boulders;
+        const double x = cal_random_between(&random, 40.0, m->length - (large ? RUN_OUT : 10.0)),
+                     y = cal_random_between(&random, -7.0, 7.0),
+                     size = large ? cal_random_between(&random, 1.5, 3.0) : cal_random_between(&random, 0.3, 1.2);
+        const double position[3] = {x, y, height_at(m, x, y)}; // half of it sticks in the ground
+        snprintf(name, sizeof name, "%s %d", large ? "boulder" : "stone", large ? i : i - boulders);
+        status = add_rock(world, name, position, size, true, &random, error);
     }
     // Rows of rocks above the top, a metre and a bit apart, layer over layer.
     for (int i = 0; status == CAL_OK && i < (int)values[at_n]; i++) {
         const int across = i % 10, along = i / 10 % 10, layer = i / 100;
-        const double x = 2.0 + 1.3 * along, y = 1.3 * (across - 4.5);
+        const double x = 24.0 - 1.3 * along, y = 1.3 * (across - 4.5);
         const double position[3] = {x, y, height_at(m, x, y) + 1.0 + 1.3 * layer};
         snprintf(name, sizeof name, "rock %d", i);
         status = add_rock(world, name, position, cal_random_between(&random, 0.2, 1.0), false, &random, error);
@@ -156,4 +165,4 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     return status;
 }
 
-CAL_DEFINE_SCENE(avalanche, PARAMETERS, 45.0, "convex rocks that tumble down a mountainside between boulders")
+CAL_DEFINE_SCENE(avalanche, PARAMETERS, 45.0, "convex rocks that tumble down a gully, over stones and between boulders")

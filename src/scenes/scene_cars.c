@@ -14,11 +14,13 @@
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
     INTEGER(cars, 4, 1, 100, "vehicles")                                                                               \
     INTEGER(rows, 20, 0, 100, "of pendulums, as many across")                                                          \
-    NUMBER(speed, 5, 0, 30, "that the controllers hold, m/s")
+    NUMBER(speed, 5, 0, 30, "that the controllers hold, m/s")                                                          \
+    INTEGER(sides, 24, 0, 64, "of a wheel, a prism as in the paper, whose shapes are polyhedra; 0: a ball")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
-enum { BUMPS = 10, POSTS = 85, WHEELS = 4 };
+enum { BUMPS = 10, POSTS = 85, WHEELS = 4, FEWEST_SIDES = 3, MOST_SIDES = 64 };
 #define WHEEL_RADIUS 0.35
+#define WHEEL_HALF 0.1 // m: half its width
 #define ROD_LENGTH 1.5
 #define ROD_HEIGHT 2.3 // of the anchors: a rod's end is lower than a car's roof
 #define LANE 4.0       // m between cars
@@ -39,13 +41,59 @@ static void solid_box(cal_body_def* def, double mass, const double half[3]) {
     }
 }
 
-static int add_wheel(cal_builder* builder, int parent, const char* name, double x, double y) {
+// The corners of a prism about the y axis, one of them straight down; sine and cosine of the angle between two by series.
+static void prism(int sides, double* out) {
+    const double x = 6.283185307179586 / sides, z = x * x;
+    double sine = 1.0, cosine = 1.0;
+    for (int n = 24; n > 0; n -= 2) {
+        cosine = 1.0 - z / ((n - 1) * n) * cosine;
+        sine = 1.0 - z / (n * (n + 1)) * sine;
+    }
+    sine *= x;
+    double at[2] = {0.0, -WHEEL_RADIUS};
+    for (int i = 0; i < sides; i++) {
+        for (int side = 0; side < 2; side++) {
+            double* corner = out + 3 * (2 * i + side);
+            corner[0] = at[0], corner[1] = side == 0 ? -WHEEL_HALF : WHEEL_HALF, corner[2] = at[1];
+        }
+        const double next[2] = {cosine * at[0] - sine * at[1], sine * at[0] + cosine * at[1]};
+        memcpy(at, next, sizeof at);
+    }
+}
+
+static int add_tyre(cal_builder* builder, int sides) {
+    double corners[6 * MOST_SIDES];
+    int32_t triangles[3 * 4 * MOST_SIDES];
+    int count = 0;
+    if (sides < FEWEST_SIDES) return -1;
+    prism(sides, corners);
+    // Corners 2 i and 2 i + 1 are of the two ends, i going from below towards +x: the tread, then both ends as fans.
+    for (int i = 0; i < sides; i++) {
+        const int32_t a = 2 * i, b = 2 * ((i + 1) % sides);
+        const int32_t corner[12] = {a, b, a + 1, b, b + 1, a + 1, 0, b, a, 1, a + 1, b + 1};
+        memcpy(triangles + 3 * count, corner, (i == 0 || i == sides - 1 ? 6 : 12) * sizeof *corner);
+        count += i == 0 || i == sides - 1 ? 2 : 4;
+    }
+    cal_mesh_def mesh = cal_default_mesh_def();
+    mesh.name = "tyre";
+    mesh.vertices = corners;
+    mesh.vertex_count = 2 * sides;
+    mesh.triangles = triangles;
+    mesh.triangle_count = count;
+    return cal_builder_add_mesh(builder, &mesh);
+}
+
+static int add_wheel(cal_builder* builder, int parent, const char* name, double x, double y, int mesh) {
     cal_body_def wheel = cal_default_body_def();
     wheel.name = name;
     wheel.parent = parent;
     wheel.position[0] = x, wheel.position[1] = y, wheel.position[2] = parent == 0 ? -0.25 : 0.0;
     wheel.mass = 20.0;
-    for (int i = 0; i < 3; i++) wheel.inertia[i] = 0.4 * wheel.mass * WHEEL_RADIUS * WHEEL_RADIUS;
+    const double square = WHEEL_RADIUS * WHEEL_RADIUS, width = 4.0 * WHEEL_HALF * WHEEL_HALF;
+    for (int i = 0; i < 3; i++)
+        wheel.inertia[i] = wheel.mass * (mesh < 0 ? 0.4 * square
+                                         : i == 1 ? 0.5 * square
+                                                  : (3.0 * square + width) / 12.0);
     const int body = cal_builder_add_body(builder, &wheel);
     cal_joint_def axle = cal_default_joint_def();
     axle.axis[1] = 1.0, axle.axis[2] = 0.0;
@@ -53,11 +101,12 @@ static int add_wheel(cal_builder* builder, int parent, const char* name, double 
     cal_shape_def tyre = cal_default_shape_def();
     tyre.body = body;
     tyre.size[0] = WHEEL_RADIUS;
+    if (mesh >= 0) tyre.kind = CAL_MESH, tyre.mesh = mesh;
     cal_builder_add_shape(builder, &tyre);
     return body;
 }
 
-static cal_status make_car(cal_model** out, cal_error* error) {
+static cal_status make_car(int sides, cal_model** out, cal_error* error) {
     cal_builder* builder;
     if (cal_builder_create(&builder) != CAL_OK) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a car");
     cal_builder_set_name(builder, "car");
@@ -88,10 +137,11 @@ static cal_status make_car(cal_model** out, cal_error* error) {
         pin.armature = 1.0;
         cal_builder_add_joint(builder, number, &pin);
     }
-    add_wheel(builder, 1, "front left", 0.0, 0.15);
-    add_wheel(builder, 2, "front right", 0.0, -0.15);
-    add_wheel(builder, 0, "rear left", -1.4, 1.15);
-    add_wheel(builder, 0, "rear right", -1.4, -1.15);
+    const int tyre = add_tyre(builder, sides);
+    add_wheel(builder, 1, "front left", 0.0, 0.15, tyre);
+    add_wheel(builder, 2, "front right", 0.0, -0.15, tyre);
+    add_wheel(builder, 0, "rear left", -1.4, 1.15, tyre);
+    add_wheel(builder, 0, "rear right", -1.4, -1.15, tyre);
     const cal_status status = cal_builder_finish(builder, out, error);
     cal_builder_destroy(builder);
     return status;
@@ -183,7 +233,7 @@ static cal_status build(const double* values, cal_world* world, cal_error* error
     world->owned = speed;
     *speed = values[at_speed];
     cal_model *car_model = NULL, *pendulum = NULL;
-    cal_status status = make_car(&car_model, error);
+    cal_status status = make_car((int)values[at_sides], &car_model, error);
     if (status == CAL_OK) status = cal_world_keep_model(world, car_model, error);
     if (status == CAL_OK) status = make_pendulum(&pendulum, error);
     if (status == CAL_OK) status = cal_world_keep_model(world, pendulum, error);
