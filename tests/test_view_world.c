@@ -92,7 +92,7 @@ static void test_a_pyramid_is_a_group_and_sleeps(void** unused) {
 // Rocks are points without triangles: what is drawn is their hull, closed by Euler's formula (triangles = 2 corners − 4).
 static void test_rocks_are_drawn_as_hulls(void** unused) {
     (void)unused;
-    char scene[] = "avalanche:n=5,boulders=2";
+    char scene[] = "avalanche:n=5,boulders=2,stones=0";
     cal_drawing* drawing;
     cal_run* run = open_world(scene, &drawing);
     int rocks = 0;

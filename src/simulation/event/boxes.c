@@ -177,8 +177,9 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
     if (status != CAL_OK) return status;
     const double room = ops->room(world, component, time);
     part->box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
-    cal_events_schedule(&world->events, part->box_event, ops->stepped ? (double)INFINITY : part->box_end,
-                        (uint64_t)body);
+    // The retroactive loop makes boxes of its steps: an event here would end them.
+    const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
+    cal_events_schedule(&world->events, part->box_event, none ? (double)INFINITY : part->box_end, (uint64_t)body);
     return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time,
                     part->box_end, began, error);
 }
@@ -198,7 +199,7 @@ cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* err
 
 cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    if (part->form == CAL_FORM_NONE || (world->def.loop == CAL_RETROACTIVE && world->time > 0.0)) return CAL_OK;
+    if (part->form == CAL_FORM_NONE || (world->def.loop == CAL_RETROACTIVE && !world->placing)) return CAL_OK;
     int began = 0;
     cal_status status = renew(world, body, time, &began, error);
     for (int i = 0; status == CAL_OK && i < part->pair_count; i++)
