@@ -152,7 +152,7 @@ static void print_figure(const results* r) {
             const cal_world_report* w = &m->report;
             const double paper = paper_frame(policies[p].name, figure_counts[n]);
             printf("%6d  %-18s %9.3g %9.4g %11.0f %11.4g %9.3g", figure_counts[n], policies[p].name,
-                   1e3 * per(w->integrated, (double)w->integrations), per(w->integrated, w->moving), work_of(w),
+                   1e3 * per(w->intervals, (double)w->integrations), per(w->integrated, w->moving), work_of(w),
                    1e3 * m->cpu / (FIGURE_SECONDS * FRAMES_PER_SECOND), per(m->cpu, r->figure[n][0].cpu));
             if (paper > 0)
                 printf(" %8.3g\n", paper);
@@ -181,7 +181,7 @@ static void print_table(const results* r) {
         if (r->in_table[i])
             printf("%-10s %7.3g %9d %9lld %8.3g %8.3g %10.4g %11.3g %9.3g%s\n", paper_rows[i].scene, m->time,
                    w->moving + w->driven, (long long)w->discontinuities, 1e3 * per(m->time, (double)w->discontinuities),
-                   1e3 * per(w->integrated, (double)w->integrations), per(w->integrated, w->moving),
+                   1e3 * per(w->intervals, (double)w->integrations), per(w->integrated, w->moving),
                    per(w->rolled_back, w->moving), per(m->cpu, m->time * FRAMES_PER_SECOND),
                    m->reached ? "" : "  (stopped by --limit)");
         else
@@ -205,7 +205,7 @@ static void add_json(cal_json* json, const char* scene, const char* loop, const 
     cal_json_integer(json, "checks", w->checks);
     cal_json_integer(json, "integrations", w->integrations);
     cal_json_number(json, "work", work_of(w));
-    cal_json_number(json, "average_step_s", per(w->integrated, (double)w->integrations));
+    cal_json_number(json, "average_step_s", per(w->intervals, (double)w->integrations));
     cal_json_number(json, "integrated_s_per_body", per(w->integrated, w->moving));
     cal_json_number(json, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
     cal_json_integer(json, "groups", w->groups);
@@ -248,7 +248,7 @@ static int draw(const results* r, const char* path) {
         for (int n = 0; n < FIGURE; n++) {
             const measured* m = &r->figure[n][p];
             counts[n] = figure_counts[n];
-            steps[p][n] = 1e3 * per(m->report.integrated, (double)m->report.integrations);
+            steps[p][n] = 1e3 * per(m->report.intervals, (double)m->report.integrations);
             integrated[p][n] = per(m->report.integrated, m->report.moving);
             frames[p][n] = 1e3 * m->cpu / (FIGURE_SECONDS * FRAMES_PER_SECOND);
         }

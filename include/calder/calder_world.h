@@ -266,9 +266,10 @@ typedef struct cal_world_report {
     int64_t events;       ///< taken from the queue
     int64_t series;       ///< Taylor series of rotations that were continued
     int64_t integrations; ///< of a component
+    double intervals;     ///< s, summed over integrations: their average is intervals / integrations
     double integrated;    ///< s, summed over moving bodies
-    double rolled_back;   ///< s, summed over moving bodies
-    int64_t rollbacks;    ///< of a component
+    double rolled_back;   ///< s, summed over moving bodies, with what was computed ahead and never used
+    int64_t rollbacks;    ///< of a component, over time that it had been computed for
     int64_t undone;       ///< collisions and other joint events that a rollback took back
     int64_t forced;       ///< rollbacks for finding mistakes
     int64_t callbacks;

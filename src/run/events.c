@@ -112,7 +112,7 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
                   {"peak_states", w->peak_states}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         cal_facts_integer(report, counts[i].key, counts[i].count);
-    cal_facts_number(report, "average_step_s", per(w->integrated, (double)w->integrations));
+    cal_facts_number(report, "average_step_s", per(w->intervals, (double)w->integrations));
     cal_facts_number(report, "average_gap_s", per(w->time, (double)w->discontinuities));
     cal_facts_number(report, "integrated_s_per_body", per(w->integrated, w->moving));
     cal_facts_number(report, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
@@ -128,7 +128,7 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
     cal_facts_line(report, "checks", "%lld, and %lld times of impact from a formula", (long long)w.checks,
                    (long long)w.predictions);
     cal_facts_line(report, "integrations", "%lld of %.3g ms, %.4g s per body", (long long)w.integrations,
-                   1e3 * per(w.integrated, (double)w.integrations), per(w.integrated, w.moving));
+                   1e3 * per(w.intervals, (double)w.integrations), per(w.integrated, w.moving));
     cal_facts_line(report, "rollbacks", "%lld, %.3g s per body", (long long)w.rollbacks, per(w.rolled_back, w.moving));
     cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
                    (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);

@@ -222,7 +222,7 @@ void cal_events_report(const cal_sim* sim, cal_sim_report* out) {
     const cal_world_report* counted = &sim->world->report;
     *out =
         (cal_sim_report){.time = sim->world->time,
-                         .step = counted->integrations > 0 ? counted->integrated / (double)counted->integrations : 0.0,
+                         .step = counted->integrations > 0 ? counted->intervals / (double)counted->integrations : 0.0,
                          .steps = counted->integrations,
                          .rejected = counted->rollbacks,
                          .evaluations = counted->series + counted->group_steps};

@@ -101,11 +101,16 @@ int64_t cal_queue_find(const cal_queue* queue, double time) {
     return n >= queue->head ? n : -1;
 }
 
+static void count_integration(cal_world* world, const cal_component* c, double length, int steps) {
+    world->report.integrations += steps;
+    world->report.intervals += length;
+    world->report.integrated += length * c->weight;
+}
+
 void cal_component_mark_used(cal_world* world, int component, double time) {
     cal_component* c = &world->components[component];
     if (time <= c->local_time) return;
-    world->report.integrations++;
-    world->report.integrated += (time - c->local_time) * c->weight;
+    count_integration(world, c, time - c->local_time, 1);
     c->local_time = time;
 }
 
@@ -141,7 +146,7 @@ cal_status cal_note_change(cal_world* world, int component, double time, cal_err
         }
     if (!cal_grow((void**)&world->changes, &world->change_capacity, world->change_count, sizeof *world->changes))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-    world->changes[world->change_count++] = (cal_change){component, time};
+    world->changes[world->change_count++] = (cal_change){.component = component, .time = time, .reached = time};
     return CAL_OK;
 }
 
@@ -165,7 +170,9 @@ static void undo_callback(cal_world* world, const cal_saved_state* knot) {
 static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error* error) {
     cal_queue* queue = &world->components[link.component].queue;
     if (link.number >= queue->tail) return CAL_OK;
-    const double time = cal_saved_state_at(queue, link.number)->time;
+    const double time = cal_saved_state_at(queue, link.number)->time,
+                 reached = cal_saved_state_at(queue, queue->tail - 1)->time;
+    const int deleted = (int)(queue->tail - link.number);
     while (queue->tail > link.number) {
         const cal_saved_state knot = *cal_saved_state_at(queue, --queue->tail);
         world->states--;
@@ -180,7 +187,14 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
     }
-    return cal_note_change(world, link.component, time, error);
+    const cal_status status = cal_note_change(world, link.component, time, error);
+    for (int i = 0; status == CAL_OK && i < world->change_count; i++) {
+        cal_change* change = &world->changes[i];
+        if (change->component != link.component) continue;
+        change->reached = fmax(change->reached, reached);
+        change->deleted += deleted;
+    }
+    return status;
 }
 
 cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_error* error) {
@@ -207,6 +221,13 @@ cal_status cal_rollback_to(cal_world* world, int component, double time, cal_err
 
 static cal_status settle_component(cal_world* world, const cal_change* change, cal_error* error) {
     cal_component* c = &world->components[change->component];
+    // A multibody computes ahead of what events have used of it: what was never used was integrated, too. A free body's motion is
+    // evaluated, not integrated.
+    const bool ahead = c->ops != NULL && !c->ops->single && change->reached > c->local_time;
+    if (ahead) {
+        count_integration(world, c, change->reached - fmax(c->local_time, change->time), change->deleted);
+        c->local_time = change->reached;
+    }
     if (c->local_time > change->time) {
         world->report.rolled_back += (c->local_time - change->time) * c->weight;
         world->report.rollbacks++;

@@ -58,6 +58,8 @@ typedef struct cal_junction {
 typedef struct cal_change {
     int component;
     double time;
+    double reached; // how far it had been computed, and in how many states: what the rollback threw away
+    int deleted;
 } cal_change;
 
 // --- Queues ---------------------------------------------------------------------------------------------------------------

@@ -390,7 +390,8 @@ static void move_report(cal_image* image, cal_world_report* r) {
                               &r->callbacks,       &r->group_steps,  &r->groups,      &r->peak_states,
                               &r->group_rejected,  &r->group_solves, &r->group_newton};
     for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) cal_image_long(image, longs[i]);
-    double* const numbers[] = {&r->integrated, &r->rolled_back, &r->start_depth, &r->start_moved, &r->penetration};
+    double* const numbers[] = {&r->intervals,   &r->integrated,  &r->rolled_back,
+                               &r->start_depth, &r->start_moved, &r->penetration};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) cal_image_number(image, numbers[i]);
     int* const ints[] = {&r->largest_group, &r->largest_contacts, &r->start_overlaps};
     for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) cal_image_int(image, ints[i]);
