@@ -182,7 +182,9 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         for (int i = 0; i < junction->count; i++)
             if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-        const double before = queue->tail > queue->head ? cal_saved_state_at(queue, queue->tail - 1)->time : knot.time;
+        // A group's step has collisions inside. Nothing before GVT is undone: a junction's number may have been another one's then.
+        const bool inside = world->components[link.component].ops->stepped && queue->tail > queue->head;
+        const double before = inside ? fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt) : knot.time;
         if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, before, knot.time);
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
