@@ -46,10 +46,10 @@ cal_status cal_box_renew(cal_world* world, int body, double time, cal_error* err
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error);
 // A box about a body's way over an interval, from the bounds of its motion; what its table has for all that moves by itself.
 cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out);
+// The same of a free body.
+cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out);
 // Pairs with those whose boxes began to overlap that of a body.
 cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_changes* changes, double time,
                                cal_error* error);
-// The same of a free body.
-cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out);
 // After a new motion began: new box, all pairs searched again.
 cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* error);
