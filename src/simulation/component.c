@@ -261,7 +261,10 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
 cal_status cal_begin_segment(cal_world* world, int component, double time, cal_error* error) {
     if (component < 0) return CAL_OK;
     cal_component_mark_used(world, component, time);
-    return world->components[component].ops->begin(world, component, time, error);
+    world->beginning = component + 1, world->begins = time;
+    const cal_status status = world->components[component].ops->begin(world, component, time, error);
+    world->beginning = 0;
+    return status;
 }
 
 cal_status cal_step_component(cal_world* world, int component, double time, cal_error* error) {

@@ -182,9 +182,11 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         for (int i = 0; i < junction->count; i++)
             if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-        // A group's step has collisions inside. Nothing before GVT is undone: a junction's number may have been another one's then.
+        // A group's step has collisions inside. Those up to where it begins anew have happened, and others are come to again. Nothing
+        // before GVT is undone: a junction's number may have been another one's then.
         const bool inside = world->components[link.component].ops->stepped && queue->tail > queue->head;
-        const double before = inside ? fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt) : knot.time;
+        double before = inside ? fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt) : knot.time;
+        if (inside && world->beginning == link.component + 1) before = fmax(before, nextafter(world->begins, INFINITY));
         if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, before, knot.time);
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
