@@ -163,7 +163,10 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const bool inside = inner || (status == CAL_OK && is_soft(world, &p, at));
     if (status == CAL_OK && !inside) status = meet(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
-    if (status == CAL_OK && inside) {
+    // What a group's step pushes against a body that parts from it by its velocity: there is nothing to stop, and they go on together.
+    const bool pressed = status == CAL_OK && !inside && cal_dot3(o.impulse, o.impulse) == 0.0 &&
+                         (is_stepped(world, components[0]) || is_stepped(world, components[1]));
+    if (status == CAL_OK && (inside || pressed)) {
         status = cal_fuse(world, pair, time, junction, error);
         return status == CAL_OK ? cal_world_update_changed(world, error) : status;
     }

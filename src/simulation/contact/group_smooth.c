@@ -10,6 +10,7 @@
 //
 // The pair is Dormand and Prince's. What its error leaves of gaps and speeds of the constraints is removed, by mass, at the end.
 #include "simulation/contact/group_smooth.h"
+#include "base/finite.h"
 #include "math/vector.h"
 #include <string.h>
 
@@ -99,7 +100,10 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         s->held[s->count++] = (cal_held_contact){
             .key = contact->key, .body = {touch->body[0], touch->body[1]}, .gap = touch->gap, .slides = slides};
     }
-    return true;
+    // A multibody that flies among its contacts is followed too; a free body does that better alone.
+    bool trees = false;
+    for (int i = 0; i < s->group->unit_count; i++) trees |= !s->group->units[i].free;
+    return s->count > 0 || trees;
 }
 
 // --- Accelerations ------------------------------------------------------------------------------------------------------------
@@ -422,13 +426,13 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
             const double weight = unit->free && n < unit->first_v + 3 ? 1.0 / group->length : 1.0;
-            most = fmax(most, weight * h * h * fabs(sum));
+            most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
             const double weight = unit->free && n < unit->first_q + 3 ? 1.0 / group->length : 1.0;
-            most = fmax(most, weight * h * fabs(sum));
+            most = cal_larger(most, weight * h * fabs(sum));
         }
     }
     bool ok = true;
