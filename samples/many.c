@@ -1,4 +1,4 @@
-// A thousand humanoids that fall from slightly different starts, on all cores.
+// A thousand humanoids in the air that fall from slightly different starts, side by side in lanes, on all cores.
 #include <calder/calder.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ int main(void) {
     cal_ensemble* ensemble = NULL;
     const cal_threads_def threads = cal_default_threads_def();
     cal_ensemble_def def = cal_default_ensemble_def();
-    cal_status status = cal_model_generate("humanoid", &model, &error);
+    cal_status status = cal_model_generate("humanoid:floor=0", &model, &error);
     if (!status) status = cal_machine_threads(&threads, &machine, &error);
     def.count = 1000;
     def.machine = machine;
