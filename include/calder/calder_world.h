@@ -180,7 +180,7 @@ const double* cal_callback_q(const cal_callback_context* view, int which);
 const double* cal_callback_v(const cal_callback_context* view, int which);
 double* cal_callback_tau(cal_callback_context* view, int which);
 
-/// Calls back at each collision of a body.
+/// Calls back at each collision of a body, which must be new.
 cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
                                   cal_error* error);
 /// Calls back at first, first + period, first + 2 period, … for some bodies (at most 16). Control is such a callback that

@@ -230,6 +230,7 @@ cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collis
                                   cal_error* error) {
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_check_body(world, body, error);
+    if (status == CAL_OK) status = refuse_begun(world, body.index, "takes no more callbacks", error);
     if (status != CAL_OK) return status;
     if (callback == NULL) return cal_fail(error, CAL_BAD_ARGUMENT, "the callback is NULL");
     int hook = world->unused_collision_hook;
