@@ -213,7 +213,8 @@ static int assign(PyObject* self, PyObject* key, PyObject* value) {
         return -1;
     }
     if (a->readonly) {
-        PyErr_SetString(PyExc_TypeError, "this array is a copy that only shows values; assign to the attribute instead");
+        PyErr_SetString(PyExc_TypeError,
+                        "this array is a copy that only shows values; assign to the attribute instead");
         return -1;
     }
     return select_part(a, key, &r) ? write_part(a, &r, value) : -1;

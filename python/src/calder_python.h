@@ -49,8 +49,7 @@ typedef bool array_hook(PyObject* owner, bool after);
 
 /// Doubles with a shape and strides (bytes): its own, which lie behind the object, or somebody else's.
 typedef struct array {
-    PyObject_VAR_HEAD
-    PyObject* owner; // whose data it is; NULL: its own
+    PyObject_VAR_HEAD PyObject* owner; // whose data it is; NULL: its own
     array_hook* hook;
     double* data;
     int dimensions;
@@ -68,11 +67,18 @@ PyObject* array_view(PyObject* owner, array_hook* hook, double* data, int count)
 
 // --- Models ---------------------------------------------------------------------------------------------------------
 
-typedef enum name_kind { NAMES_BODY, NAMES_JOINT, NAMES_ACTUATOR, NAMES_CONSTRAINT, NAMES_SITE, NAMES_KEYFRAME, NAME_KINDS } name_kind;
+typedef enum name_kind {
+    NAMES_BODY,
+    NAMES_JOINT,
+    NAMES_ACTUATOR,
+    NAMES_CONSTRAINT,
+    NAMES_SITE,
+    NAMES_KEYFRAME,
+    NAME_KINDS
+} name_kind;
 
 typedef struct model_object {
-    PyObject_HEAD
-    cal_model* model;
+    PyObject_HEAD cal_model* model;
     cal_dynamics* dynamics; // that nobody uses at the moment; NULL: make one
     PyObject* source;       // a function and its arguments, which make the model again
     PyObject* issues;
@@ -117,8 +123,7 @@ bool sim_def_read(const cal_model* model, const char* solver, PyObject* const* v
 typedef struct cal_run cal_run;
 struct recording;
 typedef struct simulation {
-    PyObject_HEAD
-    model_object* model;
+    PyObject_HEAD model_object* model;
     cal_sim* sim; // NULL: closed
     cal_run* run; // made when first asked for
     shared_machine* machine;

@@ -1,4 +1,7 @@
 // Forward and inverse dynamics, mass matrix, Jacobians, poses and energy of a model at any q and v.
+#define _POSIX_C_SOURCE 200809L
+#include <time.h>
+
 #include "calder_python.h"
 
 // Forward dynamics takes some 50 ns per degree of freedom: from here on a call is long enough (10 µs) to let other threads run.
@@ -80,8 +83,7 @@ static PyObject* forward(PyObject* module, PyObject* const* args, Py_ssize_t cou
         return NULL;
     }
     leave(&c);
-    cal_status status =
-        cal_dynamics_forward(c.dynamics, c.q.data, c.v.data, c.third.data, c.control.data, out->data);
+    cal_status status = cal_dynamics_forward(c.dynamics, c.q.data, c.v.data, c.third.data, c.control.data, out->data);
     if (!status && constrained) status = cal_loops_forward(c.model->model, c.q.data, c.v.data, out->data, &error);
     come_back(&c);
     return finish(&c, status, &error, out);
@@ -216,6 +218,31 @@ static PyObject* energy(PyObject* module, PyObject* const* args, Py_ssize_t coun
     return status ? error_raise(status, NULL) : Py_BuildValue("(dd)", both[0], both[1]);
 }
 
+// Seconds per call of cal_dynamics_forward from C, to compare with calls from Python (python/examples/overhead.py).
+static PyObject* time_forward(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    (void)module;
+    static const char* const names[] = {"model", "q", "v", "tau", "calls", NULL};
+    PyObject* values[5];
+    call c;
+    int calls;
+    if (!arguments_take("_time_forward", names, 5, 5, args, count, keywords, values) ||
+        !arguments_int(values[4], "calls", 1, 1, &calls) ||
+        !begin(&c, values[0], values[1], values[2], values[3], "tau", NULL))
+        return NULL;
+    array* out = array_create_vector(c.model->v_count);
+    struct timespec from, to;
+    cal_status status = CAL_OK;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (int i = 0; out && !status && i < calls; i++)
+        status = cal_dynamics_forward(c.dynamics, c.q.data, c.v.data, c.third.data, NULL, out->data);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    end(&c);
+    Py_XDECREF((PyObject*)out);
+    if (!out) return NULL;
+    const double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    return status ? error_raise(status, NULL) : PyFloat_FromDouble(seconds / calls);
+}
+
 #define METHOD(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL | METH_KEYWORDS
 PyMethodDef dynamics_functions[] = {
     {"forward", METHOD(forward),
@@ -229,9 +256,13 @@ PyMethodDef dynamics_functions[] = {
     {"mass_matrix", METHOD(mass_matrix), "mass_matrix(model, q)\n--\n\nThe mass matrix, nv × nv; kg, kg m, kg m²."},
     {"jacobian", METHOD(jacobian),
      "jacobian(model, q, body, point=(0, 0, 0))\n--\n\n"
-     "6 × nv: velocity (rows 0 … 2, world's axes) of a point of a body (body's frame, m), and angular velocity (3 … 5)."},
-    {"poses", METHOD(poses), "poses(model, q)\n--\n\nPosition (m) and quaternion (w, x, y, z) of every body, bodies × 7."},
+     "6 × nv: velocity (rows 0 … 2, world's axes) of a point of a body (body's frame, m), and angular velocity (3 … "
+     "5)."},
+    {"poses", METHOD(poses),
+     "poses(model, q)\n--\n\nPosition (m) and quaternion (w, x, y, z) of every body, bodies × 7."},
     {"site", METHOD(site), "site(model, q, site)\n--\n\nThe pose of a site (7 numbers) and its Jacobian (6 × nv)."},
     {"energy", METHOD(energy), "energy(model, q, v)\n--\n\nKinetic and potential energy, J."},
+    {"_time_forward", METHOD(time_forward),
+     "_time_forward(model, q, v, tau, calls)\n--\n\nSeconds per call of the engine's forward dynamics from C."},
     {NULL, NULL, 0, NULL},
 };

@@ -7,8 +7,7 @@
 static PyTypeObject* ensemble_type;
 
 typedef struct ensemble {
-    PyObject_HEAD
-    model_object* model;
+    PyObject_HEAD model_object* model;
     cal_ensemble* ensemble; // NULL: closed
     shared_machine* machine;
     PyObject* texts;
@@ -219,14 +218,16 @@ static bool apply(ensemble* self, PyObject* q, PyObject* v, PyObject* tau, PyObj
     PyObject* const objects[4] = {q, v, tau, control};
     const char* const names[4] = {"q", "v", "tau", "control"};
     const int widths[4] = {m->q_count, m->v_count, m->v_count, m->actuator_count};
-    while (taken < 4 && take_rows(objects[taken], names[taken], last - first, widths[taken], &given[taken], &strides[taken]))
+    while (taken < 4 &&
+           take_rows(objects[taken], names[taken], last - first, widths[taken], &given[taken], &strides[taken]))
         taken++;
     cal_status status = CAL_OK;
     const bool ready = taken == 4 && enter(self);
     for (int i = first; ready && !status && i < last; i++) {
         const int row = i - first;
         if (q || v)
-            status = cal_ensemble_set(self->ensemble, i, row_of(&given[0], strides[0], row), row_of(&given[1], strides[1], row));
+            status = cal_ensemble_set(self->ensemble, i, row_of(&given[0], strides[0], row),
+                                      row_of(&given[1], strides[1], row));
         if (!status && (tau || control))
             status = cal_ensemble_drive(self->ensemble, i, row_of(&given[2], strides[2], row),
                                         row_of(&given[3], strides[3], row), &error);
@@ -403,12 +404,13 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Ensemble(model, n, *, solver='rk4', tol=1e-4, absolute=0, step=None, largest_step=None, algorithm='aba',\n"
-                "         schedule=None, contact=True, stabilize='projection', gain=20, constraint_form='lagrange',\n"
-                "         machine='serial', lanes=0, spread=0, seed=0)\n--\n\n"
-                "n simulations of one model, which have one time and nothing else in common.\n\n"
-                "Trees with solver 'rk4' or 'euler' are advanced side by side, an instance per lane of the processor.\n"
-                "spread: uniform noise on every number of the start, by seed."},
+    {Py_tp_doc,
+     "Ensemble(model, n, *, solver='rk4', tol=1e-4, absolute=0, step=None, largest_step=None, algorithm='aba',\n"
+     "         schedule=None, contact=True, stabilize='projection', gain=20, constraint_form='lagrange',\n"
+     "         machine='serial', lanes=0, spread=0, seed=0)\n--\n\n"
+     "n simulations of one model, which have one time and nothing else in common.\n\n"
+     "Trees with solver 'rk4' or 'euler' are advanced side by side, an instance per lane of the processor.\n"
+     "spread: uniform noise on every number of the start, by seed."},
     {Py_tp_new, create},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},

@@ -62,10 +62,9 @@ static PyObject* list_issues(const cal_read_report* report) {
     for (int i = 0; list && i < cal_read_report_count(report); i++) {
         cal_issue issue;
         cal_read_report_issue(report, i, &issue);
-        PyObject* entry =
-            Py_BuildValue("{s:s,s:s,s:i,s:i,s:s,s:s}", "kind", cal_issue_kind_name(issue.kind), "file", issue.file,
-                          "line", issue.line, "count", issue.count, "element", issue.element, "consequence",
-                          issue.consequence);
+        PyObject* entry = Py_BuildValue("{s:s,s:s,s:i,s:i,s:s,s:s}", "kind", cal_issue_kind_name(issue.kind), "file",
+                                        issue.file, "line", issue.line, "count", issue.count, "element", issue.element,
+                                        "consequence", issue.consequence);
         if (!entry || PyList_Append(list, entry) < 0) Py_CLEAR(list);
         Py_XDECREF(entry);
     }
@@ -101,8 +100,8 @@ static bool read_flag(PyObject* object, bool* out) {
 enum { READ_OPTION_COUNT = 5 };
 
 // Reads a file (text NULL) or a text.
-static PyObject* read_model(const char* path, const char* text, size_t size, const char* folder, PyObject* const* values,
-                            PyObject* source) {
+static PyObject* read_model(const char* path, const char* text, size_t size, const char* folder,
+                            PyObject* const* values, PyObject* source) {
     const char* paths[MOST_PACKAGE_PATHS];
     PyObject *kept = NULL, *issues = NULL;
     cal_model* model = NULL;
@@ -192,8 +191,7 @@ static PyObject* loads(PyObject* module, PyObject* const* args, Py_ssize_t count
     if (!arguments_take("loads", names, 1, 3 + READ_OPTION_COUNT, args, count, keywords, values) ||
         !arguments_text(values[1], "folder", NULL, &folder) || !arguments_text(values[2], "name", "text", &name))
         return NULL;
-    PyObject* bytes =
-        PyUnicode_Check(values[0]) ? PyUnicode_AsUTF8String(values[0]) : PyBytes_FromObject(values[0]);
+    PyObject* bytes = PyUnicode_Check(values[0]) ? PyUnicode_AsUTF8String(values[0]) : PyBytes_FromObject(values[0]);
     if (!bytes || PyBytes_AsStringAndSize(bytes, &text, &size) < 0) {
         Py_XDECREF(bytes);
         return NULL;
@@ -431,15 +429,14 @@ static PyObject* get_info(PyObject* object, void* closure) {
         cal_model_constraint(model, i, &def);
         rows += cal_constraint_rows(&def, NULL);
     }
-    return Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d,s:N,s:d,s:N,s:N}", "name",
-                         get_name(object, closure), "bodies", cal_model_body_count(model), "joints",
-                         cal_model_joint_count(model), "actuators", cal_model_actuator_count(model), "constraints",
-                         cal_model_constraint_count(model), "constraint_rows", rows, "shapes",
-                         cal_model_shape_count(model), "nq", cal_model_q_count(model), "nv", cal_model_v_count(model),
-                         "depth", cal_model_depth(model), "mass", cal_model_mass(model), "total_mass",
-                         cal_model_total_mass(model), "gravity", get_gravity(object, closure), "timestep",
-                         cal_model_timestep(model), "can_touch", PyBool_FromLong(cal_model_can_touch(model)), "issues",
-                         get_issues(object, closure));
+    return Py_BuildValue(
+        "{s:N,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d,s:N,s:d,s:N,s:N}", "name", get_name(object, closure),
+        "bodies", cal_model_body_count(model), "joints", cal_model_joint_count(model), "actuators",
+        cal_model_actuator_count(model), "constraints", cal_model_constraint_count(model), "constraint_rows", rows,
+        "shapes", cal_model_shape_count(model), "nq", cal_model_q_count(model), "nv", cal_model_v_count(model), "depth",
+        cal_model_depth(model), "mass", cal_model_mass(model), "total_mass", cal_model_total_mass(model), "gravity",
+        get_gravity(object, closure), "timestep", cal_model_timestep(model), "can_touch",
+        PyBool_FromLong(cal_model_can_touch(model)), "issues", get_issues(object, closure));
 }
 
 static PyObject* make_slice(int first, int count) {
@@ -463,9 +460,9 @@ static PyObject* describe_joint(PyObject* object, PyObject* which) {
                          cal_model_joint_name(self->model, joint, name, sizeof name), "kind",
                          cal_joint_kind_name(def.kind), "body", body, "q",
                          make_slice(first_q, cal_joint_q_count(def.kind)), "v",
-                         make_slice(first_v, cal_joint_v_count(def.kind)), "axis", def.axis[0], def.axis[1], def.axis[2],
-                         "anchor", def.anchor[0], def.anchor[1], def.anchor[2], "damping", def.damping, "stiffness",
-                         def.stiffness, "armature", def.armature, "range", range);
+                         make_slice(first_v, cal_joint_v_count(def.kind)), "axis", def.axis[0], def.axis[1],
+                         def.axis[2], "anchor", def.anchor[0], def.anchor[1], def.anchor[2], "damping", def.damping,
+                         "stiffness", def.stiffness, "armature", def.armature, "range", range);
 }
 
 static PyObject* describe_body(PyObject* object, PyObject* which) {
@@ -511,7 +508,10 @@ static PyObject* represent(PyObject* object) {
 
 #define METHOD(function) (PyCFunction)(void (*)(void)) function
 #define NAMES_OF(name, kind)                                                                                           \
-    {#name, get_names, NULL, "Names of the " #name ", to their numbers: a read-only mapping.", (void*)(intptr_t)(kind)}
+    {                                                                                                                  \
+#name, get_names, NULL, "Names of the " #name ", to their numbers: a read-only mapping.",                      \
+            (void*)(intptr_t)(kind)                                                                                    \
+    }
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "The model's name.", NULL},
     {"nq", get_nq, NULL, "How many numbers give the position.", NULL},
@@ -568,7 +568,8 @@ PyMethodDef model_functions[] = {
      "loads(text, folder=None, name='text', strict=False, repair=False, free_base=False, allow_outside=False, "
      "package_paths=())\n--\n\nReads a model from a text; folder is where it finds the files that it names."},
     {"generate", generate, METH_O,
-     "generate(specification, /)\n--\n\nMakes a model of a generator: 'name' or 'name:key=value,…'; calder.generators() "
+     "generate(specification, /)\n--\n\nMakes a model of a generator: 'name' or 'name:key=value,…'; "
+     "calder.generators() "
      "lists them."},
     {NULL, NULL, 0, NULL},
 };

@@ -25,8 +25,7 @@ typedef struct recording {
 static PyTypeObject* recorder_type;
 
 typedef struct recorder {
-    PyObject_HEAD
-    simulation* sim;
+    PyObject_HEAD simulation* sim;
     PyObject* path;
     int number;
 } recorder;
@@ -228,7 +227,8 @@ static void dealloc(PyObject* object) {
 
 #define METHOD(function) (PyCFunction)(void (*)(void)) function
 static PyMethodDef methods[] = {
-    {"close", close_recorder, METH_NOARGS, "close($self)\n--\n\nWrites the present state as the last frame and completes the file."},
+    {"close", close_recorder, METH_NOARGS,
+     "close($self)\n--\n\nWrites the present state as the last frame and completes the file."},
     {"__enter__", enter_with, METH_NOARGS, NULL},
     {"__exit__", METHOD(leave_with), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
@@ -239,7 +239,8 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "A recording under way; from Simulation.record(). It ends with close(), a with block, or the simulation."},
+    {Py_tp_doc,
+     "A recording under way; from Simulation.record(). It ends with close(), a with block, or the simulation."},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},

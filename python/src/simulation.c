@@ -70,7 +70,8 @@ static bool read_steps(const cal_model* model, PyObject* const* values, cal_sim_
         return false;
     if (fixed && (values[3] || step > 0)) def->step = step;
     if (!fixed && values[3] && values[4]) {
-        PyErr_SetString(PyExc_ValueError, "of a solver that chooses its steps, step and largest_step are the same thing");
+        PyErr_SetString(PyExc_ValueError,
+                        "of a solver that chooses its steps, step and largest_step are the same thing");
         return false;
     }
     if (!fixed && values[3]) def->largest_step = step;

@@ -71,7 +71,8 @@ static PyObject* set(PyObject* object, PyObject* const* args, Py_ssize_t count, 
         if (write_field(self, (field)i, values[i])) continue;
         int length;
         double* last = place_of(self, FIELD_CONTROL, &length);
-        if (!self->busy && self->sim) memcpy(self->shown, self->known, (size_t)(last + length - self->shown) * sizeof(double));
+        if (!self->busy && self->sim)
+            memcpy(self->shown, self->known, (size_t)(last + length - self->shown) * sizeof(double));
         return NULL;
     }
     if (!simulation_enter(self)) return NULL;
@@ -203,10 +204,10 @@ static PyObject* get_report(PyObject* object, void* closure) {
     cal_world_report w;
     if (!sim) return NULL;
     cal_sim_get_report(sim, &r);
-    PyObject* dict = Py_BuildValue(
-        "{s:d,s:d,s:i,s:L,s:L,s:L,s:L,s:i}", "time", r.time, "step", r.step, "order", r.order, "steps",
-        (long long)r.steps, "rejected", (long long)r.rejected, "evaluations", (long long)r.evaluations,
-        "jacobian_evaluations", (long long)r.jacobian_evaluations, "processors", cal_sim_processors(sim));
+    PyObject* dict =
+        Py_BuildValue("{s:d,s:d,s:i,s:L,s:L,s:L,s:L,s:i}", "time", r.time, "step", r.step, "order", r.order, "steps",
+                      (long long)r.steps, "rejected", (long long)r.rejected, "evaluations", (long long)r.evaluations,
+                      "jacobian_evaluations", (long long)r.jacobian_evaluations, "processors", cal_sim_processors(sim));
     bool whole = dict != NULL;
     if (whole && cal_model_constraint_count(self->model->model) > 0 && cal_sim_constraints(sim, &c) == CAL_OK)
         whole = add_all(dict, Py_BuildValue("{s:i,s:i,s:d,s:d,s:d,s:d,s:i}", "constraint_rows", c.rows,
@@ -305,8 +306,7 @@ static PyObject* constraint_forces(PyObject* object, PyObject* which) {
 // --- Snapshots ------------------------------------------------------------------------------------------------------
 
 typedef struct snapshot {
-    PyObject_HEAD
-    cal_snapshot* snapshot;
+    PyObject_HEAD cal_snapshot* snapshot;
     int driven;       // numbers of tau and control
     double* settings; // which are the user's, and are shown again
 } snapshot;
@@ -411,7 +411,8 @@ PyMethodDef simulation_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-#define FIELD(name, which, doc) {name, get_field, set_field, doc, (void*)(intptr_t)(which)}
+#define FIELD(name, which, doc)                                                                                        \
+    { name, get_field, set_field, doc, (void*)(intptr_t)(which) }
 PyGetSetDef simulation_properties[] = {
     FIELD("q", FIELD_Q, "Positions, nq numbers; m, rad, quaternions. Writing restarts the solver."),
     FIELD("v", FIELD_V, "Velocities, nv numbers; m/s, rad/s. Writing restarts the solver."),
@@ -427,7 +428,8 @@ PyGetSetDef simulation_properties[] = {
      NULL},
     {"accelerations", get_accelerations, NULL, "Accelerations, nv numbers; m/s², rad/s²; as a new array.", NULL},
     {"joint_forces", get_joint_forces, NULL,
-     "Force (N) and moment (N m) that act through each joint on its body, world's axes, joints × 6; a new array.", NULL},
+     "Force (N) and moment (N m) that act through each joint on its body, world's axes, joints × 6; a new array.",
+     NULL},
     {"contacts", get_contacts, NULL, "Where bodies touch now: a list of Contact.", NULL},
     {"report", get_report, NULL, "Steps, evaluations and what else happened so far, as a dict.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

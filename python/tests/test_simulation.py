@@ -5,6 +5,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -286,6 +287,22 @@ class Recordings(unittest.TestCase):
         if calder.has_page:
             with open(self.path("a.html"), encoding="utf-8") as file:
                 self.assertIn("a pendulum", file.read())
+
+    @unittest.skipUnless(calder.has_page, "this build has no page")
+    def test_view(self):
+        program = (
+            "import calder\n"
+            "sim = calder.Simulation(calder.generate('pendulum'))\n"
+            "sim.view(open=False, seconds=0.5)\n"
+            "time = sim.time\n"
+            "sim.advance(time + 1)\n"
+            "print(time > 0, len(sim.q))\n"
+        )
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.stderr, "")
+        address, result = run.stdout.splitlines()
+        self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/")
+        self.assertEqual(result, "True 1")
 
     def test_mistakes(self):
         sim = calder.Simulation(calder.generate("pendulum"))
