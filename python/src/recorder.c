@@ -74,7 +74,7 @@ double recorder_due(const simulation* self, double now) {
 bool recorder_write(simulation* self, double now) {
     for (recording* r = self->recordings; r; r = r->next) {
         cal_error error = {CAL_OK, ""};
-        if (round(now * r->fps) / r->fps != now) continue;
+        if (round(now * r->fps) / r->fps != now || now == r->shown) continue;
         const cal_status status = write_frame(r, now, &error);
         if (status == CAL_OK) continue;
         error_raise(status, &error);

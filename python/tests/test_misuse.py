@@ -1,9 +1,15 @@
 """Bad use raises and never crashes; nothing leaks."""
 
+import array
+import copy
 import gc
+import math
 import os
+import pickle
+import random
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -136,6 +142,47 @@ class Misuse(unittest.TestCase):
         sim = calder.Simulation(calder.generate("chain:n=2"))
         with self.assertRaises(ValueError):
             sim.q[:] = [0, Closer()]
+
+
+    def test_what_cannot_be_copied(self):
+        sim = calder.Simulation(calder.generate("pendulum"))
+        with tempfile.TemporaryDirectory() as folder, sim.record(os.path.join(folder, "a.csv")) as recorder:
+            for thing in (sim, sim.snapshot(), sim.q, recorder, calder.Ensemble(sim.model, 2)):
+                with self.assertRaises(TypeError):
+                    copy.copy(thing)
+                with self.assertRaises(TypeError):
+                    pickle.dumps(thing)
+                with self.assertRaises(TypeError):
+                    object.__new__(type(thing))
+                with self.assertRaises(TypeError):
+                    type("Derived", (type(thing),), {})
+
+    def test_random_calls(self):
+        """Everything that can be called, with anything: an exception or a result, and a simulation that goes on."""
+        chance = random.Random(1)
+        model = calder.generate("chain:n=3,joint=ball")
+        values = [None, 0, 1, -1, 2**31, 2**70, 0.5, math.nan, math.inf, -1e308, "", "x", "0", b"x", [], [1], [1.0] * 9,
+                  [0.0] * 12, [[1.0] * 3] * 3, (), {}, object(), model, calder, True, slice(None), int, "\ud800",
+                  memoryview(b"12345678"), array.array("d", [1.0] * 9), array.array("d", [1.0] * 12)]  # fmt: skip
+        skipped = {"view", "record", "write", "load", "close", "advance", "step", "_time_forward", "__class__"}
+        for turn in range(4000):
+            sim = calder.Simulation(model, solver="rk4") if turn % 100 == 0 else sim
+            ensemble = calder.Ensemble(model, 2) if turn % 100 == 0 else ensemble
+            target = chance.choice([calder, sim, ensemble, model, sim.q, calder.mass_matrix(model, sim.q)])
+            name = chance.choice([name for name in dir(target) if name not in skipped and not name.startswith("__")])
+            pool = values + [sim, ensemble, sim.q, sim.v[1:], sim.snapshot()]
+            arguments = [chance.choice(pool) for _ in range(chance.randrange(6))]
+            try:
+                if chance.random() < 0.2 and target is not calder:
+                    setattr(target, name, chance.choice(pool))
+                elif chance.random() < 0.2:
+                    target[chance.choice(pool)] = chance.choice(pool)
+                elif callable(getattr(target, name)):
+                    getattr(target, name)(*arguments)
+            except (TypeError, ValueError, AttributeError, LookupError, OverflowError, calder.Error):
+                pass
+        sim = calder.Simulation(model)
+        sim.advance(0.1)
 
 
 class Threads(unittest.TestCase):
