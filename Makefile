@@ -6,7 +6,7 @@ CALDER := build/$(PRESET)/bin/calder
 DEMO := $(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test python screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -28,6 +28,12 @@ test: ## install what is missing, build, and run all tests
 	@$(MAKE) build
 	ctest --preset $(PRESET) -j $(JOBS)
 
+python: ## install what is missing, and build the Python module into build/release/python
+	@scripts/setup build
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_python
+	@echo "PYTHONPATH=build/$(PRESET)/python python3 -c 'import calder; help(calder)'"
+
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png
 
@@ -47,7 +53,7 @@ layers: # fails when a folder includes one above it (docs/architecture.md)
 tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
-	scripts/sources src cli bench | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) --extra-arg=-Wno-ignored-optimization-argument 2> /dev/null
+	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) --extra-arg=-Wno-ignored-optimization-argument 2> /dev/null
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	cmake --preset asan

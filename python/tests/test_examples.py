@@ -1,0 +1,23 @@
+"""The examples run, and say something."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+
+
+class Examples(unittest.TestCase):
+    def test_all(self):
+        self.assertGreaterEqual(len(EXAMPLES), 3)
+        for example in EXAMPLES:
+            with self.subTest(example.name), tempfile.TemporaryDirectory() as folder:
+                run = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=folder, timeout=120)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+                self.assertTrue(run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
