@@ -63,7 +63,7 @@ struct cal_world {
     int stack_count, stack_capacity;
     int32_t* partners; // scratch for the broad phase's answers
     int partner_capacity;
-    int beginning;   // the component whose motion begins anew in the middle of what it had computed, 1 + its number; 0: none
+    int beginning; // the component whose motion begins anew in the middle of what it had computed, 1 + its number; 0: none
     double begins;   // when
     double* scratch; // of the group integrator
     size_t scratch_count;
