@@ -49,7 +49,8 @@ static cal_status log_impacts(cal_world* world, int component, const cal_group_r
         for (int k = 0; k < 3; k++) event.point[k] = 0.5 * (impact->contact.point[0][k] + impact->contact.point[1][k]);
         world->report.discontinuities++;
         world->report.collisions++;
-        status = cal_log_add(&world->log, &event, junction, error);
+        // A step that is repeated may begin before GVT: what happened before that is written down for good.
+        if (!(event.time < world->gvt)) status = cal_log_add(&world->log, &event, junction, error);
     }
     return status;
 }

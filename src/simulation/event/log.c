@@ -25,8 +25,12 @@ static bool grow_log(cal_event_log* log) {
 }
 
 static bool logged_before(const cal_world_event* a, const cal_world_event* b) {
+    const uint64_t first = cal_pair_key(a->body[0].index, a->body[1].index),
+                   second = cal_pair_key(b->body[0].index, b->body[1].index);
     if (a->time != b->time) return a->time < b->time;
-    return cal_pair_key(a->body[0].index, a->body[1].index) < cal_pair_key(b->body[0].index, b->body[1].index);
+    if (first != second) return first < second;
+    return a->impulse >
+           b->impulse; // two of one pair at one time come in the order in which they were computed, which a rollback changes
 }
 
 // After a rollback, events come in another order than that of time: each goes where it belongs.
@@ -45,17 +49,25 @@ cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int jun
     return CAL_OK;
 }
 
-void cal_log_forget(cal_event_log* log, int junction, double before, double time) {
+void cal_log_forget(cal_event_log* log, int junction, double begin, double end) {
     int64_t kept = log->tail;
-    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= before) kept--;
+    while (kept > log->head && log->events[(size_t)(kept - 1) % (size_t)log->capacity].time >= begin) kept--;
     int64_t out = kept;
     for (int64_t i = kept; i < log->tail; i++) {
         const size_t from = (size_t)i % (size_t)log->capacity, to = (size_t)out % (size_t)log->capacity;
         const double when = log->events[from].time;
-        if (log->junctions[from] == junction && (when == time || (when >= before && when <= time))) continue;
+        if (log->junctions[from] == junction && when >= begin && when <= end) continue;
         log->events[to] = log->events[from];
         log->junctions[to] = log->junctions[from];
         out++;
     }
     log->tail = out;
+}
+
+void cal_log_pass(cal_event_log* log, int junction, int to, double begin, double end) {
+    for (int64_t i = log->tail - 1; i >= log->head; i--) {
+        const size_t at = (size_t)i % (size_t)log->capacity;
+        if (log->events[at].time < begin) return;
+        if (log->junctions[at] == junction && log->events[at].time <= end) log->junctions[at] = to;
+    }
 }

@@ -11,7 +11,11 @@ typedef struct cal_event_log {
     bool keep;
 } cal_event_log;
 
+// Who made a collision inside a group's step that was cut short after it, in place of the junction of the state at its end: the group.
+static inline int cal_log_group(int component) { return -2 - component; }
 // Writes a collision down, with the junction of the states that it made.
 cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int junction, cal_error* error);
-// Takes back what a junction made at a time, or within the step to it from the state before.
-void cal_log_forget(cal_event_log* log, int junction, double before, double time);
+// Takes back what a junction, or a group, made from a time to another one.
+void cal_log_forget(cal_event_log* log, int junction, double begin, double end);
+// What a junction made up to a time is another one's, or a group's, from now on.
+void cal_log_pass(cal_event_log* log, int junction, int to, double begin, double end);

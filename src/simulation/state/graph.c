@@ -166,6 +166,24 @@ static void undo_callback(cal_world* world, const cal_saved_state* knot) {
     cal_schedule_periodic(world, knot->callback);
 }
 
+// Takes back the collisions that made a state which was just deleted, with those inside a group's step to it. Those up to where the group
+// begins anew have happened, and go with the state that it begins with. What is before GVT is written down for good
+// (contact/fusion.c), and numbers of junctions from then are used again.
+static void forget_collisions(cal_world* world, int component, const cal_saved_state* knot) {
+    const cal_queue* queue = &world->components[component].queue;
+    if (world->log.tail == world->log.head) return;
+    if (!world->components[component].ops->stepped || queue->tail == queue->head) {
+        if (knot->junction >= 0) cal_log_forget(&world->log, knot->junction, knot->time, knot->time);
+        return;
+    }
+    const double begin = fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt);
+    const int group = cal_log_group(component);
+    if (world->beginning == component + 1 && knot->junction >= 0)
+        cal_log_pass(&world->log, knot->junction, group, begin, world->begins);
+    if (knot->junction >= 0) cal_log_forget(&world->log, knot->junction, begin, knot->time);
+    if (knot->kind == CAL_SEGMENT) cal_log_forget(&world->log, group, begin, knot->time);
+}
+
 // Deletes the states of one queue from a number on and puts what they are linked to on the stack.
 static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error* error) {
     cal_queue* queue = &world->components[link.component].queue;
@@ -177,17 +195,12 @@ static cal_status delete_states(cal_world* world, cal_state_ref link, cal_error*
         const cal_saved_state knot = *cal_saved_state_at(queue, --queue->tail);
         world->states--;
         undo_callback(world, &knot);
+        forget_collisions(world, link.component, &knot);
         if (knot.junction < 0) continue;
         const cal_junction* junction = &world->junctions[knot.junction];
         for (int i = 0; i < junction->count; i++)
             if (junction->links[i].component != link.component && !push_link(world, junction->links[i]))
                 return cal_fail(error, CAL_NO_MEMORY, "out of memory for a rollback");
-        // A group's step has collisions inside. Those up to where it begins anew have happened, and others are come to again. Nothing
-        // before GVT is undone: a junction's number may have been another one's then.
-        const bool inside = world->components[link.component].ops->stepped && queue->tail > queue->head;
-        double before = inside ? fmax(cal_saved_state_at(queue, queue->tail - 1)->time, world->gvt) : knot.time;
-        if (inside && world->beginning == link.component + 1) before = fmax(before, nextafter(world->begins, INFINITY));
-        if (world->log.tail > world->log.head) cal_log_forget(&world->log, knot.junction, before, knot.time);
         world->report.undone += junction->references == junction->count;
         release_junction(world, knot.junction);
     }
