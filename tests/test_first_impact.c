@@ -370,7 +370,8 @@ static void part_gap(const thing* a, const placed* at_a, const thing* b, const p
         }
         if (count > 0 && (length - round - out->low <= 1e-17L * size || length < 1e-16L * size)) break;
         bool known = false;
-        for (int k = 0; k < count; k++) known |= memcmp(c[k].w, next->w, sizeof next->w) == 0;
+        for (int k = 0; k < count; k++)
+            known |= c[k].w[0] == next->w[0] && c[k].w[1] == next->w[1] && c[k].w[2] == next->w[2];
         if (known) break;
         const real before = length;
         const bool first = count == 0;
@@ -495,7 +496,8 @@ static thing random_thing(cal_shape_kind kind, double size) {
 static void raise_field(thing* t, double size) {
     for (int i = 0; i < GRID * GRID; i++) {
         double* p = t->points + 3 * i;
-        p[0] = size * (i % GRID - 2), p[1] = size * (i / GRID - 2), p[2] = 0.4 * size * between(-1.0, 1.0);
+        const int column = i % GRID, row = i / GRID;
+        p[0] = size * (column - 2), p[1] = size * (row - 2), p[2] = 0.4 * size * between(-1.0, 1.0);
     }
     t->reach = 10.0 * size;
 }

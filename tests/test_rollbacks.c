@@ -132,7 +132,8 @@ static made make_world(int number, double forced, uint64_t forced_seed) {
     const int first = cal_world_body_count(m.world), bodies = 2 + below(7);
     const double calm = below(3) == 0 ? 0.0 : 1.0;
     for (int i = 0; i < bodies; i++) {
-        const double at[3] = {0.32 * (i % 2) - 0.16 + between(-0.03, 0.03), between(-0.05, 0.05), 0.3 + 0.33 * (i / 2)};
+        const int layer = i / 2;
+        const double at[3] = {0.32 * (i % 2) - 0.16 + between(-0.03, 0.03), between(-0.05, 0.05), 0.3 + 0.33 * layer};
         add_body(m.world, at, calm);
     }
     m.model_count = below(3);

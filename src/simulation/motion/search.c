@@ -250,12 +250,13 @@ static double rounding(const chase* c, const cal_hit* hit) {
 // motion that holds then begins after `begin`.
 static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_hit* hit) {
     const double least = resolution(c->world, hit->time), window = c->world->window;
-    double a = window * floor(hit->time / window), b = a + window, low = begin, high = b;
+    double a = window * floor(hit->time / window), b = a + window, low = begin;
     bool first = false, last = false;
     cal_status status = move_to(c, hit->time);
     double width = 4.0 * rounding(c, hit);
     for (int i = 0; status == CAL_OK && i < MOST_DOUBLINGS; i++, width *= 2.0) {
-        low = fmax(hit->time - width, begin), high = fmin(hit->time + width, b);
+        const double high = fmin(hit->time + width, b);
+        low = fmax(hit->time - width, begin);
         status = touches(c, pair, low, &first);
         if (status == CAL_OK) status = touches(c, pair, high, &last);
         if ((!first || low == begin) && (last || high == b)) break;
@@ -264,7 +265,8 @@ static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_
     if (first && low == begin) hit->time = begin;
     if (first) return CAL_OK;
     // Another search may have found a time at the other end of where rounding says either.
-    low = fmax(hit->time - 2.0 * width, begin), high = fmin(hit->time + 2.0 * width, b);
+    low = fmax(hit->time - 2.0 * width, begin);
+    const double high = fmin(hit->time + 2.0 * width, b);
     while (status == CAL_OK && b - a > least) {
         const double middle = 0.5 * (a + b);
         bool touching = middle >= high;
