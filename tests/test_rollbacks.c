@@ -98,6 +98,12 @@ static void kick(cal_callback_context* view, void* user) {
     cal_callback_set_velocity(view, 0, u, w);
 }
 
+static void count_hit(cal_callback_context* view, const double impulse[3], void* user) {
+    (void)user;
+    double* slots = cal_callback_slots(view, 0);
+    if (slots != NULL) slots[0] += impulse[2];
+}
+
 typedef struct made {
     cal_world* world;
     cal_model* models[2];
@@ -147,6 +153,7 @@ static made make_world(int number, double forced, uint64_t forced_seed) {
     }
     const cal_body_id body = cal_world_body(m.world, first);
     if (below(4) == 0) assert_int_equal(cal_world_on_period(m.world, &body, 1, 0.05, 0.11, kick, NULL, NULL), CAL_OK);
+    if (below(4) == 0) assert_int_equal(cal_world_on_collision(m.world, body, count_hit, NULL, NULL), CAL_OK);
     return m;
 }
 

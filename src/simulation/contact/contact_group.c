@@ -625,7 +625,7 @@ void cal_groups_clear(cal_world* world) {
         const bool gone = c->ops == NULL;
         const bool over = !gone && cal_saved_state_at(&c->queue, c->queue.tail - 1)->kind == CAL_ENDED;
         if (!gone && !over) continue; // a rollback revived it
-        if (over && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time >= fmin(world->gvt, world->now)) {
+        if (over && cal_saved_state_at(&c->queue, c->queue.tail - 1)->time >= cal_kept_from(world)) {
             world->ended[kept++] = component;
             continue;
         }

@@ -57,9 +57,14 @@ void cal_queue_release(cal_world* world, int component) {
     cal_queue_destroy(queue);
 }
 
-// States before the last one that is not after GVT: nobody can go back to them.
+double cal_kept_from(const cal_world* world) {
+    return fmin(world->gvt, world->now) - (world->report.groups > 0 ? 1.0 / world->def.group_rate : 0.0);
+}
+
+// States before the last one that is not after that: nobody can go back to them.
 static void forget(cal_world* world, cal_queue* queue) {
-    while (queue->head + 1 < queue->tail && cal_saved_state_at(queue, queue->head + 1)->time <= world->gvt) {
+    const double from = cal_kept_from(world);
+    while (queue->head + 1 < queue->tail && cal_saved_state_at(queue, queue->head + 1)->time <= from) {
         release_junction(world, cal_saved_state_at(queue, queue->head)->junction);
         queue->head++;
         world->states--;

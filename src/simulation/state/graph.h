@@ -86,4 +86,7 @@ cal_status cal_note_change(cal_world* world, int component, double time, cal_err
 // Gives everything that changed its new boxes, predictions and events.
 cal_status cal_world_update_changed(cal_world* world, cal_error* error);
 // Moves a component's own clock, and counts what that took.
+// From when on states are kept: GVT, and where there are contact groups an interval of their checks before it. A group that goes back
+// repeats a step from its beginning, which may be before GVT, and looks at its neighbours there.
+double cal_kept_from(const cal_world* world);
 void cal_component_mark_used(cal_world* world, int component, double time);
