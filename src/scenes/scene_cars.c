@@ -15,7 +15,7 @@
     INTEGER(cars, 4, 1, 100, "vehicles")                                                                               \
     INTEGER(rows, 20, 0, 100, "of pendulums, as many across")                                                          \
     NUMBER(speed, 5, 0, 30, "that the controllers hold, m/s")                                                          \
-    INTEGER(sides, 16, 0, 64, "of a wheel, a prism as in the paper, whose shapes are polyhedra; 0: a ball")
+    INTEGER(sides, 24, 0, 64, "of a wheel, a prism as in the paper, whose shapes are polyhedra; 0: a ball")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)
 
 enum { BUMPS = 10, POSTS = 85, WHEELS = 4, FEWEST_SIDES = 3, MOST_SIDES = 64 };

@@ -86,7 +86,7 @@ test('constraints have a plot of their error; a stabilisation is seen in it', as
   await none.stop();
 });
 
-test('a world runs, pauses, steps, starts anew, and cannot be pulled', async () => {
+test('a world runs, pauses, steps, starts anew, and is pulled by hand', async () => {
   const server = await serve('stack:kind=pyramid', '--paused');
   const { context, page, complaints } = await open(browser, server.address, { viewport: { width: 1200, height: 760 } });
   const names = await channelNames(page);
@@ -116,10 +116,11 @@ test('a world runs, pauses, steps, starts anew, and cannot be pulled', async () 
   await page.keyboard.down('Control');
   await page.mouse.move(at.x, at.y);
   await page.mouse.down();
-  await page.waitForSelector('.note:has-text("cannot be pulled")');
+  await page.mouse.move(at.x + 40, at.y - 20, { steps: 4 });
+  await until(page, () => globalThis.calderViewer.frame.pull);
   await page.mouse.up();
   await page.keyboard.up('Control');
-  assert.equal((await state(page)).pull, null);
+  await until(page, () => !globalThis.calderViewer.frame.pull);
 
   await page.keyboard.press('Backspace');
   await until(page, () => globalThis.calderViewer.frame.epoch === 1);
