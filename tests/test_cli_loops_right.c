@@ -72,6 +72,7 @@ static void redundant_rows_make_no_noise(void** state) {
 // what it passed.
 static void singular_positions_are_passed_and_told(void** state) {
     (void)state;
+    if (CAL_TEST_SANITIZED) skip(); // takes a minute there
     static const struct {
         const char *name, *solver;
         double tolerance, step, bound;
@@ -112,6 +113,7 @@ static double scissor_acceleration(int n, double theta) {
 // Every algorithm, any number of rows. (Numbers along a long scissor become as small as 1e-170, and their squares zero.)
 static void scissors_of_any_length_fall_as_they_must(void** state) {
     (void)state;
+    if (CAL_TEST_SANITIZED) skip(); // takes a minute there
     static const int lengths[] = {1, 5, 59, 62, 195, 280};
     static const char* const algorithms[] = {"aba", "crba", "assembly"};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {

@@ -319,7 +319,7 @@ void cal_system_limit(cal_system* system, double first_step, double largest_step
 cal_status cal_system_set_scales(cal_system* system, const double* q, const double* v) {
     if (!system->ops) return CAL_OK;
     const size_t size = system->plan->layout->y_size;
-    system->scale = cal_allocate(size, sizeof *system->scale);
+    if (!system->scale) system->scale = cal_allocate(size, sizeof *system->scale);
     if (!system->scale) return CAL_NO_MEMORY;
     for (size_t i = 0; i < size; i++) system->scale[i] = 1.0; // of dead lanes
     cal_layout_scatter(system->plan->layout, 0, q, v, system->scale);
