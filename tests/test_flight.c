@@ -4,6 +4,7 @@
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static cal_sim* open_sim(const cal_model* model, const cal_sim_def* def) {
@@ -18,36 +19,45 @@ static void advance(cal_sim* sim, double time) {
     if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
 }
 
-// A rod on a hinge with a ball at its end, and a post that the ball meets on the left, once a swing, when the rod hangs down.
-static cal_model* make_knocker(double angle, double restitution) {
+// A rod of 2 kg on a hinge about y, 1 m along an axis (±1: x, ±3: z) from a height, with a ball at its end; and something fixed.
+static cal_model* make_rod(int along, double height, double angle, cal_shape_def fixed) {
     cal_builder* builder = NULL;
     cal_model* model = NULL;
     cal_error error = {0};
+    const int axis = abs(along) - 1;
+    const double way = along > 0 ? 1.0 : -1.0;
     assert_int_equal(cal_builder_create(&builder), CAL_OK);
     cal_body_def rod = cal_default_body_def();
     rod.mass = 2.0;
-    rod.position[2] = 2.0;
-    rod.center[2] = -0.5;
-    rod.inertia[0] = rod.inertia[1] = 0.2, rod.inertia[2] = 0.01;
+    rod.position[2] = height;
+    rod.center[axis] = 0.5 * way;
+    for (int i = 0; i < 3; i++) rod.inertia[i] = i == axis ? 0.01 : 0.2;
     cal_builder_add_body(builder, &rod);
     cal_joint_def hinge = cal_default_joint_def();
     hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
     hinge.initial_q[0] = angle;
     cal_builder_add_joint(builder, 0, &hinge);
-    cal_shape_def ball = cal_default_shape_def(), post = cal_default_shape_def();
+    cal_shape_def ball = cal_default_shape_def();
     ball.body = 0;
     ball.size[0] = 0.1;
-    ball.position[2] = -1.0;
-    ball.restitution = post.restitution = restitution;
-    ball.friction = post.friction = 0.0;
-    post.kind = CAL_BOX;
-    post.size[0] = 0.05, post.size[1] = post.size[2] = 0.3;
-    post.position[0] = 0.15, post.position[2] = 1.0;
+    ball.position[axis] = way;
+    ball.restitution = fixed.restitution;
+    ball.friction = fixed.friction = 0.0;
     cal_builder_add_shape(builder, &ball);
-    cal_builder_add_shape(builder, &post);
+    cal_builder_add_shape(builder, &fixed);
     if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     return model;
+}
+
+// It hangs, and its ball meets a post once a swing, when the rod hangs down.
+static cal_model* make_knocker(double angle, double restitution) {
+    cal_shape_def post = cal_default_shape_def();
+    post.kind = CAL_BOX;
+    post.size[0] = 0.05, post.size[1] = post.size[2] = 0.3;
+    post.position[0] = 0.15, post.position[2] = 1.0;
+    post.restitution = restitution;
+    return make_rod(-3, 2.0, angle, post);
 }
 
 // The rod's equation alone, to 1e-13: θ̈ = −(m g c / I) sin θ, by Runge-Kutta steps of 10 µs, until θ comes back to zero.
@@ -201,29 +211,9 @@ static void implicit_steps_hold_constraints(void** state) {
 // A level rod on a hinge whose other end rests on a floor: hinge and floor carry half of its weight each.
 static void joints_carry_what_contacts_leave(void** state) {
     (void)state;
-    cal_builder* builder = NULL;
-    cal_model* model = NULL;
-    cal_error error = {0};
-    assert_int_equal(cal_builder_create(&builder), CAL_OK);
-    cal_body_def rod = cal_default_body_def();
-    rod.mass = 2.0;
-    rod.position[2] = 0.1;
-    rod.center[0] = 0.5;
-    rod.inertia[0] = 0.01, rod.inertia[1] = rod.inertia[2] = 0.2;
-    cal_builder_add_body(builder, &rod);
-    cal_joint_def hinge = cal_default_joint_def();
-    hinge.axis[1] = 1.0, hinge.axis[2] = 0.0;
-    cal_builder_add_joint(builder, 0, &hinge);
-    cal_shape_def ball = cal_default_shape_def(), floor = cal_default_shape_def();
-    ball.body = 0;
-    ball.size[0] = 0.1;
-    ball.position[0] = 1.0;
+    cal_shape_def floor = cal_default_shape_def();
     floor.kind = CAL_PLANE;
-    ball.friction = floor.friction = 0.0;
-    cal_builder_add_shape(builder, &ball);
-    cal_builder_add_shape(builder, &floor);
-    if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
-    cal_builder_destroy(builder);
+    cal_model* model = make_rod(1, 0.1, 0.0, floor);
     const cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = open_sim(model, &def);
     double forces[6], qdd[1];
@@ -245,6 +235,22 @@ static void what_means_nothing_is_said(void** state) {
     def.solver = "newton";
     assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "unknown solver 'newton'"));
+    const char** const names[] = {&def.solver, &def.algorithm, &def.stabilize, &def.constraint_form};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        def = cal_default_sim_def();
+        *names[i] = NULL;
+        assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    }
+    // Of a world it is said before anything is in it.
+    cal_world_def events = cal_default_world_def();
+    cal_world* world = NULL;
+    def = cal_default_sim_def();
+    def.solver = "a name that is longer than any solver has";
+    events.systems = &def;
+    assert_int_equal(cal_world_create(&events, &world, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "longer than any"));
+    memset(&def, 0, sizeof def);
+    assert_int_equal(cal_world_create(&events, &world, &error), CAL_BAD_ARGUMENT);
     const int32_t placement[1] = {0};
     def = cal_default_sim_def();
     def.processor_of_joint = placement;

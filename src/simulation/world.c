@@ -16,6 +16,7 @@
 #include "simulation/members.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
+#include "solver/system.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,10 @@ static cal_status check_def(const cal_world_def* def, cal_error* error) {
 static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_error* error) {
     cal_sim_def* own = &world->systems;
     *own = def != NULL ? *def : cal_default_sim_def();
+    own->relative = world->def.tolerance;
+    own->absolute = 0.0;
+    const cal_status status = cal_system_check_def(own, error);
+    if (status != CAL_OK) return status;
     const char** names[CAL_SYSTEM_NAMES] = {&own->solver, &own->algorithm, &own->schedule, &own->stabilize,
                                             &own->constraint_form};
     for (int i = 0; i < CAL_SYSTEM_NAMES; i++) {
@@ -81,8 +86,6 @@ static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_err
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "a force callback sees one system, and bodies here collide: use periodic callbacks "
                         "(calder_world.h), or leave contact out (cal_sim_def.contact)");
-    own->relative = world->def.tolerance;
-    own->absolute = 0.0;
     own->contact = false;
     own->evaluation_limit = 0; // steps of a system are taken whole
     own->events = NULL;
@@ -144,6 +147,7 @@ void cal_world_destroy(cal_world* world) {
                            world->stack,
                            world->partners,
                            world->scratch,
+                           world->impacts,
                            world->log.events,
                            world->log.junctions,
                            world->owned,

@@ -67,6 +67,8 @@ struct cal_world {
     double begins;   // when
     double* scratch; // of the group integrator
     size_t scratch_count;
+    struct cal_group_impact* impacts; // of its last step
+    int impact_capacity;
     cal_random random; // of the forced rollbacks
     // How far they have let the events come, and how many at that time: the last time, the number now, the most so far.
     double frontier, last_event;

@@ -43,7 +43,7 @@ static cal_status check_solver(const cal_sim_def* def, cal_error* error) {
     return cal_fail(error, CAL_BAD_ARGUMENT, "unknown solver '%.40s'; there are %s", def->solver, names);
 }
 
-static cal_status check_def(const cal_sim_def* def, cal_error* error) {
+cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error) {
     if (def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT, "the simulation's definition must come from cal_default_sim_def()");
     const cal_status status = check_solver(def, error);
@@ -175,7 +175,7 @@ cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: out must not be NULL");
     *out = NULL;
     if (!model || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: model and def must not be NULL");
-    cal_status status = check_def(def, error);
+    cal_status status = cal_system_check_def(def, error);
     if (!status) status = cal_solver_check(cal_find_solver(def->solver), def->algorithm, error);
     if (status) return status;
     cal_system* system = cal_allocate(1, sizeof *system);

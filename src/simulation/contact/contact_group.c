@@ -80,11 +80,7 @@ bool cal_group_is_inner(const cal_world* world, int a, int b) {
     return (given >= 0.0 ? given : fmax(largest_restitution(world, a), largest_restitution(world, b))) < 1.0;
 }
 
-bool cal_group_holds(const cal_world* world, int component, int a, int b) {
-    const cal_contact_group* g = group_of(world, component);
-    for (int i = 0; i < 2; i++)
-        if (cal_group_place(world, g, i == 0 ? a : b) == g->group.body_count) return false;
-    if (cal_group_is_inner(world, a, b)) return true;
+bool cal_group_lists(const cal_contact_group* g, int a, int b) {
     const uint64_t key = cal_pair_key(a, b);
     int low = 0, high = g->pair_count;
     while (low < high) {
@@ -95,6 +91,13 @@ bool cal_group_holds(const cal_world* world, int component, int a, int b) {
             high = middle;
     }
     return low < g->pair_count && cal_pair_key(g->pairs[low][0], g->pairs[low][1]) == key;
+}
+
+bool cal_group_holds(const cal_world* world, int component, int a, int b) {
+    const cal_contact_group* g = group_of(world, component);
+    for (int i = 0; i < 2; i++)
+        if (cal_group_place(world, g, i == 0 ? a : b) == g->group.body_count) return false;
+    return cal_group_is_inner(world, a, b) || cal_group_lists(g, a, b);
 }
 
 static const double* newest(const cal_world* world, int component) {

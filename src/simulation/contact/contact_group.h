@@ -109,6 +109,8 @@ void cal_groups_clear(cal_world* world);
 // Whether a group is in charge of what two bodies do to each other: one of them is a member, and the other one too, or without a
 // component.
 bool cal_group_holds(const cal_world* world, int component, int a, int b);
+// Whether two bodies are among the pairs that the group was made with.
+bool cal_group_lists(const cal_contact_group* group, int a, int b);
 // Whether two bodies, of which one at least moves, do not collide by events while they are in one group.
 bool cal_group_is_inner(const cal_world* world, int a, int b);
 bool cal_group_is_asleep(const cal_world* world, int component);

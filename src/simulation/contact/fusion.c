@@ -17,7 +17,7 @@
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
 #define STILL 0.05   // of what is slow, at the surface: slower is still where nothing better is known
 #define HELD 1e-5    // of what is slow: what gets no faster in an interval from rest, by 1e-5 of gravity, is held
-enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000, MOST_IMPACTS = 256 };
+enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
@@ -27,6 +27,14 @@ static bool reserve_scratch(cal_world* world, size_t count) {
     world->scratch = cal_allocate(count, sizeof *world->scratch);
     world->scratch_count = world->scratch != NULL ? count : 0;
     return world->scratch != NULL;
+}
+
+static bool reserve_impacts(cal_world* world, int count) {
+    if (count <= world->impact_capacity) return true;
+    cal_free(world->impacts);
+    world->impacts = cal_allocate((size_t)count, sizeof *world->impacts);
+    world->impact_capacity = world->impacts != NULL ? count : 0;
+    return world->impacts != NULL;
 }
 
 // Impacts within the step to the newest state, which they belong to.
@@ -65,13 +73,14 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
     cal_group_use(g, numbers);
     int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
     for (;;) {
-        cal_group_impact impacts[MOST_IMPACTS];
-        cal_group_report report = {.impacts = impacts, .impact_capacity = MOST_IMPACTS};
         cal_group_interval reached = *interval;
         memcpy(trial, numbers, state_size);
-        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
+        // Each contact may be hit before the step, and in it.
+        if (!reserve_impacts(world, 2 * capacity) ||
+            !reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
                             g->group.body_count);
+        cal_group_report report = {.impacts = world->impacts, .impact_capacity = world->impact_capacity};
         const cal_status status =
             world->group_ops->step(&g->group, &reached, trial, trial + g->at_v, trial + g->at_memory, world->scratch,
                                    capacity, &report, error);

@@ -52,23 +52,10 @@ static bool still_near(const cal_world* world, const cal_contact_group* g, const
     return 2.0 * most + margin <= g->near_margin + g->near_skin;
 }
 
-static bool listed(const cal_contact_group* g, int a, int b) {
-    const uint64_t key = cal_pair_key(a, b);
-    int low = 0, high = g->pair_count;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (cal_pair_key(g->pairs[middle][0], g->pairs[middle][1]) < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < g->pair_count && cal_pair_key(g->pairs[low][0], g->pairs[low][1]) == key;
-}
-
 static bool add_near(const cal_world* world, cal_contact_group* g, int i, int k) {
     const int a = g->bodies[i], b = g->bodies[k];
     if (i >= g->group.body_count - g->other_count && k >= g->group.body_count - g->other_count) return true;
-    if (!cal_may_collide(world, a, b) || !(cal_group_is_inner(world, a, b) || listed(g, a, b))) return true;
+    if (!cal_may_collide(world, a, b) || !(cal_group_is_inner(world, a, b) || cal_group_lists(g, a, b))) return true;
     if (!cal_grow((void**)&g->near, &g->near_capacity, g->near_count, sizeof *g->near)) return false;
     g->near[g->near_count][0] = a < b ? i : k;
     g->near[g->near_count++][1] = a < b ? k : i;

@@ -449,7 +449,7 @@ static double find_jump(work* w, const double* v, double h) {
 
 // Impacts at bodies that something else presses or hits in the same step are not alone: their times within the step cannot be told
 // apart, and all act from its beginning. Returns how many there are.
-static int find_company(work* w, double h) {
+static int find_company(work* w) {
     cal_problem* p = &w->problem;
     int found = 0;
     memset(w->reach, 0, (size_t)w->group->unit_count * sizeof *w->reach);
@@ -468,7 +468,6 @@ static int find_company(work* w, double h) {
         touch->impact = 0.0;
         found++;
     }
-    (void)h;
     return found;
 }
 
@@ -480,7 +479,7 @@ static void solve_whole(work* w, const double* v, double h) {
     bool bounced = false;
     for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
     if (!bounced) return;
-    if (find_company(w, h) > 0) {
+    if (find_company(w) > 0) {
         for (int k = 0; k < w->problem.row_count; k++)
             memcpy(w->problem.rows[k].held, w->problem.rows[k].impulse, sizeof w->problem.rows[k].held);
         w->report->solves++;
