@@ -104,12 +104,18 @@ static cal_status unit_normalize(const cal_group_member* unit, double* q) {
     return CAL_OK;
 }
 
+static double unit_speed(const cal_group_member* unit, const double* v, double size) {
+    (void)unit;
+    return sqrt(cal_dot3(v, v)) + size * sqrt(cal_dot3(v + 3, v + 3));
+}
+
 static const cal_group_member_ops unit_ops = {.poses = unit_poses,
                                               .dynamics = unit_dynamics,
                                               .jacobian = unit_jacobian,
                                               .displace = unit_displace,
                                               .rate = unit_rate,
-                                              .normalize = unit_normalize};
+                                              .normalize = unit_normalize,
+                                              .speed = unit_speed};
 
 static cal_status driven(const cal_group* group, int body, double time, double pose[7], double velocity[6]) {
     (void)body;
@@ -174,7 +180,7 @@ static void add_shape(pile* p, cal_shape_kind kind, const double size[3], double
     t->mass = m.mass, t->pile = p;
     memcpy(t->inertia, m.inertia, sizeof t->inertia);
     p->units[i] =
-        (cal_group_member){.ops = &unit_ops, .self = t, .q_count = 7, .v_count = 6, .body_count = 1, .free = true};
+        (cal_group_member){.ops = &unit_ops, .self = t, .q_count = 7, .v_count = 6, .body_count = 1, .lengths = 3};
     p->units[i].first_q = 7 * i, p->units[i].first_v = 6 * i, p->units[i].first_body = i;
     p->unit_of_body[i] = i;
     p->group.q_count += 7, p->group.v_count += 6, p->group.body_count++;

@@ -87,10 +87,8 @@ static cal_sim_body without_body(uint32_t reuses) {
 // Places up to one, which stay empty.
 static bool make_places(cal_world* world, int count) {
     while (world->body_count < count) {
-        const int capacity = world->body_capacity;
         if (!cal_grow((void**)&world->bodies, &world->body_capacity, world->body_count, sizeof *world->bodies))
             return false;
-        if (world->body_capacity != capacity) cal_groups_follow_bodies(world);
         world->bodies[world->body_count++] = without_body(0);
         world->removed_count++;
     }

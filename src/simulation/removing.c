@@ -40,7 +40,7 @@ void cal_body_withdraw(cal_world* world, int body) {
     if (world->broad != NULL) cal_broad_remove(world->broad, body, NULL);
     if (part->box_event >= 0) cal_events_remove(&world->events, part->box_event);
     // Of a link, the multibody's component goes with the multibody.
-    if (part->component >= 0 && part->multibody < 0) cal_component_remove(world, part->component);
+    if (part->component >= 0 && cal_body_ops(world, body)->single) cal_component_remove(world, part->component);
     cal_geometry_destroy(part->geometry);
     cal_free(part->balls);
     part->geometry = NULL;

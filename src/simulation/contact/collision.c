@@ -132,7 +132,7 @@ static bool is_stepped(const cal_world* world, int component) {
 static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[2]) {
     if (!world->group_ops->takes_impacts) return false;
     const cal_sim_body *a = &world->bodies[pair->body[0]], *b = &world->bodies[pair->body[1]];
-    if (a->multibody < 0 && b->multibody < 0) return false;
+    if (cal_body_ops(world, pair->body[0])->single && cal_body_ops(world, pair->body[1])->single) return false;
     if (a->first_collision_callback >= 0 || b->first_collision_callback >= 0) return false;
     cal_separation gap;
     double friction, restitution, point[3], relative[3];

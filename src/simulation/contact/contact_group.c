@@ -44,7 +44,7 @@ int cal_group_place(const cal_world* world, const cal_contact_group* g, int body
     if (world->bodies[body].component >= 0) {
         const int unit = cal_group_unit(world, g, body);
         if (g->members[unit] != world->bodies[body].component) return g->group.body_count;
-        return g->units[unit].first_body + (g->units[unit].free ? 0 : world->bodies[body].link);
+        return g->units[unit].first_body + body - world->components[g->members[unit]].body;
     }
     int low = g->group.body_count - g->other_count, high = g->group.body_count;
     while (low < high) {
@@ -73,7 +73,7 @@ static double largest_restitution(const cal_world* world, int body) {
 
 bool cal_group_is_inner(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
-    if (p->multibody >= 0 || q->multibody >= 0) return false;
+    if (!cal_body_ops(world, a)->single || !cal_body_ops(world, b)->single) return false;
     if (p->first_collision_callback >= 0 || q->first_collision_callback >= 0) return false;
     if (!world->group_ops->takes_impacts) return false;
     const double given = world->def.restitution;
@@ -151,78 +151,17 @@ static span span_at(const cal_world* world, int component, double time) {
     return s;
 }
 
-enum { FREE_ROWS = 7, BODY_BOUNDS = 6 }; // a body's bounds: acceleration, slack, turning rate, its derivative
-
-// Constant speeds from one place to another. Of a turn by θ, s = sin(θ/2) is known, and θ/2 = s + s³/6 + 3 s⁵/40 + …, which leaves
-// 1e-7 of a tenth of a turn.
-static void mean_speeds(const double* q, const double* r, double length, double out[6]) {
-    const double back[4] = {q[3], -q[4], -q[5], -q[6]};
-    double turn[4];
-    for (int i = 0; i < 3; i++) out[i] = (r[i] - q[i]) / length;
-    cal_quaternion_multiply(back, r + 3, turn);
-    const double sign = turn[0] < 0.0 ? -1.0 : 1.0, square = cal_dot3(turn + 1, turn + 1);
-    const double factor = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * 15.0 / 336.0));
-    for (int i = 0; i < 3; i++) out[3 + i] = 2.0 * sign * factor * turn[1 + i] / length;
-}
-
-// The cubics of a free body's position and quaternion.
-static void fit_free(const span* s, int at_q, int at_v, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
-    const double *q = s->from + at_q, *v = s->from + at_v, *r = s->to + at_q, *u = s->to + at_v;
-    double speeds[6];
-    if (s->straight) {
-        mean_speeds(q, r, s->length, speeds);
-        u = v = speeds;
-    }
-    for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
-    cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
-}
-
-static void free_between(const span* s, int at_q, int at_v, cal_motion* out) {
-    const double *q = s->from + at_q, *v = s->from + at_v;
-    double w[3];
-    if (s->to == NULL) {
-        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span always has a beginning
-        memcpy(out->pose.position, q, 3 * sizeof *q);
-        memcpy(out->quaternion, q + 3, 4 * sizeof *q);
-        memcpy(out->u, v, 3 * sizeof *v);
-        memcpy(w, v + 3, 3 * sizeof *v);
-        for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
-    } else {
-        double rows[FREE_ROWS][CAL_CUBIC_TERMS];
-        fit_free(s, at_q, at_v, rows);
-        for (int i = 0; i < 3; i++) {
-            out->pose.position[i] = cal_curve_at(rows[i], CAL_CUBIC, s->t / s->length, &out->u[i]);
-            out->u[i] /= s->length;
-        }
-        cal_curve_quaternion_at(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, s->t, out->quaternion, w);
-    }
-    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
-    cal_rotate3(out->pose.rotation, w, out->w);
-}
-
-static cal_multibody_span multibody_span(const cal_contact_group* g, int unit, const span* s) {
+// What a unit sees of it.
+static cal_member_span member_span(const cal_contact_group* g, int unit, const span* s) {
     const cal_group_member* u = &g->units[unit];
-    return (cal_multibody_span){.q = s->from + u->first_q,
-                                .v = s->from + g->at_v + u->first_v,
-                                .to_q = s->to != NULL ? s->to + u->first_q : NULL,
-                                .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
-                                .extras = s->from + g->extras[unit],
-                                .length = s->length,
-                                .t = s->t};
-}
-
-// The acceleration on a cubic is linear: its mean, and half of the way from one end to the other.
-static void bound_free(const span* s, int at_q, int at_v, double out[BODY_BOUNDS]) {
-    double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
-    fit_free(s, at_q, at_v, rows);
-    const double scale = 6.0 / (s->length * s->length);
-    for (int i = 0; i < 3; i++) {
-        const double *b = rows[i], begin = scale * (b[0] - 2.0 * b[1] + b[2]), end = scale * (b[1] - 2.0 * b[2] + b[3]);
-        half[i] = 0.5 * (end - begin);
-        out[i] = 0.5 * (begin + end);
-    }
-    out[3] = sqrt(cal_dot3(half, half));
-    cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
+    return (cal_member_span){.q = s->from + u->first_q,
+                             .v = s->from + g->at_v + u->first_v,
+                             .to_q = s->to != NULL ? s->to + u->first_q : NULL,
+                             .to_v = s->to != NULL ? s->to + g->at_v + u->first_v : NULL,
+                             .extras = s->from + g->extras[unit],
+                             .length = s->length,
+                             .t = s->t,
+                             .straight = s->straight};
 }
 
 void cal_group_arrive(cal_world* world, int component) {
@@ -239,57 +178,44 @@ void cal_group_arrive(cal_world* world, int component) {
                     .straight = data[g->at_rest + CAL_REST_STRAIGHT] != 0.0};
     if (!(s.length > 0.0) || s.from[g->at_rest + CAL_REST_ASLEEP] != 0.0) return;
     for (int i = 0; i < g->group.unit_count; i++) {
-        const cal_group_member* unit = &g->units[i];
-        const int q = unit->first_q, v = g->at_v + unit->first_v;
-        double* out = data + g->at_bounds + BODY_BOUNDS * unit->first_body;
-        if (unit->free) {
-            bound_free(&s, q, v, out);
-            continue;
-        }
-        // Three numbers for each link, from the back: they become six.
-        double* three = out;
-        cal_multibody_bounds_between(world, g->bodies[unit->first_body], s.from + q, s.from + v, s.to + q, s.to + v,
-                                     s.length, three);
-        for (int k = unit->body_count - 1; k >= 0; k--) {
-            const double own[3] = {three[3 * k], three[3 * k + 1], three[3 * k + 2]};
-            memset(out + BODY_BOUNDS * k, 0, 3 * sizeof *out);
-            memcpy(out + BODY_BOUNDS * k + 3, own, sizeof own);
-        }
+        const cal_member_span own = member_span(g, i, &s);
+        g->units[i].ops->bounds(&g->units[i], &own, data + g->at_bounds + CAL_BODY_BOUNDS * g->units[i].first_body);
     }
 }
 
 void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
     const int component = cal_body_component(world, body, time);
-    if (component < 0 || !world->components[component].ops->stepped || world->bodies[body].multibody >= 0) return;
+    if (component < 0 || !world->components[component].ops->stepped) return;
     const cal_contact_group* g = group_of(world, component);
+    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
     const span s = span_at(world, component, time);
-    if (s.to == NULL || s.t > 0.0) return;
-    const double* v = s.from + g->at_v + g->units[unit_of(world, g, body)].first_v;
-    memcpy(motion->u, v, sizeof motion->u);
-    cal_rotate3(motion->pose.rotation, v + 3, motion->w);
+    if (s.to == NULL || s.t > 0.0 || unit->ops->own_speeds == NULL) return;
+    unit->ops->own_speeds(s.from + g->at_v + unit->first_v, motion);
 }
 
 bool cal_group_goes_straight(const cal_world* world, int component, double time) {
     return span_at(world, component, time).straight;
 }
 
+// Which of its unit's bodies a body is.
+static int body_of_unit(const cal_world* world, int body) {
+    return body - world->components[world->bodies[body].component].body;
+}
+
 cal_status cal_group_motion(cal_world* world, int component, int body, double time, cal_motion* out) {
     const cal_contact_group* g = group_of(world, component);
-    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
+    const int unit = unit_of(world, g, body);
     const span s = span_at(world, component, time);
-    if (unit->free) {
-        free_between(&s, unit->first_q, g->at_v + unit->first_v, out);
-        return CAL_OK;
-    }
-    const cal_multibody_span own = multibody_span(g, (int)(unit - g->units), &s);
-    return cal_multibody_between(world, body, &own, out);
+    const cal_member_span own = member_span(g, unit, &s);
+    return g->units[unit].ops->motion(&g->units[unit], body_of_unit(world, body), &own, out);
 }
 
 cal_status cal_group_numbers(const cal_world* world, int component, int body, double time, double* q, double* v) {
     const cal_contact_group* g = group_of(world, component);
+    const int unit = unit_of(world, g, body);
     const span s = span_at(world, component, time);
-    const cal_multibody_span own = multibody_span(g, unit_of(world, g, body), &s);
-    return cal_multibody_numbers(world, body, &own, q, v);
+    const cal_member_span own = member_span(g, unit, &s);
+    return g->units[unit].ops->state(&g->units[unit], &own, q, v);
 }
 
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out) {
@@ -297,23 +223,13 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
     const span s = span_at(world, component, time);
     memcpy(out, s.from, (size_t)(g->at_v + g->group.v_count) * sizeof *out);
     if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
-    for (int i = 0; i < g->group.unit_count; i++) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
         const cal_group_member* unit = &g->units[i];
-        const int q = unit->first_q, v = g->at_v + unit->first_v;
-        if (!unit->free) {
-            const cal_multibody_span own = multibody_span(g, i, &s);
-            const cal_status status = cal_multibody_numbers(world, g->bodies[unit->first_body], &own, out + q, out + v);
-            if (status != CAL_OK) return status;
-            continue;
-        }
-        cal_motion at;
-        free_between(&s, q, v, &at);
-        memcpy(out + q, at.pose.position, 3 * sizeof *out);
-        memcpy(out + q + 3, at.quaternion, 4 * sizeof *out);
-        memcpy(out + v, at.u, 3 * sizeof *out);
-        cal_unrotate3(at.pose.rotation, at.w, out + v + 3);
+        const cal_member_span own = member_span(g, i, &s);
+        status = unit->ops->state(unit, &own, out + unit->first_q, out + g->at_v + unit->first_v);
     }
-    return CAL_OK;
+    return status;
 }
 
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
@@ -323,21 +239,16 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
     const span s = span_at(world, component, from);
     out->until = s.end;
     if (s.to == NULL) return CAL_OK; // nothing moves, or nobody knows yet: boxes end here
-    const cal_group_member* unit = &g->units[unit_of(world, g, body)];
-    const int place = unit->first_body + (unit->free ? 0 : world->bodies[body].link);
-    const double* bounds = s.bounds + BODY_BOUNDS * place;
+    const int place = g->units[unit_of(world, g, body)].first_body + body_of_unit(world, body);
+    const double* bounds = s.bounds + CAL_BODY_BOUNDS * place;
     memcpy(out->acceleration, bounds, sizeof out->acceleration);
     out->slack = bounds[3], out->turn = bounds[4], out->twist = bounds[5];
     return CAL_OK;
 }
 
 void cal_group_use(cal_contact_group* g, const double* numbers) {
-    for (int i = 0; i < g->group.unit_count; i++) {
-        if (g->units[i].free)
-            ((cal_free_member*)g->units[i].self)->extras = numbers + g->extras[i];
-        else
-            cal_multibody_set_extras(&g->units[i], numbers + g->extras[i]);
-    }
+    for (int i = 0; i < g->group.unit_count; i++)
+        g->units[i].ops->use(&g->units[i], g->group.world, numbers + g->extras[i]);
 }
 
 // --- For the integrator -------------------------------------------------------------------------------------------------------
@@ -362,7 +273,7 @@ static const char* body_name(const cal_group* group, int body, char* text, size_
 
 static void free_group(cal_contact_group* g) {
     for (int i = 0; i < g->group.unit_count; i++)
-        if (g->units[i].free) cal_free(g->units[i].self);
+        if (g->units[i].ops->end != NULL) g->units[i].ops->end(&g->units[i]);
     cal_group_search_end(g);
     void* const lists[] = {g->units, g->members, g->extras, g->bodies, g->unit_of_body, g->pairs, g};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
@@ -554,7 +465,7 @@ cal_contact_group* cal_group_make(cal_world* world, const int* members, int memb
     }
     g->at_arrival = *stride;
     g->at_bounds = *stride + g->at_v + g->group.v_count;
-    for (int i = 0; i < member_count; i++) *stride += BODY_BOUNDS * g->units[i].body_count;
+    for (int i = 0; i < member_count; i++) *stride += CAL_BODY_BOUNDS * g->units[i].body_count;
     *stride += g->at_v + g->group.v_count;
     return g;
 }
@@ -591,15 +502,6 @@ cal_status cal_group_create(cal_world* world, const int* members, int member_cou
     const cal_status status = hand_over(world, component, time, junction, error);
     world->report.largest_group = world->report.largest_group > weight ? world->report.largest_group : weight;
     return status;
-}
-
-void cal_groups_follow_bodies(cal_world* world) {
-    for (int i = 0; i < world->component_count; i++) {
-        const cal_contact_group* g = world->components[i].group;
-        for (int k = 0; g != NULL && k < g->group.unit_count; k++)
-            if (g->units[k].free)
-                ((cal_free_member*)g->units[k].self)->part = &world->bodies[world->components[g->members[k]].body];
-    }
 }
 
 void cal_groups_forget(cal_world* world, int member) {

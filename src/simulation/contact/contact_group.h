@@ -99,8 +99,6 @@ void cal_group_describe(cal_world* world, cal_contact_group* group);
 // Some bodies that follow each other are about to go, at the committed time: a group that they touch in ends there, and the rest
 // goes on as groups and bodies of its own. To be settled by the caller.
 cal_status cal_group_part_with(cal_world* world, int component, int first_body, int count, cal_error* error);
-// After the list of bodies went to another place in memory.
-void cal_groups_follow_bodies(cal_world* world);
 // Destroys groups that ended, at the committed time or before, and that had a member.
 void cal_groups_forget(cal_world* world, int member);
 // Destroys groups that ended before GVT.
@@ -151,8 +149,3 @@ int cal_order_of_pair(const void* a, const void* b); // of two ints each
 
 // A free body as a unit (units.c).
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error);
-// What a unit of a free body reads: its part, and what the user set.
-typedef struct cal_free_member {
-    const cal_sim_body* part;
-    const double* extras;
-} cal_free_member;

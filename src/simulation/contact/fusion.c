@@ -122,8 +122,8 @@ static cal_group_interval interval_of(const cal_world* world, int component) {
     if (from < rest[CAL_REST_END]) return (cal_group_interval){rest[CAL_REST_BEGIN], rest[CAL_REST_END], from};
     double to = from + 1.0 / world->def.group_rate;
     for (int i = 0; i < g->group.unit_count; i++) {
-        if (g->units[i].free) continue;
-        const double next = cal_multibody_next_callback(world, g->members[i]);
+        if (g->units[i].ops->next_callback == NULL) continue;
+        const double next = g->units[i].ops->next_callback(&g->units[i]);
         if (next > from) to = fmin(to, next);
     }
     return (cal_group_interval){from, to, from};

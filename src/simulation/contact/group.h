@@ -13,7 +13,20 @@
 #pragma once
 #include "base/error.h"
 
+struct cal_motion;
+struct cal_world;
+
 typedef struct cal_group_member cal_group_member;
+
+// Two states of a group about a time, as a unit sees them: q and v of both, those of the second NULL after the last one; what the
+// user set in the first; and where between them the time is.
+typedef struct cal_member_span {
+    const double *q, *v, *to_q, *to_v, *extras;
+    double length, t;
+    bool straight; // free bodies go at constant speeds
+} cal_member_span;
+
+enum { CAL_BODY_BOUNDS = 6 }; // of a body's motion: acceleration, slack, turning rate, its derivative
 
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
 // are in the world's axes but for what is inside q and v. What fails ends the step, with the unit's name.
@@ -41,6 +54,21 @@ typedef struct cal_group_member_ops {
                               double* bias, int* rows);
     // Moves q, and v where it is not NULL, to the nearest that the constraints allow.
     cal_status (*project)(const cal_group_member* unit, double* q, double* v);
+    // A bound of the speed of any point, for a body of a size.
+    double (*speed)(const cal_group_member* unit, const double* v, double size);
+
+    // Between two states: a body, q and v, and bounds of all bodies' motions over the whole span (CAL_BODY_BOUNDS each).
+    cal_status (*motion)(const cal_group_member* unit, int body, const cal_member_span* span, struct cal_motion* out);
+    cal_status (*state)(const cal_group_member* unit, const cal_member_span* span, double* q, double* v);
+    void (*bounds)(const cal_group_member* unit, const cal_member_span* span, double* out);
+    // The speeds of a state, where those of the motion that begins there are others; NULL: they never are.
+    void (*own_speeds)(const double* v, struct cal_motion* motion);
+    // Before anything else is asked for: what the user set is in these numbers, which stay where they are.
+    void (*use)(const cal_group_member* unit, const struct cal_world* world, const double* extras);
+    // When a callback may change its forces next; NULL: a callback begins a new motion at any time.
+    double (*next_callback)(const cal_group_member* unit);
+    // Gives back `self`; NULL: it belongs to somebody else.
+    void (*end)(const cal_group_member* unit);
 } cal_group_member_ops;
 
 struct cal_group_member {
@@ -50,10 +78,14 @@ struct cal_group_member {
     int most_rows;                    // of its constraints
     int first_q, first_v, first_body; // in the group's arrays
     int extras_count;                 // what the user set, for the world
-    bool
-        free; // one rigid body: v is the centre's velocity (world) and the angular velocity (body's axes), and the mass
-              // matrix is diag(m, m, m, I) with I (body's axes) constant
+    int lengths;                      // so many of q, and of v, come first and are lengths: others count as angles
+    bool varying;                     // mass and forces change along its way: a step must not be long for them
 };
+
+// What a difference of the k-th of a unit's q or v counts, as an angle.
+static inline double cal_member_weight(const cal_group_member* unit, int k, double length) {
+    return k < unit->lengths ? 1.0 / length : 1.0;
+}
 
 // One point where two bodies touch or are about to.
 typedef struct cal_group_contact {
@@ -113,6 +145,13 @@ typedef struct cal_group_report {
     int impact_capacity, impact_count;
     double* impulses; // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
 } cal_group_report;
+
+// Whether some unit's mass and forces change along its way.
+static inline bool cal_group_varies(const cal_group* group) {
+    bool varies = false;
+    for (int i = 0; i < group->unit_count; i++) varies |= group->units[i].varying;
+    return varies;
+}
 
 // An integrator of groups.
 typedef struct cal_group_ops {

@@ -43,49 +43,16 @@
 // solve starts.
 #include "base/finite.h"
 #include "math/vector.h"
-#include "simulation/contact/contact_problem.h"
-#include "simulation/contact/group_smooth.h"
-#include <stdlib.h>
+#include "simulation/contact/group_work.h"
 #include <string.h>
 
-enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, MOST_PARTINGS = 4, LEAST_SMOOTH = 16 }; // parts of an interval
-// Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
-// many forces, and for each the contact's key and the force on its second body, by key.
-enum { NEXT_STEP, PAUSE, LAST_PAUSE, FORCE_COUNT, FORCES, FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
+enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16 }; // parts of an interval
 static const double growth = 2.0;
 // Of the group's tolerance: that of steps whose error adds up over thousands of them (cal_flight_tolerance).
 static const double follow_tolerance = 1e-4;
-static const double follow_trees = 1e-2; // of multibodies, which seldom go on so for long
+static const double follow_varying = 1e-2; // of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
-static const double allowed_overlap = 1e-6; // of the length; deeper is parted
-static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
-static const double deep = 1e-2;
-static const double bent = 1e-3;     // of the length: a step after which bodies overlap deeper is too long
-static const double touching = 1e-7; // of the length: a gap that counts as none, so that rounding decides nothing
-static const double slack = 1e-3;    // of the length: contacts are looked for at least this far
-
-typedef struct work {
-    const cal_group* group;
-    cal_problem problem;
-    cal_arena rest; // behind the problem's masses: taken anew for each configuration
-    cal_contact_cache cache;
-    double *force, *free_change;                        // M⁻¹ f
-    double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
-    double *next_q, *predicted;
-    double* impulses; // each body
-    double* reach;    // each unit: how far away from it contacts matter
-    double* memory;
-    cal_smooth smooth;
-    int struck;        // impacts before the step
-    bool follows;      // the group is one that smooth steps are for
-    double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
-    bool trees;        // some unit has velocities that its forces depend on: a step must not be long for them
-    cal_group_report* report;
-} work;
-
-static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
-
-static size_t memory_count(const cal_group* group) { return FORCES + FORCE_NUMBERS * (size_t)most_forces(group); }
+static const double bent = 1e-3;  // of the length: a step after which bodies overlap deeper is too long
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
@@ -93,11 +60,11 @@ static size_t scratch_count(const cal_group* group, int contacts) {
            bodies + 7 * v + 2 * q + (size_t)group->unit_count + 64;
 }
 
-static bool begin(work* w, const cal_group* group, double* memory, double* scratch, int capacity,
+static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
                   cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (work){.group = group, .report = report, .memory = memory};
+    *w = (cal_group_work){.group = group, .report = report, .memory = memory};
     bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
     double** const velocities[] = {&w->force, &w->free_change, &w->target,   &w->whole,
                                    &w->first, &w->second,      &w->predicted};
@@ -110,257 +77,11 @@ static bool begin(work* w, const cal_group* group, double* memory, double* scrat
     ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
-    for (int i = 0; i < group->unit_count; i++) w->trees |= !group->units[i].free;
+    w->varies = cal_group_varies(group);
     // A contact that changes changes accelerations by about gravity, and positions by half of that times the square of the step.
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
-    if (w->trees && pull > 0.0) w->event_step = sqrt(2.0 * group->tolerance * group->length / pull);
+    if (w->varies && pull > 0.0) w->event_step = sqrt(2.0 * group->tolerance * group->length / pull);
     return ok;
-}
-
-// --- Forces that are remembered ---------------------------------------------------------------------------------------
-
-static uint64_t key_of(const double* entry) {
-    uint64_t key;
-    memcpy(&key, entry, sizeof key);
-    return key;
-}
-
-static int compare_entries(const void* a, const void* b) {
-    const double *x = a, *y = b;
-    const uint64_t p = key_of(x), q = key_of(y);
-    if (p != q) return p < q ? -1 : 1;
-    for (int i = 1; i < FORCE_NUMBERS; i++)
-        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
-    return 0;
-}
-
-// The forces of the last solve, which was for a step of size h.
-static void remember(work* w, double h) {
-    const int most = most_forces(w->group);
-    int count = 0;
-    for (int k = 0; k < w->problem.row_count && count < most; k++) {
-        const cal_contact_row* touch = &w->problem.rows[k];
-        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
-        if (!(touch->impulse[0] > 0.0) || contact->key == 0) continue;
-        double frame[9], *entry = w->memory + FORCES + FORCE_NUMBERS * count++;
-        cal_contact_frame(contact->normal, frame);
-        memcpy(entry, &contact->key, sizeof contact->key);
-        for (int i = 0; i < 3; i++) {
-            double sum = 0.0;
-            for (int r = 0; r < 3; r++) sum += frame[3 * r + i] * touch->impulse[r];
-            entry[1 + i] = sum / h;
-        }
-    }
-    w->memory[FORCE_COUNT] = count;
-    memset(w->memory + FORCES + FORCE_NUMBERS * count, 0, FORCE_NUMBERS * (size_t)(most - count) * sizeof(double));
-    qsort(w->memory + FORCES, (size_t)count, FORCE_NUMBERS * sizeof(double), compare_entries);
-}
-
-// As far as there is room; entries of pairs that are not in this group are forgotten in its first step.
-static void add_memory(const cal_group* group, const cal_group* other, const double* from, double* memory) {
-    (void)other;
-    const int have = (int)memory[FORCE_COUNT], more = (int)from[FORCE_COUNT], room = most_forces(group) - have,
-              count = more < room ? more : room;
-    memory[PAUSE] = fmax(memory[PAUSE], from[PAUSE]);
-    memory[LAST_PAUSE] = fmax(memory[LAST_PAUSE], from[LAST_PAUSE]);
-    // The shorter of the two steps is safe for both.
-    if (memory[NEXT_STEP] == 0.0 || (from[NEXT_STEP] > 0.0 && from[NEXT_STEP] < memory[NEXT_STEP]))
-        memory[NEXT_STEP] = from[NEXT_STEP];
-    memcpy(memory + FORCES + FORCE_NUMBERS * have, from + FORCES, FORCE_NUMBERS * (size_t)count * sizeof *from);
-    memory[FORCE_COUNT] = have + count;
-    qsort(memory + FORCES, (size_t)(have + count), FORCE_NUMBERS * sizeof(double), compare_entries);
-}
-
-static void recall(work* w) {
-    const int count = w->memory != NULL ? (int)w->memory[FORCE_COUNT] : 0;
-    for (int k = 0; k < w->problem.row_count; k++) {
-        cal_contact_row* touch = &w->problem.rows[k];
-        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
-        int low = 0, high = count;
-        while (low < high) {
-            const int middle = (low + high) / 2;
-            if (key_of(w->memory + FORCES + FORCE_NUMBERS * middle) < contact->key)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        memset(touch->last, 0, sizeof touch->last);
-        if (low == count || key_of(w->memory + FORCES + FORCE_NUMBERS * low) != contact->key) continue;
-        double frame[9];
-        cal_contact_frame(contact->normal, frame);
-        cal_rotate3(frame, w->memory + FORCES + FORCE_NUMBERS * low + 1, touch->last);
-    }
-}
-
-// Largest speed of any point, as a bound: a free body's own, and the sum of all rates of a multibody's.
-static double unit_speed(const cal_group* group, const cal_group_member* unit, const double* v) {
-    const double* mine = v + unit->first_v;
-    if (unit->free) return sqrt(cal_dot3(mine, mine)) + group->length * sqrt(cal_dot3(mine + 3, mine + 3));
-    double sum = 0.0;
-    for (int i = 0; i < unit->v_count; i++) sum += fabs(mine[i]);
-    return sum * fmax(1.0, group->length);
-}
-
-static double largest_speed(const cal_group* group, const double* v) {
-    double most = 0.0;
-    for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_speed(group, &group->units[i], v));
-    return most;
-}
-
-// Moves q along v, onto what the units' constraints allow.
-static cal_status displace(const cal_group* group, double time, const double* q, const double* v, double h, double* out,
-                           cal_error* error) {
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_group_member* unit = &group->units[i];
-        cal_status status = unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
-        if (status == CAL_OK && unit->most_rows > 0) status = unit->ops->project(unit, out + unit->first_q, NULL);
-        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
-    }
-    return CAL_OK;
-}
-
-// Velocities at q as the units' constraints allow them.
-static cal_status project(const cal_group* group, double time, double* q, double* v, cal_error* error) {
-    for (int i = 0; i < group->unit_count; i++) {
-        const cal_group_member* unit = &group->units[i];
-        if (unit->most_rows == 0) continue;
-        const cal_status status = unit->ops->project(unit, q + unit->first_q, v + unit->first_v);
-        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
-    }
-    return CAL_OK;
-}
-
-// How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
-static void set_reach(work* w, const double* v, double h, double pull) {
-    const cal_group* group = w->group;
-    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_speed(group, &group->units[i], v);
-    for (int round = 0; round < 2; round++)
-        for (int k = 0; k < w->cache.count; k++) {
-            const int *bodies = w->cache.contacts[k].body,
-                      units[2] = {group->unit_of_body[bodies[0]], group->unit_of_body[bodies[1]]};
-            if (units[0] < 0 || units[1] < 0) continue;
-            w->reach[units[0]] = w->reach[units[1]] = fmax(w->reach[units[0]], w->reach[units[1]]);
-        }
-    for (int i = 0; i < group->unit_count; i++)
-        w->reach[i] = 2.0 * h * (w->reach[i] + h * pull) + 0.5 * slack * group->length;
-}
-
-// Contacts, masses and forces at a configuration, for steps up to h.
-static cal_status look(work* w, double time, const double* q, const double* v, double h, cal_error* error) {
-    const cal_group* group = w->group;
-    const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
-    const double margin = 2.0 * h * (largest_speed(group, v) + h * pull) + slack * group->length;
-    cal_status status = cal_contact_cache_find(&w->cache, group, time, q, fmin(margin, group->length), error);
-    if (status != CAL_OK) return status;
-    cal_arena arena = w->rest;
-    set_reach(w, v, h, pull);
-    status = cal_problem_fill(&w->problem, &w->cache, time, q, v, w->reach, w->force, &arena, error);
-    if (status != CAL_OK) return status;
-    recall(w);
-    // A solver that starts from a good guess would hide it.
-    if (!cal_all_finite(w->force, group->v_count))
-        return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
-    memcpy(w->free_change, w->force, (size_t)group->v_count * sizeof *w->force);
-    for (int i = 0; i < group->unit_count; i++)
-        cal_dense_solve(w->problem.mass_factor + w->problem.mass_at[i], w->problem.size[i],
-                        w->free_change + w->problem.first[i]);
-    return CAL_OK;
-}
-
-// Masses and changes of velocity of units with forces that fall.
-static void take_forces_at_end(work* w, const double* v, double h) {
-    cal_problem* p = &w->problem;
-    cal_problem_stiffen(p, h);
-    for (int i = 0; i < w->group->unit_count; i++) {
-        if (!p->stiff[i]) continue;
-        for (int k = p->first[i]; k < p->first[i] + p->size[i]; k++)
-            w->free_change[k] = w->force[k] - h * p->stiffness[k] * v[k];
-        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], w->free_change + p->first[i]);
-    }
-}
-
-// The first root of g + u τ + a τ²/2 = 0 with g ≥ 0, at which it falls at the speed *closing; negative: none.
-static double closing_time(double g, double u, double a, double* closing) {
-    const double square = u * u - 2.0 * a * g;
-    if (!(square >= 0.0)) return -1.0;
-    *closing = sqrt(square);
-    return *closing - u > 0.0 && *closing > 0.0 ? 2.0 * g / (*closing - u) : -1.0;
-}
-
-// What each contact asks for in a step of size h: not to close further than its gap, or to bounce.
-static void set_laws(work* w, const double* v, double h, bool bounces) {
-    for (int k = 0; k < w->problem.row_count; k++) {
-        cal_contact_row* touch = &w->problem.rows[k];
-        const double gap = fmax(touch->gap - touching * w->group->length, 0.0);
-        for (int i = 0; i < 3; i++) {
-            touch->offset[i] = touch->drive[i];
-            touch->held[i] = h * touch->last[i];
-        }
-        touch->offset[0] += gap / h;
-        touch->impact = -1.0;
-        if (!bounces || !(touch->restitution > 0.0)) continue;
-        double u[3], a[3], closing;
-        cal_problem_velocity(&w->problem, touch, v, u);
-        cal_problem_velocity(&w->problem, touch, w->free_change, a);
-        const double time = closing_time(gap, u[0] + touch->drive[0], a[0], &closing), left = h - time;
-        const double parting = touch->restitution * closing;
-        if (time < 0.0 || time > h || !(parting > w->group->bounce_speed) || !(parting + 0.5 * left * a[0] > 0.0))
-            continue;
-        touch->impact = time;
-        touch->alone = true;
-        touch->offset[0] = touch->drive[0] - parting - left * a[0];
-        memset(touch->held, 0, sizeof touch->held);
-    }
-}
-
-// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
-static void solve(work* w, const double* v, double h, bool bounces, double* out) {
-    take_forces_at_end(w, v, h);
-    set_laws(w, v, h, bounces);
-    for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
-    cal_problem_constrain(&w->problem, h, w->target, out);
-    w->report->solves++;
-    w->report->newton += cal_problem_solve(&w->problem, w->target, out);
-}
-
-// Adds what the last solve gave to each body.
-static void add_impulses(const work* w, double* out) {
-    for (int k = 0; k < w->problem.row_count; k++) {
-        const cal_contact_row* touch = &w->problem.rows[k];
-        for (int side = 0; side < 2; side++) out[touch->body[side]] += touch->impulse[0];
-    }
-}
-
-// Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the
-// contacts at q as they were found.
-static cal_status part(work* w, double time, double* q, double* v, cal_error* error) {
-    const cal_group* group = w->group;
-    const double allowed = allowed_overlap * group->length;
-    for (int round = 0;; round++) {
-        cal_status status = cal_contact_cache_find(&w->cache, group, time, q, slack * group->length, error);
-        if (status != CAL_OK) return status;
-        double deepest = 0.0;
-        for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
-        if (deepest <= allowed || round == MOST_PARTINGS) return CAL_OK;
-        cal_arena arena = w->rest;
-        status = cal_problem_fill(&w->problem, &w->cache, time, q, v, NULL, w->force, &arena, error);
-        if (status != CAL_OK) return status;
-        for (int k = 0; k < w->problem.row_count; k++) {
-            cal_contact_row* touch = &w->problem.rows[k];
-            touch->friction = 0.0;
-            touch->offset[1] = touch->offset[2] = 0.0;
-            // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
-            touch->offset[0] = touch->gap + 0.5 * allowed;
-            if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
-        }
-        memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
-        memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
-        w->report->solves++;
-        w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
-        status = displace(group, time, q, w->first, 1.0, q, error);
-        if (status == CAL_OK) status = project(group, time, q, v, error);
-        if (status != CAL_OK) return status;
-    }
 }
 
 // The largest of |Δ| over the units, with turns counted by the group's length.
@@ -369,7 +90,7 @@ static double measure(const cal_group* group, const double* a, const double* b, 
     for (int i = 0; i < group->unit_count; i++) {
         const cal_group_member* unit = &group->units[i];
         for (int k = 0; k < unit->v_count; k++) {
-            const double weight = unit->free && k < 3 ? 1.0 / group->length : 1.0;
+            const double weight = cal_member_weight(unit, k, group->length);
             const int n = unit->first_v + k;
             most = cal_larger(most, weight * fabs(scale_a * a[n] - scale_b * b[n]));
         }
@@ -378,20 +99,20 @@ static double measure(const cal_group* group, const double* a, const double* b, 
 }
 
 // Moves q along a velocity, takes over another one, and reports the impulses.
-static cal_status accept(work* w, double time, double* q, double* v, const double* along, const double* velocity,
-                         double h, cal_error* error) {
-    const cal_status status = displace(w->group, time, q, along, h, w->next_q, error);
+static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along,
+                         const double* velocity, double h, cal_error* error) {
+    const cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
         w->report->impulses[i] += w->impulses[i];
-    return project(w->group, time, q, v, error);
+    return cal_group_project(w->group, time, q, v, error);
 }
 
 // Tells of contacts that began with a hit in the whole step: there was no force in them before, and they closed faster than what
 // bounces.
-static void report_impacts(work* w, double time, const double* v, double h) {
+static void report_impacts(cal_group_work* w, double time, const double* v, double h) {
     cal_group_report* report = w->report;
     report->impact_count = w->struck;
     for (int k = 0; report->impacts != NULL && k < w->problem.row_count; k++) {
@@ -414,7 +135,7 @@ static void report_impacts(work* w, double time, const double* v, double h) {
 
 // By how much the velocities of the whole step jump: what contacts changed that their forces before would not have. Leaves in
 // `predicted` how the units move in it, as the head of this file says.
-static double find_jump(work* w, const double* v, double h) {
+static double find_jump(cal_group_work* w, const double* v, double h) {
     const cal_group* group = w->group;
     cal_problem* p = &w->problem;
     double *along = w->predicted, *rest = w->second;
@@ -449,7 +170,7 @@ static double find_jump(work* w, const double* v, double h) {
 
 // Impacts at bodies that something else presses or hits in the same step are not alone: their times within the step cannot be told
 // apart, and all act from its beginning. Returns how many there are.
-static int find_company(work* w) {
+static int find_company(cal_group_work* w) {
     cal_problem* p = &w->problem;
     int found = 0;
     memset(w->reach, 0, (size_t)w->group->unit_count * sizeof *w->reach);
@@ -472,10 +193,10 @@ static int find_company(work* w) {
 }
 
 // The whole step. Impacts of several restitutions at once could make energy of nothing: then none of them bounces.
-static void solve_whole(work* w, const double* v, double h) {
+static void solve_whole(cal_group_work* w, const double* v, double h) {
     const size_t size = (size_t)w->group->v_count * sizeof *v;
     memcpy(w->whole, v, size);
-    solve(w, v, h, !w->trees, w->whole);
+    cal_work_solve(w, v, h, !w->varies, w->whole);
     bool bounced = false;
     for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
     if (!bounced) return;
@@ -489,29 +210,29 @@ static void solve_whole(work* w, const double* v, double h) {
         fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)))
         return;
     memcpy(w->whole, v, size);
-    solve(w, v, h, false, w->whole);
+    cal_work_solve(w, v, h, false, w->whole);
 }
 
 // The two halves after the whole: v⁺ in `second`, and what q moves along in `target`; of the second order if all three are smooth.
-static cal_status try_smooth(work* w, double time, const double* q, const double* v, double h, double tolerance,
-                             double* bend, double* miss, cal_error* error) {
+static cal_status try_smooth(cal_group_work* w, double time, const double* q, const double* v, double h,
+                             double tolerance, double* bend, double* miss, cal_error* error) {
     const cal_group* group = w->group;
     const int count = group->v_count;
     for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
-    solve(w, v, 0.5 * h, false, w->first);
+    cal_work_solve(w, v, 0.5 * h, false, w->first);
     memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
-    add_impulses(w, w->impulses);
-    remember(w, 0.5 * h);
-    cal_status status = displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
+    cal_work_add_impulses(w, w->impulses);
+    cal_work_remember(w, 0.5 * h);
+    cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
     if (status != CAL_OK) return status;
-    status = look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
+    status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
-    solve(w, w->first, 0.5 * h, false, w->second);
-    add_impulses(w, w->impulses);
+    cal_work_solve(w, w->first, 0.5 * h, false, w->second);
+    cal_work_add_impulses(w, w->impulses);
     *bend = h * measure(group, w->second, w->whole, 1.0, 1.0);
     if (!isfinite(*bend)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
-    remember(w, 0.5 * h);
+    cal_work_remember(w, 0.5 * h);
     for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
     *miss = h * measure(group, w->target, w->whole, 1.0, 1.0);
     for (int i = 0; *bend <= tolerance && i < count; i++) {
@@ -522,12 +243,12 @@ static cal_status try_smooth(work* w, double time, const double* q, const double
 }
 
 // How deep bodies overlap after a step, since their ways are not straight.
-static cal_status find_depth(work* w, double time, const double* q, const double* along, double h, double* depth,
-                             cal_error* error) {
-    cal_status status = displace(w->group, time, q, along, h, w->next_q, error);
+static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h,
+                             double* depth, cal_error* error) {
+    cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     // The contacts of this step are still needed for its forces.
-    remember(w, h);
+    cal_work_remember(w, h);
     status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, 0.0, error);
     for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
     return status;
@@ -545,27 +266,27 @@ static double fifth_root(double x) {
 }
 
 // One step of size h or less: the size that was taken is in *h, what to try next in *next.
-static cal_status step(work* w, double time, double* q, double* v, double smallest, double* h, double* next,
+static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
     const cal_group* group = w->group;
     const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
-                 fine = w->trees ? tolerance : group->tolerance;
+                 fine = w->varies ? tolerance : group->tolerance;
     for (;;) {
-        cal_status status = look(w, time, q, v, *h, error);
+        cal_status status = cal_work_look(w, time, q, v, *h, error);
         if (status != CAL_OK) return status;
         // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
         const double longest = w->follows ? cal_smooth_longest(&w->problem) : 0.0;
         const bool follows = w->follows && longest >= LEAST_SMOOTH * smallest;
-        if (follows && w->memory[PAUSE] <= 0.0 && *h > longest) {
+        if (follows && w->memory[CAL_WORK_PAUSE] <= 0.0 && *h > longest) {
             *h = longest;
             continue;
         }
         // Where forces jump, the step itself is not better than a rough solution.
-        w->problem.rough = !w->trees;
+        w->problem.rough = !w->varies;
         solve_whole(w, v, *h);
         double jump = *h * find_jump(w, v, *h);
-        const double large = w->trees ? tolerance : 10.0 * fine;
-        if (w->problem.rough && !(jump > large && w->memory[FORCE_COUNT] > 0.0)) {
+        const double large = w->varies ? tolerance : 10.0 * fine;
+        if (w->problem.rough && !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
             w->problem.rough = false;
             solve_whole(w, v, *h);
             jump = *h * find_jump(w, v, *h);
@@ -573,25 +294,25 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
         w->problem.rough = false;
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
-        add_impulses(w, w->impulses);
+        cal_work_add_impulses(w, w->impulses);
         report_impacts(w, time, v, *h);
         if (*h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance) {
             // Nothing moves to speak of: there is no error to find.
             *next = growth * *h;
-            remember(w, *h);
+            cal_work_remember(w, *h);
             return accept(w, time, q, v, w->whole, w->whole, *h, error);
         }
         // Of forces that are known.
-        const bool jumps = jump > large && w->memory[FORCE_COUNT] > 0.0;
-        const bool paused = w->memory[PAUSE] > 0.0;
+        const bool jumps = jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0;
+        const bool paused = w->memory[CAL_WORK_PAUSE] > 0.0;
         if (!paused && follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
-            remember(w, *h);
+            cal_work_remember(w, *h);
             double off = INFINITY;
-            const double share = w->trees ? follow_trees : follow_tolerance;
+            const double share = w->varies ? follow_varying : follow_tolerance;
             status = cal_smooth_step(&w->smooth, time, q, v, *h, share * group->tolerance, &off, error);
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
-                w->memory[LAST_PAUSE] = 0.0;
+                w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
                 *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
                 memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
@@ -607,32 +328,32 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
                 continue;
             }
             // What changes here may go on changing: the longer, the more rarely it is tried.
-            w->memory[LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[LAST_PAUSE]));
-            w->memory[PAUSE] = w->memory[LAST_PAUSE] + 1.0;
-            status = look(w, time, q, v, *h, error);
+            w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
+            w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
+            status = cal_work_look(w, time, q, v, *h, error);
             if (status != CAL_OK) return status;
             solve_whole(w, v, *h);
             find_jump(w, v, *h);
         }
         double bend = INFINITY, miss = INFINITY;
-        if (!jumps || w->trees) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
+        if (!jumps || w->varies) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
         if (status != CAL_OK) return status;
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             return accept(w, time, q, v, w->target, w->second, *h, error);
         }
-        if (w->trees && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
+        if (w->varies && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
             *next = *h;
             return accept(w, time, q, v, w->target, w->second, *h, error);
         }
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
-        if (!w->trees && jump <= coarse && !nearly && *h > smallest)
+        if (!w->varies && jump <= coarse && !nearly && *h > smallest)
             status = find_depth(w, time + *h, q, w->predicted, *h, &depth, error);
         if (status != CAL_OK) return status;
-        if (!w->trees && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
+        if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
-            if (jumps && *h <= smallest) remember(w, *h);
+            if (jumps && *h <= smallest) cal_work_remember(w, *h);
             w->report->straight = true;
             return accept(w, time, q, v, w->predicted, w->whole, *h, error);
         }
@@ -644,17 +365,17 @@ static cal_status step(work* w, double time, double* q, double* v, double smalle
 
 // Multibodies: where contacts that touch are approached, all of them are hit at once, before the step: the convex problem without
 // forces and time, as plastic impacts. What bounces was an event of its own.
-static cal_status strike(work* w, double time, double* q, double* v, double moment, cal_error* error) {
+static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
     const cal_group* group = w->group;
     cal_problem* p = &w->problem;
-    cal_status status = look(w, time, q, v, 0.0, error);
+    cal_status status = cal_work_look(w, time, q, v, 0.0, error);
     if (status != CAL_OK) return status;
     bool hit = false;
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
         double y[3];
         cal_problem_velocity(p, touch, v, y);
-        const bool touches = touch->gap <= touching * group->length;
+        const bool touches = touch->gap <= CAL_WORK_TOUCHING * group->length;
         hit |= touches && -y[0] - touch->drive[0] > group->bounce_speed;
         for (int i = 0; i < 3; i++) touch->offset[i] = touch->drive[i], touch->held[i] = 0.0;
         if (!touches) touch->offset[0] += touch->gap / moment;
@@ -669,36 +390,38 @@ static cal_status strike(work* w, double time, double* q, double* v, double mome
     report_impacts(w, time, v, 0.0);
     w->struck = w->report->impact_count;
     memcpy(v, w->whole, (size_t)group->v_count * sizeof *v);
-    return project(group, time, q, v, error);
+    return cal_group_project(group, time, q, v, error);
 }
 
 static cal_status advance(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                           double* scratch, int capacity, cal_group_report* report, cal_error* error) {
-    work w;
+    cal_group_work w;
     if (!begin(&w, group, memory, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
-    const double smallest = length / SMALLEST_PART, wish = memory[NEXT_STEP] > 0.0 ? memory[NEXT_STEP] : length;
+    const double smallest = length / SMALLEST_PART,
+                 wish = memory[CAL_WORK_NEXT_STEP] > 0.0 ? memory[CAL_WORK_NEXT_STEP] : length;
     double h = fmin(fmax(wish, smallest), left);
     // No crumb is left for a last step.
     const bool last = left - h < 1e-9 * length;
     if (!last && left < 2.0 * h) h = 0.5 * left;
     const double tried = h;
-    cal_status status = w.trees ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
-    if (status == CAL_OK) status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[NEXT_STEP], error);
+    cal_status status = w.varies ? strike(&w, interval->time, q, v, 1e-9 * length, error) : CAL_OK;
+    if (status == CAL_OK)
+        status = step(&w, interval->time, q, v, fmin(smallest, h), &h, &memory[CAL_WORK_NEXT_STEP], error);
     if (status != CAL_OK) return status;
     report->steps++;
-    memory[PAUSE] = fmax(0.0, memory[PAUSE] - 1.0);
+    memory[CAL_WORK_PAUSE] = fmax(0.0, memory[CAL_WORK_PAUSE] - 1.0);
     interval->time = last && h == tried ? interval->end : interval->time + h;
-    status = part(&w, interval->time, q, v, error);
+    status = cal_work_part(&w, interval->time, q, v, error);
     if (status != CAL_OK) return status;
-    report->speed = largest_speed(group, v);
+    report->speed = cal_group_speed(group, v);
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
-        report->contacts += w.cache.contacts[i].gap <= slack * group->length;
+        report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
         report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
     }
     return CAL_OK;
@@ -708,15 +431,15 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
 static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
                          double* scratch, int capacity, cal_group_contact* contacts, double (*out)[3],
                          cal_group_report* report, cal_error* error) {
-    work w;
+    cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    const cal_status status = look(&w, time, q, v, h, error);
+    const cal_status status = cal_work_look(&w, time, q, v, h, error);
     if (status != CAL_OK) return status;
     memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
-    solve(&w, v, h, false, w.whole);
+    cal_work_solve(&w, v, h, false, w.whole);
     int row = 0;
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++) {
@@ -724,7 +447,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         const cal_contact_row* touch = row < w.problem.row_count ? &w.problem.rows[row] : NULL;
         const bool mine = touch != NULL && touch->contact == i;
         row += mine;
-        if (contact->gap > slack * group->length) continue;
+        if (contact->gap > CAL_WORK_SLACK * group->length) continue;
         double frame[9], *force = out[report->contacts];
         cal_contact_frame(contact->normal, frame);
         contacts[report->contacts++] = *contact;
@@ -740,17 +463,17 @@ static cal_status forces(const cal_group* group, double time, double h, const do
 // One step of the convex problem from rest.
 static cal_status start(const cal_group* group, double time, double h, const double* q, double* scratch, int capacity,
                         double* speed, cal_group_report* report, cal_error* error) {
-    work w;
+    cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
     memset(w.second, 0, (size_t)group->v_count * sizeof *w.second);
     memset(w.whole, 0, (size_t)group->v_count * sizeof *w.whole);
-    const cal_status status = look(&w, time, q, w.second, h, error);
+    const cal_status status = cal_work_look(&w, time, q, w.second, h, error);
     if (status != CAL_OK) return status;
-    solve(&w, w.second, h, false, w.whole);
-    *speed = largest_speed(group, w.whole);
+    cal_work_solve(&w, w.second, h, false, w.whole);
+    *speed = cal_group_speed(group, w.whole);
     report->contacts = 0;
     return CAL_OK;
 }
@@ -760,8 +483,8 @@ const cal_group_ops cal_group_implicit = {
     .help = "implicit steps on a convex contact problem, Coulomb friction: stacks rest",
     .takes_loops = true,
     .takes_impacts = true,
-    .memory_count = memory_count,
-    .add_memory = add_memory,
+    .memory_count = cal_work_memory_count,
+    .add_memory = cal_work_add_memory,
     .scratch_count = scratch_count,
     .step = advance,
     .forces = forces,

@@ -78,7 +78,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
         const cal_group_member* unit = &s->group->units[i];
         const double* own = v + unit->first_v;
         for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed, fabs(own[k]) * (unit->free && k < 3 ? 1.0 : fmax(1.0, length)));
+            speed = fmax(speed, fabs(own[k]) * (k < unit->lengths ? 1.0 : fmax(1.0, length)));
     }
     int rows = 0;
     for (int k = 0; k < p->row_count; k++) {
@@ -101,9 +101,7 @@ bool cal_smooth_hold(cal_smooth* s, cal_problem* p, cal_contact_cache* cache, ca
             .key = contact->key, .body = {touch->body[0], touch->body[1]}, .gap = touch->gap, .slides = slides};
     }
     // A multibody that flies among its contacts is followed too; a free body does that better alone.
-    bool trees = false;
-    for (int i = 0; i < s->group->unit_count; i++) trees |= !s->group->units[i].free;
-    return s->count > 0 || trees;
+    return s->count > 0 || cal_group_varies(s->group);
 }
 
 // --- Accelerations ------------------------------------------------------------------------------------------------------------
@@ -307,7 +305,7 @@ static cal_status accelerate(cal_smooth* s, double time, const double* q, const 
     for (int i = 0; i < s->group->unit_count; i++) {
         const cal_group_member* unit = &s->group->units[i];
         for (int k = 0; k < unit->v_count; k++)
-            speed = fmax(speed, fabs(v[unit->first_v + k]) * (unit->free && k < 3 ? 1.0 / s->group->length : 1.0));
+            speed = fmax(speed, fabs(v[unit->first_v + k]) * cal_member_weight(unit, k, s->group->length));
     }
     const double h = speed > 0.0 ? along / speed : 1.0;
     for (int side = 0; side < 2; side++) { // J v behind, and ahead
@@ -425,13 +423,13 @@ cal_status cal_smooth_step(cal_smooth* s, double time, const double* q, const do
         for (int n = unit->first_v; n < unit->first_v + unit->v_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->changes[k][n];
-            const double weight = unit->free && n < unit->first_v + 3 ? 1.0 / group->length : 1.0;
+            const double weight = cal_member_weight(unit, n - unit->first_v, group->length);
             most = cal_larger(most, weight * h * h * fabs(sum));
         }
         for (int n = unit->first_q; n < unit->first_q + unit->q_count; n++) {
             double sum = 0.0;
             for (int k = 0; k < STAGES; k++) sum += e_[k] * s->rates[k][n];
-            const double weight = unit->free && n < unit->first_q + 3 ? 1.0 / group->length : 1.0;
+            const double weight = cal_member_weight(unit, n - unit->first_q, group->length);
             most = cal_larger(most, weight * h * fabs(sum));
         }
     }

@@ -134,7 +134,7 @@ static cal_status look_around_all(cal_world* world, crowd* c, int component, dou
     if (g == NULL) return look_around(world, c, NULL, world->components[component].body, time, error);
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < g->group.body_count - g->other_count; i++)
-        if (world->bodies[g->bodies[i]].multibody < 0) status = look_around(world, c, g, g->bodies[i], time, error);
+        if (cal_body_ops(world, g->bodies[i])->single) status = look_around(world, c, g, g->bodies[i], time, error);
     return status;
 }
 

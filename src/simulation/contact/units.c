@@ -1,13 +1,21 @@
 // A free body as a unit of a group: q is the centre and the quaternion of the principal axes, v the centre's velocity in the
-// world and the angular velocity in the principal axes.
+// world and the angular velocity in the principal axes. The mass matrix is diag(m, m, m, I), constant.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/motion/curve.h"
 #include "simulation/motion/rotate.h"
 #include "simulation/world.h"
 #include <string.h>
+
+// Reads what the user set from a state.
+typedef struct cal_free_member {
+    const cal_world* world;
+    int body;
+    const double* extras;
+} cal_free_member;
 
 static const cal_free_member* self_of(const cal_group_member* unit) { return unit->self; }
 
@@ -22,7 +30,7 @@ static cal_status free_dynamics(const cal_group_member* unit, double time, const
     (void)time;
     (void)q;
     const cal_free_member* self = self_of(unit);
-    const cal_sim_body* part = self->part;
+    const cal_sim_body* part = &self->world->bodies[self->body];
     memset(mass, 0, 36 * sizeof *mass);
     double momentum[3], turning[3];
     for (int i = 0; i < 3; i++) {
@@ -77,23 +85,127 @@ static cal_status free_normalize(const cal_group_member* unit, double* q) {
     return CAL_OK;
 }
 
+static double free_speed(const cal_group_member* unit, const double* v, double size) {
+    (void)unit;
+    return sqrt(cal_dot3(v, v)) + size * sqrt(cal_dot3(v + 3, v + 3));
+}
+
+// --- Between two states -------------------------------------------------------------------------------------------------------
+
+enum { FREE_ROWS = 7 }; // position and quaternion
+
+// Constant speeds from one place to another. Of a turn by θ, s = sin(θ/2) is known, and θ/2 = s + s³/6 + 3 s⁵/40 + …, which leaves
+// 1e-7 of a tenth of a turn.
+static void mean_speeds(const double* q, const double* r, double length, double out[6]) {
+    const double back[4] = {q[3], -q[4], -q[5], -q[6]};
+    double turn[4];
+    for (int i = 0; i < 3; i++) out[i] = (r[i] - q[i]) / length;
+    cal_quaternion_multiply(back, r + 3, turn);
+    const double sign = turn[0] < 0.0 ? -1.0 : 1.0, square = cal_dot3(turn + 1, turn + 1);
+    const double factor = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * 15.0 / 336.0));
+    for (int i = 0; i < 3; i++) out[3 + i] = 2.0 * sign * factor * turn[1 + i] / length;
+}
+
+// The cubics of a free body's position and quaternion.
+static void fit(const cal_member_span* s, double rows[FREE_ROWS][CAL_CUBIC_TERMS]) {
+    const double *q = s->q, *v = s->v, *r = s->to_q, *u = s->to_v;
+    double speeds[6];
+    if (s->straight) {
+        mean_speeds(q, r, s->length, speeds);
+        u = v = speeds;
+    }
+    for (int i = 0; i < 3; i++) cal_curve_hermite(s->length, q[i], v[i], r[i], u[i], rows[i]);
+    cal_curve_hermite_quaternion(s->length, q + 3, v + 3, r + 3, u + 3, rows[3], CAL_CUBIC_TERMS);
+}
+
+static cal_status free_motion(const cal_group_member* unit, int body, const cal_member_span* s, cal_motion* out) {
+    (void)unit, (void)body;
+    const double *q = s->q, *v = s->v;
+    double w[3];
+    if (s->to_q == NULL) {
+        memcpy(out->pose.position, q, 3 * sizeof *q);
+        memcpy(out->quaternion, q + 3, 4 * sizeof *q);
+        memcpy(out->u, v, 3 * sizeof *v);
+        memcpy(w, v + 3, 3 * sizeof *v);
+        for (int i = 0; i < 3; i++) out->pose.position[i] += s->t * v[i];
+    } else {
+        double rows[FREE_ROWS][CAL_CUBIC_TERMS];
+        fit(s, rows);
+        for (int i = 0; i < 3; i++) {
+            out->pose.position[i] = cal_curve_at(rows[i], CAL_CUBIC, s->t / s->length, &out->u[i]);
+            out->u[i] /= s->length;
+        }
+        cal_curve_quaternion_at(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, s->t, out->quaternion, w);
+    }
+    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+    cal_rotate3(out->pose.rotation, w, out->w);
+    return CAL_OK;
+}
+
+static cal_status free_state(const cal_group_member* unit, const cal_member_span* s, double* q, double* v) {
+    cal_motion at;
+    const cal_status status = free_motion(unit, 0, s, &at);
+    memcpy(q, at.pose.position, 3 * sizeof *q);
+    memcpy(q + 3, at.quaternion, 4 * sizeof *q);
+    memcpy(v, at.u, 3 * sizeof *v);
+    cal_unrotate3(at.pose.rotation, at.w, v + 3);
+    return status;
+}
+
+// The acceleration on a cubic is linear: its mean, and half of the way from one end to the other.
+static void free_bounds(const cal_group_member* unit, const cal_member_span* s, double* out) {
+    (void)unit;
+    double rows[FREE_ROWS][CAL_CUBIC_TERMS], half[3];
+    fit(s, rows);
+    const double scale = 6.0 / (s->length * s->length);
+    for (int i = 0; i < 3; i++) {
+        const double *b = rows[i], begin = scale * (b[0] - 2.0 * b[1] + b[2]), end = scale * (b[1] - 2.0 * b[2] + b[3]);
+        half[i] = 0.5 * (end - begin);
+        out[i] = 0.5 * (begin + end);
+    }
+    out[3] = sqrt(cal_dot3(half, half));
+    cal_curve_turning(rows[3], CAL_CUBIC_TERMS, CAL_CUBIC, s->length, &out[4], &out[5]);
+}
+
+static void free_own_speeds(const double* v, cal_motion* motion) {
+    memcpy(motion->u, v, sizeof motion->u);
+    cal_rotate3(motion->pose.rotation, v + 3, motion->w);
+}
+
+// --- The unit -----------------------------------------------------------------------------------------------------------------
+
+static void free_use(const cal_group_member* unit, const cal_world* world, const double* extras) {
+    cal_free_member* self = unit->self;
+    self->world = world;
+    self->extras = extras;
+}
+
+static void free_end(const cal_group_member* unit) { cal_free(unit->self); }
+
 static const cal_group_member_ops free_member_ops = {.poses = free_poses,
                                                      .dynamics = free_dynamics,
                                                      .jacobian = free_jacobian,
                                                      .displace = free_displace,
                                                      .rate = free_rate,
-                                                     .normalize = free_normalize};
+                                                     .normalize = free_normalize,
+                                                     .speed = free_speed,
+                                                     .motion = free_motion,
+                                                     .state = free_state,
+                                                     .bounds = free_bounds,
+                                                     .own_speeds = free_own_speeds,
+                                                     .use = free_use,
+                                                     .end = free_end};
 
 cal_status cal_free_body_member(const cal_world* world, int component, cal_group_member* out, cal_error* error) {
     cal_free_member* self = cal_allocate(1, sizeof *self);
     if (self == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
-    self->part = &world->bodies[world->components[component].body];
+    self->body = world->components[component].body;
     *out = (cal_group_member){.ops = &free_member_ops,
                               .self = self,
                               .q_count = 7,
                               .v_count = 6,
                               .body_count = 1,
-                              .extras_count = 6 + self->part->def.slots,
-                              .free = true};
+                              .extras_count = 6 + world->bodies[self->body].def.slots,
+                              .lengths = 3};
     return CAL_OK;
 }

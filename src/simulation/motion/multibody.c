@@ -108,9 +108,7 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     return CAL_OK;
 }
 
-cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
-                                 double* at_rate) {
-    cal_multibody* m = of_body(world, body);
+cal_status cal_multibody_numbers(cal_multibody* m, const cal_member_span* span, double* at_q, double* at_rate) {
     cal_multibody_model* e = m->engine;
     double* rows = e->work; // 4 q numbers of 12 (q + v)
     if (span->to_q != NULL) {
@@ -127,16 +125,20 @@ cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_mul
     return cal_loops_project(e, at_q, at_rate, CAL_PROJECT_BOTH);
 }
 
-void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
-                                  const double* to_q, const double* to_v, double length, double* out) {
-    const cal_multibody* m = of_body(world, body);
-    cal_curves curves = {.rows = m->engine->work, .length = length};
-    cal_curves_hermite(m->engine->model, &curves, q, v, to_q, to_v);
-    cal_curves_bound_links(world, m, &curves, m->engine->work + CAL_CUBIC_TERMS * m->engine->q_count, out);
+void cal_multibody_bounds_between(const cal_multibody* m, const cal_member_span* span, double* out) {
+    cal_curves curves = {.rows = m->engine->work, .length = span->length};
+    cal_curves_hermite(m->engine->model, &curves, span->q, span->v, span->to_q, span->to_v);
+    cal_curves_bound_links(m->world, m, &curves, m->engine->work + CAL_CUBIC_TERMS * m->engine->q_count, out);
+    // Three numbers for each link become six, from the back.
+    for (int k = m->engine->body_count - 1; k >= 0; k--) {
+        const double own[3] = {out[3 * k], out[3 * k + 1], out[3 * k + 2]};
+        memset(out + CAL_BODY_BOUNDS * k, 0, 3 * sizeof *out);
+        memcpy(out + CAL_BODY_BOUNDS * k + 3, own, sizeof own);
+    }
 }
 
 // Two states of a group and a place between them as one row of numbers; after the last state there is no second one.
-static size_t row_of(const cal_multibody* m, const cal_multibody_span* span, double* out) {
+static size_t row_of(const cal_multibody* m, const cal_member_span* span, double* out) {
     const cal_multibody_model* e = m->engine;
     const size_t q_count = (size_t)e->q_count, v_count = (size_t)e->v_count, constraints = (size_t)e->constraint_count;
     double* next = out + 2;
@@ -151,10 +153,8 @@ static size_t row_of(const cal_multibody* m, const cal_multibody_span* span, dou
     return (size_t)(next - out);
 }
 
-cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody_span* span, cal_motion* out) {
-    cal_multibody* m = of_body(world, body);
+cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_span* span, cal_motion* out) {
     cal_multibody_model* e = m->engine;
-    const int link = world->bodies[body].link;
     double* row = e->work + 8 * (e->q_count + e->v_count);
     const size_t row_size = row_of(m, span, row) * sizeof *row;
     for (int i = 0; i < 2; i++)
@@ -165,8 +165,8 @@ cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody
     cal_links* known = cal_multibody_forgotten(m);
     memcpy(known->numbers, row, row_size);
     double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
-    cal_status status = cal_multibody_numbers(world, body, span, at_q, at_rate);
-    if (status == CAL_OK) status = cal_multibody_links(world, m, at_q, at_rate, known->links, m->links_jacobian);
+    cal_status status = cal_multibody_numbers(m, span, at_q, at_rate);
+    if (status == CAL_OK) status = cal_multibody_links(m->world, m, at_q, at_rate, known->links, m->links_jacobian);
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
     *out = known->links[link];
     return status;

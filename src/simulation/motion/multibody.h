@@ -25,26 +25,18 @@ double* cal_multibody_v(const cal_world* world, int body, double* data);
 double* cal_multibody_tau(const cal_world* world, int body, double* data);
 int cal_multibody_degrees(const cal_world* world, int body);
 int cal_multibody_extras(const cal_world* world, int component); // numbers from tau on: with slots, constraints
-// A unit for a contact group, and what the user set in the state it starts from.
+// A unit for a contact group.
 cal_group_member cal_multibody_member(const cal_world* world, int component);
-void cal_multibody_set_extras(cal_group_member* unit, const double* extras);
 // When the next callback that may change its motion comes; infinite when there is none.
 double cal_multibody_next_callback(const cal_world* world, int component);
 // How far ahead it is worth computing: not beyond the next callback.
 double cal_multibody_room(const cal_world* world, int component, double time);
-// Two states of a group about a time: q and v of both, those of the second NULL after the last one; the numbers from tau on of
-// the first; and where between them the time is.
-typedef struct cal_multibody_span {
-    const double *q, *v, *to_q, *to_v, *extras;
-    double length, t;
-} cal_multibody_span;
-// q and v there, and a link.
-cal_status cal_multibody_numbers(const cal_world* world, int body, const cal_multibody_span* span, double* at_q,
+// Between two states of a group (cal_member_span): q and v there, and a link; and bounds of all links (CAL_BODY_BOUNDS each).
+cal_status cal_multibody_numbers(struct cal_multibody* m, const struct cal_member_span* span, double* at_q,
                                  double* at_v);
-cal_status cal_multibody_between(cal_world* world, int body, const cal_multibody_span* span, cal_motion* out);
-// Bounds of all links between two such states, as of cal_bound_links.
-void cal_multibody_bounds_between(const cal_world* world, int body, const double* q, const double* v,
-                                  const double* to_q, const double* to_v, double length, double* out);
+cal_status cal_multibody_between(struct cal_multibody* m, int link, const struct cal_member_span* span,
+                                 cal_motion* out);
+void cal_multibody_bounds_between(const struct cal_multibody* m, const struct cal_member_span* span, double* out);
 // For moving bodies apart before the start: the mass that a link takes along, 0 when it hangs from the ground, and the move.
 double cal_multibody_loose_mass(const cal_world* world, int body);
 cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], cal_error* error);

@@ -237,6 +237,34 @@ static cal_status unit_project(const cal_group_member* unit, double* q, double* 
     return cal_loops_project(e, q, e->work, CAL_PROJECT_POSITION);
 }
 
+// The sum of all rates.
+static double unit_speed(const cal_group_member* unit, const double* v, double size) {
+    double sum = 0.0;
+    for (int i = 0; i < unit->v_count; i++) sum += fabs(v[i]);
+    return sum * fmax(1.0, size);
+}
+
+static cal_status unit_motion(const cal_group_member* unit, int body, const cal_member_span* span, cal_motion* out) {
+    return cal_multibody_between(self_of(unit), body, span, out);
+}
+
+static cal_status unit_state(const cal_group_member* unit, const cal_member_span* span, double* q, double* v) {
+    return cal_multibody_numbers(self_of(unit), span, q, v);
+}
+
+static void unit_bounds(const cal_group_member* unit, const cal_member_span* span, double* out) {
+    cal_multibody_bounds_between(self_of(unit), span, out);
+}
+
+static void unit_use(const cal_group_member* unit, const cal_world* world, const double* extras) {
+    (void)world;
+    self_of(unit)->extras = extras;
+}
+
+static double unit_next_callback(const cal_group_member* unit) {
+    return cal_multibody_next_callback(self_of(unit)->world, self_of(unit)->component);
+}
+
 static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .dynamics = unit_dynamics,
                                                         .jacobian = unit_jacobian,
@@ -245,7 +273,13 @@ static const cal_group_member_ops multibody_unit_ops = {.poses = unit_poses,
                                                         .normalize = unit_normalize,
                                                         .slopes = unit_slopes,
                                                         .constraints = unit_constraints,
-                                                        .project = unit_project};
+                                                        .project = unit_project,
+                                                        .speed = unit_speed,
+                                                        .motion = unit_motion,
+                                                        .state = unit_state,
+                                                        .bounds = unit_bounds,
+                                                        .use = unit_use,
+                                                        .next_callback = unit_next_callback};
 
 cal_group_member cal_multibody_member(const cal_world* world, int component) {
     cal_multibody* m = world->components[component].multibody;
@@ -254,7 +288,6 @@ cal_group_member cal_multibody_member(const cal_world* world, int component) {
                               .q_count = m->engine->q_count,
                               .v_count = m->engine->v_count,
                               .most_rows = m->engine->constraints != NULL ? m->engine->constraints->most_rows : 0,
-                              .body_count = m->engine->body_count};
+                              .body_count = m->engine->body_count,
+                              .varying = true};
 }
-
-void cal_multibody_set_extras(cal_group_member* unit, const double* extras) { self_of(unit)->extras = extras; }

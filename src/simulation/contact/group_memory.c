@@ -1,0 +1,89 @@
+// The forces of contacts that a group remembers from one step to the next, by the keys of its contacts.
+#include "math/vector.h"
+#include "simulation/contact/group_work.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
+
+static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
+
+size_t cal_work_memory_count(const cal_group* group) {
+    return CAL_WORK_FORCES + FORCE_NUMBERS * (size_t)most_forces(group);
+}
+
+static uint64_t key_of(const double* entry) {
+    uint64_t key;
+    memcpy(&key, entry, sizeof key);
+    return key;
+}
+
+static int compare_entries(const void* a, const void* b) {
+    const double *x = a, *y = b;
+    const uint64_t p = key_of(x), q = key_of(y);
+    if (p != q) return p < q ? -1 : 1;
+    for (int i = 1; i < FORCE_NUMBERS; i++)
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+// The forces of the last solve, which was for a step of size h.
+void cal_work_remember(cal_group_work* w, double h) {
+    const int most = most_forces(w->group);
+    int count = 0;
+    for (int k = 0; k < w->problem.row_count && count < most; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
+        if (!(touch->impulse[0] > 0.0) || contact->key == 0) continue;
+        double frame[9], *entry = w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count++;
+        cal_contact_frame(contact->normal, frame);
+        memcpy(entry, &contact->key, sizeof contact->key);
+        for (int i = 0; i < 3; i++) {
+            double sum = 0.0;
+            for (int r = 0; r < 3; r++) sum += frame[3 * r + i] * touch->impulse[r];
+            entry[1 + i] = sum / h;
+        }
+    }
+    w->memory[CAL_WORK_FORCE_COUNT] = count;
+    memset(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count, 0,
+           FORCE_NUMBERS * (size_t)(most - count) * sizeof(double));
+    qsort(w->memory + CAL_WORK_FORCES, (size_t)count, FORCE_NUMBERS * sizeof(double), compare_entries);
+}
+
+// As far as there is room; entries of pairs that are not in this group are forgotten in its first step.
+void cal_work_add_memory(const cal_group* group, const cal_group* other, const double* from, double* memory) {
+    (void)other;
+    const int have = (int)memory[CAL_WORK_FORCE_COUNT], more = (int)from[CAL_WORK_FORCE_COUNT],
+              room = most_forces(group) - have, count = more < room ? more : room;
+    memory[CAL_WORK_PAUSE] = fmax(memory[CAL_WORK_PAUSE], from[CAL_WORK_PAUSE]);
+    memory[CAL_WORK_LAST_PAUSE] = fmax(memory[CAL_WORK_LAST_PAUSE], from[CAL_WORK_LAST_PAUSE]);
+    // The shorter of the two steps is safe for both.
+    if (memory[CAL_WORK_NEXT_STEP] == 0.0 ||
+        (from[CAL_WORK_NEXT_STEP] > 0.0 && from[CAL_WORK_NEXT_STEP] < memory[CAL_WORK_NEXT_STEP]))
+        memory[CAL_WORK_NEXT_STEP] = from[CAL_WORK_NEXT_STEP];
+    memcpy(memory + CAL_WORK_FORCES + FORCE_NUMBERS * have, from + CAL_WORK_FORCES,
+           FORCE_NUMBERS * (size_t)count * sizeof *from);
+    memory[CAL_WORK_FORCE_COUNT] = have + count;
+    qsort(memory + CAL_WORK_FORCES, (size_t)(have + count), FORCE_NUMBERS * sizeof(double), compare_entries);
+}
+
+void cal_work_recall(cal_group_work* w) {
+    const int count = w->memory != NULL ? (int)w->memory[CAL_WORK_FORCE_COUNT] : 0;
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
+        int low = 0, high = count;
+        while (low < high) {
+            const int middle = (low + high) / 2;
+            if (key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * middle) < contact->key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        memset(touch->last, 0, sizeof touch->last);
+        if (low == count || key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low) != contact->key) continue;
+        double frame[9];
+        cal_contact_frame(contact->normal, frame);
+        cal_rotate3(frame, w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low + 1, touch->last);
+    }
+}

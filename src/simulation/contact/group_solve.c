@@ -1,0 +1,177 @@
+// The contact problem of one configuration of a group: what touches, what a step asks of it, and its solution.
+#include "base/finite.h"
+#include "math/vector.h"
+#include "simulation/contact/group_work.h"
+#include <string.h>
+
+enum { MOST_PARTINGS = 4 };
+static const double allowed_overlap = 1e-6; // of the length; deeper is parted
+static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
+static const double deep = 1e-2;
+
+// Largest speed of any point of a unit, as a bound.
+static double unit_speed(const cal_group* group, const cal_group_member* unit, const double* v) {
+    return unit->ops->speed(unit, v + unit->first_v, group->length);
+}
+
+double cal_group_speed(const cal_group* group, const double* v) {
+    double most = 0.0;
+    for (int i = 0; i < group->unit_count; i++) most = fmax(most, unit_speed(group, &group->units[i], v));
+    return most;
+}
+
+// Moves q along v, onto what the units' constraints allow.
+cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
+                              double* out, cal_error* error) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        cal_status status = unit->ops->displace(unit, q + unit->first_q, v + unit->first_v, h, out + unit->first_q);
+        if (status == CAL_OK && unit->most_rows > 0) status = unit->ops->project(unit, out + unit->first_q, NULL);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+// Velocities at q as the units' constraints allow them.
+cal_status cal_group_project(const cal_group* group, double time, double* q, double* v, cal_error* error) {
+    for (int i = 0; i < group->unit_count; i++) {
+        const cal_group_member* unit = &group->units[i];
+        if (unit->most_rows == 0) continue;
+        const cal_status status = unit->ops->project(unit, q + unit->first_q, v + unit->first_v);
+        if (status != CAL_OK) return cal_group_unit_failed(group, i, status, time, error);
+    }
+    return CAL_OK;
+}
+
+// How far each unit may come in h, and so what touches it may: what it pushes goes as fast, and what that pushes.
+static void set_reach(cal_group_work* w, const double* v, double h, double pull) {
+    const cal_group* group = w->group;
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = unit_speed(group, &group->units[i], v);
+    for (int round = 0; round < 2; round++)
+        for (int k = 0; k < w->cache.count; k++) {
+            const int *bodies = w->cache.contacts[k].body,
+                      units[2] = {group->unit_of_body[bodies[0]], group->unit_of_body[bodies[1]]};
+            if (units[0] < 0 || units[1] < 0) continue;
+            w->reach[units[0]] = w->reach[units[1]] = fmax(w->reach[units[0]], w->reach[units[1]]);
+        }
+    for (int i = 0; i < group->unit_count; i++)
+        w->reach[i] = 2.0 * h * (w->reach[i] + h * pull) + 0.5 * CAL_WORK_SLACK * group->length;
+}
+
+// Contacts, masses and forces at a configuration, for steps up to h.
+cal_status cal_work_look(cal_group_work* w, double time, const double* q, const double* v, double h, cal_error* error) {
+    const cal_group* group = w->group;
+    const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
+    const double margin = 2.0 * h * (cal_group_speed(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
+    cal_status status = cal_contact_cache_find(&w->cache, group, time, q, fmin(margin, group->length), error);
+    if (status != CAL_OK) return status;
+    cal_arena arena = w->rest;
+    set_reach(w, v, h, pull);
+    status = cal_problem_fill(&w->problem, &w->cache, time, q, v, w->reach, w->force, &arena, error);
+    if (status != CAL_OK) return status;
+    cal_work_recall(w);
+    // A solver that starts from a good guess would hide it.
+    if (!cal_all_finite(w->force, group->v_count))
+        return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
+    memcpy(w->free_change, w->force, (size_t)group->v_count * sizeof *w->force);
+    for (int i = 0; i < group->unit_count; i++)
+        cal_dense_solve(w->problem.mass_factor + w->problem.mass_at[i], w->problem.size[i],
+                        w->free_change + w->problem.first[i]);
+    return CAL_OK;
+}
+
+// Masses and changes of velocity of units with forces that fall.
+static void take_forces_at_end(cal_group_work* w, const double* v, double h) {
+    cal_problem* p = &w->problem;
+    cal_problem_stiffen(p, h);
+    for (int i = 0; i < w->group->unit_count; i++) {
+        if (!p->stiff[i]) continue;
+        for (int k = p->first[i]; k < p->first[i] + p->size[i]; k++)
+            w->free_change[k] = w->force[k] - h * p->stiffness[k] * v[k];
+        cal_dense_solve(p->mass_factor + p->mass_at[i], p->size[i], w->free_change + p->first[i]);
+    }
+}
+
+// The first root of g + u τ + a τ²/2 = 0 with g ≥ 0, at which it falls at the speed *closing; negative: none.
+static double closing_time(double g, double u, double a, double* closing) {
+    const double square = u * u - 2.0 * a * g;
+    if (!(square >= 0.0)) return -1.0;
+    *closing = sqrt(square);
+    return *closing - u > 0.0 && *closing > 0.0 ? 2.0 * g / (*closing - u) : -1.0;
+}
+
+// What each contact asks for in a step of size h: not to close further than its gap, or to bounce.
+static void set_laws(cal_group_work* w, const double* v, double h, bool bounces) {
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
+        const double gap = fmax(touch->gap - CAL_WORK_TOUCHING * w->group->length, 0.0);
+        for (int i = 0; i < 3; i++) {
+            touch->offset[i] = touch->drive[i];
+            touch->held[i] = h * touch->last[i];
+        }
+        touch->offset[0] += gap / h;
+        touch->impact = -1.0;
+        if (!bounces || !(touch->restitution > 0.0)) continue;
+        double u[3], a[3], closing;
+        cal_problem_velocity(&w->problem, touch, v, u);
+        cal_problem_velocity(&w->problem, touch, w->free_change, a);
+        const double time = closing_time(gap, u[0] + touch->drive[0], a[0], &closing), left = h - time;
+        const double parting = touch->restitution * closing;
+        if (time < 0.0 || time > h || !(parting > w->group->bounce_speed) || !(parting + 0.5 * left * a[0] > 0.0))
+            continue;
+        touch->impact = time;
+        touch->alone = true;
+        touch->offset[0] = touch->drive[0] - parting - left * a[0];
+        memset(touch->held, 0, sizeof touch->held);
+    }
+}
+
+// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
+void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, double* out) {
+    take_forces_at_end(w, v, h);
+    set_laws(w, v, h, bounces);
+    for (int i = 0; i < w->group->v_count; i++) w->target[i] = v[i] + h * w->free_change[i];
+    cal_problem_constrain(&w->problem, h, w->target, out);
+    w->report->solves++;
+    w->report->newton += cal_problem_solve(&w->problem, w->target, out);
+}
+
+// Adds what the last solve gave to each body.
+void cal_work_add_impulses(const cal_group_work* w, double* out) {
+    for (int k = 0; k < w->problem.row_count; k++) {
+        const cal_contact_row* touch = &w->problem.rows[k];
+        for (int side = 0; side < 2; side++) out[touch->body[side]] += touch->impulse[0];
+    }
+}
+
+// Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the
+// contacts at q as they were found.
+cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
+    const cal_group* group = w->group;
+    const double allowed = allowed_overlap * group->length;
+    for (int round = 0;; round++) {
+        cal_status status = cal_contact_cache_find(&w->cache, group, time, q, CAL_WORK_SLACK * group->length, error);
+        if (status != CAL_OK) return status;
+        double deepest = 0.0;
+        for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
+        if (deepest <= allowed || round == MOST_PARTINGS) return CAL_OK;
+        cal_arena arena = w->rest;
+        status = cal_problem_fill(&w->problem, &w->cache, time, q, v, NULL, w->force, &arena, error);
+        if (status != CAL_OK) return status;
+        for (int k = 0; k < w->problem.row_count; k++) {
+            cal_contact_row* touch = &w->problem.rows[k];
+            touch->friction = 0.0;
+            touch->offset[1] = touch->offset[2] = 0.0;
+            // To half of what is allowed, so that the next time is not soon; deep ones in several goes.
+            touch->offset[0] = touch->gap + 0.5 * allowed;
+            if (touch->gap < -deep * group->length) touch->offset[0] *= parted_share;
+        }
+        memset(w->target, 0, (size_t)group->v_count * sizeof *w->target);
+        memset(w->first, 0, (size_t)group->v_count * sizeof *w->first);
+        w->report->solves++;
+        w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
+        status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
+        if (status == CAL_OK) status = cal_group_project(group, time, q, v, error);
+        if (status != CAL_OK) return status;
+    }
+}

@@ -1,0 +1,55 @@
+// What the implicit integrator of contact groups works with (group_implicit.c), in three files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), and steps.
+#pragma once
+#include "simulation/contact/contact_problem.h"
+#include "simulation/contact/group_smooth.h"
+
+// Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
+// many forces, and for each the contact's key and the force on its second body, by key.
+enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
+
+#define CAL_WORK_TOUCHING 1e-7 // of the length: a gap that counts as none, so that rounding decides nothing
+#define CAL_WORK_SLACK 1e-3    // of the length: contacts are looked for at least this far
+
+typedef struct cal_group_work {
+    const cal_group* group;
+    cal_problem problem;
+    cal_arena rest; // behind the problem's masses: taken anew for each configuration
+    cal_contact_cache cache;
+    double *force, *free_change;                        // M⁻¹ f
+    double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
+    double *next_q, *predicted;
+    double* impulses; // each body
+    double* reach;    // each unit: how far away from it contacts matter
+    double* memory;
+    cal_smooth smooth;
+    int struck;        // impacts before the step
+    bool follows;      // the group is one that smooth steps are for
+    double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
+    bool varies;       // some unit does: a step must not be long for it
+    cal_group_report* report;
+} cal_group_work;
+
+size_t cal_work_memory_count(const cal_group* group);
+// The forces of the last solve, which was for a step of size h; and what is remembered of the contacts of a problem.
+void cal_work_remember(cal_group_work* work, double h);
+void cal_work_recall(cal_group_work* work);
+// As cal_group_ops.add_memory.
+void cal_work_add_memory(const cal_group* group, const cal_group* other, const double* from, double* memory);
+
+// Largest speed of any point, as a bound.
+double cal_group_speed(const cal_group* group, const double* v);
+// Moves q along v, onto what the units' constraints allow; and velocities at q as they allow them.
+cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
+                              double* out, cal_error* error);
+cal_status cal_group_project(const cal_group* group, double time, double* q, double* v, cal_error* error);
+// Contacts, masses and forces at a configuration, for steps up to h.
+cal_status cal_work_look(cal_group_work* work, double time, const double* q, const double* v, double h,
+                         cal_error* error);
+// v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
+void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, double* out);
+// Adds what the last solve gave to each body.
+void cal_work_add_impulses(const cal_group_work* work, double* out);
+// Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
+// at q as they were found.
+cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
