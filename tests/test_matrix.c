@@ -1,6 +1,7 @@
 // What a model declares happens, whoever runs it: each feature by each kind of run, to the same bits, or the documented line.
 //
-//     features   every joint, stop, servo, spring, dry friction, loop, contact, contact with loops, connect and let go
+//     features   every joint, stop, servo, spring, dry friction, force callback, loop, contact, contact with loops, connect and
+//                let go
 //     runs       a simulation at one go, in frames, on threads, at other lanes, in an ensemble, as a cal_run, from a checkpoint
 #include "calder/calder_run.h"
 #include "calder/calder_world.h"
@@ -23,6 +24,7 @@ typedef struct feature {
     double stiffness, damping, friction_loss, armature, range;
     bool servo;
     double ball;   // radius of a ball at its end, just over a floor
+    bool pushed;   // by a force callback, which sees one system: where shapes touch it is refused by a line
     int connected; // 1: a constraint is connected at the middle; 2: it is let go there
 } feature;
 
@@ -36,6 +38,9 @@ static const feature features[] = {
     {.name = "rotor", .kind = CAL_REVOLUTE, .armature = 0.3},
     {.name = "stop", .kind = CAL_REVOLUTE, .range = 0.6},
     {.name = "servo", .kind = CAL_REVOLUTE, .servo = true},
+    {.name = "callback", .kind = CAL_BALL, .pushed = true},
+    {.name = "callback on a loop", .generator = "fourbar:n=2", .pushed = true},
+    {.name = "callback in contact", .kind = CAL_REVOLUTE, .ball = 0.05, .pushed = true},
     {.name = "loop", .generator = "fourbar:n=2"},
     {.name = "contact", .kind = CAL_REVOLUTE, .ball = 0.05},
     {.name = "servo in contact", .kind = CAL_REVOLUTE, .ball = 0.05, .servo = true},
@@ -112,13 +117,29 @@ static void act(const feature* f, cal_sim* sim) {
     if (status) fail_msg("%s: %s", f->name, error.text);
 }
 
+// A torque that swings, a brake, and a steady push at the last body.
+static void swing_and_push(cal_force_context* context, void* user) {
+    const double *amplitude = user, force[3] = {*amplitude, 0.5 * *amplitude, 0.0};
+    context->tau[0] += *amplitude * (1.0 - context->time) * context->time - 0.1 * context->v[0];
+    assert_int_equal(cal_state_push(context->state, cal_model_body_count(context->model) - 1, force, NULL, NULL),
+                     CAL_OK);
+}
+
+static double amplitude = 0.7;
+
+static cal_sim_def sim_def(const feature* f, cal_machine* machine) {
+    cal_sim_def def = cal_default_sim_def();
+    def.machine = machine;
+    if (f->pushed) def.force = swing_and_push, def.user = &amplitude;
+    return def;
+}
+
 // --- Runs -----------------------------------------------------------------------------------------------------------------------
 
 static cal_sim* open_sim(const feature* f, const cal_model* model, cal_machine* machine) {
-    cal_sim_def def = cal_default_sim_def();
+    const cal_sim_def def = sim_def(f, machine);
     cal_error error = {0};
     cal_sim* sim = NULL;
-    def.machine = machine;
     if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", f->name, error.text);
     return sim;
 }
@@ -146,6 +167,7 @@ static uint64_t as_run(const feature* f, const cal_model* model) {
     cal_error error = {0};
     char note[256];
     def.hand = false;
+    def.sim = sim_def(f, NULL);
     cal_status status = cal_run_create_sim(model, &def, &run, &error);
     if (!status) status = cal_run_begin(run, true, note, &error);
     if (!status) status = cal_run_advance(run, 0.5 * END, &error);
@@ -186,6 +208,7 @@ static void in_ensemble(const feature* f, const cal_model* model, cal_machine* m
     double q[64], v[64];
     def.count = 3;
     def.machine = machine;
+    def.sim = sim_def(f, NULL);
     if (cal_ensemble_create_def(model, &def, &ensemble, &error)) fail_msg("%s: %s", f->name, error.text);
     if (cal_ensemble_advance(ensemble, 0.5 * END, &error)) fail_msg("%s: %s", f->name, error.text);
     cal_sim* sim = open_sim(f, model, NULL);
@@ -206,6 +229,25 @@ static void expect(const feature* f, uint64_t hash, uint64_t wanted, const char*
                  (unsigned long long)wanted);
 }
 
+// The documented line, from everything that could run it (docs/world.md).
+static void expect_refusal(const feature* f, const cal_model* model) {
+    const char* line = "a force callback sees one system";
+    cal_sim_def def = sim_def(f, NULL);
+    cal_error error = {0};
+    cal_sim* sim = NULL;
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, line));
+    cal_ensemble_def many = cal_default_ensemble_def();
+    cal_ensemble* ensemble = NULL;
+    error = (cal_error){0};
+    many.count = 3, many.sim = def;
+    assert_int_equal(cal_ensemble_create_def(model, &many, &ensemble, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, line));
+    def.contact = false; // left out, it is one system
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
+    cal_sim_destroy(sim);
+}
+
 static void every_feature_in_every_run(void** state) {
     (void)state;
     cal_threads_def threads_def = cal_default_threads_def();
@@ -216,6 +258,11 @@ static void every_feature_in_every_run(void** state) {
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
         const feature* f = &features[i];
         cal_model* model = build(f);
+        if (f->pushed && f->ball > 0.0) {
+            expect_refusal(f, model);
+            cal_model_destroy(model);
+            continue;
+        }
         const uint64_t wanted = in_parts(f, model, NULL, 1);
         expect(f, in_parts(f, model, NULL, PARTS), wanted, "in frames");
         expect(f, in_parts(f, model, threads, 1), wanted, "on threads");

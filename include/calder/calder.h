@@ -475,8 +475,8 @@ cal_status cal_state_set(cal_state* state, cal_field field, const double* values
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values);
 double cal_state_time(const cal_state* state);
 void cal_state_set_time(cal_state* state, double time);
-/// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside.
-/// For "aba", "crba" and "rnea".
+/// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside. Each may be
+/// NULL: zero. For "aba", "crba" and "rnea".
 cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
                           const double point[3]);
 void cal_state_release(cal_state* state); ///< forgets all pushes

@@ -294,8 +294,10 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
                           const double point[3]) {
     const cal_model* model = state->plan->model;
     const cal_layout* layout = state->plan->layout;
+    static const double none[3] = {0};
     if (!state->plan->program->solves || body < 0 || body >= model->body_count || layout->copies != 1)
         return CAL_BAD_ARGUMENT;
+    force = force ? force : none, torque = torque ? torque : none, point = point ? point : none;
     for (int i = 0; i < 3; i++)
         if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
     const cal_mount* mount = &model->mounts[body];
