@@ -50,10 +50,14 @@ format-check: # fails when clang-format would change a file
 layers: # fails when a folder includes one above it (docs/architecture.md)
 	scripts/check-layers
 
+# How far the analyzer follows a function: with its own 225000 all of it takes eight minutes on two cores, and finds the same.
+TIDY_NODES ?= 30000
+TIDY_ARGUMENTS = -Wno-ignored-optimization-argument -Xclang -analyzer-config -Xclang max-nodes=$(TIDY_NODES)
+
 tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
-	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) --extra-arg=-Wno-ignored-optimization-argument 2> /dev/null
+	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	cmake --preset asan

@@ -112,7 +112,7 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
         touch->offset[0] += gap / h;
         touch->impact = -1.0;
         if (!bounces || !(touch->restitution > 0.0)) continue;
-        double u[3], a[3], closing;
+        double u[3], a[3], closing = 0.0;
         cal_problem_velocity(&w->problem, touch, v, u);
         cal_problem_velocity(&w->problem, touch, w->free_change, a);
         const double time = closing_time(gap, u[0] + touch->drive[0], a[0], &closing), left = h - time;
