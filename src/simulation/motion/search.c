@@ -119,9 +119,11 @@ static sight look_rounded(const chase* c, double share) {
             }
             cal_point_velocity(at_q, y, w);
             const double closing = cal_dot3(n, w) - cal_dot3(n, v);
-            const double touch = share * (fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + ball[3]);
-            const double step = closing_time(fmax(gap, 0.0), closing + turning, k);
-            const bool touching = gap <= touch && closing > 0.0;
+            const double far = fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + ball[3], touch = share * far;
+            // What does not come nearer in a window by as much as places are rounded to rests against it.
+            const bool rests = closing * c->world->window <= DBL_EPSILON * far;
+            const double step = closing_time(fmax(gap, rests ? TOUCH * far : 0.0), closing + turning, k);
+            const bool touching = gap <= touch && !rests;
             if (touching ? !s.touching || closing > s.speed : !s.touching && step < s.step) s.speed = closing;
             s.touching |= touching;
             s.step = fmin(s.step, step);
