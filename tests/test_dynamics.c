@@ -220,6 +220,9 @@ static void check_jacobian(const cal_model* model, const char* name) {
         assert_int_equal(cal_state_jacobian(engine.state, (int)b, point, jacobian), CAL_OK);
         for (size_t i = 0; i < 6; i++)
             for (size_t j = 0; j < size; j++) velocity[i] += jacobian[i * size + j] * motion.v[j];
+        assert_int_equal(cal_state_velocity(engine.state, (int)b, point, measured), CAL_OK);
+        cal_test_expect_below(cal_test_largest_difference(velocity, measured, 6),
+                              1e-12 * (1.0 + cal_test_largest(velocity, 6)), "velocity - J v", name);
         for (int side = 0; side < 2; side++) place(poses[side] + 7 * b, point, x[side], R[side]);
         for (int i = 0; i < 3; i++) measured[i] = (x[1][i] - x[0][i]) / (2.0 * h);
         double before[9];

@@ -489,6 +489,8 @@ uint64_t cal_state_hash(const cal_state* state);
 /// Jacobian of a point of a body (body's frame): rows 0..2 give its velocity in the world, rows 3..5 the body's angular
 /// velocity; 6 × v_count, rows. state must come from a plan of "kinematics" or "energy" and have been executed.
 cal_status cal_state_jacobian(const cal_state* state, int body, const double point[3], double* jacobian);
+/// Velocity of such a point in the world, and the body's angular velocity.
+cal_status cal_state_velocity(const cal_state* state, int body, const double point[3], double velocity[6]);
 
 // --- Dynamics of a model, without plans and states ---------------------------------------------------------------------------
 

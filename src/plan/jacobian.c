@@ -1,4 +1,4 @@
-// Jacobian of a point of a body: ẋ = J_v q̇, ω = J_ω q̇, from the poses that "kinematics" or "energy" left.
+// Jacobian of a point of a body: ẋ = J_v q̇, ω = J_ω q̇, from the poses that "kinematics" or "energy" left; and its velocity.
 //
 // With A, x₀ the rotation and origin of an ancestor's node (the body's own included), and e a world axis that one of its
 // degrees of freedom turns about or slides along, its column is (e × (x − x₀), e) or (e, 0). e is a column of A, but for a
@@ -13,29 +13,52 @@ static void write_turn(const double A[9], int axis, const double arm[3], double*
     for (size_t i = 0; i < 3; i++) column[i * stride] = swing[i], column[(3 + i) * stride] = e[i];
 }
 
-cal_status cal_state_jacobian(const cal_state* state, int body, const double point[3], double* jacobian) {
-    if (!state || !point || !jacobian) return CAL_BAD_ARGUMENT;
-    const cal_model* model = state->plan->model;
-    const cal_program* program = state->plan->program;
-    const size_t size = (size_t)model->v_count;
-    if (!(program->fields & 1u << CAL_POSE) || body < 0 || body >= model->body_count) return CAL_BAD_ARGUMENT;
-
-    const cal_mount* mount = &model->mounts[body];
-    if (mount->node < 0) {
-        memset(jacobian, 0, 6 * size * sizeof(double));
-        return CAL_OK;
-    }
-    const cal_world_motion* carrier = cal_node_workspace(&state->context, mount->node, program->node_doubles);
-    // A state that was never executed has no rotations yet.
-    if (cal_dot3(carrier->rotation, carrier->rotation) == 0.0) return CAL_BAD_ARGUMENT;
-    memset(jacobian, 0, 6 * size * sizeof(double));
-    double x[3];
+// The motion of the node that carries a body, and where a point of the body is in the world. NULL: the ground carries it. *ready: the
+// state was executed, without which it has no rotations.
+static const cal_world_motion* find_point(const cal_state* state, int body, const double point[3], double x[3],
+                                          bool* ready) {
+    const cal_mount* mount = &state->plan->model->mounts[body];
+    *ready = true;
+    if (mount->node < 0) return NULL;
+    const cal_world_motion* carrier =
+        cal_node_workspace(&state->context, mount->node, state->plan->program->node_doubles);
+    *ready = cal_dot3(carrier->rotation, carrier->rotation) != 0.0;
     cal_rotate3(mount->rotation, point, x);
     for (int i = 0; i < 3; i++) x[i] += mount->offset[i];
     cal_rotate3(carrier->rotation, x, x);
     for (int i = 0; i < 3; i++) x[i] += carrier->position[i];
+    return carrier;
+}
 
-    for (int n = mount->node; n >= 0; n = model->nodes[n].parent) {
+static bool has_body(const cal_state* state, int body) {
+    return state->plan->program->fields & 1u << CAL_POSE && body >= 0 && body < state->plan->model->body_count;
+}
+
+cal_status cal_state_velocity(const cal_state* state, int body, const double point[3], double velocity[6]) {
+    if (!state || !point || !velocity || !has_body(state, body)) return CAL_BAD_ARGUMENT;
+    double x[3];
+    bool ready;
+    const cal_world_motion* carrier = find_point(state, body, point, x, &ready);
+    if (!ready) return CAL_BAD_ARGUMENT;
+    memset(velocity, 0, 6 * sizeof *velocity);
+    if (!carrier) return CAL_OK;
+    for (int i = 0; i < 3; i++) x[i] -= carrier->position[i];
+    cal_cross3(carrier->angular, x, velocity);
+    for (int i = 0; i < 3; i++) velocity[i] += carrier->linear[i], velocity[3 + i] = carrier->angular[i];
+    return CAL_OK;
+}
+
+cal_status cal_state_jacobian(const cal_state* state, int body, const double point[3], double* jacobian) {
+    if (!state || !point || !jacobian || !has_body(state, body)) return CAL_BAD_ARGUMENT;
+    const cal_model* model = state->plan->model;
+    const cal_program* program = state->plan->program;
+    const size_t size = (size_t)model->v_count;
+    double x[3];
+    bool ready;
+    (void)find_point(state, body, point, x, &ready);
+    if (!ready) return CAL_BAD_ARGUMENT;
+    memset(jacobian, 0, 6 * size * sizeof(double));
+    for (int n = model->mounts[body].node; n >= 0; n = model->nodes[n].parent) {
         const cal_node* node = &model->nodes[n];
         const cal_world_motion* at = cal_node_workspace(&state->context, n, program->node_doubles);
         const double arm[3] = {x[0] - at->position[0], x[1] - at->position[1], x[2] - at->position[2]};

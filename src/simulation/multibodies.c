@@ -109,8 +109,7 @@ static cal_status find_engine(const cal_world* world, const cal_model* model, ca
 static bool allocate(cal_multibody* m) {
     const size_t bodies = (size_t)m->engine->body_count, v = (size_t)m->engine->v_count;
     m->bodies = cal_allocate(bodies, sizeof *m->bodies);
-    m->links_jacobian = cal_allocate(bodies * 6 * v + 1, sizeof *m->links_jacobian);
-    bool enough = m->bodies != NULL && m->links_jacobian != NULL;
+    bool enough = m->bodies != NULL;
     for (int i = 0; i < 2; i++) {
         m->known[i].links = cal_allocate(bodies, sizeof *m->known[i].links);
         m->known[i].numbers =
@@ -277,8 +276,8 @@ void cal_multibody_free(cal_world* world, int index) {
     if (m->ground >= 0) cal_body_free(world, m->ground);
     if (m->engine->current == m) m->engine->current = NULL;
     cal_multibody_model_release(m->engine);
-    void* const lists[] = {m->bodies,           m->known[0].links, m->known[0].numbers, m->known[1].links,
-                           m->known[1].numbers, m->links_jacobian, m->pushes,           m->start};
+    void* const lists[] = {m->bodies, m->known[0].links, m->known[0].numbers, m->known[1].links, m->known[1].numbers,
+                           m->pushes, m->start};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     *m = (cal_multibody){.reuses = m->reuses + 1, .component = -1, .ground = -1};
 }

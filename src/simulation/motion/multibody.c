@@ -43,8 +43,7 @@ double* cal_multibody_control(const cal_multibody* m, double* tau) { return tau 
 
 // --- Links --------------------------------------------------------------------------------------------------------------------
 
-static void place_link(const cal_world* world, const cal_multibody* m, int body, const double* pose,
-                       const double* jacobian, const double* v, cal_motion* out) {
+static void place_link(const cal_world* world, const cal_multibody* m, int body, const double* pose, cal_motion* out) {
     const cal_sim_body* part = &world->bodies[m->bodies[body]];
     double R[9], center[3], quaternion[4];
     cal_quaternion_matrix(m->quaternion, R);
@@ -56,24 +55,21 @@ static void place_link(const cal_world* world, const cal_multibody* m, int body,
     for (int i = 0; i < 3; i++) out->pose.position[i] += m->position[i] + center[i];
     cal_quaternion_multiply(quaternion, part->turn, out->quaternion);
     cal_quaternion_matrix(out->quaternion, out->pose.rotation);
-    double rate[6] = {0};
-    for (int row = 0; row < 6; row++)
-        for (int k = 0; v != NULL && k < m->engine->v_count; k++)
-            rate[row] += jacobian[row * m->engine->v_count + k] * v[k];
-    cal_rotate3(R, rate, out->u);
-    cal_rotate3(R, rate + 3, out->w);
 }
 
-cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
-                               double* jacobians) {
+cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v,
+                               cal_motion* links) {
     cal_multibody_model* e = m->engine;
-    cal_status status = cal_multibody_model_place(e, q);
+    cal_status status = cal_multibody_model_place(e, q, v);
+    double R[9], rate[6];
+    cal_quaternion_matrix(m->quaternion, R);
     for (int body = 0; status == CAL_OK && body < e->body_count; body++) {
+        place_link(world, m, body, e->poses + 7 * body, &links[body]);
+        if (v == NULL) continue;
         // Of the centre of mass, since that is where a body's velocity is taken.
-        double* jacobian = v != NULL ? jacobians + (size_t)body * 6 * (size_t)e->v_count : NULL;
-        if (v != NULL)
-            status = cal_state_jacobian(e->kinematics_state, body, world->bodies[m->bodies[body]].offset, jacobian);
-        if (status == CAL_OK) place_link(world, m, body, e->poses + 7 * body, jacobian, v, &links[body]);
+        status = cal_state_velocity(e->kinematics_state, body, world->bodies[m->bodies[body]].offset, rate);
+        cal_rotate3(R, rate, links[body].u);
+        cal_rotate3(R, rate + 3, links[body].w);
     }
     return status;
 }
@@ -100,7 +96,7 @@ cal_status cal_multibody_motion(cal_world* world, int component, int link, doubl
     cal_links* known = cal_multibody_forgotten(m);
     double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count;
     cal_status status = cal_multibody_state(world, component, time, true, q, v);
-    if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, known->links, m->links_jacobian);
+    if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, known->links);
     if (status != CAL_OK) return status;
     known->source = CAL_LINKS_ALONE;
     known->time = time;
@@ -166,7 +162,7 @@ cal_status cal_multibody_between(cal_multibody* m, int link, const cal_member_sp
     memcpy(known->numbers, row, row_size);
     double *at_q = e->work + 10 * (e->q_count + e->v_count), *at_rate = at_q + e->q_count;
     cal_status status = cal_multibody_numbers(m, span, at_q, at_rate);
-    if (status == CAL_OK) status = cal_multibody_links(m->world, m, at_q, at_rate, known->links, m->links_jacobian);
+    if (status == CAL_OK) status = cal_multibody_links(m->world, m, at_q, at_rate, known->links);
     if (status == CAL_OK) known->source = CAL_LINKS_BETWEEN;
     *out = known->links[link];
     return status;

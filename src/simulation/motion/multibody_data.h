@@ -73,8 +73,7 @@ struct cal_multibody {
     // The last kinematics that were computed: boxes and searches go from one time to another and back.
     cal_links known[2];
     int newest;
-    double* links_jacobian; // 6 × v a body
-    const double* extras;   // of a unit that is being integrated: joint forces
+    const double* extras; // of a unit that is being integrated: joint forces
 };
 
 // Where a new multibody goes: negative numbers are found.
@@ -96,12 +95,11 @@ void cal_multibody_place(cal_multibody* m);
 cal_status cal_multibody_state(cal_world* world, int component, double time, bool moving, double* q, double* v);
 // The same, whoever is in charge of the multibody then.
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v);
-// Poses, velocities and Jacobians of all links for given q and v.
-// v and jacobians may be NULL: poses alone.
-cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links,
-                               double* jacobians);
-// Poses of all bodies at q in e->poses, and the kinematics from which Jacobians follow; nothing to do where they are there already.
-cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q);
+// Poses and velocities of all links for given q and v; v may be NULL: poses alone.
+cal_status cal_multibody_links(cal_world* world, cal_multibody* m, const double* q, const double* v, cal_motion* links);
+// Poses of all bodies at q in e->poses, and the kinematics from which Jacobians, and with v velocities,
+// follow; nothing to do where poses alone are asked for and there already.
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, const double* v);
 cal_status cal_multibody_model_mass(cal_multibody_model* e, const double* q, double* out); // v × v
 // Accelerations of the tree, without its constraints.
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,

@@ -76,11 +76,11 @@ bool cal_loops_are_loose(const cal_multibody_model* e) {
 
 // --- At the start -----------------------------------------------------------------------------------------------------------
 
-static cal_status find_moved(cal_world* world, cal_multibody* m, const double* before, const double* q, const double* v,
+static cal_status find_moved(cal_world* world, cal_multibody* m, const double* before, const double* q,
                              cal_motion* links) {
     const int count = m->engine->body_count;
-    cal_status status = cal_multibody_links(world, m, before, v, links, m->links_jacobian);
-    if (status == CAL_OK) status = cal_multibody_links(world, m, q, v, links + count, m->links_jacobian);
+    cal_status status = cal_multibody_links(world, m, before, NULL, links);
+    if (status == CAL_OK) status = cal_multibody_links(world, m, q, NULL, links + count);
     for (int i = 0; status == CAL_OK && i < count; i++) {
         double way[3];
         for (int k = 0; k < 3; k++) way[k] = links[count + i].pose.position[k] - links[i].pose.position[k];
@@ -113,7 +113,7 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
                 cal_fail(error, status, "constraint %.60s of %.60s stays %s by %g at the start: begin nearer to it",
                          cal_model_constraint_name(e->model, open ? left.error_of : left.speed_of, name, sizeof name),
                          body, open ? "open" : "broken", open ? left.error : left.speed);
-        if (status == CAL_OK) status = find_moved(world, m, before, q, v, links);
+        if (status == CAL_OK) status = find_moved(world, m, before, q, links);
     } else {
         status = cal_fail(error, status, "out of memory for a multibody");
     }

@@ -110,10 +110,11 @@ cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time,
     return status == CAL_OK ? cal_state_get(e->aba_state, CAL_QDD, out) : status;
 }
 
-cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q) {
+cal_status cal_multibody_model_place(cal_multibody_model* e, const double* q, const double* v) {
     const size_t size = (size_t)e->q_count * sizeof *q;
-    if (e->placed && cal_same_bits(e->placed_q, q, size)) return CAL_OK;
+    if (v == NULL && e->placed && cal_same_bits(e->placed_q, q, size)) return CAL_OK;
     cal_status status = cal_state_set(e->kinematics_state, CAL_Q, q);
+    if (status == CAL_OK && v != NULL) status = cal_state_set(e->kinematics_state, CAL_V, v);
     if (status == CAL_OK) status = cal_plan_execute(e->kinematics, e->kinematics_state, NULL);
     if (status == CAL_OK) status = cal_state_get(e->kinematics_state, CAL_POSE, e->poses);
     e->placed = status == CAL_OK;

@@ -16,7 +16,7 @@
 // The Jacobian of a point of the world that belongs to a link: 3 × v, rows, in the world's axes.
 static cal_status point_jacobian(cal_multibody* m, const double* q, int link, const double point[3], double* out) {
     cal_multibody_model* e = m->engine;
-    cal_status status = cal_multibody_model_place(e, q);
+    cal_status status = cal_multibody_model_place(e, q, NULL);
     if (status != CAL_OK) return status;
     double R[9], local[3], body_R[9];
     cal_quaternion_matrix(m->quaternion, R);
@@ -158,7 +158,7 @@ static cal_status unit_poses(const cal_group_member* unit, const double* q, doub
     cal_multibody* m = self_of(unit);
     cal_multibody_model* e = m->engine;
     const cal_links* at = cal_multibody_forgotten(m);
-    const cal_status status = cal_multibody_links(m->world, m, q, NULL, at->links, NULL);
+    const cal_status status = cal_multibody_links(m->world, m, q, NULL, at->links);
     for (int i = 0; status == CAL_OK && i < e->body_count; i++) {
         memcpy(poses + 7 * i, at->links[i].pose.position, 3 * sizeof *poses);
         memcpy(poses + 7 * i + 3, at->links[i].quaternion, 4 * sizeof *poses);
