@@ -27,6 +27,10 @@ typedef struct cal_drawing {
     double up[3];         // against gravity; z where there is none
 } cal_drawing;
 
+// Paint of Alexander Calder's workshop, for what has no colour of its own: red, black, yellow, blue, white, orange; wires.
+enum { CAL_PAINTS = 6 };
+extern const float cal_paint[CAL_PAINTS][4], cal_wire_paint[4];
+
 // Meshes with more triangles than that together are drawn with fewer; one that cannot be is drawn as the box around it.
 enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 

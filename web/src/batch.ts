@@ -185,7 +185,12 @@ function choose(part: Part, pixels: number, detail: number, roundness: number): 
   const [x, y, z] = part.size;
   const round = part.form !== 'box';
   const lengths = [x, y, part.form === 'capsule' ? z + x : z];
-  if (part.form === 'mesh' || part.form === 'plane') return { part, around: 1, axis: -1, radius: 0, every: 1 };
+  const whole: Choice = { part, around: 1, axis: -1, radius: 0, every: 1 };
+  if (part.box) {
+    const small = choose(part.box, pixels, detail, roundness);
+    return small.around > 0 ? whole : small;
+  }
+  if (part.form === 'mesh' || part.form === 'plane') return whole;
   const order = [0, 1, 2].sort((a, b) => lengths[b]! - lengths[a]!);
   const [longest, second] = [lengths[order[0]!]!, lengths[order[1]!]!];
   const size = pixels * detail;

@@ -1,7 +1,7 @@
 // The model: its parts, where they are now, and the meshes that show them at the quality that is wanted.
 import * as THREE from 'three';
 import { bake, Shared, type Light, type Wish } from './batch';
-import { extent, pick, readPart, type Hit, type Part } from './parts';
+import { boxOf, extent, pick, readPart, type Hit, type Part } from './parts';
 import type { Scene } from './wire';
 
 export type { Hit };
@@ -22,6 +22,9 @@ export class ModelView {
   constructor(private readonly scene: Scene) {
     this.parts = scene.instances.map(readPart);
     this.boxes = this.parts.map((part) => extent(part, scene));
+    this.parts.forEach((part, i) => {
+      if (part.form === 'mesh') part.box = boxOf(part, this.boxes[i]!);
+    });
     this.poses = new Float32Array(7 * scene.drawn);
     for (let i = 0; i < scene.drawn; i++) this.poses[7 * i + 3] = 1;
     this.shared = new Shared(scene.drawn);

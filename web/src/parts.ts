@@ -13,6 +13,7 @@ export interface Part {
   size: [number, number, number]; // half of its extent along its own axes; of a capsule without its ends along z
   color: THREE.Color;
   opacity: number;
+  box?: Part; // of a mesh: the box around it
 }
 
 export interface Hit {
@@ -58,6 +59,13 @@ export function extent(part: Part, scene: Scene): THREE.Box3 {
     return new THREE.Box3(half.clone().negate(), half);
   }
   return new THREE.Box3().setFromArray(scene.meshes[part.mesh]?.vertices ?? [0, 0, 0]);
+}
+
+// What stands for a mesh that is too small to be seen as one.
+export function boxOf(part: Part, around: THREE.Box3): Part {
+  const center = around.getCenter(new THREE.Vector3()).applyQuaternion(part.turn).add(part.position);
+  const half = around.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+  return { ...part, form: 'box', position: center, size: [half.x, half.y, half.z] };
 }
 
 // Where a ray enters a part that is its own frame's, with its radius or half-extents `more` larger; Infinity: nowhere.
