@@ -12,11 +12,14 @@
 
 #include "model_file.h"
 
+static char last_complaint[1024];
+const char* cal_last_complaint(void) { return last_complaint; }
+
 int cal_complain(int exit_status, const char* format, ...) {
-    char text[1024];
+    char* text = last_complaint;
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    vsnprintf(text, sizeof last_complaint, format, list);
     va_end(list);
     // A complaint is one line whatever the user's text contained.
     for (char* p = text; *p; p++) {

@@ -9,7 +9,7 @@
 
 static void test_wrong_calls_of_view(void** unused) {
     (void)unused;
-    cal_test_expect_mistake("view", "MODEL");
+    cal_test_expect_mistake("view pendulum chain", "MODEL");
     if (!cal_viewer_available()) {
         cal_test_expect_mistake("view pendulum", "left out of this build");
         return;

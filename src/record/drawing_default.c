@@ -140,7 +140,7 @@ static bool add_wire(cal_drawing* drawing, int body, const double from[3], const
     memcpy(wire.color, cal_wire_paint, sizeof wire.color);
     cal_rotation_to_axis(axis, R);
     cal_matrix_quaternion(R, wire.quaternion);
-    return cal_drawing_add(drawing, &wire);
+    return cal_drawing_add(drawing, &wire, false);
 }
 
 // --- The tree -----------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ static bool draw_body(cal_drawing* drawing, const family* f, int number, int col
     const double widest = fmax(solid.size[0], fmax(solid.size[1], solid.size[2]));
     const double shrink = f->reach[number] > 0 ? fmin(HUB * f->reach[number] / widest, 1) : 1;
     for (int i = 0; i < 3; i++) solid.size[i] *= shrink;
-    if (!cal_drawing_add(drawing, &solid)) return false;
+    if (!cal_drawing_add(drawing, &solid, false)) return false;
     double anchor[3];
     anchor_of(drawing->model, f, number, anchor);
     if (f->first_joint[number] < 0 || is_inside(&solid, anchor)) return true;

@@ -14,6 +14,8 @@ export interface Part {
   color: THREE.Color;
   opacity: number;
   box?: Part; // of a mesh: the box around it
+  touches: boolean; // others
+  looks: boolean; // it is what one looks at
 }
 
 export interface Hit {
@@ -21,8 +23,8 @@ export interface Hit {
   point: THREE.Vector3; // in the world
 }
 
-export function readPart(instance: Instance): Part {
-  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity] = instance as unknown as [number, string, number, ...number[]];
+export function readPart(instance: Instance, looks: boolean): Part {
+  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity, touches] = instance as unknown as [number, string, number, ...number[]];
   const part = (form: Form, x: number, y: number, z: number): Part => ({
     body,
     form,
@@ -32,6 +34,8 @@ export function readPart(instance: Instance): Part {
     size: [x, y, z],
     color: new THREE.Color().setRGB(red!, green!, blue!, THREE.SRGBColorSpace),
     opacity: opacity!,
+    touches: touches === 1,
+    looks,
   });
   switch (kind) {
     case 'sphere':
