@@ -137,6 +137,14 @@ static int view(cal_opened* opened, view_options* options) {
     if (status != CAL_EXIT_DONE) return status;
     error.status = cal_run_begin(opened->run, opened->options->project, note, &error);
     if (error.status != CAL_OK) return cal_complain(CAL_EXIT_MISTAKE, "%s", error.text);
+    if (!cal_ranks_share(&opened->run, &error)) return cal_complain_error(&error);
+    if (!cal_is_first_rank()) {
+        // The first rank answers a signal, and the others hear of it from there.
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        cal_ranks_follow(opened->run);
+        return CAL_EXIT_DONE;
+    }
     if (!is_this_machine_only(options->listen))
         fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", options->listen);
     cal_viewer_def def = cal_default_viewer_def();
@@ -171,6 +179,8 @@ static int view_one(const char* model, cal_run_options* run, const cal_option_ta
 static int view_gallery(cal_run_options* run, const cal_option_table* table, view_options* options) {
     char model[sizeof options->next] = "mobile";
     int status = CAL_EXIT_DONE;
+    if (run->machine && strcmp(run->machine, "mpi") == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' needs a MODEL: a gallery is one process's");
     options->gallery = true;
     if (!cal_gallery_make_folder(options->upload, sizeof options->upload)) options->upload[0] = '\0';
     for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {

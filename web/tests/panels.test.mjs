@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { endAll, launch, makeFolder, open, picture, serve, state, until } from './support.mjs';
+import { command, endAll, launch, makeFolder, open, picture, serve, serveBy, state, until } from './support.mjs';
 
 const ROBOT = `<mujoco model="robot">
   <worldbody>
@@ -139,4 +139,33 @@ test('joints are posed, motors driven, numbers plotted, shapes and overlays show
   assert.deepEqual(complaints, []);
   await context.close();
   await server.stop();
+});
+
+// The body that is pulled belongs to the last rank: the mobile's last chain does.
+test('ranks share a simulation, the first one serves it, a pull reaches the rank that has the body', { skip: !process.env.CALDER_MPIRUN }, async () => {
+  const server = await serveBy([process.env.CALDER_MPIRUN, '-n', '3', command], 'mobile:s=2,l=3,o=3,start=0', '--machine', 'mpi', '--tol', '1e-6');
+  const { context, page, complaints } = await open(browser, server.address);
+  await until(page, () => globalThis.calderViewer.frame.time > 0.1);
+  const rest = await state(page);
+  assert.ok(rest.channels.kinetic < 1e-9, 'it hangs still');
+  await page.evaluate(() => {
+    const at = globalThis.calderViewer.model.origin(11);
+    globalThis.calderViewer.command({ do: 'grab', body: 11, point: [0, -0.8, 0] });
+    globalThis.calderViewer.command({ do: 'drag', target: [at.x + 0.5, at.y - 0.5, at.z + 0.5] });
+  });
+  await until(page, () => globalThis.calderViewer.frame.pull?.body === 11);
+  await until(page, () => globalThis.calderViewer.frame.channels[0] > 1e-3);
+  await page.evaluate(() => globalThis.calderViewer.command({ do: 'drop' }));
+  await until(page, () => globalThis.calderViewer.frame.pull === null);
+  await page.waitForTimeout(200);
+  const released = await state(page);
+  await until(page, (time) => globalThis.calderViewer.frame.time > time + 0.5, released.time);
+  const later = await state(page);
+  const change = Math.abs(later.channels.total - released.channels.total) / Math.max(later.channels.kinetic, released.channels.kinetic);
+  assert.ok(change < 1e-4, `the energy changed by ${change} of the kinetic energy`);
+  await page.keyboard.press('Backspace');
+  await until(page, () => globalThis.calderViewer.frame.epoch === 1);
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await server.stop(); // mpirun has an exit status of its own for Ctrl-C
 });
