@@ -10,7 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "model_file.h"
+
+static bool as_json;
+void cal_complain_as_json(bool wanted) { as_json = wanted; }
 
 static char last_complaint[1024];
 const char* cal_last_complaint(void) { return last_complaint; }
@@ -29,6 +33,15 @@ int cal_complain(int exit_status, const char* format, ...) {
     // A progress bar may stand on the line.
     if (isatty(STDERR_FILENO) == 1) fputs("\r\033[K", stderr);
     fprintf(stderr, "calder: %s\n", text);
+    if (as_json && exit_status != CAL_EXIT_DONE) {
+        cal_json json = {.file = stdout};
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "error", text);
+        cal_json_integer(&json, "exit", exit_status);
+        cal_json_close(&json, '}');
+        fflush(stdout);
+        as_json = false;
+    }
     return exit_status;
 }
 

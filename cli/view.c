@@ -182,6 +182,7 @@ static int view_gallery(cal_run_options* run, const cal_option_table* table, vie
     if (run->machine && strcmp(run->machine, "mpi") == 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' needs a MODEL: a gallery is one process's");
     options->gallery = true;
+    cal_complain_as_json(false); // what one model is refused for does not end the gallery
     if (!cal_gallery_make_folder(options->upload, sizeof options->upload)) options->upload[0] = '\0';
     for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {
         options->next[0] = '\0';
