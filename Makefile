@@ -3,7 +3,8 @@ PRESET ?= release
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MAKEFLAGS += --no-print-directory
 CALDER := build/$(PRESET)/bin/calder
-DEMO := $(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/demo.svg
+DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot out/mobile.svg
+LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test python screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
@@ -11,17 +12,18 @@ DEMO := $(CALDER) sim mobile --time 10 --tol 1e-6 --out out/demo.csv --plot out/
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
 
-demo: ## install what is missing, build, simulate a mobile for 10 s, and make a page that plays it
+demo: ## install what is missing, build, simulate a mobile and a humanoid that lands on a floor, and make pages that play them
 	@scripts/setup build
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_command
 	@mkdir -p out
-	@rm -f out/demo.html
+	@rm -f out/mobile.html out/humanoid.html
 	@# A build without the page says so, and records the rest.
-	$(DEMO) --out out/demo.html || $(DEMO)
-	@echo "The motion is in out/demo.csv, its energy is drawn in out/demo.svg."
-	@test ! -f out/demo.html || echo "out/demo.html plays it: open it in a browser."
-	@echo "Live, to take it by hand and swing it: $(CALDER) view mobile:s=2,l=3,o=5 --open"
+	$(DEMO) --out out/mobile.html || $(DEMO)
+	$(LANDING) --out out/humanoid.html || $(LANDING)
+	@echo "The mobile's motion is in out/mobile.csv, its energy is drawn in out/mobile.svg."
+	@test ! -f out/mobile.html || echo "Open in a browser: out/mobile.html, and out/humanoid.html, which lands on a floor."
+	@echo "Live, to grab it and drag it: $(CALDER) view mobile --open"
 
 test: ## install what is missing, build, and run all tests
 	@scripts/setup build test

@@ -29,7 +29,8 @@ static const struct {
 } runs[] = {
     {{"bench", "forward", "--json"}, {"bench", "forward", "--peers", "--json"}},
     {{"bench", "solvers", "--session", "A", "--json"}, {"bench", "solvers", "--session", "all", "--json"}},
-    {{"bench", "scale", "mobile:s=3,l=5,o=9", "--json"}, {"bench", "scale", "mobile:s=4,l=5,o=9", "--json"}},
+    {{"bench", "scale", "mobile:s=3,l=5,o=9,plateau=printed,start=0.8", "--json"},
+     {"bench", "scale", "mobile:s=4,l=5,o=9,plateau=printed,start=0.8", "--json"}},
     {{"bench", "tree-machine", "--json"}, {"bench", "tree-machine", "--json"}},
 };
 

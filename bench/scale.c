@@ -27,7 +27,7 @@ static const double SAMPLE_SECONDS = 1e-3, FORWARD_SECONDS = 0.2;
 static const double JOINTS_PER_RUN = 1e6, LEAST_EVALUATIONS = 20,
                     MOST_EVALUATIONS = 400;                // of the simulation, when chosen
 static const double FIRST_TIME = 1e-3, LONGEST_TIME = 100; // s
-static const char weak_model[] = "mobile:s=3,l=5,o=%d,plateau=light,taper=0.1";
+static const char weak_model[] = "mobile:s=3,l=5,o=%d,plateau=light,taper=0.1,start=0.8";
 enum { WEAK_CHAINS = 20 }; // o of the weak model for one processor
 
 typedef struct times {
@@ -369,7 +369,8 @@ static int draw(const scale* s) {
 }
 
 static void print_details(void) {
-    printf("\nWithout MODEL: mobile:s=4,l=5,o=9, of 4100 joints. forward: executing forward dynamics at the model's\n"
+    printf("\nWithout MODEL: mobile:s=4,l=5,o=9,plateau=printed,start=0.8, of 4100 joints. forward: executing forward "
+           "dynamics at the model's\n"
            "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
            "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
            "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
@@ -424,19 +425,20 @@ static int run(int argc, char** argv) {
         CAL_OPTION_LINE_PLOT(&s.plot, "draw the speed-up as an SVG file"),
         CAL_OPTION_LINE_JSON(&s.json),
     };
-    const cal_usage usage = {"bench scale",
-                             "[MODEL]",
-                             "Times a model on 1, 2, … processors, beside what the plan predicts.",
-                             print_details,
-                             "calder bench scale mobile:s=4,l=5,o=9 --processors 1..4 --plot scale.svg",
-                             0,
-                             1};
+    const cal_usage usage = {
+        "bench scale",
+        "[MODEL]",
+        "Times a model on 1, 2, … processors, beside what the plan predicts.",
+        print_details,
+        "calder bench scale mobile:s=4,l=5,o=9,plateau=printed,start=0.8 --processors 1..4 --plot scale.svg",
+        0,
+        1};
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
     if (s.weak && count > 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--weak has its own models; leave out '%s'", argv[1]);
-    s.model_name = count > 0 ? argv[1] : "mobile:s=4,l=5,o=9";
+    s.model_name = count > 0 ? argv[1] : "mobile:s=4,l=5,o=9,plateau=printed,start=0.8";
     status = cal_ranks_agree(cal_plot_check(s.plot));
     if (status == CAL_EXIT_DONE) status = prepare(&s);
     if (status == CAL_EXIT_DONE) status = measure_all(&s);

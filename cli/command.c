@@ -10,13 +10,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "model_file.h"
 
+static bool as_json;
+void cal_complain_as_json(bool wanted) { as_json = wanted; }
+
+static char last_complaint[1024];
+const char* cal_last_complaint(void) { return last_complaint; }
+
 int cal_complain(int exit_status, const char* format, ...) {
-    char text[1024];
+    char* text = last_complaint;
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    vsnprintf(text, sizeof last_complaint, format, list);
     va_end(list);
     // A complaint is one line whatever the user's text contained.
     for (char* p = text; *p; p++) {
@@ -26,6 +33,15 @@ int cal_complain(int exit_status, const char* format, ...) {
     // A progress bar may stand on the line.
     if (isatty(STDERR_FILENO) == 1) fputs("\r\033[K", stderr);
     fprintf(stderr, "calder: %s\n", text);
+    if (as_json && exit_status != CAL_EXIT_DONE) {
+        cal_json json = {.file = stdout};
+        cal_json_open(&json, NULL, '{');
+        cal_json_text(&json, "error", text);
+        cal_json_integer(&json, "exit", exit_status);
+        cal_json_close(&json, '}');
+        fflush(stdout);
+        as_json = false;
+    }
     return exit_status;
 }
 

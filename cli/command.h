@@ -25,6 +25,10 @@ __attribute__((format(printf, 2, 3)))
 int cal_complain(int exit_status, const char* format, ...);
 // The same for what the library reported: 2 when the caller can mend it, 1 otherwise.
 int cal_complain_error(const cal_error* error);
+// Whether complaints with an exit status are also a JSON object on standard output, {"error": "…", "exit": 2}: the first one.
+void cal_complain_as_json(bool wanted);
+// The last line of cal_complain, or "".
+const char* cal_last_complaint(void);
 
 // Makes the model that an argument names; returns CAL_EXIT_DONE or complains.
 int cal_model_from_argument(const char* argument, cal_model** out);

@@ -45,7 +45,9 @@ static bool asks_for_mpi(int argc, char** argv) {
 
 void cal_ranks_start(int* argc, char*** argv) {
     if (!asks_for_mpi(*argc, *argv)) return;
-    MPI_Init(argc, argv);
+    // The viewer advances its run in a thread of its own.
+    int provided;
+    MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
     // What fails on a rank is answered by all of them, see cal_ranks_agree.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (cal_is_first_rank()) return;
@@ -81,6 +83,19 @@ int cal_ranks_finish(int status) {
     return together;
 }
 
+bool cal_ranks_share(cal_run** run, cal_error* error) {
+    int ranks = 1;
+    cal_run* shared;
+    if (ranks_started()) MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks == 1) return true;
+    error->status = cal_run_create_ranks(MPI_COMM_WORLD, *run, &shared, error);
+    if (error->status != CAL_OK) return false;
+    *run = shared;
+    return true;
+}
+
+void cal_ranks_follow(cal_run* run) { (void)cal_run_follow(run, NULL); }
+
 bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes) {
     cal_mpi_traffic traffic = {0, 0};
     if (cal_mpi_plan_traffic(plan, &traffic) != CAL_OK) return false;
@@ -98,6 +113,11 @@ void cal_ranks_start(int* argc, char*** argv) {
 }
 int cal_ranks_finish(int status) { return status; }
 bool cal_is_first_rank(void) { return true; }
+bool cal_ranks_share(cal_run** run, cal_error* error) {
+    (void)run, (void)error;
+    return true;
+}
+void cal_ranks_follow(cal_run* run) { (void)run; }
 int cal_ranks_agree(int status) { return status; }
 bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes) {
     (void)plan, (void)messages, (void)bytes;
@@ -131,7 +151,7 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
     } else {
         error.status = cal_machine_from_text(text ? text : "serial", width, out, &error);
         if (error.status == CAL_BAD_ARGUMENT && strncmp(error.text, "machine", 7) == 0)
-            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and, but for the viewer, mpi", error.text);
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and mpi", error.text);
     }
     if (error.status != CAL_OK) return cal_complain_error(&error);
     if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;

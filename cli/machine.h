@@ -4,6 +4,7 @@
 // that only what writes files has to ask who it is.
 #pragma once
 #include "calder/calder.h"
+#include "calder/calder_run.h"
 #include "command.h"
 
 #define CAL_MACHINE_HELP "who computes: serial, threads[:N][,pinned] or mpi"
@@ -35,5 +36,9 @@ void cal_placement_free(cal_placement* placement);
 int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out);
 // "one core", "4 cores", "8 ranks"; returns the text.
 const char* cal_machine_describe(const cal_machine* machine, int used, char* text, size_t capacity);
+// Makes a run one of all ranks, where there are several; false, with a line, where it cannot be.
+bool cal_ranks_share(cal_run** run, cal_error* error);
+// On all ranks but the first: does what the first one does with the run, until it lets go of it.
+void cal_ranks_follow(cal_run* run);
 // What the ranks of a machine send each other in an evaluation of a plan; false when it has no ranks. Must be called by all.
 bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes);

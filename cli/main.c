@@ -37,7 +37,7 @@ static void print_models(void) {
     for (int i = 0; cal_generator_name(i); i++) print_entry(cal_generator_name(i), cal_generator_help(i));
     printf("\nSCENE is a world of colliding bodies, for 'calder sim' (a MODEL with --loop becomes one too):\n");
     for (int i = 0; cal_scene_name(i); i++) print_entry(cal_scene_name(i), cal_scene_help(i));
-    printf("\nexample:\n  calder info mobile:s=3,l=5,o=9\n");
+    printf("\nexample:\n  calder info mobile\n");
 }
 
 static int print_help(void) {
@@ -49,9 +49,10 @@ static int print_help(void) {
     for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
     printf("\nand files: .xml, .mjcf, .urdf\n\nworlds:\n ");
     for (int i = 0; cal_scene_name(i); i++) printf(" %s", cal_scene_name(i));
-    printf("\n\nEvery command has --help, and --json for scripts. Exit status: 0 it did what was asked, 1 it failed\n"
+    printf("\n\nEvery command has --help, and --json for scripts, which get errors as JSON too. Exit status: 0 it did "
+           "what was asked, 1 it failed\n"
            "while running, 2 the call or the input is wrong.\n\nexample:\n"
-           "  calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --plot run.svg\n");
+           "  calder sim mobile --time 10 --out run.csv --plot run.svg\n");
     return cal_finish_output(CAL_EXIT_DONE);
 }
 
@@ -83,7 +84,7 @@ static int answer_help(int argc, char** argv) {
 
 static int answer(int argc, char** argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("calder %s\n", cal_version());
         return cal_finish_output(CAL_EXIT_DONE);
     }
@@ -93,5 +94,7 @@ static int answer(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     cal_ranks_start(&argc, &argv);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0) cal_complain_as_json(true);
     return cal_ranks_finish(answer(argc, argv));
 }

@@ -17,9 +17,15 @@ int cal_recording_sort(const cal_texts* names, cal_recording* recording) {
     *recording = (cal_recording){.shown = -INFINITY};
     for (int i = 0; i < names->count; i++) {
         const char* name = names->items[i];
+        const bool table = ends_with(name, ".csv") || strcmp(name, "-") == 0;
         const char** place = ends_with(name, ".glb")    ? &recording->glb_path
                              : ends_with(name, ".html") ? &recording->html_path
                                                         : &recording->csv_path;
+        if (place == &recording->csv_path && !table)
+            return cal_complain(CAL_EXIT_MISTAKE,
+                                "--out '%s': what kind of file is that? .csv, .glb and .html are known, and - is a "
+                                "table on standard output",
+                                name);
         if (*place)
             return cal_complain(CAL_EXIT_MISTAKE, "--out names '%s' and '%s'; one file of a kind is enough", *place,
                                 name);

@@ -1,4 +1,4 @@
-// The files of `--out`: a table (.csv, or any other name), a glTF animation (.glb), a page that plays the run (.html); and the
+// The files of `--out`: a table (.csv, or - for standard output), a glTF animation (.glb), a page that plays the run (.html); and the
 // table of `--events`.
 #pragma once
 #include "calder/calder_record.h"

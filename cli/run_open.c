@@ -250,9 +250,6 @@ static int refine_kind(cal_opened* r) {
 static int open_machine(cal_opened* r) {
     const cal_run_options* o = r->options;
     int status = CAL_EXIT_DONE;
-    if (r->rests && o->machine && strcmp(o->machine, "mpi") == 0)
-        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' cannot be viewed: its ranks would have to wait for a "
-                                              "browser; allowed: serial, threads[:N][,pinned]");
     if (o->placement) status = cal_placement_read(o->placement, r->model, &r->placement);
     return status == CAL_EXIT_DONE ? cal_machine_open(o->machine, o->lanes, &r->placement, &r->machine) : status;
 }

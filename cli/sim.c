@@ -16,9 +16,8 @@ static void print_details(void) {
         "--loop, --events, --restitution, --friction, --separate, --group its bodies collide, as those of scenes do;\n"
         "--batch makes many instances of it, --rps a randomized simulation. docs/command.md has a table of what goes\n"
         "with what. The energy drift is the change from start to end, relative to the largest kinetic energy of any\n"
-        "frame. Wall time is the run's own, without writing. Ctrl-C finishes the frame, writes what there is and "
-        "exits\n"
-        "with 1.\n");
+        "frame. Wall time is the run's own, without writing. Ctrl-C and SIGTERM finish the frame, write what\n"
+        "there is and exit with 1.\n");
 }
 
 // Two options must not name the same file.
@@ -50,15 +49,19 @@ int cal_command_sim(int argc, char** argv) {
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N",
          "frames per simulated second in what is recorded [60; of colliding bodies 30]", 1e-3, 1e6, NULL},
         {"out", CAL_OPTION_TEXTS, &o.out, "FILE",
-         "record: .csv a row per frame, .glb a glTF animation, .html a page that plays it; may be given again", 0, 0,
-         NULL},
+         "record: .csv a row per frame (-: on standard output), .glb a glTF animation, .html a page that plays it; may "
+         "be "
+         "given again",
+         0, 0, NULL},
         {"columns", CAL_OPTION_TEXT, &o.columns, "NAMES",
          "columns of the CSV, of q, v, force, pose, energy, channels, with commas [q,v,energy; of colliding bodies "
          "pose]",
          0, 0, NULL},
         {"forces", CAL_OPTION_FLAG, &o.forces, NULL, "add what every joint carries to the CSV file", 0, 0, NULL},
-        {"plot", CAL_OPTION_TEXT, &o.plot, "FILE", "draw the energy as an SVG file", 0, 0, NULL},
-        {"events", CAL_OPTION_TEXT, &o.events, "FILE", "write every collision as a row of a CSV file", 0, 0, NULL},
+        {"plot", CAL_OPTION_TEXT, &o.plot, "FILE", "draw the energy as an .svg file; -: on standard output", 0, 0,
+         NULL},
+        {"events", CAL_OPTION_TEXT, &o.events, "FILE",
+         "write every collision as a row of a CSV file; -: on standard output", 0, 0, NULL},
         {"checkpoint", CAL_OPTION_TEXT, &o.checkpoint, "FILE",
          "write down now and then, and at the end, what --resume needs", 0, 0, NULL},
         {"every", CAL_OPTION_NUMBER, &o.every, "S", "simulated seconds between checkpoints", 1e-6, 1e9, NULL},
@@ -78,7 +81,7 @@ int cal_command_sim(int argc, char** argv) {
                              "MODEL",
                              "Simulates a model or a scene from its start and prints a summary.",
                              print_details,
-                             "calder sim mobile:s=3,l=5,o=9 --time 10 --out run.csv --out run.html --plot run.svg",
+                             "calder sim mobile --time 10 --out run.csv --out run.html --plot run.svg",
                              1,
                              1};
     int count = 0;

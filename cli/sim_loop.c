@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "facts.h"
 #include "plot.h"
@@ -47,11 +48,12 @@ static void note_interrupt(int signal_number) {
     interrupt_seen = 1;
 }
 
-// A second Ctrl-C ends the process at once.
+// SIGTERM, as batch systems send it, ends like Ctrl-C. A second one ends the process at once.
 static void watch_interrupts(void) {
     struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
 }
 
 static void release(loop* l) {
@@ -120,7 +122,8 @@ static int open_recording(loop* l) {
 static int open_plot(loop* l) {
     const cal_sim_options* o = l->options;
     if (!o->plot) return CAL_EXIT_DONE;
-    l->plot_file = fopen(o->plot, "w");
+    const int copy = strcmp(o->plot, "-") == 0 ? dup(STDOUT_FILENO) : -1;
+    l->plot_file = copy >= 0 ? fdopen(copy, "w") : fopen(o->plot, "w");
     if (!l->plot_file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", o->plot, strerror(errno));
     l->capacity = (size_t)fmin(o->time / l->spacing, 1e12) + 2;
     l->history = calloc(l->capacity, (1 + ENERGY_COUNT) * sizeof *l->history);
@@ -133,6 +136,9 @@ static int prepare(loop* l) {
     cal_error error = {CAL_OK, ""};
     int status = cal_recording_sort(&o->out, &l->recording);
     if (status != CAL_EXIT_DONE) return status;
+    const size_t length = o->plot ? strlen(o->plot) : 0;
+    if (o->plot && strcmp(o->plot, "-") != 0 && (length < 4 || strcmp(o->plot + length - 4, ".svg") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--plot '%s': a plot is an .svg file, or - for standard output", o->plot);
     if ((o->forces || o->columns) && !l->recording.csv_path)
         return cal_complain(CAL_EXIT_MISTAKE, "--%s chooses columns of the CSV file of --out; name one",
                             o->forces ? "forces" : "columns");
@@ -276,6 +282,16 @@ static double ratio(double above, double below) { return below > 0 ? above / bel
 
 static size_t row_count(const loop* l) { return cal_is_first_rank() ? cal_recording_frames(&l->recording) : l->frames; }
 
+// Where a table or a plot takes standard output, the summary goes to standard error.
+static void yield_output(const loop* l) {
+    const cal_sim_options* o = l->options;
+    bool taken = (o->plot && strcmp(o->plot, "-") == 0) || (o->events && strcmp(o->events, "-") == 0);
+    for (int i = 0; i < o->out.count; i++) taken = taken || strcmp(o->out.items[i], "-") == 0;
+    if (!taken) return;
+    fflush(stdout);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 static void report_energy(const loop* l, cal_facts* report) {
     if (!cal_run_can(l->run, CAL_RUN_ENERGY)) return;
     const double drift = ratio(fabs(l->energy_end - l->energy_start), l->kinetic_largest);
@@ -337,6 +353,7 @@ static int print(const loop* l) {
         report_run(l, report);
         error.status = cal_facts_status(report);
     }
+    if (error.status == CAL_OK) cal_complain_as_json(false); // there is one object, and this is it
     if (error.status == CAL_OK && l->options->json)
         cal_facts_json(report);
     else if (error.status == CAL_OK)
@@ -356,6 +373,7 @@ int cal_sim_loop(cal_opened* opened, const cal_sim_options* options) {
         const int plotted = write_plot(&l);
         if (status == CAL_EXIT_DONE) status = recorded != CAL_EXIT_DONE ? recorded : plotted;
         if (status == CAL_EXIT_DONE) status = write_state(&l);
+        yield_output(&l);
         if (status == CAL_EXIT_DONE) status = print(&l);
         if (status == CAL_EXIT_DONE && l.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", cal_run_time(l.run), options->time);

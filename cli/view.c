@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calder/calder_view.h"
+#include "gallery.h"
 #include "run_open.h"
 
 extern char** environ;
@@ -19,6 +20,11 @@ typedef struct view_options {
     const char* listen;
     int64_t port;
     bool open, paused, json;
+    // Of a gallery.
+    bool gallery, again; // it offers others; it is not the first one
+    char upload[512];
+    char next[1024]; // what was chosen; empty: nothing
+    char note[256];
 } view_options;
 
 // The viewer that Ctrl-C ends; a handler has no other way to know it.
@@ -66,16 +72,31 @@ static int open_browser(const char* address) {
                         address);
 }
 
-static int serve(cal_viewer* viewer, const char* title, const view_options* options) {
+// What the page asks to open next, and that it is at the same address.
+static void remember_choice(const cal_viewer* viewer, view_options* options) {
+    const char* file;
+    const int card = cal_viewer_chosen(viewer, &file);
+    options->next[0] = '\0';
+    options->port = cal_viewer_port(viewer);
+    options->again = true;
+    if (card >= 0)
+        snprintf(options->next, sizeof options->next, "%s", cal_gallery_model(card));
+    else if (file)
+        snprintf(options->next, sizeof options->next, "%s/%s", options->upload, file);
+}
+
+static int serve(cal_viewer* viewer, const char* title, view_options* options) {
     cal_error error = {CAL_OK, ""};
-    int status = options->open ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
+    int status = options->open && !options->again ? open_browser(cal_viewer_address(viewer)) : CAL_EXIT_DONE;
     if (status == CAL_EXIT_DONE) {
         served = viewer;
         struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND};
         sigemptyset(&action.sa_mask);
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);
-        if (options->json)
+        if (options->again)
+            printf("%s\n", title);
+        else if (options->json)
             printf("{\"address\": \"%s\"}\n", cal_viewer_address(viewer));
         else
             printf("%s is at %s  (Ctrl-C ends it)\n", title, cal_viewer_address(viewer));
@@ -86,6 +107,7 @@ static int serve(cal_viewer* viewer, const char* title, const view_options* opti
         if (error.status != CAL_OK) status = cal_complain_error(&error);
     }
     served = NULL;
+    remember_choice(viewer, options);
     cal_viewer_destroy(viewer);
     return status;
 }
@@ -106,7 +128,7 @@ static const char* advise(const char* model) {
     return stiff ? "a mobile with taper=0.1 has as many joints and needs hundreds of times fewer evaluations" : NULL;
 }
 
-static int view(cal_opened* opened, const view_options* options) {
+static int view(cal_opened* opened, view_options* options) {
     cal_viewer* viewer = NULL;
     cal_error error = {CAL_OK, ""};
     char note[256];
@@ -115,6 +137,14 @@ static int view(cal_opened* opened, const view_options* options) {
     if (status != CAL_EXIT_DONE) return status;
     error.status = cal_run_begin(opened->run, opened->options->project, note, &error);
     if (error.status != CAL_OK) return cal_complain(CAL_EXIT_MISTAKE, "%s", error.text);
+    if (!cal_ranks_share(&opened->run, &error)) return cal_complain_error(&error);
+    if (!cal_is_first_rank()) {
+        // The first rank answers a signal, and the others hear of it from there.
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+        cal_ranks_follow(opened->run);
+        return CAL_EXIT_DONE;
+    }
     if (!is_this_machine_only(options->listen))
         fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", options->listen);
     cal_viewer_def def = cal_default_viewer_def();
@@ -124,11 +154,53 @@ static int view(cal_opened* opened, const view_options* options) {
     def.paused = options->paused;
     def.notice = say_slow;
     def.advice = advise(opened->name);
+    if (options->gallery) def.cards = cal_gallery_cards(&def.card_count);
+    def.gallery = options->gallery && !options->again;
+    def.upload = options->upload[0] ? options->upload : NULL;
+    def.note = options->note[0] ? options->note : NULL;
     error.status = cal_viewer_create(opened->run, &def, &viewer, &error);
     if (error.status != CAL_OK) return cal_complain_error(&error);
     cal_mention_issues(opened->name, opened->read);
     if (note[0]) cal_complain(0, "%s: %s", opened->name, note);
     return serve(viewer, opened->name, options);
+}
+
+// Shows one model, and says in *next what comes after it.
+static int view_one(const char* model, cal_run_options* run, const cal_option_table* table, view_options* options) {
+    cal_opened opened;
+    int status = cal_run_decide(model, run, table, &opened);
+    if (status != CAL_EXIT_DONE) return status;
+    status = view(&opened, options);
+    cal_run_release(&opened);
+    return status;
+}
+
+// The gallery: one model after the other, at one address. What cannot be opened leaves the mobile, and a line.
+static int view_gallery(cal_run_options* run, const cal_option_table* table, view_options* options) {
+    char model[sizeof options->next] = "mobile";
+    int status = CAL_EXIT_DONE;
+    if (run->machine && strcmp(run->machine, "mpi") == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' needs a MODEL: a gallery is one process's");
+    options->gallery = true;
+    cal_complain_as_json(false); // what one model is refused for does not end the gallery
+    if (!cal_gallery_make_folder(options->upload, sizeof options->upload)) options->upload[0] = '\0';
+    for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {
+        options->next[0] = '\0';
+        status = view_one(model, run, table, options);
+        if (status != CAL_EXIT_DONE && !plain) {
+            const char* name = strrchr(model, '/');
+            snprintf(options->note, sizeof options->note, "%.60s cannot be opened: %.150s", name ? name + 1 : model,
+                     cal_last_complaint());
+            snprintf(options->next, sizeof options->next, "mobile");
+            status = CAL_EXIT_DONE;
+        } else {
+            options->note[0] = '\0';
+        }
+        memcpy(model, options->next, sizeof model);
+        plain = strcmp(model, "mobile") == 0;
+    }
+    cal_gallery_remove_folder(options->upload);
+    return status;
 }
 
 int cal_command_view(int argc, char** argv) {
@@ -146,14 +218,14 @@ int cal_command_view(int argc, char** argv) {
     };
     cal_option_table_add(&table, rows, CAL_ARRAY_COUNT(rows));
     cal_run_options_add(&run, &table);
-    const cal_usage usage = {
-        "view",
-        "MODEL",
-        "Shows a model or a scene moving in the browser, and lets you take it by hand and swing it.",
-        print_details,
-        "calder view mobile:s=3,l=5,o=9 --open",
-        1,
-        1};
+    const cal_usage usage = {"view",
+                             "[MODEL]",
+                             "Shows a model or a scene moving in the browser, and lets you grab a body and drag it. "
+                             "Without MODEL: a gallery.",
+                             print_details,
+                             "calder view mobile --open",
+                             0,
+                             1};
     int count = 0;
     int status = cal_options_parse_given(&usage, table.rows, table.count, argc, argv, &count, table.given);
     if (status != CAL_OPTIONS_PARSED) return status;
@@ -161,10 +233,5 @@ int cal_command_view(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE,
                             "the viewer's page was left out of this build: npm was not there or could "
                             "not fetch (Debian: nodejs npm); build again");
-    cal_opened opened;
-    status = cal_run_decide(argv[1], &run, &table, &opened);
-    if (status != CAL_EXIT_DONE) return status;
-    status = view(&opened, &options);
-    cal_run_release(&opened);
-    return status;
+    return count > 0 ? view_one(argv[1], &run, &table, &options) : view_gallery(&run, &table, &options);
 }

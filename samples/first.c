@@ -6,7 +6,7 @@ int main(void) {
     cal_model* model = NULL;
     cal_sim* sim = NULL;
     cal_sim_def def = cal_default_sim_def();
-    cal_status status = cal_model_generate("mobile:s=2,l=3,o=4", &model, &error);
+    cal_status status = cal_model_generate("mobile", &model, &error);
     if (!status) status = cal_sim_create(model, &def, &sim, &error);
     for (int second = 1; !status && second <= 10; second++) {
         status = cal_sim_advance(sim, second, &error);

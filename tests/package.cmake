@@ -1,4 +1,4 @@
-# Tests the installed package: cmake -D build=… -D source=… -D config=… -D work=… -D compiler=… -D pkg_config=… -P package.cmake
+# Tests the installed package: cmake -D build=… -D source=… -D config=… -D work=… -D compiler=… -D pkg_config=… -D ranks=… -P package.cmake
 
 function(run)
     execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -12,10 +12,30 @@ endfunction()
 file(REMOVE_RECURSE "${work}")
 run("${CMAKE_COMMAND}" --install "${build}" --config "${config}" --prefix "${work}/prefix")
 
+set(with_ranks OFF)
+if(ranks)
+    set(with_ranks ON)
+endif()
 run("${CMAKE_COMMAND}" -S "${source}" -B "${work}/cmake" "-DCMAKE_PREFIX_PATH=${work}/prefix"
-    "-DCMAKE_C_COMPILER=${compiler}")
+    "-DCMAKE_C_COMPILER=${compiler}" "-DSAMPLES_RANKS=${with_ranks}")
 run("${CMAKE_COMMAND}" --build "${work}/cmake")
-run("${work}/cmake/many")
+# Each of them fails where what it shows is not so.
+foreach(name build control loop contact many price checkpoint)
+    run("${work}/cmake/${name}")
+endforeach()
+if(ranks)
+    run("${work}/cmake/ranks")
+    string(REGEX MATCH "[0-9a-f]+\n$" one "${output}")
+    run(${ranks} 2 "${work}/cmake/ranks")
+    string(REGEX MATCH "[0-9a-f]+\n$" two "${output}")
+    if(NOT one OR NOT one STREQUAL two)
+        message(FATAL_ERROR "one rank and two come to different bits: ${one}${two}")
+    endif()
+endif()
+execute_process(COMMAND "${work}/cmake/watch" 0.5 RESULT_VARIABLE watched ERROR_VARIABLE complaint OUTPUT_QUIET)
+if(watched AND NOT complaint MATCHES "left out of this build")
+    message(FATAL_ERROR "watch: ${complaint}")
+endif()
 run("${work}/cmake/first")
 set(expected "${output}")
 

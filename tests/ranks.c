@@ -101,7 +101,8 @@ static void forward(cal_machine* machine) {
     cal_error error;
     cal_mpi_traffic traffic;
     double qdd[2][200];
-    if (cal_model_generate("mobile:s=2,l=5,o=9", &model, &error) != CAL_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (cal_model_generate("mobile:s=2,l=5,o=9,plateau=printed,start=0.8", &model, &error) != CAL_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     for (int i = 0; i < 2; i++) {
         cal_machine* serial;
         int32_t placement[200] = {0};
@@ -224,9 +225,12 @@ static cal_model* build_row(int links, double speed, const cal_constraint_def* c
 
 // Assembly: parts and joins of several ranks, loops across them, joints that are coupled across them.
 static void assembles(cal_machine* machine) {
-    static const char* const runs[][2] = {{"chain:n=40", "balanced"},       {"chain:n=12,joint=ball", "3"},
-                                          {"mobile:s=2,l=3,o=4", "16"},     {"random:n=60,seed=4", "balanced"},
-                                          {"figure:dof=48,hold=both", "5"}, {"chain:n=800", "auto"}};
+    static const char* const runs[][2] = {{"chain:n=40", "balanced"},
+                                          {"chain:n=12,joint=ball", "3"},
+                                          {"mobile:s=2,l=3,o=4,plateau=printed,start=0.8", "16"},
+                                          {"random:n=60,seed=4", "balanced"},
+                                          {"figure:dof=48,hold=both", "5"},
+                                          {"chain:n=800", "auto"}};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
         same_bits_scheduled(runs[i][0], "gear", "assembly", runs[i][1], machine);
     if (cal_solver_help("bdf")) same_bits_scheduled("chain:n=30,damping=1", "bdf", "assembly", "4", machine);
@@ -247,7 +251,7 @@ static void sends_what_is_predicted(cal_machine* machine) {
     cal_schedule_report report = {0};
     cal_mpi_traffic traffic = {0, 0};
     const cal_costs costs = {.compute = 1e-6, .message = 1e-6};
-    if (cal_model_generate("mobile:s=2,l=4,o=9", &model, &error) != CAL_OK ||
+    if (cal_model_generate("mobile:s=2,l=4,o=9,plateau=printed,start=0.8", &model, &error) != CAL_OK ||
         cal_plan_create_scheduled(model, "assembly", "16", machine, NULL, &plan, &error) != CAL_OK ||
         cal_schedule_predict(model, "16", size, &costs, &report, &error) != CAL_OK ||
         cal_mpi_plan_traffic(plan, &traffic) != CAL_OK)
@@ -333,13 +337,17 @@ static void failure(cal_machine* machine) {
 }
 
 int main(int argc, char** argv) {
-    static const char* const models[] = {"mobile:s=3,l=3,o=4", "chain:n=40",       "stickman",
-                                         "figure:dof=48",      "humanoid:floor=0", "random:n=60,seed=11"};
+    static const char* const models[] = {"mobile:s=3,l=3,o=4,plateau=printed,start=0.8",
+                                         "chain:n=40",
+                                         "stickman",
+                                         "figure:dof=48",
+                                         "humanoid:floor=0",
+                                         "random:n=60,seed=11"};
     // Dense and Krylov; quaternions; several roots, stops, springs and motors.
-    static const char* const stiff[] = {"mobile:s=2",
-                                        "mobile:s=1,l=4,h=1,damping=10",
-                                        "mobile:s=3,l=5,o=9,damping=0.5",
-                                        "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10",
+    static const char* const stiff[] = {"mobile:s=2,l=5,o=9,plateau=printed,start=0.8",
+                                        "mobile:s=1,l=4,h=1,damping=10,start=0.8",
+                                        "mobile:s=3,l=5,o=9,damping=0.5,plateau=printed,start=0.8",
+                                        "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10,start=0.8",
                                         "figure:dof=48",
                                         "tree:height=4,fanout=3,joint=ball,damping=0.5",
                                         "chain:n=203,damping=1",
@@ -354,7 +362,8 @@ int main(int argc, char** argv) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) same_bits(models[i], "gear", "aba", machine);
-    for (int i = 0; cal_solver_name(i); i++) same_bits("mobile:s=2,l=2,o=4", cal_solver_name(i), "aba", machine);
+    for (int i = 0; cal_solver_name(i); i++)
+        same_bits("mobile:s=2,l=2,o=4,plateau=printed,start=0.8", cal_solver_name(i), "aba", machine);
     same_bits("stickman", "gear", "armstrong", machine);
     for (size_t i = 0; cal_solver_help("bdf") && i < sizeof stiff / sizeof stiff[0]; i++)
         same_bits(stiff[i], "bdf", "aba", machine);

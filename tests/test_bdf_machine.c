@@ -61,10 +61,10 @@ static uint64_t run(const cal_model* model, cal_machine* machine, const int32_t*
 static const struct {
     const char* name;
     double time;
-} models[] = {{"mobile:s=2", 0.005},
-              {"mobile:s=1,l=4,h=1,damping=5", 0.1},
-              {"mobile:s=3,l=5,o=9,damping=0.5", 0.01},
-              {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10", 0.1},
+} models[] = {{"mobile:s=2,l=5,o=9,plateau=printed,start=0.8", 0.005},
+              {"mobile:s=1,l=4,h=1,damping=5,start=0.8", 0.1},
+              {"mobile:s=3,l=5,o=9,damping=0.5,plateau=printed,start=0.8", 0.01},
+              {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10,start=0.8", 0.1},
               {"figure:dof=48", 0.02},
               {"humanoid:floor=0", 0.02},
               {"chain:n=203,damping=1", 0.03},
@@ -150,7 +150,7 @@ static void test_the_algorithm_does_not_matter_to_it(void** state) {
 static void test_threads_agree_with_an_adams_method(void** state) {
     (void)state;
     if (!has_bdf()) skip();
-    static const char* const names[] = {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=1",
+    static const char* const names[] = {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=1,start=0.8",
                                         "tree:height=4,fanout=4,joint=ball,damping=0.5", "figure:dof=48"};
     for (int m = 0; m < 3; m++) {
         cal_model* model = cal_test_model(names[m]);
@@ -346,9 +346,9 @@ static void expect_exact(const cal_model* model, const char* name, int workers, 
 
 static void test_the_preconditioner_is_exact_at_rest(void** state) {
     (void)state;
-    static const char* const resting[] = {"mobile:s=2,l=3,o=5,start=0,damping=3", "mobile:s=1,l=4,start=0",
-                                          "chain:n=30,joint=ball,start=0,stiffness=2,damping=1",
-                                          "chain:n=9,joint=revolute,start=0,stiffness=2"};
+    static const char* const resting[] = {
+        "mobile:s=2,l=3,o=5,start=0,damping=3,plateau=printed", "mobile:s=1,l=4,start=0",
+        "chain:n=30,joint=ball,start=0,stiffness=2,damping=1", "chain:n=9,joint=revolute,start=0,stiffness=2"};
     for (int m = 0; m < 4; m++) {
         cal_model* model = cal_test_model(resting[m]);
         for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2) expect_exact(model, resting[m], 0, lanes);

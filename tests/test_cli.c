@@ -299,27 +299,56 @@ static void draws_small_trees_and_cuts_large_ones(void** unused) {
     cal_test_release(&o);
 }
 
-// Ctrl-C: the frame is finished, the table ends with a whole row, and the status says that the time was not reached.
+// Ctrl-C, and the signal of batch systems: the frame is finished, the table ends with a whole row, and the status says that the
+// time was not reached.
 static void keeps_what_there_is_when_interrupted(void** unused) {
     (void)unused;
-    cal_test_outcome o = cal_test_run_after("timeout --foreground --preserve-status -s INT 0.4",
-                                            "sim chain:n=20 --time 1e6 --out cut.csv --json");
-    assert_int_equal(o.status, 1);
-    assert_non_null(strstr(o.err, "calder: interrupted at"));
-    assert_true(cal_test_number_after(o.out, "time") < 1e6);
-    char* table = cal_test_read_file("cut.csv");
-    int lines = cal_test_count_lines(table);
-    assert_int_equal(lines, 1 + (int)cal_test_number_after(o.out, "frames"));
-    assert_true(table[strlen(table) - 1] == '\n');
+    const char* const signals[] = {"timeout --foreground --preserve-status -s INT 0.4",
+                                   "timeout --foreground --preserve-status -s TERM 0.4"};
+    for (int i = 0; i < 2; i++) {
+        cal_test_outcome o = cal_test_run_after(signals[i], "sim chain:n=20 --time 1e6 --out cut.csv --json");
+        assert_int_equal(o.status, 1);
+        assert_non_null(strstr(o.err, "calder: interrupted at"));
+        assert_int_equal(cal_test_count_lines(o.out), 1);
+        assert_true(cal_test_number_after(o.out, "time") < 1e6);
+        char* table = cal_test_read_file("cut.csv");
+        int lines = cal_test_count_lines(table);
+        assert_int_equal(lines, 1 + (int)cal_test_number_after(o.out, "frames"));
+        assert_true(table[strlen(table) - 1] == '\n');
+        free(table);
+        cal_test_release(&o);
+    }
+}
+
+// An ending that nobody knows is refused before the run, which would take years; - is standard output, and nothing else is there.
+static void files_are_what_their_names_say(void** unused) {
+    (void)unused;
+    cal_test_expect_mistake("sim chain:n=3 --time 1e9 --out run.txt", "run.txt");
+    cal_test_expect_mistake("sim chain:n=3 --time 1e9 --plot run.png", "run.png");
+    cal_test_expect_mistake("sim nosuch --json", "nosuch");
+    cal_test_outcome file = cal_test_run_well("sim chain:n=3 --time 0.5 --out run.csv");
+    cal_test_outcome o = cal_test_run("sim chain:n=3 --time 0.5 --out - --plot run.svg");
+    char* table = cal_test_read_file("run.csv");
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.out, table);
+    assert_non_null(strstr(o.err, "state hash"));
     free(table);
+    cal_test_release(&o);
+    cal_test_release(&file);
+    o = cal_test_run_well("-V");
+    assert_non_null(strstr(o.out, cal_version()));
     cal_test_release(&o);
 }
 
 static void tells_when_output_is_lost(void** unused) {
     (void)unused;
     if (access("/dev/full", W_OK) != 0) skip();
-    cal_test_expect_mistake("sim chain:n=3 --time 1 --out /dev/full", "/dev/full");
-    cal_test_outcome o = cal_test_run("sim chain:n=3 --time 1 --plot /dev/full");
+    cal_test_outcome o =
+        cal_test_run_after("ln -sf /dev/full full.csv && ln -sf /dev/full full.svg &&", "info chain:n=3");
+    assert_int_equal(o.status, 0);
+    cal_test_release(&o);
+    cal_test_expect_mistake("sim chain:n=3 --time 1 --out full.csv", "full.csv");
+    o = cal_test_run("sim chain:n=3 --time 1 --plot full.svg");
     assert_int_equal(o.status, 1);
     assert_int_equal(cal_test_count_lines(o.err), 1);
     cal_test_release(&o);
@@ -344,6 +373,7 @@ int main(void) {
         cmocka_unit_test(undoes_forward_by_inverse),
         cmocka_unit_test(draws_small_trees_and_cuts_large_ones),
         cmocka_unit_test(keeps_what_there_is_when_interrupted),
+        cmocka_unit_test(files_are_what_their_names_say),
         cmocka_unit_test(tells_when_output_is_lost),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);

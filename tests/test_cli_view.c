@@ -9,7 +9,7 @@
 
 static void test_wrong_calls_of_view(void** unused) {
     (void)unused;
-    cal_test_expect_mistake("view", "MODEL");
+    cal_test_expect_mistake("view pendulum chain", "chain");
     if (!cal_viewer_available()) {
         cal_test_expect_mistake("view pendulum", "left out of this build");
         return;
@@ -21,7 +21,7 @@ static void test_wrong_calls_of_view(void** unused) {
     cal_test_expect_mistake("view nosuch", "nosuch");
     cal_test_expect_mistake("view model.xml", "model.xml");
     cal_test_expect_mistake("view pendulum --port 70000", "port");
-    cal_test_expect_mistake("view pendulum --machine mpi", "mpi");
+    cal_test_expect_mistake("view --machine mpi", "needs a MODEL");
     cal_test_expect_mistake("view pendulum --solver gearbox", "gearbox");
     cal_test_expect_mistake("view chain --algorithm armstrong", "armstrong");
     cal_test_expect_mistake("view mobile:s=99", "s");

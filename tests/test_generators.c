@@ -14,11 +14,11 @@ static void generators_make_as_many_joints_as_they_promise(void** state) {
         const char* specification;
         int bodies, joints, q, v, depth;
     } expected[] = {
-        {"mobile", 455, 455, 455, 455, 15}, // the paper's smaller mobile
-        {"mobile:s=3,l=5,o=9,plateau=light,taper=0.1", 455, 455, 455, 455, 15},
-        {"mobile:s=4,l=5,o=9", 4100, 4100, 4100, 4100, 20}, // and the bigger one
-        {"mobile:s=1,l=12", 12, 12, 12, 12, 12},
-        {"mobile:s=2,l=3,o=11", 36, 36, 36, 36, 6},
+        {"mobile:l=5,o=9,plateau=printed", 455, 455, 455, 455, 15}, // the paper's smaller mobile
+        {"mobile:s=3,l=5,o=9,plateau=light,taper=0.1,start=0.8", 455, 455, 455, 455, 15},
+        {"mobile:s=4,l=5,o=9,plateau=printed,start=0.8", 4100, 4100, 4100, 4100, 20}, // and the bigger one
+        {"mobile:s=1,l=12,start=0.8", 12, 12, 12, 12, 12},
+        {"mobile:s=2,l=3,o=11,plateau=printed,start=0.8", 36, 36, 36, 36, 6},
         {"chain", 36, 36, 36, 36, 36},
         {"chain:n=8,joint=ball", 8, 8, 32, 24, 8},
         {"chain:n=7,joint=prismatic", 7, 7, 7, 7, 7},
@@ -72,8 +72,8 @@ static void a_bad_specification_names_what_is_wrong(void** state) {
         {"mobile:h=nan", "mobile", "h=nan", "number from 0.001 to 1000"},
         {"mobile:h=1m", "mobile", "h=1m", "number from 0.001 to 1000"},
         {"mobile:h=", "mobile", "h=", "number from 0.001 to 1000"},
-        {"mobile:plateau=big", "mobile", "plateau=big", "printed|leaf|light"},
-        {"mobile:s=9", "mobile", "s=9", "at most 20000000"},
+        {"mobile:plateau=big", "mobile", "plateau=big", "balanced|printed|leaf|light"},
+        {"mobile:s=12", "mobile", "s=12", "at most 20000000"},
         {"mobile:s=3,s=3", "mobile", "s is given twice", ""},
         {"mobile:s=3,", "mobile", "nothing follows", ""},
         {"mobile:s", "mobile", "\"s\"", "key=value"},
@@ -102,7 +102,7 @@ static void every_generator_has_help_and_a_model_by_default(void** state) {
     assert_null(cal_generator_name(-1));
     assert_null(cal_generator_help(count));
     const char* mobile = cal_generator_help(0);
-    const char* parts[] = {"plateau=printed|leaf|light", "start=0.8", "rho=2.0", "s=3  stages (1 to 24)"};
+    const char* parts[] = {"plateau=balanced|printed|leaf|light", "start=0.2", "rho=2.0", "s=3  stages (1 to 24)"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) assert_non_null(strstr(mobile, parts[i]));
 }
 
@@ -141,7 +141,8 @@ static void expect_wedge(const cal_model* model, int body, const double sums[5],
 static void wedges_weigh_what_the_integral_says(void** state) {
     (void)state;
     double link[5], leaf[5], plateau[5];
-    cal_model* model = cal_test_model("mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3");
+    cal_model* model =
+        cal_test_model("mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=printed,start=0.8");
     integrate_wedge(0.25, 0.4, 0.15, 0.7, 3.0, link);
     integrate_wedge(0.25, 0.0, 0.4 + 0.15, 0.7, 3.0, leaf);
     integrate_wedge(0.25, 0.0, 2.0 * 3.0 / pi, 0.7, 3.0, plateau);
@@ -151,8 +152,8 @@ static void wedges_weigh_what_the_integral_says(void** state) {
     expect_wedge(model, 3, leaf, "leaf");
     cal_model_destroy(model);
     // Other plateaus weigh what a leaf does.
-    const char* others[] = {"mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=leaf",
-                            "mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=light"};
+    const char* others[] = {"mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=leaf,start=0.8",
+                            "mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=light,start=0.8"};
     for (int i = 0; i < 2; i++) {
         model = cal_test_model(others[i]);
         expect_wedge(model, 1, leaf, others[i]);
@@ -165,9 +166,9 @@ static void chains_hang_with_their_outer_corners_on_the_brim(void** state) {
     const struct {
         const char* specification;
         double radius;
-    } cases[] = {{"mobile:s=2,o=5", 15.0 / pi},
-                 {"mobile:s=2,o=5,plateau=leaf", 0.5},
-                 {"mobile:s=2,o=5,plateau=light", 15.0 / pi}};
+    } cases[] = {{"mobile:s=2,o=5,l=5,plateau=printed,start=0.8", 15.0 / pi},
+                 {"mobile:s=2,o=5,plateau=leaf,l=5,start=0.8", 0.5},
+                 {"mobile:s=2,o=5,plateau=light,l=5,start=0.8", 15.0 / pi}};
     for (int c = 0; c < 3; c++) {
         cal_model* model = cal_test_model(cases[c].specification);
         for (int chain = 1; chain <= 5; chain++) {
@@ -187,10 +188,61 @@ static void chains_hang_with_their_outer_corners_on_the_brim(void** state) {
     }
 }
 
+// Neighbours at the same height are three radii of what hangs on each of them apart, and the whole is light.
+static void balanced_chains_hang_just_far_enough_apart(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("mobile");
+    assert_int_equal(cal_model_joint_count(model), 124);
+    double reach = 0.5;          // of a leaf
+    const int first[] = {24, 4}; // first links of the first chains of the third stage, and of the second
+    for (int stage = 0; stage < 2; stage++) {
+        cal_body_def a, b;
+        cal_model_body(model, first[stage], &a);
+        cal_model_body(model, first[stage] + 4, &b);
+        assert_int_equal(a.parent, b.parent);
+        const double apart = hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]);
+        cal_test_expect_below(fabs(apart - 3.0 * reach), 1e-12, "distance", "neighbours");
+        reach += hypot(a.position[0], a.position[2]);
+    }
+    cal_test_expect_below(cal_model_mass(model), 60, "mass", "mobile");
+    cal_model_destroy(model);
+}
+
+// Volume by the divergence theorem; an arc of 12 chords encloses sin(π/12)/(π/12) of its sector.
+static void bodies_are_drawn_as_their_wedges(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("mobile:s=2,l=2,o=3,a=0.25,b=0.4,c=0.15,h=0.7,p=2,rho=3,plateau=printed");
+    for (int i = 0; i < cal_model_shape_count(model); i++) {
+        cal_shape_def shape;
+        cal_mesh_def mesh;
+        cal_body_def body;
+        cal_model_shape(model, i, &shape);
+        cal_model_mesh(model, shape.mesh, &mesh);
+        cal_model_body(model, shape.body, &body);
+        double volume = 0.0;
+        for (int t = 0; t < mesh.triangle_count; t++) {
+            const double *p = mesh.vertices + 3 * mesh.triangles[3 * t],
+                         *q = mesh.vertices + 3 * mesh.triangles[3 * t + 1],
+                         *r = mesh.vertices + 3 * mesh.triangles[3 * t + 2];
+            volume += (p[0] * (q[1] * r[2] - q[2] * r[1]) + p[1] * (q[2] * r[0] - q[0] * r[2]) +
+                       p[2] * (q[0] * r[1] - q[1] * r[0])) /
+                      6.0;
+        }
+        const bool link = shape.body % 2 == 0;
+        const double b = link ? 0.4 : 0.0, c = link ? 0.15 : shape.body == 1 ? 6.0 / pi : 0.55;
+        const double round = 0.7 * pi * c * c / 3.0, chords = sin(pi / 12.0) / (pi / 12.0);
+        const double solid = 0.7 * c * (2.0 * 0.25 + 4.0 * b + pi * c) / 3.0;
+        cal_test_expect_below(fabs(solid - body.mass / 3.0), 1e-12, "volume", "wedge");
+        cal_test_expect_below(fabs(volume - (solid - round + round * chords)), 1e-12, "volume", "mesh");
+    }
+    assert_int_equal(cal_model_shape_count(model), cal_model_body_count(model));
+    cal_model_destroy(model);
+}
+
 static void taper_makes_links_as_heavy_as_asked(void** state) {
     (void)state;
-    cal_model* plain = cal_test_model("mobile:plateau=light");
-    cal_model* tapered = cal_test_model("mobile:plateau=light,taper=0.1");
+    cal_model* plain = cal_test_model("mobile:plateau=light,l=5,o=9,start=0.8");
+    cal_model* tapered = cal_test_model("mobile:plateau=light,taper=0.1,l=5,o=9,start=0.8");
     const int count = cal_model_body_count(tapered);
     double* below = cal_test_numbers((size_t)count);
     int heavier = 0;
@@ -214,7 +266,7 @@ static void taper_makes_links_as_heavy_as_asked(void** state) {
 
 static void a_mobile_starts_with_its_first_joint_turned(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("mobile:damping=5");
+    cal_model* model = cal_test_model("mobile:damping=5,l=5,o=9,plateau=printed,start=0.8");
     double q[455], gravity[3];
     cal_model_initial(model, q, NULL, NULL);
     cal_model_gravity(model, gravity);
@@ -274,6 +326,20 @@ static void every_joint_of_the_humanoid_moves_a_link_of_its_own(void** state) {
     cal_model_destroy(model);
 }
 
+static void a_figure_starts_as_high_above_its_floor_as_asked(void** state) {
+    (void)state;
+    double height[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        cal_model* model = cal_test_model(i == 0 ? "humanoid" : "humanoid:drop=0.4");
+        cal_shape_def floor;
+        cal_model_shape(model, cal_model_shape_count(model) - 1, &floor);
+        assert_int_equal(floor.kind, CAL_PLANE);
+        height[i] = floor.position[2];
+        cal_model_destroy(model);
+    }
+    cal_test_expect_below(fabs(height[0] - height[1] - 0.4), 1e-15, "height", "humanoid");
+}
+
 static void random_trees_have_everything_and_can_be_had_again(void** state) {
     (void)state;
     cal_model* model = cal_test_model("random:n=300,seed=5,passive=1");
@@ -299,7 +365,7 @@ static void random_trees_have_everything_and_can_be_had_again(void** state) {
 
 static void a_mobile_of_a_million_joints_builds(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("mobile:s=6,l=15,o=9,plateau=light,taper=0.1");
+    cal_model* model = cal_test_model("mobile:s=6,l=15,o=9,plateau=light,taper=0.1,start=0.8");
     assert_int_equal(cal_model_joint_count(model), 996450);
     assert_int_equal(cal_model_depth(model), 90);
     cal_model_destroy(model);
@@ -312,10 +378,13 @@ int main(void) {
         cmocka_unit_test(every_generator_has_help_and_a_model_by_default),
         cmocka_unit_test(wedges_weigh_what_the_integral_says),
         cmocka_unit_test(chains_hang_with_their_outer_corners_on_the_brim),
+        cmocka_unit_test(balanced_chains_hang_just_far_enough_apart),
+        cmocka_unit_test(bodies_are_drawn_as_their_wedges),
         cmocka_unit_test(taper_makes_links_as_heavy_as_asked),
         cmocka_unit_test(a_mobile_starts_with_its_first_joint_turned),
         cmocka_unit_test(capsules_weigh_what_the_integral_says),
         cmocka_unit_test(every_joint_of_the_humanoid_moves_a_link_of_its_own),
+        cmocka_unit_test(a_figure_starts_as_high_above_its_floor_as_asked),
         cmocka_unit_test(random_trees_have_everything_and_can_be_had_again),
         cmocka_unit_test(a_mobile_of_a_million_joints_builds),
     };

@@ -57,7 +57,8 @@ static void test_accelerations_do_not_depend_on_lanes(void** unused) {
 
 static void test_large_models_do_not_depend_on_lanes(void** unused) {
     (void)unused;
-    static const char* const names[] = {"chain:n=1003", "chain:n=1001,joint=ball", "mobile", "tree:height=5,fanout=4",
+    static const char* const names[] = {"chain:n=1003", "chain:n=1001,joint=ball",
+                                        "mobile:l=5,o=9,plateau=printed,start=0.8", "tree:height=5,fanout=4",
                                         "random:n=3000,seed=8"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
@@ -73,7 +74,9 @@ static void test_simulations_do_not_depend_on_lanes(void** unused) {
 
 static void test_mobile_at_rest_stays(void** unused) {
     (void)unused;
-    static const char* const names[] = {"mobile:start=0", "mobile:s=2,l=4,o=7,start=0", "mobile:plateau=leaf,start=0"};
+    static const char* const names[] = {"mobile:start=0,l=5,o=9,plateau=printed",
+                                        "mobile:s=2,l=4,o=7,start=0,plateau=printed",
+                                        "mobile:plateau=leaf,start=0,l=5,o=9"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         cal_model* model = cal_test_model(names[i]);
         const size_t size = (size_t)cal_model_v_count(model);

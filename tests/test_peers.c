@@ -185,7 +185,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GENERATED("chain:n=20"),
         GENERATED("pendulum"),
-        GENERATED("mobile:s=2,l=3,o=4"),
+        GENERATED("mobile:s=2,l=3,o=4,plateau=printed,start=0.8"),
         GENERATED("stickman"),
         GENERATED("humanoid"),
         GENERATED("figure:dof=34"),

@@ -107,7 +107,7 @@ static void expect_equal_files(const char* a, const char* b, const char* what) {
 static void survives_being_killed(void** unused) {
     (void)unused;
     const char* const runs[] = {
-        "mobile:s=3,l=5,o=9 --time 4",
+        "mobile:s=3,l=5,o=9,plateau=printed,start=0.8 --time 4",
         "random:n=40,seed=7,joints=ball --time 20.01 --solver rkf --fps 25",
         "random:n=30,seed=5 --time 20 --solver rkg --fps 25",
 #ifdef CALDER_HAVE_SUNDIALS
@@ -143,7 +143,7 @@ static void survives_being_killed(void** unused) {
 static void survives_a_killed_rank(void** unused) {
     (void)unused;
     if (!getenv("CALDER_MPIRUN")) skip();
-    const char model[] = "mobile:s=3,l=5,o=9 --time 3";
+    const char model[] = "mobile:s=3,l=5,o=9,plateau=printed,start=0.8 --time 3";
     char arguments[512], line[1024], whole[17], resumed[17];
     snprintf(arguments, sizeof arguments, "%s --json", model);
     run_well(arguments);

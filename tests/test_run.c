@@ -258,6 +258,7 @@ static void reports_are_whole(void** unused) {
 static cal_status try_ability(cal_run* run, cal_run_ability ability, const char* path, cal_error* error) {
     const double point[3] = {0.1, 0.2, 0.3};
     double energy[2], residual;
+    cal_contact_point contact;
     double* forces;
     cal_run_settings settings;
     cal_status status;
@@ -283,6 +284,7 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
     case CAL_RUN_CHECK:
         status = cal_run_check(run, &residual, &body, error);
         return status == CAL_BAD_MODEL ? CAL_OK : status; // for ball and free joints
+    case CAL_RUN_CONTACTS: return cal_run_contacts(run, &contact, 1, &body, error);
     case CAL_RUN_PROJECT:
     case CAL_RUN_STATE:
     case CAL_RUN_DESCRIBE:

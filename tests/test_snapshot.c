@@ -267,7 +267,7 @@ static void test_loops(void** state) {
 
 static void test_without_events(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("mobile:h=3");
+    cal_model* model = cal_test_model("mobile:h=3,l=5,o=9,plateau=printed,start=0.8");
     const char* const solvers[] = {"gear", "rkf", "rk4"};
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
         cal_error error = {CAL_OK, ""};
@@ -384,7 +384,7 @@ static void test_events_are_kept(void** state) {
 static void test_refused(void** state) {
     (void)state;
     cal_model *model = make_pile(1.0), *heavier = make_pile(1.5), *another = make_triangle();
-    cal_model* mobile = cal_test_model("mobile:h=3");
+    cal_model* mobile = cal_test_model("mobile:h=3,l=5,o=9,plateau=printed,start=0.8");
     cal_world_def coarse = cal_default_world_def();
     coarse.group_tolerance = 1e-3;
     cal_sim *sim = make(model, NULL), *heavy = make(heavier, NULL), *other = make(another, NULL),
@@ -423,7 +423,8 @@ static void test_refused(void** state) {
 // Every allocation fails once in turn: an error says so, nothing is lost, and nothing has changed.
 static void test_without_memory(void** state) {
     (void)state;
-    cal_model *pile = make_pile(1.0), *triangle = make_triangle(), *mobile = cal_test_model("mobile:h=3");
+    cal_model *pile = make_pile(1.0), *triangle = make_triangle(),
+              *mobile = cal_test_model("mobile:h=3,l=5,o=9,plateau=printed,start=0.8");
     const cal_model* const models[] = {pile, triangle, mobile};
     for (int which = 0; which < 3; which++) {
         cal_sim* sim = make(models[which], NULL);

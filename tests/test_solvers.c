@@ -342,7 +342,7 @@ static void test_steady_spin_is_exact_for_fixed_steps(void** state) {
 
 static void test_gear_keeps_the_energy_of_a_mobile(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("mobile:s=1,l=12,h=0.8333333333333333,a=0.2,b=0.3,c=0.2,rho=2");
+    cal_model* model = cal_test_model("mobile:s=1,l=12,h=0.8333333333333333,a=0.2,b=0.3,c=0.2,rho=2,start=0.8");
     cal_sim_def def = cal_default_sim_def();
     def.relative = 1e-8;
     cal_sim* sim = open_sim(model, &def);
@@ -471,7 +471,7 @@ static void test_callback_pushes_last_one_evaluation(void** state) {
 
 static void test_bits_do_not_depend_on_lanes(void** state) {
     (void)state;
-    static const char* const models[] = {"mobile:s=2,l=3,o=5,h=1,plateau=leaf", "stickman"};
+    static const char* const models[] = {"mobile:s=2,l=3,o=5,h=1,plateau=leaf,start=0.8", "stickman"};
     for (int m = 0; m < 2; m++) {
         cal_model* model = cal_test_model(models[m]);
         for (int i = 0; cal_solver_name(i); i++) {
@@ -518,7 +518,7 @@ static void test_bdf_agrees_with_gear(void** state) {
     (void)state;
     if (!has_solver("bdf")) skip();
     static const char* const models[] = {
-        "mobile:s=1,l=4,h=1,damping=1", "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=1",
+        "mobile:s=1,l=4,h=1,damping=1,start=0.8", "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=1,start=0.8",
         "tree:height=4,fanout=4,joint=ball,damping=0.5", "random:n=60,passive=1,seed=3"};
     for (int i = 0; i < 4; i++)
         cal_test_expect_below(difference_between(models[i], 1e-6, 0.3), 2e-4, "bdf against gear", models[i]);
@@ -528,8 +528,8 @@ static void test_bdf_agrees_with_gear(void** state) {
 static void test_bdf_needs_few_evaluations_for_many_damped_joints(void** state) {
     (void)state;
     if (!has_solver("bdf")) skip();
-    static const char* const models[] = {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=5",
-                                         "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10"};
+    static const char* const models[] = {"mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=5,start=0.8",
+                                         "mobile:s=3,l=5,o=9,h=1,plateau=leaf,damping=10,start=0.8"};
     for (int i = 0; i < 2; i++) {
         cal_model* model = cal_test_model(models[i]);
         cal_sim_def def = cal_default_sim_def();
@@ -660,7 +660,7 @@ static void test_set_refuses_what_is_not_a_state(void** state) {
 
 static void test_running_out_of_memory_is_a_status(void** state) {
     (void)state;
-    cal_model* model = cal_test_model("mobile:s=3,l=5,o=9,h=1,plateau=leaf");
+    cal_model* model = cal_test_model("mobile:s=3,l=5,o=9,h=1,plateau=leaf,start=0.8");
     const int64_t before = cal_live_allocations();
     for (int i = 0; cal_solver_name(i); i++) {
         cal_status status = CAL_NO_MEMORY;

@@ -305,7 +305,7 @@ static void test_a_pull_settles_where_it_balances(void** unused) {
 
 static void test_after_a_pull_the_energy_stays(void** unused) {
     (void)unused;
-    cal_model* model = cal_test_model("mobile:s=2,l=3,o=4");
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=4,plateau=printed,start=0.8");
     cal_run* run = open_run(model, 1e-8);
     double* poses = malloc(7 * sizeof *poses * (size_t)cal_model_body_count(model));
     double before[CAL_RUN_CHANNELS], after[CAL_RUN_CHANNELS];
@@ -327,7 +327,7 @@ static void test_after_a_pull_the_energy_stays(void** unused) {
 // Jerked about at random sixty times a second, taken and let go again and again: it stays finite, and starts anew as it began.
 static void test_a_jerked_mobile_stays_finite(void** unused) {
     (void)unused;
-    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
+    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9,plateau=printed,start=0.8");
     cal_run* run = open_run(model, 1e-4);
     const int bodies = cal_model_body_count(model);
     assert_true(cal_model_joint_count(model) >= 1000);
@@ -358,7 +358,7 @@ static void test_a_jerked_mobile_stays_finite(void** unused) {
 // An advance that rested goes on, also when the next one asks for less: its steps are not taken twice.
 static void test_a_rest_loses_nothing(void** unused) {
     (void)unused;
-    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9");
+    cal_model* model = cal_test_model("mobile:s=3,l=11,o=9,plateau=printed,start=0.8");
     int stretches[2] = {0, 0};
     uint64_t hashes[2];
     for (int k = 0; k < 2; k++) {

@@ -1,7 +1,7 @@
 // Makes the picture of the viewer: node screenshot.mjs COMMAND PICTURE.png [MODEL] [SECONDS] [dark|light]
 import { launch, open, serve, until } from './tests/support.mjs';
 
-const [, , , picture, model = 'mobile:s=3,l=4,o=5,p=1.6', seconds = '2.2', theme = 'dark'] = process.argv;
+const [, , , picture, model = 'mobile', seconds = '2.2', theme = 'dark'] = process.argv;
 const server = await serve(model, '--tol', '1e-6', '--paused');
 const browser = await launch();
 try {

@@ -28,7 +28,7 @@ enum {
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error);
 /// What a table has where nothing was chosen: q, v and energy of a run with a model, poses of others.
 unsigned cal_csv_default_columns(const cal_run* run);
-/// Creates or empties the file and writes the header; columns 0: the default. The run must outlive the recorder.
+/// Creates or empties the file ("-": standard output) and writes the header; columns 0: the default. The run must outlive the recorder.
 /// #CAL_BAD_ARGUMENT when the file cannot be written, or the run does not have what was chosen; nothing is left to close then.
 cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error);
 /// Continues a table of an equal run after its row of a time: keeps the rows up to that one, cuts off what follows, and

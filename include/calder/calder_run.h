@@ -71,6 +71,7 @@ typedef enum cal_run_ability {
     CAL_RUN_PROJECT,  ///< a start can be moved onto its constraints: cal_run_begin
     CAL_RUN_CHECK,    ///< cal_run_check
     CAL_RUN_DESCRIBE, ///< cal_run_describe
+    CAL_RUN_CONTACTS, ///< cal_run_contacts
     CAL_RUN_ABILITIES
 } cal_run_ability;
 bool cal_run_can(const cal_run* run, cal_run_ability ability);
@@ -125,6 +126,14 @@ enum { CAL_RUN_CHANNELS = 16 }; ///< at most
 const cal_channel* cal_run_channels(const cal_run* run, int* count);
 /// Their values at cal_run_time; rates are smoothed over a quarter of a second. NaN: has none now.
 cal_status cal_run_read(cal_run* run, double values[CAL_RUN_CHANNELS], cal_error* error);
+/// A channel of the program's own, read with the run's; the function is called where the run is read (in the viewer's thread where
+/// that advances the run), with the run at cal_run_time. Before recorders and viewers are made. The channel's texts must outlive
+/// the run. #CAL_BAD_ARGUMENT: there are #CAL_RUN_CHANNELS already.
+typedef double cal_channel_function(void* user, cal_run* run);
+cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_channel_function* read, void* user,
+                               cal_error* error);
+/// As cal_sim_contacts: where bodies that stay in contact touch, and the forces. Where only one of the two moves, it is the first.
+cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error);
 /// Numbers of a body as members of a JSON object, for the viewer; returns the length it needs, as snprintf.
 size_t cal_run_describe(cal_run* run, int body, char* text, size_t capacity);
 /// What could be changed where so many simulated seconds per second are too few, as a sentence; as snprintf.

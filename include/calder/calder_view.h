@@ -10,6 +10,12 @@ extern "C" {
 /// A server that shows a run to browsers and lets them take hold of it.
 typedef struct cal_viewer cal_viewer;
 
+/// A model that the page offers in its gallery. Whoever makes the viewer opens what is chosen.
+typedef struct cal_viewer_card {
+    const char *title, *text, *command; ///< what it is called, what it shows, how one sees it without the gallery
+    const char* picture; ///< name of one of the page's own pictures: mobile, stickman, fivebar, figure, avalanche
+} cal_viewer_card;
+
 /// How to view; from cal_default_viewer_def.
 typedef struct cal_viewer_def {
     const char* title;  ///< what the page calls the run; NULL: its model's name, or its kind
@@ -19,6 +25,11 @@ typedef struct cal_viewer_def {
     const char* advice; ///< said to the user, after what the run knows, where it is too slow; NULL: nothing
     void (*notice)(void* user, const char* text); ///< called once, in the run's thread, when it is; NULL: not
     void* notice_user;
+    const cal_viewer_card* cards; ///< of a gallery, card_count of them; must outlive the viewer
+    int card_count;               ///< 0: no gallery
+    bool gallery;                 ///< the page begins with it
+    const char* upload;           ///< folder for models that are dropped onto the page; NULL: none may be
+    const char* note;             ///< said at first; NULL: nothing
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);
@@ -37,7 +48,11 @@ cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error);
 /// For a program with a loop of its own, which advances the run itself: shows the present state to whoever is connected,
 /// takes what the pages sent, and returns at once. Pages can look, select and pull, but not pause or change settings.
 cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error);
-void cal_viewer_stop(cal_viewer* viewer); ///< from any thread, or from a signal's handler
+/// What somebody chose in the gallery, which ended cal_viewer_run: a card's number, or CAL_NONE, and then in *file the path of a
+/// dropped model below the folder for uploads; NULL: nothing was chosen.
+int cal_viewer_chosen(const cal_viewer* viewer, const char** file);
+int cal_viewer_port(const cal_viewer* viewer); ///< that it listens at
+void cal_viewer_stop(cal_viewer* viewer);      ///< from any thread, or from a signal's handler
 
 /// A run as one self-contained page that plays it, with plots.
 typedef struct cal_html cal_html;

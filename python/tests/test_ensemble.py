@@ -22,7 +22,7 @@ class Ensembles(unittest.TestCase):
                     self.assertEqual(ensemble.v[i], sim.v)
 
     def test_other_solvers_and_loops(self):
-        for name, keywords in (("bricard", {"solver": "gear"}), ("mobile:s=1,l=3", {"solver": "gear", "tol": 1e-6})):
+        for name, keywords in (("bricard", {"solver": "gear"}), ("mobile:s=1,l=3,start=0.8", {"solver": "gear", "tol": 1e-6})):
             model = calder.generate(name)
             ensemble = calder.Ensemble(model, 2, **keywords)
             sim = calder.Simulation(model, **keywords)

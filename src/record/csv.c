@@ -191,7 +191,14 @@ static cal_status end(cal_csv* csv, cal_status status, cal_csv** out) {
 
 static bool open_file(cal_csv* csv, const char* mode) {
     errno = 0;
-    csv->file = fopen(csv->path, mode);
+    if (strcmp(csv->path, "-") == 0) {
+        // A descriptor of its own, so that closing the table leaves standard output open.
+        const int copy = dup(STDOUT_FILENO);
+        csv->file = copy >= 0 ? fdopen(copy, mode) : NULL;
+        if (!csv->file && copy >= 0) close(copy);
+    } else {
+        csv->file = fopen(csv->path, mode);
+    }
     if (csv->file) setvbuf(csv->file, NULL, _IOFBF, 1 << 16);
     return csv->file != NULL;
 }

@@ -10,18 +10,19 @@
 #include "math/vector.h"
 #include "model/hull.h"
 
-bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance) {
-    if (drawing->instance_count == drawing->capacity) {
+bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance, bool contact) {
+    const int count = drawing->instance_count + drawing->contact_count;
+    if (count == drawing->capacity) {
         const int capacity = 2 * drawing->capacity + 64;
         cal_drawn* more = cal_allocate((size_t)capacity, sizeof *more);
         if (!more) return false;
-        if (drawing->instance_count > 0)
-            memcpy(more, drawing->instances, (size_t)drawing->instance_count * sizeof *more);
+        if (count > 0) memcpy(more, drawing->instances, (size_t)count * sizeof *more);
         cal_free(drawing->instances);
         drawing->instances = more;
         drawing->capacity = capacity;
     }
-    drawing->instances[drawing->instance_count++] = *instance;
+    drawing->instances[count] = *instance;
+    (*(contact ? &drawing->contact_count : &drawing->instance_count))++;
     return true;
 }
 
@@ -124,18 +125,30 @@ static bool choose_mesh(maker* m, int number, const cal_mesh_def* mesh) {
     return true;
 }
 
-static bool add_shape(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh) {
-    maker* m = user;
-    if (!is_drawn(m, shape)) return true;
-    cal_drawn instance = {.body = shape->body, .mesh = mesh ? shape->mesh : -1, .kind = shape->kind};
+static bool add_instance(maker* m, const cal_shape_def* shape, const cal_mesh_def* mesh, bool contact) {
+    cal_drawn instance = {
+        .body = shape->body, .mesh = mesh ? shape->mesh : -1, .kind = shape->kind, .touches = shape->collides};
     memcpy(instance.position, shape->position, sizeof instance.position);
     memcpy(instance.quaternion, shape->quaternion, sizeof instance.quaternion);
     memcpy(instance.size, shape->size, sizeof instance.size);
     memcpy(instance.color, shape->color, sizeof instance.color);
     if (mesh && !choose_mesh(m, shape->mesh, mesh)) return false;
     if (mesh && m->fates[shape->mesh] == BOXED) cal_drawn_become_box(&instance, mesh);
-    if (shape->body >= 0) m->shown[shape->body] = true;
-    return cal_drawing_add(m->drawing, &instance);
+    if (shape->body >= 0 && !contact) m->shown[shape->body] = true;
+    return cal_drawing_add(m->drawing, &instance, contact);
+}
+
+static bool add_shape(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh) {
+    return !is_drawn(user, shape) || add_instance(user, shape, mesh, false);
+}
+
+// What is hidden is shown in a colour of its own.
+static bool add_contact(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh) {
+    const maker* m = user;
+    if (is_drawn(m, shape) || !shape->collides || shape->body >= m->drawing->body_count) return true;
+    cal_shape_def seen = *shape;
+    memcpy(seen.color, (float[4]){0.95f, 0.55f, 0.2f, 1}, sizeof seen.color);
+    return add_instance(user, &seen, mesh, true);
 }
 
 // --- The drawing ----------------------------------------------------------------------------------------------------------------
@@ -152,7 +165,7 @@ static bool make(maker* m, const cal_run* run) {
     drawing->meshes = cal_allocate(meshes, sizeof *drawing->meshes);
     if (!m->fates || !m->counted || !drawing->meshes) return false;
     return cal_run_shapes(run, count_triangles, m) && cal_run_shapes(run, add_shape, m) &&
-           (!drawing->model || cal_drawing_add_defaults(drawing, m->shown));
+           (!drawing->model || cal_drawing_add_defaults(drawing, m->shown)) && cal_run_shapes(run, add_contact, m);
 }
 
 cal_status cal_drawing_create(const cal_run* run, cal_drawing** out, cal_error* error) {
@@ -207,7 +220,7 @@ static void write_mesh(const cal_mesh_def* mesh, FILE* file) {
 static void write_meshes(const cal_drawing* drawing, FILE* file) {
     // Where there is no memory to know which ones are used, all are written.
     bool* used = cal_allocate((size_t)drawing->mesh_count + 1, sizeof *used);
-    for (int i = 0; used && i < drawing->instance_count; i++)
+    for (int i = 0; used && i < drawing->instance_count + drawing->contact_count; i++)
         if (drawing->instances[i].mesh >= 0) used[drawing->instances[i].mesh] = true;
     fputs("\"meshes\":[", file);
     for (int i = 0; i < drawing->mesh_count; i++) {
@@ -244,22 +257,29 @@ static void write_counts(const cal_drawing* drawing, FILE* file) {
         fprintf(file, "\"moving\":%d,", drawing->moving);
 }
 
-void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
-    write_counts(drawing, file);
-    fprintf(file, "\"up\":[%.9g,%.9g,%.9g],", drawing->up[0], drawing->up[1], drawing->up[2]);
-    fputs("\"instances\":[", file);
-    // A row: body, kind, mesh, position, quaternion, size, colour.
-    for (int i = 0; i < drawing->instance_count; i++) {
-        const cal_drawn* instance = &drawing->instances[i];
+// Rows: body, kind, mesh, position, quaternion, size, colour, whether it touches others.
+static void write_instances(const cal_drawn* instances, int count, FILE* file) {
+    fputc('[', file);
+    for (int i = 0; i < count; i++) {
+        const cal_drawn* instance = &instances[i];
         fprintf(file, "%s[%d,\"%s\",%d", i ? "," : "", instance->body, cal_shape_kind_name(instance->kind),
                 instance->mesh);
         for (int k = 0; k < 3; k++) write_number(file, instance->position[k], false);
         for (int k = 0; k < 4; k++) write_number(file, instance->quaternion[k], false);
         for (int k = 0; k < 3; k++) write_number(file, instance->size[k], false);
         for (int k = 0; k < 4; k++) write_number(file, instance->color[k], false);
-        fputc(']', file);
+        fprintf(file, ",%d]", instance->touches);
     }
     fputs("],", file);
+}
+
+void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
+    write_counts(drawing, file);
+    fprintf(file, "\"up\":[%.9g,%.9g,%.9g],", drawing->up[0], drawing->up[1], drawing->up[2]);
+    fputs("\"instances\":", file);
+    write_instances(drawing->instances, drawing->instance_count, file);
+    fputs("\"contacts\":", file);
+    write_instances(drawing->instances + drawing->instance_count, drawing->contact_count, file);
     write_meshes(drawing, file);
 }
 

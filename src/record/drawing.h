@@ -12,6 +12,7 @@ typedef struct cal_drawn {
     double position[3], quaternion[4]; // in the body's frame
     double size[3];                    // as cal_shape_def's
     float color[4];
+    bool touches; // others, beside being looked at
 } cal_drawn;
 
 typedef struct cal_drawing {
@@ -21,11 +22,17 @@ typedef struct cal_drawing {
     int body_count;         // bodies that are drawn and whose poses are told: the first ones of very large models
     int instance_count, capacity;
     cal_drawn* instances;
+    // What touches others and is not drawn: for whoever wants to see that. At the end of the list.
+    int contact_count;
     int mesh_count;
     cal_mesh_def* meshes; // by the instances' numbers, in memory of their own; without vertices: not used
     int64_t triangles;    // of the meshes that instances use, each counted once
     double up[3];         // against gravity; z where there is none
 } cal_drawing;
+
+// Paint of Alexander Calder's workshop, for what has no colour of its own: red, black, yellow, blue, white, orange; wires.
+enum { CAL_PAINTS = 6 };
+extern const float cal_paint[CAL_PAINTS][4], cal_wire_paint[4];
 
 // Meshes with more triangles than that together are drawn with fewer; one that cannot be is drawn as the box around it.
 enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
@@ -34,8 +41,8 @@ enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 // run but its model.
 cal_status cal_drawing_create(const cal_run* run, cal_drawing** out, cal_error* error);
 void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
-// Adds a copy; false when there is no memory.
-bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance);
+// Adds a copy to the instances, or, where `contact`, behind them; false when there is no memory.
+bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance, bool contact);
 // Fewer than `wanted` triangles in the shape of a mesh, in memory of their own; false when that cannot be, or there is no
 // memory.
 bool cal_mesh_coarsen(const cal_mesh_def* mesh, int wanted, cal_mesh_def* out);
@@ -47,7 +54,7 @@ void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh);
 bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
 // Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
-// that no instance uses).
+// that no instance uses). Contacts: the shapes that touch others and are not drawn, as instances.
 void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
 // Channels as a JSON array.
 void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);

@@ -17,11 +17,9 @@
 #include "base/memory.h"
 #include "math/vector.h"
 
-// Paint of Alexander Calder's workshop: red, black, yellow, blue, white, orange.
-static const float palette[][4] = {{0.84f, 0.16f, 0.14f, 1}, {0.20f, 0.21f, 0.23f, 1}, {0.96f, 0.75f, 0.13f, 1},
-                                   {0.14f, 0.35f, 0.65f, 1}, {0.93f, 0.92f, 0.88f, 1}, {0.93f, 0.47f, 0.16f, 1}};
-static const float wire_color[4] = {0.55f, 0.56f, 0.58f, 1};
-enum { PALETTE = sizeof palette / sizeof palette[0] };
+const float cal_paint[CAL_PAINTS][4] = {{0.84f, 0.16f, 0.14f, 1}, {0.20f, 0.21f, 0.23f, 1}, {0.96f, 0.75f, 0.13f, 1},
+                                        {0.14f, 0.35f, 0.65f, 1}, {0.93f, 0.92f, 0.88f, 1}, {0.93f, 0.47f, 0.16f, 1}};
+const float cal_wire_paint[4] = {0.55f, 0.56f, 0.58f, 1};
 static const double SYMMETRIC = 0.02; // relative difference of moments below which a body is one of revolution
 static const double HUB = 0.42;       // a solid with children outside it reaches at most so far towards them
 
@@ -139,10 +137,10 @@ static bool add_wire(cal_drawing* drawing, int body, const double from[3], const
         axis[i] /= length;
         wire.position[i] = (from[i] + to[i]) / 2;
     }
-    memcpy(wire.color, wire_color, sizeof wire.color);
+    memcpy(wire.color, cal_wire_paint, sizeof wire.color);
     cal_rotation_to_axis(axis, R);
     cal_matrix_quaternion(R, wire.quaternion);
-    return cal_drawing_add(drawing, &wire);
+    return cal_drawing_add(drawing, &wire, false);
 }
 
 // --- The tree -----------------------------------------------------------------------------------------------------------
@@ -192,13 +190,13 @@ static bool draw_body(cal_drawing* drawing, const family* f, int number, int col
     cal_drawn solid = {.body = number, .mesh = -1, .quaternion = {1, 0, 0, 0}};
     // Neighbours in a chain differ a little.
     const float light = number % 2 ? 0.14f : 0;
-    for (int i = 0; i < 3; i++) solid.color[i] = palette[color][i] + light * (1 - palette[color][i]);
+    for (int i = 0; i < 3; i++) solid.color[i] = cal_paint[color][i] + light * (1 - cal_paint[color][i]);
     solid.color[3] = 1;
     if (!shape_solid(&body, &solid)) return true;
     const double widest = fmax(solid.size[0], fmax(solid.size[1], solid.size[2]));
     const double shrink = f->reach[number] > 0 ? fmin(HUB * f->reach[number] / widest, 1) : 1;
     for (int i = 0; i < 3; i++) solid.size[i] *= shrink;
-    if (!cal_drawing_add(drawing, &solid)) return false;
+    if (!cal_drawing_add(drawing, &solid, false)) return false;
     double anchor[3];
     anchor_of(drawing->model, f, number, anchor);
     if (f->first_joint[number] < 0 || is_inside(&solid, anchor)) return true;
@@ -236,7 +234,7 @@ static int color_of(const cal_model* model, const family* f, int bodies, int bod
     int turns = 0;
     for (int steps = 0; steps < bodies; steps++) {
         cal_model_body(model, body, &def);
-        if (def.parent < 0 || def.parent >= bodies) return turns % PALETTE;
+        if (def.parent < 0 || def.parent >= bodies) return turns % CAL_PAINTS;
         if (f->child_count[def.parent] > 1) turns += 1 + f->rank[body];
         body = def.parent;
     }
@@ -248,7 +246,7 @@ static int color_after(const cal_model* model, const family* f, int bodies, int 
     cal_body_def def;
     cal_model_body(model, body, &def);
     if (def.parent >= 0 && def.parent < body && f->child_count[def.parent] == 1) return colors[def.parent];
-    if (def.parent >= 0 && def.parent < body) return (colors[def.parent] + 1 + f->rank[body]) % PALETTE;
+    if (def.parent >= 0 && def.parent < body) return (colors[def.parent] + 1 + f->rank[body]) % CAL_PAINTS;
     return color_of(model, f, bodies, body);
 }
 

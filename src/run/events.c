@@ -55,6 +55,17 @@ bool cal_event_next(cal_world* world, const cal_sim* sim, cal_run_event* out) {
     return true;
 }
 
+cal_status cal_event_contacts(cal_world* world, cal_contact_point* out, int capacity, int* count, cal_error* error) {
+    const cal_status status = cal_world_contacts(world, out, capacity, count, error);
+    for (int i = 0; !status && i < *count && i < capacity; i++) {
+        const cal_contact_point at = out[i];
+        if (cal_world_body_motion(world, at.body[0]) == CAL_MOVING) continue;
+        for (int k = 0; k < 2; k++) out[i].body[k] = at.body[1 - k], out[i].shape[k] = at.shape[1 - k];
+        for (int k = 0; k < 3; k++) out[i].force[k] = -at.force[k], out[i].normal[k] = -at.normal[k];
+    }
+    return status;
+}
+
 // Bodies that overlap at the start and that nobody could move apart.
 static void note_overlaps(const cal_world* world, char* note, size_t capacity) {
     char list[160] = "", a[64], b[64];

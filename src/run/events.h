@@ -18,6 +18,9 @@ cal_status cal_event_watch_read(cal_event_watch* watch, cal_world* world, int co
 // The next event; sim: bodies are those of its model, NULL: the world's.
 bool cal_event_next(cal_world* world, const cal_sim* sim, cal_run_event* out);
 
+// The world's contacts; where the first of the two bodies does not move, they are swapped, so that the force is on one that does.
+cal_status cal_event_contacts(cal_world* world, cal_contact_point* out, int capacity, int* count, cal_error* error);
+
 // What was mended at the start, and what could not be: bodies moved apart, links moved onto constraints, pairs that pass through
 // each other. Leaves note alone where there is nothing to say.
 void cal_run_note_start(cal_world* world, char* note, size_t capacity);

@@ -1,11 +1,15 @@
 // A hand on a body. The point x of the body that it holds is drawn to the target y,
 //
-//     f = s(k (y − x)) − d ẋ        k = ω² m,  d = 2 ω m:  critically damped for the mass m that the hand feels,
+//     f = s(k (y − x)) − d ẋ        k = ω² √(m M),  d = 2 √(k m):  critically damped for the mass m that the hand feels,
 //
 // where s leaves small forces alone and saturates smoothly at a force that lifts what hangs there. The mass that the hand
 // feels comes from the mechanism itself: unit forces at the point along x, y and z give it accelerations, the columns of
-// Λ⁻¹; m = 3 / trace Λ⁻¹. Directions in which the joints cannot give count for nothing, and no direction feels a spring
-// stiffer than √3 ω, so that a solver's step never suffers from whom the hand took hold of.
+// Λ⁻¹; m = 3 / trace Λ⁻¹. Directions in which the joints cannot give count for nothing.
+//
+// A hand also lifts what the body takes with it, of mass M: all of a model that nothing holds, else what hangs on the body. A
+// spring for m alone gives way by g M/(m ω²) under that weight, a fingertip's by metres; one for M alone swings the fingertip
+// at ω √(M/m). The spring is one for their geometric mean: either factor becomes its root, and no direction feels a spring
+// stiffer than √3 ω (M/m)^¼.
 //
 // A mouse jumps; the target glides to where the mouse is, within GLIDE seconds.
 #include "run/pull.h"
@@ -27,7 +31,7 @@ static const double GLIDE = 0.03; // s
 static const double LIFT = 4;     // times the weight of what hangs there
 static const double REACH = 60;   // m/s², of the mass that the hand feels
 // Renewals of the force per second, where there are events: a force that is held for 1/rate takes ω/(2 rate), 2.5 %, off its
-// damping ratio.
+// damping ratio; a fingertip's of a fiftieth of its robot's mass, 6.7 %.
 static const double RATE = 240;
 
 // Acceleration of the point along each axis for a unit force along it: the trace of Λ⁻¹.
@@ -72,6 +76,25 @@ static cal_status pull_force(const cal_model* model, int body, const double poin
     return status;
 }
 
+// The body on the ground that takes this one with it: the root of a model that nothing holds, else the body itself.
+static int taken_along(const cal_model* model, int body) {
+    int root = body;
+    cal_body_def def;
+    for (cal_model_body(model, root, &def); def.parent >= 0; cal_model_body(model, root, &def)) root = def.parent;
+    for (int joint = 0; joint < cal_model_joint_count(model); joint++) {
+        cal_joint_def kind;
+        int owner;
+        cal_model_joint(model, joint, &kind, &owner, NULL, NULL);
+        if (owner == root) return kind.kind == CAL_FREE ? root : body;
+    }
+    return body;
+}
+
+static void set_spring(cal_pull* pull, double mass, double carried) {
+    pull->stiffness = OMEGA * OMEGA * sqrt(mass * fmax(mass, carried));
+    pull->damping = 2 * sqrt(pull->stiffness * mass);
+}
+
 cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, const double point[3], double time,
                           const double* q, cal_error* error) {
     double trace = 0;
@@ -89,14 +112,10 @@ cal_status cal_pull_start(cal_pull* pull, const cal_model* model, int body, cons
         cal_free(member);
         return cal_fail(error, CAL_NO_MEMORY, "no memory to pull a body");
     }
-    const double mass = 3 / trace, carried = cal_mark_subtree(model, body, member);
+    const double mass = 3 / trace, carried = cal_mark_subtree(model, taken_along(model, body), member);
     cal_free(member);
-    *pull = (cal_pull){.body = body,
-                       .path = path,
-                       .moved = time,
-                       .stiffness = OMEGA * OMEGA * mass,
-                       .damping = 2 * OMEGA * mass,
-                       .most = LIFT * 9.81 * carried + REACH * mass};
+    *pull = (cal_pull){.body = body, .path = path, .moved = time, .most = LIFT * 9.81 * carried + REACH * mass};
+    set_spring(pull, mass, carried);
     memcpy(pull->point, point, sizeof pull->point);
     cal_body_course motion;
     cal_path_follow(path, q, NULL, &motion);
@@ -144,11 +163,9 @@ cal_status cal_pull_start_world(cal_pull* pull, cal_world* world, int body, cons
     const double trace = K[0] + K[4] + K[8], mass = 3 / trace;
     if (!(trace > DBL_MIN && isfinite(trace)))
         return cal_fail(error, CAL_BAD_ARGUMENT, "this body cannot be moved: nothing to pull");
-    *pull = (cal_pull){.body = body,
-                       .moved = world->time,
-                       .stiffness = OMEGA * OMEGA * mass,
-                       .damping = 2 * OMEGA * mass,
-                       .most = LIFT * 9.81 * mass_with(world, body) + REACH * mass};
+    const double carried = mass_with(world, body);
+    *pull = (cal_pull){.body = body, .moved = world->time, .most = LIFT * 9.81 * carried + REACH * mass};
+    set_spring(pull, mass, carried);
     memcpy(pull->point, point, sizeof pull->point);
     memcpy(pull->target, x, sizeof pull->target);
     memcpy(pull->previous, x, sizeof pull->previous);

@@ -25,6 +25,7 @@ static const char* const abilities[CAL_RUN_ABILITIES] = {
     [CAL_RUN_PROJECT] = "move its start onto constraints",
     [CAL_RUN_CHECK] = "check its accelerations against the equations of motion",
     [CAL_RUN_DESCRIBE] = "describe its bodies",
+    [CAL_RUN_CONTACTS] = "tell where its bodies touch",
 };
 
 bool cal_run_can(const cal_run* run, cal_run_ability ability) {
@@ -43,6 +44,7 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
     case CAL_RUN_PROJECT: return run->can_project;
     case CAL_RUN_CHECK: return ops->check;
     case CAL_RUN_DESCRIBE: return ops->describe;
+    case CAL_RUN_CONTACTS: return ops->contacts;
     case CAL_RUN_ABILITIES: break;
     }
     return false;
@@ -142,12 +144,37 @@ cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error) 
 }
 
 const cal_channel* cal_run_channels(const cal_run* run, int* count) {
-    *count = run->channel_count;
-    return run->channels;
+    *count = run->channel_count + run->own_count;
+    return run->own_count > 0 ? run->all : run->channels;
+}
+
+cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_channel_function* read, void* user,
+                               cal_error* error) {
+    const int count = run->channel_count + run->own_count;
+    if (!channel || !read || !channel->name || !channel->unit || !channel->plot)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a channel needs a name, a unit, a plot and a function");
+    if (count >= CAL_RUN_CHANNELS)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "channel '%s' is one too many: a run has %d at most", channel->name,
+                        CAL_RUN_CHANNELS);
+    if (run->own_count == 0) memcpy(run->all, run->channels, (size_t)run->channel_count * sizeof *run->all);
+    run->all[count] = *channel;
+    run->own[run->own_count].read = read;
+    run->own[run->own_count].user = user;
+    run->own_count++;
+    return CAL_OK;
 }
 
 cal_status cal_run_read(cal_run* run, double values[CAL_RUN_CHANNELS], cal_error* error) {
-    return explain(run->ops->read(run, values), "the channels failed", error);
+    const cal_status status = explain(run->ops->read(run, values), "the channels failed", error);
+    for (int i = 0; !status && i < run->own_count; i++)
+        values[run->channel_count + i] = run->own[i].read(run->own[i].user, run);
+    return status;
+}
+
+cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error) {
+    *count = 0;
+    const cal_status status = need(run, CAL_RUN_CONTACTS, error);
+    return status ? status : run->ops->contacts(run, out, capacity, count, error);
 }
 
 // What a function writes to a file, as snprintf would.

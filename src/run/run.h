@@ -39,6 +39,7 @@ typedef struct cal_run_ops {
     void (*drop)(cal_run* run);
     void (*pull)(const cal_run* run, cal_run_pull* out);
     void (*describe)(cal_run* run, int body, FILE* file);
+    cal_status (*contacts)(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error);
     void (*advise)(const cal_run* run, double pace, FILE* file);
 } cal_run_ops;
 
@@ -49,6 +50,13 @@ struct cal_run {
     int body_count;
     const cal_channel* channels;
     int channel_count;
+    // The program's own channels, after the kind's; `all` has both.
+    int own_count;
+    cal_channel all[CAL_RUN_CHANNELS];
+    struct {
+        cal_channel_function* read;
+        void* user;
+    } own[CAL_RUN_CHANNELS];
     double grain;
     double wall;
     bool can_project;

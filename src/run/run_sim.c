@@ -408,6 +408,12 @@ static cal_status drive(cal_run* run, const double* tau, const double* control, 
     return cal_sim_drive(r->sim, tau, control, error);
 }
 
+static cal_status contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error) {
+    cal_world* world = cal_sim_world(((sim_run*)run)->sim);
+    *count = 0; // nothing touches in a simulation without events
+    return world ? cal_event_contacts(world, out, capacity, count, error) : CAL_OK;
+}
+
 static cal_status connect_constraint(cal_run* run, int constraint, cal_connection how, cal_error* error) {
     return cal_sim_connect(((sim_run*)run)->sim, constraint, how, error);
 }
@@ -532,7 +538,8 @@ static void advise(const cal_run* run, double pace, FILE* file) {
     .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
     .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .joint_forces = joint_forces, .set = set,      \
     .drive = drive, .connect = connect_constraint, .disconnect = disconnect, .save = save, .restore = restore,         \
-    .reset = reset, .check = check, .describe = describe, .keep_events = keep_events, .next_event = next_event
+    .reset = reset, .check = check, .describe = describe, .contacts = contacts, .keep_events = keep_events,            \
+    .next_event = next_event
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
                                     .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};

@@ -247,8 +247,13 @@ static cal_status reset(cal_run* run, cal_error* error) {
 #define COMMON                                                                                                         \
     .kind = "a world", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash, .body_name = body_name,  \
     .shapes = shapes, .poses = poses, .read = read_channels, .report = report, .begin = begin, .motion = motion,       \
-    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe, .advise = advise,    \
-    .save = save, .restore = restore, .grab = grab, .drag = drag, .drop = drop, .pull = pull
+    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe,                      \
+    .contacts = contacts, .advise = advise, .save = save, .restore = restore, .grab = grab, .drag = drag,              \
+    .drop = drop, .pull = pull
+static cal_status contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error) {
+    return cal_event_contacts(world_of(run), out, capacity, count, error);
+}
+
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON, .reset = reset};
 

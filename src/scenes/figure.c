@@ -76,7 +76,8 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     enum { NONE, BOTH, RIGHT, LEFT };
     const bool detailed = (int)values[at_dof] == 1;
     const int held = (int)values[at_hold];
-    const cal_figure figure = {detailed, values[at_floor] != 0.0, values[at_start], values[at_gravity]};
+    const cal_figure figure = {detailed, values[at_floor] != 0.0, values[at_start], values[at_gravity],
+                               values[at_drop]};
     cal_add_segments(builder, segments, SEGMENTS, &figure);
     if (held == NONE) return CAL_OK;
     hold(builder, detailed, values[at_start], true, held != LEFT);

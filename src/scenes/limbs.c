@@ -127,7 +127,7 @@ static void add_floor(const figure_builder* f) {
     cal_shape_def floor = cal_default_shape_def();
     floor.name = "floor";
     floor.kind = CAL_PLANE;
-    floor.position[2] = f->lowest;
+    floor.position[2] = f->lowest - f->figure->drop;
     floor.category = FLOOR_BIT;
     floor.mask = ALL_BITS & ~(uint32_t)FLOOR_BIT;
     memcpy(floor.color, (float[4]){0.8F, 0.8F, 0.8F, 1.0F}, sizeof floor.color);

@@ -16,11 +16,11 @@ typedef struct cal_segment {
 } cal_segment;
 
 // What is made of the segments: with the details or without them, each joint turned by `start` about its axis (a ball:
-// about y). With a floor the lowest segment stands on it at the start, and the segments touch it and each other as far
+// about y). With a floor the lowest segment is `drop` above it at the start, and the segments touch it and each other as far
 // as they are of different limbs; without one they are only drawn. Masses and joints are the same with and without.
 typedef struct cal_figure {
     bool detailed, floor;
-    double start, gravity;
+    double start, gravity, drop;
 } cal_figure;
 
 // Adds the segments, parents first.
@@ -30,4 +30,5 @@ void cal_add_segments(cal_builder* builder, const cal_segment* segments, int cou
 #define CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, FLOOR)                                                                  \
     NUMBER(start, 0.1, -3, 3, "start angle of every joint, rad")                                                       \
     NUMBER(gravity, 9.81, 0, 1000, "m/s^2")                                                                            \
-    INTEGER(floor, FLOOR, 0, 1, "1 puts it on a floor, which it touches")
+    INTEGER(floor, FLOOR, 0, 1, "1 puts it on a floor, which it touches")                                              \
+    NUMBER(drop, 0, 0, 1000, "height of its lowest point above that floor at the start, m")

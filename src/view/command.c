@@ -2,6 +2,7 @@
 #include "view/command.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,6 +26,13 @@ static const struct {
     {"drag", CAL_VIEW_DRAG, {"target"}},
     {"drop", CAL_VIEW_DROP, {NULL}},
     {"set", CAL_VIEW_SET, {"solver", "algorithm", "machine", "tolerance"}},
+    {"pose", CAL_VIEW_POSE, {"index", "value"}},
+    {"control", CAL_VIEW_CONTROL, {"index", "value"}},
+    {"key", CAL_VIEW_KEY, {"index"}},
+    {"probe", CAL_VIEW_PROBE, {"kind", "index"}},
+    {"show", CAL_VIEW_SHOW, {"kind", "index"}},
+    {"open", CAL_VIEW_OPEN, {"index"}},
+    {"load", CAL_VIEW_LOAD, {"file"}},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0], KEYS = 4 };
 
@@ -56,6 +64,14 @@ static bool read_member(const char* key, const json_t* value, int body_count, ca
     if (strcmp(key, "solver") == 0) return read_name(value, out->solver, sizeof out->solver);
     if (strcmp(key, "algorithm") == 0) return read_name(value, out->algorithm, sizeof out->algorithm);
     if (strcmp(key, "machine") == 0) return read_name(value, out->machine, sizeof out->machine);
+    if (strcmp(key, "value") == 0) return read_number(value, -FARTHEST, FARTHEST, &out->value);
+    if (strcmp(key, "kind") == 0) return read_name(value, out->kind, sizeof out->kind);
+    if (strcmp(key, "file") == 0) return read_name(value, out->file, sizeof out->file);
+    if (strcmp(key, "index") == 0) {
+        const json_int_t index = json_integer_value(value);
+        out->index = (int)index;
+        return json_is_integer(value) && index >= 0 && index < INT_MAX;
+    }
     if (strcmp(key, "body") != 0 || !json_is_integer(value)) return false;
     const json_int_t body = json_integer_value(value);
     if (body < (out->verb == CAL_VIEW_WATCH ? -1 : 0) || body >= body_count) return false;

@@ -5,6 +5,13 @@
 //     {"do": "grab", "body": 12, "point": [x, y, z]}   point in the body's frame
 //     {"do": "drag", "target": [x, y, z]}              in the world
 //     {"do": "drop"}
+//     {"do": "pose", "index": 3, "value": 0.5}         q[3], while it is paused
+//     {"do": "control", "index": 0, "value": 0.5}      of an actuator
+//     {"do": "key", "index": 0}                        start anew from a keyframe
+//     {"do": "probe", "kind": "q", "index": 3}         q, v or force (of a joint) in every frame; again: no longer
+//     {"do": "show", "kind": "contacts", "index": 1}   in every frame: contacts (points and forces), or q; 0: no longer
+//     {"do": "open", "index": 2}                       a card of the gallery
+//     {"do": "load", "file": "robot/scene.xml"}        a model that was dropped before
 //     {"do": "set", "solver": "gear", "tolerance": 1e-6, "algorithm": "aba", "machine": "threads"}   any of them
 #pragma once
 #include "calder/calder.h"
@@ -21,7 +28,14 @@ typedef enum cal_view_verb {
     CAL_VIEW_GRAB,
     CAL_VIEW_DRAG,
     CAL_VIEW_DROP,
-    CAL_VIEW_SET
+    CAL_VIEW_SET,
+    CAL_VIEW_POSE,
+    CAL_VIEW_CONTROL,
+    CAL_VIEW_KEY,
+    CAL_VIEW_PROBE,
+    CAL_VIEW_SHOW,
+    CAL_VIEW_OPEN,
+    CAL_VIEW_LOAD
 } cal_view_verb;
 
 typedef struct cal_view_command {
@@ -29,7 +43,10 @@ typedef struct cal_view_command {
     int client; // who asks; filled in by the server
     int body;
     double vector[3]; // point or target
-    double speed;
+    double speed, value;
+    int index;
+    char kind[16];
+    char file[256];
     // Of a set: empty texts and 0 keep what there is.
     char solver[16], algorithm[16], machine[32];
     double tolerance;

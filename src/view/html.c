@@ -19,6 +19,7 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "record/drawing.h"
+#include "view/describe.h"
 #include "view/page.h"
 
 static const char MARKER[] = "<!--recording-->";
@@ -56,60 +57,6 @@ static const unsigned char* find_marker(void) {
     return NULL;
 }
 
-// What a page can say of a selected body beside its poses: a row each of name, parent, mass, centre of mass, and a kind and a
-// name for every joint.
-static bool write_bodies(const cal_html* html, FILE* file) {
-    const cal_model* model = html->drawing->model;
-    const int bodies = html->drawing->body_count, joints = cal_model_joint_count(model);
-    // The joints of a body as a list: the first one, and the next one of each.
-    int* first = cal_allocate((size_t)bodies + (size_t)joints + 1, sizeof *first);
-    if (!first) return false;
-    int* next = first + bodies;
-    for (int i = 0; i < bodies; i++) first[i] = -1;
-    for (int joint = joints - 1; joint >= 0; joint--) {
-        cal_joint_def def;
-        int body;
-        cal_model_joint(model, joint, &def, &body, NULL, NULL);
-        if (body >= bodies) continue;
-        next[joint] = first[body];
-        first[body] = joint;
-    }
-    fputs(",\"described\":[", file);
-    for (int i = 0; i < bodies; i++) {
-        cal_body_def body;
-        char name[96];
-        cal_model_body(model, i, &body);
-        fputs(i ? ",[" : "[", file);
-        cal_write_json_text(file, cal_model_body_name(model, i, name, sizeof name));
-        fprintf(file, ",%d,%.6g,%.6g,%.6g,%.6g", body.parent, body.mass, body.center[0], body.center[1],
-                body.center[2]);
-        for (int joint = first[i]; joint >= 0; joint = next[joint]) {
-            cal_joint_def def;
-            cal_model_joint(model, joint, &def, NULL, NULL, NULL);
-            fprintf(file, ",\"%s\",", cal_joint_kind_name(def.kind));
-            cal_write_json_text(file, cal_model_joint_name(model, joint, name, sizeof name));
-        }
-        fputc(']', file);
-    }
-    double gravity[3];
-    cal_model_gravity(model, gravity);
-    fprintf(file, "],\"gravity\":[%.9g,%.9g,%.9g]", gravity[0], gravity[1], gravity[2]);
-    cal_free(first);
-    return true;
-}
-
-// The same of a run without a model: a name and how it moves.
-static void write_listed(const cal_html* html, FILE* file) {
-    fputs(",\"listed\":[", file);
-    for (int i = 0; i < html->drawing->body_count; i++) {
-        char name[96];
-        fputs(i ? ",[" : "[", file);
-        cal_write_json_text(file, cal_run_body_name(html->run, i, name, sizeof name));
-        fprintf(file, ",\"%s\"]", cal_body_motion_name(cal_run_body_motion(html->run, i)));
-    }
-    fputc(']', file);
-}
-
 static bool write_opening(cal_html* html, const char* title, const unsigned char* marker) {
     fwrite(cal_page, 1, (size_t)(marker - cal_page), html->file);
     fputs("<script type=\"application/json\" id=\"recorded-scene\">{\"say\":\"scene\",\"model\":", html->file);
@@ -118,10 +65,7 @@ static bool write_opening(cal_html* html, const char* title, const unsigned char
     cal_channels_write_json(html->channels, html->channel_count, html->file);
     fputc(',', html->file);
     cal_drawing_write_json(html->drawing, html->file);
-    if (!html->drawing->model)
-        write_listed(html, html->file);
-    else if (!write_bodies(html, html->file))
-        return false;
+    if (!cal_describe_bodies(html->drawing, html->run, html->file)) return false;
     fputs("}</script>\n<script type=\"text/plain\" id=\"recorded-frames\">\n", html->file);
     html->rest = marker + sizeof MARKER - 1;
     return true;

@@ -4,7 +4,7 @@
 // leaves a frame. When the run is too slow for that, the clock is set back: what cannot be in real time is slower, and
 // says so, but never piles up.
 #define _POSIX_C_SOURCE 200809L
-#include "view/runner.h"
+#include "view/runner_inner.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,73 +15,15 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "view/pace.h"
 
-static const double FRAME = 1.0 / 60;  // s, wall clock between frames
 static const double SLICE = 1.0 / 120; // s, simulated at a stretch at most, times the speed
 static const double LATE = 3;          // frames that are made up for at most
 static const double HEARTBEAT = 0.5;   // s between frames of something that stands still
 static const double WATCH = 0.1;       // s between descriptions of watched bodies
-enum { QUEUE = 128, DROPS = 32, STATUS_CAPACITY = 4096, WATCH_CAPACITY = 4096, MARKS = 8, OWN_CHANNELS = 2 };
 
 static const cal_channel own_channels[OWN_CHANNELS] = {
     {"speed", "×", "Real-time factor", true},    // simulated seconds a second
     {"possible", "×", "Real-time factor", true}, // simulated seconds a second of computing
-};
-
-typedef struct slot {
-    unsigned char* bytes;
-    uint32_t number;
-} slot;
-
-typedef struct watched {
-    int body;
-    uint32_t version;
-    size_t length;
-    char text[WATCH_CAPACITY];
-} watched;
-
-typedef struct mark {
-    double time;
-    char text[80];
-} mark;
-
-struct cal_runner {
-    cal_runner_def def;
-    cal_run* run;
-    double* poses;
-    size_t frame_size;
-    int channel_count, run_channels;
-    pthread_t thread;
-    bool started, with_lock;
-
-    pthread_mutex_t lock; // of what follows
-    pthread_cond_t news;
-    bool stop;
-    cal_view_command queue[QUEUE];
-    int queued;
-    slot ready;
-    uint32_t status_version;
-    size_t status_length;
-    char status[STATUS_CAPACITY];
-    watched watch[CAL_VIEW_CLIENTS];
-
-    slot front; // the server's
-    slot back;  // the thread's, and all that follows
-    bool running, failed, behind, changed;
-    int holder; // client that pulls; -1: none
-    double speed;
-    double base_wall, base_time; // the clock: base_time + (wall − base_wall) · speed
-    cal_pace pace;
-    double possible;             // simulated seconds a second of computing, smoothed
-    double spent;                // s of computing since the last progress
-    double published, described; // wall clock, when it was shown last
-    uint32_t frame_number, epoch;
-    char note[256]; // what went wrong last
-    char hint[512]; // what could be changed; empty while it keeps up
-    bool noticed;   // somebody was told that it is too slow
-    mark marks[MARKS];
-    int mark_count;
 };
 
 static double wall(void) {
@@ -100,7 +42,7 @@ int cal_runner_channels(const cal_run* run, cal_channel channels[CAL_VIEW_CHANNE
 
 // --- The clock ----------------------------------------------------------------------------------------------------------
 
-static void set_clock(cal_runner* r) {
+void cal_runner_set_clock(cal_runner* r) {
     r->base_wall = wall();
     r->base_time = cal_run_time(r->run);
 }
@@ -118,12 +60,37 @@ static void put_float3(unsigned char* bytes, size_t at, const double values[3]) 
     }
 }
 
+// Behind the poses; returns how many there are.
+static uint32_t put_contacts(cal_runner* r, unsigned char* at) {
+    int count = 0;
+    if (!r->with_contacts || cal_run_contacts(r->run, r->contacts, CAL_VIEW_CONTACTS_LIMIT, &count, NULL) != CAL_OK)
+        return 0;
+    if (count > CAL_VIEW_CONTACTS_LIMIT) count = CAL_VIEW_CONTACTS_LIMIT;
+    for (int i = 0; i < count; i++) {
+        put_float3(at, 24 * (size_t)i, r->contacts[i].point);
+        put_float3(at, 24 * (size_t)i + 12, r->contacts[i].force);
+    }
+    return (uint32_t)count;
+}
+
+static uint32_t put_positions(cal_runner* r, unsigned char* at) {
+    const double* q = r->with_q ? cal_run_q(r->run) : NULL;
+    const int count = q ? cal_model_q_count(cal_run_model(r->run)) : 0;
+    for (int i = 0; i < count; i++) {
+        const float value = (float)q[i];
+        put(at, 4 * (size_t)i, &value, 4);
+    }
+    return (uint32_t)count;
+}
+
 // What is sent is as this machine's memory has it: the page reads little-endian, which every machine with a browser is.
 static void publish(cal_runner* r) {
     unsigned char* bytes = r->back.bytes + CAL_VIEW_ROOM;
     cal_run_pull pull;
-    double channels[CAL_VIEW_CHANNELS];
-    const size_t poses_at = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count;
+    double channels[CAL_VIEW_CHANNELS + CAL_PROBES];
+    const size_t channel_count = (size_t)(r->channel_count + r->probes.count);
+    const size_t poses_at = CAL_FRAME_HEADER + 8 * channel_count;
+    const size_t contacts_at = poses_at + 7 * sizeof(float) * (size_t)r->def.drawn_count;
     if (cal_run_poses(r->run, r->poses, NULL) != CAL_OK || cal_run_read(r->run, channels, NULL) != CAL_OK) return;
     float* poses = (float*)(void*)(bytes + poses_at);
     for (size_t i = 0; i < 7 * (size_t)r->def.drawn_count; i++) poses[i] = (float)r->poses[i];
@@ -132,7 +99,10 @@ static void publish(cal_runner* r) {
     channels[r->run_channels + 1] = r->possible;
     const double time = cal_run_time(r->run);
     const uint64_t hash = cal_run_hash(r->run);
-    const uint32_t number = ++r->frame_number, count = (uint32_t)r->channel_count;
+    cal_probes_read(&r->probes, r->run, channels + r->channel_count);
+    const uint32_t number = ++r->frame_number, count = (uint32_t)channel_count;
+    const uint32_t contacts = put_contacts(r, bytes + contacts_at);
+    const uint32_t positions = put_positions(r, bytes + contacts_at + 24 * contacts);
     const uint32_t flags = (r->running ? CAL_FRAME_RUNNING : 0u) | (r->failed ? CAL_FRAME_FAILED : 0u) |
                            (r->behind ? CAL_FRAME_BEHIND : 0u);
     const int32_t body = pull.body, holder = r->holder;
@@ -149,10 +119,13 @@ static void publish(cal_runner* r) {
     put_float3(bytes, 60, pull.target);
     put_float3(bytes, 72, pull.force);
     put(bytes, 84, &count, 4);
-    put(bytes, CAL_FRAME_HEADER, channels, 8 * (size_t)r->channel_count);
+    put(bytes, 88, &contacts, 4);
+    put(bytes, 92, &positions, 4);
+    put(bytes, CAL_FRAME_HEADER, channels, 8 * channel_count);
     r->back.number = number;
+    r->back.size = contacts_at + 24 * contacts + 4 * positions;
     pthread_mutex_lock(&r->lock);
-    const slot fresh = r->back;
+    const cal_runner_slot fresh = r->back;
     r->back = r->ready;
     r->ready = fresh;
     pthread_mutex_unlock(&r->lock);
@@ -182,6 +155,12 @@ static void write_status(cal_runner* r) {
         cal_write_json_text(file, r->marks[i].text);
         fputc('}', file);
     }
+    fputs("],\"probes\":", file);
+    cal_probes_write_json(&r->probes, r->run, file);
+    fputs(",\"control\":[", file);
+    const cal_model* model = cal_run_model(r->run);
+    for (int i = 0; r->control && i < cal_model_actuator_count(model) && i < CONTROLS_SHOWN; i++)
+        fprintf(file, "%s%.6g", i ? "," : "", r->control[i]);
     fputs("]}", file);
     const long length = ftell(file);
     fclose(file);
@@ -218,7 +197,7 @@ static void describe_watched(cal_runner* r) {
     }
 }
 
-static void say(cal_runner* r, const char* text) {
+void cal_runner_say(cal_runner* r, const char* text) {
     snprintf(r->note, sizeof r->note, "%s", text);
     write_status(r);
 }
@@ -242,122 +221,11 @@ static void advise(cal_runner* r) {
     write_status(r);
 }
 
-// --- Commands -------------------------------------------------------------------------------------------------------------
-
-static void add_mark(cal_runner* r, const char* text) {
-    if (r->mark_count == MARKS) {
-        memmove(r->marks, r->marks + 1, (MARKS - 1) * sizeof r->marks[0]);
-        r->mark_count--;
-    }
-    mark* m = &r->marks[r->mark_count++];
-    m->time = cal_run_time(r->run);
-    snprintf(m->text, sizeof m->text, "%s", text);
-}
-
-static void change_settings(cal_runner* r, const cal_view_command* c) {
-    cal_run_settings next;
-    cal_error error = {CAL_OK, ""};
-    cal_run_get_settings(r->run, &next);
-    if (c->solver[0]) memcpy(next.solver, c->solver, sizeof next.solver);
-    if (c->algorithm[0]) memcpy(next.algorithm, c->algorithm, sizeof next.algorithm);
-    if (c->machine[0]) memcpy(next.machine, c->machine, sizeof next.machine);
-    if (c->tolerance > 0) next.tolerance = c->tolerance;
-    if (cal_run_change(r->run, &next, &error) != CAL_OK) {
-        say(r, error.text);
-        return;
-    }
-    char text[80];
-    snprintf(text, sizeof text, "%s %g, %s, %s", next.solver, next.tolerance, next.algorithm, next.machine);
-    add_mark(r, text);
-    r->failed = false;
-    say(r, "");
-    set_clock(r);
-}
-
-static void reset(cal_runner* r) {
-    cal_error error = {CAL_OK, ""};
-    cal_run_drop(r->run);
-    r->holder = -1;
-    if (cal_run_reset(r->run, &error) != CAL_OK) {
-        say(r, error.text);
-        return;
-    }
-    r->epoch++;
-    r->failed = false;
-    r->mark_count = 0;
-    say(r, "");
-    set_clock(r);
-}
-
-static void fail(cal_runner* r, const cal_error* error, cal_status status) {
-    r->failed = true;
-    r->running = false;
-    r->changed = true;
-    say(r, error->text[0] ? error->text : cal_status_text(status));
-}
-
-static void step_frame(cal_runner* r) {
-    cal_error error = {CAL_OK, ""};
-    cal_status status = CAL_OK;
-    const double at = cal_run_time(r->run), grain = cal_run_grain(r->run);
-    const double target = grain > FRAME && isfinite(grain) ? grain * (floor(at / grain + 0.5) + 1) : at + FRAME;
-    bool reached = false;
-    r->running = false;
-    // Whoever cannot reach the next frame in so many stretches is left where it is.
-    for (int i = 0; i < 100 && !status && !reached; i++) status = cal_run_approach(r->run, target, &reached, &error);
-    if (status) fail(r, &error, status);
-}
-
-// Whether a command asks for what the run's own program decides.
-static bool is_theirs(const cal_runner* r, cal_view_verb verb) {
-    return r->def.shown && verb != CAL_VIEW_GRAB && verb != CAL_VIEW_DRAG && verb != CAL_VIEW_DROP &&
-           verb != CAL_VIEW_WATCH;
-}
-
-static void apply(cal_runner* r, const cal_view_command* c) {
-    cal_error error = {CAL_OK, ""};
-    if (is_theirs(r, c->verb)) {
-        say(r, "a program advances this run by itself: it can be watched and pulled, and nothing else");
-        return;
-    }
-    // While it runs, the next frame shows where the hand is.
-    r->changed = r->changed || c->verb != CAL_VIEW_DRAG || !r->running;
-    switch (c->verb) {
-    case CAL_VIEW_RUN:
-        r->running = true;
-        set_clock(r);
-        break;
-    case CAL_VIEW_PAUSE: r->running = false; break;
-    case CAL_VIEW_STEP: step_frame(r); break;
-    case CAL_VIEW_RESET: reset(r); break;
-    case CAL_VIEW_SPEED:
-        r->speed = c->speed;
-        set_clock(r);
-        break;
-    case CAL_VIEW_GRAB:
-        if (r->holder >= 0 && r->holder != c->client) break;
-        if (cal_run_grab(r->run, c->body, c->vector, &error) == CAL_OK)
-            r->holder = c->client;
-        else
-            say(r, error.text);
-        break;
-    case CAL_VIEW_DRAG:
-        if (r->holder == c->client) cal_run_drag(r->run, c->vector);
-        break;
-    case CAL_VIEW_DROP:
-        if (r->holder != c->client) break;
-        cal_run_drop(r->run);
-        r->holder = -1;
-        break;
-    case CAL_VIEW_SET: change_settings(r, c); break;
-    case CAL_VIEW_WATCH: break; // done when it was posted
-    }
-}
-
 // Whether a command makes an equal one before it needless: only where the mouse is now matters.
 static bool replaces(const cal_view_command* command, const cal_view_command* last) {
     return last && command->verb == last->verb && command->client == last->client && command->verb != CAL_VIEW_STEP &&
-           command->verb != CAL_VIEW_SET;
+           command->verb != CAL_VIEW_SET && command->verb != CAL_VIEW_PROBE && command->verb != CAL_VIEW_SHOW &&
+           command->index == last->index;
 }
 
 bool cal_runner_post(cal_runner* r, const cal_view_command* command) {
@@ -403,7 +271,7 @@ static void advance(cal_runner* r, double until) {
         cal_error error = {CAL_OK, ""};
         bool reached;
         const cal_status status = cal_run_approach(r->run, stop, &reached, &error);
-        if (status) fail(r, &error, status);
+        if (status) cal_runner_fail(r, &error, status);
         now = wall();
     }
     const double passed = cal_run_time(r->run) - time, spent = now - began;
@@ -414,8 +282,8 @@ static void advance(cal_runner* r, double until) {
         r->spent = 0;
     }
     const double lag = clock_at(r, now) - cal_run_time(r->run);
-    r->behind = r->running && lag > 4 * FRAME * r->speed;
-    if (r->behind) set_clock(r);
+    r->behind = r->running && lag > 4 * CAL_FRAME_SECONDS * r->speed;
+    if (r->behind) cal_runner_set_clock(r);
 }
 
 static int take_commands(cal_runner* r, cal_view_command commands[QUEUE], bool* stop) {
@@ -441,17 +309,17 @@ static void* run(void* argument) {
     cal_view_command commands[QUEUE];
     double next = wall(), published = -INFINITY, described = -INFINITY;
     bool stop = false;
-    set_clock(r);
+    cal_runner_set_clock(r);
     cal_pace_start(&r->pace, next, cal_run_time(r->run));
     write_status(r);
     while (!stop) {
         const int count = take_commands(r, commands, &stop);
-        for (int i = 0; i < count && !stop; i++) apply(r, &commands[i]);
+        for (int i = 0; i < count && !stop; i++) cal_runner_apply(r, &commands[i]);
         double now = wall();
         if (now >= next) {
             // Deadlines are absolute: one that was missed by a little is made up for, so that sixty a second stay sixty.
-            next = fmax(next + FRAME, now - LATE * FRAME);
-            advance(r, now + FRAME);
+            next = fmax(next + CAL_FRAME_SECONDS, now - LATE * CAL_FRAME_SECONDS);
+            advance(r, now + CAL_FRAME_SECONDS);
             now = wall();
             if (cal_pace_measure(&r->pace, now, cal_run_time(r->run), r->running ? r->speed : 0)) advise(r);
             if (now - described > WATCH) describe_watched(r), described = now;
@@ -473,10 +341,10 @@ cal_status cal_runner_show(cal_runner* r, cal_error* error) {
     }
     if (r->started) return cal_fail(error, CAL_BAD_ARGUMENT, "a viewer that runs by itself cannot be shown, too");
     const int count = take_commands(r, commands, &stop);
-    for (int i = 0; i < count; i++) apply(r, &commands[i]);
+    for (int i = 0; i < count; i++) cal_runner_apply(r, &commands[i]);
     cal_pace_measure(&r->pace, now, time, 0);
     // The page draws sixty frames per second; more would only cost the program that is watched.
-    if (now - r->published < FRAME && !r->changed) return CAL_OK;
+    if (now - r->published < CAL_FRAME_SECONDS && !r->changed) return CAL_OK;
     publish(r), r->published = now;
     if (now - r->described > WATCH) describe_watched(r), r->described = now;
     return CAL_OK;
@@ -496,13 +364,16 @@ cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_er
     r->holder = -1;
     cal_run_channels(r->run, &r->run_channels);
     r->channel_count = r->run_channels + OWN_CHANNELS;
-    r->frame_size = CAL_FRAME_HEADER + 8 * (size_t)r->channel_count + 7 * sizeof(float) * (size_t)def->drawn_count;
+    const size_t most = CAL_FRAME_HEADER + 8 * (size_t)(r->channel_count + CAL_PROBES) +
+                        7 * sizeof(float) * (size_t)def->drawn_count + 24 * (size_t)CAL_VIEW_CONTACTS_LIMIT +
+                        (cal_run_model(r->run) ? 4 * (size_t)cal_model_q_count(cal_run_model(r->run)) : 0);
+    if (def->note) snprintf(r->note, sizeof r->note, "%s", def->note);
     r->poses = cal_allocate(7 * (size_t)cal_run_body_count(r->run), sizeof *r->poses);
     for (int i = 0; i < CAL_VIEW_CLIENTS; i++) r->watch[i].body = CAL_NONE;
-    slot* const slots[] = {&r->ready, &r->front, &r->back};
+    cal_runner_slot* const slots[] = {&r->ready, &r->front, &r->back};
     bool complete = r->poses != NULL;
     for (int i = 0; i < 3; i++) {
-        slots[i]->bytes = cal_allocate(CAL_VIEW_ROOM + r->frame_size, 1);
+        slots[i]->bytes = cal_allocate(CAL_VIEW_ROOM + most, 1);
         complete = complete && slots[i]->bytes;
     }
     pthread_condattr_t attributes;
@@ -547,6 +418,9 @@ void cal_runner_destroy(cal_runner* r) {
         pthread_cond_destroy(&r->news);
         pthread_mutex_destroy(&r->lock);
     }
+    cal_probes_release(&r->probes);
+    cal_free(r->contacts);
+    cal_free(r->control);
     cal_free(r->poses);
     cal_free(r->ready.bytes);
     cal_free(r->front.bytes);
@@ -557,12 +431,12 @@ void cal_runner_destroy(cal_runner* r) {
 unsigned char* cal_runner_frame(cal_runner* r, size_t* size, uint32_t* number) {
     pthread_mutex_lock(&r->lock);
     if (r->ready.number > r->front.number) {
-        const slot fresh = r->ready;
+        const cal_runner_slot fresh = r->ready;
         r->ready = r->front;
         r->front = fresh;
     }
     pthread_mutex_unlock(&r->lock);
-    *size = r->frame_size;
+    *size = r->front.size;
     *number = r->front.number;
     return r->front.bytes;
 }
@@ -582,7 +456,7 @@ uint32_t cal_runner_status(cal_runner* r, char* text, size_t capacity, size_t* l
 }
 
 uint32_t cal_runner_watched(cal_runner* r, int client, char* text, size_t capacity, size_t* length) {
-    const watched* w = &r->watch[client];
+    const cal_runner_watch* w = &r->watch[client];
     pthread_mutex_lock(&r->lock);
     const uint32_t version = copy_text(w->text, w->length, w->version, text, capacity, length);
     pthread_mutex_unlock(&r->lock);

@@ -6,23 +6,25 @@
 // It never waits for anybody: a frame that nobody fetched is overwritten by the next one.
 #pragma once
 #include "view/command.h"
+#include "view/probes.h"
 #include "calder/calder_run.h"
 #include <stdio.h>
 
-enum { CAL_VIEW_CLIENTS = 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_ROOM = 64 };
+enum { CAL_VIEW_CLIENTS = 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_CONTACTS_LIMIT = 512, CAL_VIEW_ROOM = 64 };
 
 // A frame is bytes as they go over the wire, little-endian, behind CAL_VIEW_ROOM bytes of room for a protocol's header:
 //
 //      0  u32  "CALF"                       48  f32 × 3  point that is pulled, world
 //      4  u32  number of the frame          60  f32 × 3  target
 //      8  f64  time, s                      72  f32 × 3  force, N
-//     16  u64  hash of the state            84  u32      count of channels
-//     24  f64  speed that is asked for      88  f64 …    channels
-//     32  u32  flags                             f32 × 7 …  position and quaternion of each drawn body
-//     36  i32  body that is pulled, or -2
-//     40  u32  epoch: counts resets
-//     44  i32  client that pulls, or -1
-enum { CAL_FRAME_RUNNING = 1, CAL_FRAME_FAILED = 2, CAL_FRAME_BEHIND = 4, CAL_FRAME_HEADER = 88 };
+//     16  u64  hash of the state            84  u32      count of channels, those that pages asked for included
+//     24  f64  speed that is asked for      88  u32      count of contacts
+//     32  u32  flags                        92  u32      count of q
+//     36  i32  body that is pulled, or -2   96  f64 …    channels
+//     40  u32  epoch: counts resets              f32 × 7 …  position and quaternion of each drawn body
+//     44  i32  client that pulls, or -1          f32 × 6 …  point and force of each contact, world
+//                                                f32 …      q
+enum { CAL_FRAME_RUNNING = 1, CAL_FRAME_FAILED = 2, CAL_FRAME_BEHIND = 4, CAL_FRAME_HEADER = 96 };
 
 typedef struct cal_runner cal_runner;
 
@@ -33,6 +35,7 @@ typedef struct cal_runner_def {
     bool shown;               // somebody else advances the run, and calls cal_runner_show
     void (*wake)(void* user); // there is something to fetch; called from the runner's thread
     void* user;
+    const char* note;   // what is said at first; NULL: nothing
     const char* advice; // what helps this model where it is too slow; NULL: nothing that is known
     // It is too slow, for the first time, and why; called from the runner's thread. NULL: nobody wants to know.
     void (*notice)(void* user, const char* text);

@@ -26,7 +26,7 @@ enum {
     SEND_BUFFER = 1 << 18,
     DESCRIPTORS = 512
 };
-static const char LIVE[] = "/live";
+static const char LIVE[] = "/live", DROP[] = "/drop";
 // The page says the rest about itself.
 static const char policy[] = "frame-ancestors 'none'";
 
@@ -41,6 +41,8 @@ typedef struct session {
     int client; // -1: not a viewer (yet)
     struct lws* wsi;
     // HTTP
+    cal_upload upload;
+    bool uploads;
     const unsigned char* body;
     size_t body_size, body_sent;
     // WebSocket
@@ -61,6 +63,9 @@ struct cal_server {
     char machine[128], listen[64];
     session* clients[CAL_VIEW_CLIENTS];
     int holder; // client that has the mouse; -1: none
+    cal_upload_sum uploaded;
+    int chosen; // card, or CAL_NONE
+    char chosen_file[CAL_UPLOAD_PATH + 1];
     atomic_bool stop;
 };
 
@@ -107,9 +112,37 @@ static int answer_text(struct lws* wsi, session* s, unsigned int code, const cha
     return answer(wsi, s, code, "text/plain; charset=utf-8", text, strlen(text));
 }
 
+// A page of ours sends a file of a model.
+static int begin_upload(cal_server* server, struct lws* wsi, session* s, const char* host) {
+    char origin[300];
+    if (!server->uploaded.folder) return answer_text(wsi, s, 404, "There is nothing here.\n");
+    if (!read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) || !cal_access_origin(origin, host))
+        return answer_text(wsi, s, 403, "Only the viewer's own page may send files.\n");
+    s->uploads = true;
+    s->upload = (cal_upload){.failed = false};
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, 30);
+    return 0;
+}
+
+static int end_upload(struct lws* wsi, session* s) {
+    if (!s->uploads) return -1;
+    s->uploads = false;
+    return cal_upload_end(&s->upload) ? answer_text(wsi, s, 200, "It is here.\n")
+                                      : answer_text(wsi, s, 400, "This file cannot be taken.\n");
+}
+
+static int take_upload(cal_server* server, struct lws* wsi, session* s, const void* bytes, size_t size) {
+    if (!s->uploads) return -1; // nobody asked for one
+    cal_upload_take(&s->upload, &server->uploaded, bytes, size);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, 30);
+    return 0;
+}
+
 static int answer_request(cal_server* server, struct lws* wsi, session* s, const char* path, size_t length) {
     char host[256];
     if (!is_for_us(server, wsi, host)) return answer_text(wsi, s, 403, "This viewer is not at that name.\n");
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0 && strcmp(path, DROP) == 0)
+        return begin_upload(server, wsi, s, host);
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return answer_text(wsi, s, 405, "Only GET is answered.\n");
     if (strlen(path) != length) return answer_text(wsi, s, 404, "There is nothing here.\n");
     if (strcmp(path, "/") == 0 && cal_page_size > 0)
@@ -183,10 +216,27 @@ static void tell(session* s, const char* text) {
     lws_callback_on_writable(s->wsi);
 }
 
+// Ends this viewer, so that whoever made it can make another one.
+static void choose(cal_server* server, session* s, const cal_view_command* command) {
+    const bool file = command->verb == CAL_VIEW_LOAD;
+    if (file ? !server->uploaded.folder || !cal_upload_path_is_good(command->file)
+             : command->index >= server->def.card_count) {
+        tell(s, file ? "That file cannot be opened." : "There is no such card.");
+        return;
+    }
+    server->chosen = file ? CAL_NONE : command->index;
+    snprintf(server->chosen_file, sizeof server->chosen_file, "%s", file ? command->file : "");
+    cal_server_stop(server);
+}
+
 static void run_command(cal_server* server, session* s, cal_view_command* command) {
     command->client = s->client;
     if (command->verb == CAL_VIEW_GRAB && server->holder >= 0 && server->holder != s->client) {
         tell(s, "Somebody else holds the mouse.");
+        return;
+    }
+    if (command->verb == CAL_VIEW_OPEN || command->verb == CAL_VIEW_LOAD) {
+        choose(server, s, command);
         return;
     }
     if (command->verb == CAL_VIEW_DROP) {
@@ -322,7 +372,11 @@ static int call_back(struct lws* wsi, enum lws_callback_reasons reason, void* us
     if (!server) return 0;
     switch (reason) {
     case LWS_CALLBACK_HTTP: s->client = -1; return answer_request(server, wsi, s, in, length);
-    case LWS_CALLBACK_HTTP_BODY: return -1; // nobody asked for one
+    case LWS_CALLBACK_HTTP_BODY: return take_upload(server, wsi, s, in, length);
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION: return end_upload(wsi, s);
+    case LWS_CALLBACK_CLOSED_HTTP:
+        if (s && s->uploads) cal_upload_end(&s->upload);
+        return 0;
     case LWS_CALLBACK_HTTP_WRITEABLE: return send_body(wsi, s);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return may_connect(server, wsi) ? 0 : -1;
     case LWS_CALLBACK_ESTABLISHED: return welcome(server, wsi, s);
@@ -354,6 +408,8 @@ cal_status cal_server_create(const cal_server_def* def, cal_server** out, cal_er
     if (!server) return cal_fail(error, CAL_NO_MEMORY, "no memory for the viewer's server");
     server->def = *def;
     server->holder = -1;
+    server->chosen = CAL_NONE;
+    server->uploaded.folder = def->upload;
     snprintf(server->listen, sizeof server->listen, "%s", def->listen);
     if (gethostname(server->machine, sizeof server->machine - 1) != 0) server->machine[0] = '\0';
     lws_set_log_level(0, NULL);
@@ -402,6 +458,11 @@ void cal_server_destroy(cal_server* server) {
 }
 
 int cal_server_port(const cal_server* server) { return server->port; }
+
+int cal_server_chosen(const cal_server* server, const char** file) {
+    *file = server->chosen_file;
+    return server->chosen;
+}
 
 void cal_server_run(cal_server* server, cal_runner* runner) {
     server->runner = runner;

@@ -1,6 +1,7 @@
 // HTTP for the page, WebSocket for frames and commands.
 #pragma once
 #include "view/runner.h"
+#include "view/upload.h"
 
 typedef struct cal_server cal_server;
 
@@ -10,6 +11,8 @@ typedef struct cal_server_def {
     char* scene;        // JSON behind CAL_VIEW_ROOM bytes of room; the caller's
     size_t scene_length;
     int body_count;
+    int card_count;     // of the gallery; 0: nothing can be opened
+    const char* upload; // folder for what is dropped onto the page; NULL: nothing may be
 } cal_server_def;
 
 enum { CAL_VIEW_PORT = 7878, CAL_VIEW_PORTS = 100 };
@@ -17,6 +20,8 @@ enum { CAL_VIEW_PORT = 7878, CAL_VIEW_PORTS = 100 };
 cal_status cal_server_create(const cal_server_def* def, cal_server** out, cal_error* error);
 void cal_server_destroy(cal_server* server); // NULL is allowed
 int cal_server_port(const cal_server* server);
+// What somebody chose to open, which stops the server: a card's number or CAL_NONE, and a file in the folder for uploads or "".
+int cal_server_chosen(const cal_server* server, const char** file);
 // Serves until cal_server_stop; the runner must outlive it.
 void cal_server_run(cal_server* server, cal_runner* runner);
 // Serves what is there to be served, and returns.

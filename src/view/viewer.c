@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "record/drawing.h"
+#include "view/describe.h"
 #include "view/page.h"
 
 static const uint32_t COOKIE = 0x56494557;
@@ -47,9 +48,25 @@ static void write_choices(const cal_model* model, FILE* file) {
     fputs("\"machine\":[\"serial\",\"threads\"],\"tolerance\":[1e-2,1e-3,1e-4,1e-5,1e-6,1e-8,1e-10]},", file);
 }
 
+static void write_gallery(const cal_viewer_def* def, FILE* file) {
+    if (def->card_count == 0) return;
+    fprintf(file, "\"gallery\":%s,\"cards\":[", def->gallery ? "true" : "false");
+    for (int i = 0; i < def->card_count; i++) {
+        const char* const texts[][2] = {{"title", def->cards[i].title},
+                                        {"text", def->cards[i].text},
+                                        {"command", def->cards[i].command},
+                                        {"picture", def->cards[i].picture}};
+        for (int k = 0; k < 4; k++) {
+            fprintf(file, "%s\"%s\":", k ? "," : i ? "},{" : "{", texts[k][0]);
+            cal_write_json_text(file, texts[k][1]);
+        }
+    }
+    fputs("}],", file);
+}
+
 // The message that a client gets first, behind room for a protocol's header.
-static cal_status write_scene(const cal_drawing* drawing, const cal_run* run, const char* title, char** out,
-                              size_t* length, cal_error* error) {
+static cal_status write_scene(const cal_drawing* drawing, const cal_run* run, const char* title,
+                              const cal_viewer_def* def, char** out, size_t* length, cal_error* error) {
     cal_channel channels[CAL_VIEW_CHANNELS];
     const int channel_count = cal_runner_channels(run, channels);
     size_t size = 0;
@@ -59,13 +76,15 @@ static cal_status write_scene(const cal_drawing* drawing, const cal_run* run, co
         fputs("{\"say\":\"scene\",\"model\":", file);
         cal_write_json_text(file, title);
         fputc(',', file);
+        write_gallery(def, file);
         if (cal_run_can(run, CAL_RUN_CHANGE)) write_choices(cal_run_model(run), file);
         fprintf(file, "\"pull\":%s,\"channels\":", cal_run_can(run, CAL_RUN_GRAB) ? "true" : "false");
         cal_channels_write_json(channels, channel_count, file);
         fputc(',', file);
         cal_drawing_write_json(drawing, file);
+        const bool described = cal_describe_bodies(drawing, run, file);
         fputc('}', file);
-        if (fclose(file) == 0) {
+        if (fclose(file) == 0 && described) {
             *length = size - CAL_VIEW_ROOM;
             return CAL_OK;
         }
@@ -79,12 +98,16 @@ static const char* title_of(const cal_run* run, const cal_viewer_def* def) {
 }
 
 static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer_def* def, cal_error* error) {
-    cal_server_def server = {
-        .listen = def->listen ? def->listen : "127.0.0.1", .port = def->port, .body_count = cal_run_body_count(run)};
+    cal_server_def server = {.listen = def->listen ? def->listen : "127.0.0.1",
+                             .port = def->port,
+                             .body_count = cal_run_body_count(run),
+                             .card_count = def->card_count,
+                             .upload = def->upload};
     if (def->advice) viewer->advice = cal_copy_text(def->advice);
     cal_status status = cal_drawing_create(run, &viewer->drawing, error);
     if (!status)
-        status = write_scene(viewer->drawing, run, title_of(run, def), &viewer->scene, &server.scene_length, error);
+        status =
+            write_scene(viewer->drawing, run, title_of(run, def), def, &viewer->scene, &server.scene_length, error);
     server.scene = viewer->scene;
     if (!status) status = cal_server_create(&server, &viewer->server, error);
     if (status) return status;
@@ -97,6 +120,7 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
     const cal_runner_def runner = {.run = run,
                                    .drawn_count = viewer->drawing->body_count,
                                    .paused = def->paused,
+                                   .note = def->note,
                                    .advice = viewer->advice,
                                    .notice = def->notice,
                                    .notice_user = def->notice_user,
@@ -148,6 +172,14 @@ cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
     return status;
 }
 
+int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
+    const int card = cal_server_chosen(viewer->server, file);
+    if (!**file) *file = NULL;
+    return card;
+}
+
+int cal_viewer_port(const cal_viewer* viewer) { return cal_server_port(viewer->server); }
+
 void cal_viewer_stop(cal_viewer* viewer) { cal_server_stop(viewer->server); }
 
 #else
@@ -172,6 +204,15 @@ cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
 cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
     (void)viewer;
     return cal_fail(error, CAL_NOT_AVAILABLE, "%s", left_out);
+}
+int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
+    (void)viewer;
+    *file = NULL;
+    return CAL_NONE;
+}
+int cal_viewer_port(const cal_viewer* viewer) {
+    (void)viewer;
+    return 0;
 }
 void cal_viewer_stop(cal_viewer* viewer) { (void)viewer; }
 #endif

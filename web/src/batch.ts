@@ -22,6 +22,11 @@ uniform highp sampler2D poses;
 uniform float selected;
 uniform float pixel; // half of the smallest width, at distance 1
 attribute float body;
+#ifdef FLOOR
+attribute vec2 tile; // m, along the floor
+varying vec2 vTile;
+varying vec3 vSpot;
+#endif
 #ifdef STRIP
 attribute vec3 axis;
 attribute vec3 side; // −1 or 1 across, −1 or 1 along, radius
@@ -49,7 +54,29 @@ void place(out vec3 corner, out vec3 outward) {
 #else
   outward = turned(turn, normal);
 #endif
+#ifdef FLOOR
+  vTile = tile;
+  vSpot = corner;
+#endif
 }
+`;
+
+// Floors have squares, as wide as `cell`, which become one colour where they are smaller than a pixel, and end in the background.
+const CHECKERS = /* glsl */ `
+uniform float cell; // m
+uniform vec2 fade; // m from the eye: where it begins to end, where it has
+uniform vec3 horizon;
+uniform vec3 horizonShown; // as the screen has it
+uniform float tone; // of floors
+varying vec2 vTile;
+varying vec3 vSpot;
+float checker() {
+  vec2 at = vTile / cell;
+  vec2 wide = max(fwidth(at), vec2(1e-4));
+  vec2 mean = 2.0 * (abs(fract((at - 0.5 * wide) * 0.5) - 0.5) - abs(fract((at + 0.5 * wide) * 0.5) - 0.5)) / wide;
+  return tone * mix(0.74, 1.0, 0.5 - 0.5 * mean.x * mean.y);
+}
+float away() { return smoothstep(fade.x, fade.y, distance(cameraPosition, vSpot)); }
 `;
 
 const PLAIN_VERTEX = /* glsl */ `
@@ -59,6 +86,7 @@ uniform vec3 upward;
 uniform vec3 sun;
 uniform vec3 sky;
 uniform vec3 earth;
+uniform vec3 rim;
 varying vec4 shown;
 void main() {
   vec3 corner, outward;
@@ -70,12 +98,22 @@ void main() {
   vec3 paint = abs(body - selected) < 0.5 ? mix(color.rgb, vec3(0.04, 0.48, 1.0), 0.65) : color.rgb;
   // Into the screen's colours here and not at every pixel.
   shown = vec4(pow(paint * light, vec3(0.4545)), color.a);
+#ifndef FLOOR
+  // What has the background's colour is seen by its edges.
+  float edge = 1.0 - abs(dot(normalize(cameraPosition - corner), outward));
+  shown.rgb = clamp(shown.rgb + rim * edge * edge + 0.14 * max(rim, vec3(0.0)), 0.0, 1.0);
+#endif
   gl_Position = projectionMatrix * viewMatrix * vec4(corner, 1.0);
 }`;
 
 const PLAIN_FRAGMENT = /* glsl */ `
 varying vec4 shown;
-void main() { gl_FragColor = shown; }`;
+#ifdef FLOOR
+${CHECKERS}
+void main() { gl_FragColor = vec4(mix(shown.rgb * checker(), horizonShown, away()), shown.a); }
+#else
+void main() { gl_FragColor = shown; }
+#endif`;
 
 export interface Light {
   sunward: THREE.Vector3;
@@ -83,6 +121,11 @@ export interface Light {
   sun: THREE.Color;
   sky: THREE.Color;
   earth: THREE.Color;
+  rim: THREE.Color; // what edges get, more or less of it
+  horizon: THREE.Color;
+  tone: number; // of floors
+  cell: number; // m, of a floor's squares
+  fade: THREE.Vector2; // m, where floors end
 }
 
 // What all materials of a model share.
@@ -105,6 +148,12 @@ export class Shared {
       sun: { value: new THREE.Color() },
       sky: { value: new THREE.Color() },
       earth: { value: new THREE.Color() },
+      rim: { value: new THREE.Color() },
+      horizon: { value: new THREE.Color() },
+      horizonShown: { value: new THREE.Vector3() },
+      tone: { value: 1 },
+      cell: { value: 1 },
+      fade: { value: new THREE.Vector2(50, 100) },
     };
   }
 
@@ -126,6 +175,12 @@ export class Shared {
     // As three's own materials reflect it: a white surface sends back 1/π of what it gets.
     for (const name of ['sunward', 'upward'] as const) (this.uniforms[name]!.value as THREE.Vector3).copy(light[name]);
     for (const name of ['sun', 'sky', 'earth'] as const) (this.uniforms[name]!.value as THREE.Color).copy(light[name]).multiplyScalar(1 / Math.PI);
+    for (const name of ['rim', 'horizon'] as const) (this.uniforms[name]!.value as THREE.Color).copy(light[name]);
+    const shown = light.horizon.getRGB({ r: 0, g: 0, b: 0 }, THREE.SRGBColorSpace);
+    (this.uniforms['horizonShown']!.value as THREE.Vector3).set(shown.r, shown.g, shown.b);
+    this.uniforms['tone']!.value = light.tone;
+    this.uniforms['cell']!.value = light.cell;
+    (this.uniforms['fade']!.value as THREE.Vector2).copy(light.fade);
   }
 }
 
@@ -133,21 +188,32 @@ interface Look {
   strip: boolean;
   clear: boolean;
   doubled: boolean;
+  floor: boolean;
 }
 
 // Three's own shader with our places in it.
 function patch(material: THREE.Material, shared: Shared, look: Look): void {
   material.onBeforeCompile = (shader) => {
-    Object.assign(shader.uniforms, { poses: shared.uniforms['poses'], selected: shared.uniforms['selected'], pixel: shared.uniforms['pixel'] });
+    for (const name of ['poses', 'selected', 'pixel', 'rim', 'horizon', 'horizonShown', 'tone', 'cell', 'fade']) shader.uniforms[name] = shared.uniforms[name]!;
     const depth = material instanceof THREE.MeshDepthMaterial;
-    let text = shader.vertexShader.replace('#include <common>', `#include <common>\n${look.strip ? '#define STRIP\n' : ''}${COMMON}`);
+    let text = shader.vertexShader.replace('#include <common>', `#include <common>\n${look.strip ? '#define STRIP\n' : ''}${look.floor ? '#define FLOOR\n' : ''}${COMMON}`);
     if (!depth) {
       text = text.replace('#include <color_vertex>', '#include <color_vertex>\nif (abs(body - selected) < 0.5) vColor.rgb = mix(vColor.rgb, vec3(0.04, 0.48, 1.0), 0.65);');
+      let paint = shader.fragmentShader;
+      if (look.floor) {
+        paint = paint.replace('#include <common>', `#include <common>\n${CHECKERS}`);
+        paint = paint.replace('#include <color_fragment>', '#include <color_fragment>\ndiffuseColor.rgb *= pow(checker(), 2.2);');
+        paint = paint.replace('#include <opaque_fragment>', '#include <opaque_fragment>\ngl_FragColor.rgb = mix(gl_FragColor.rgb, horizon, away());');
+      } else {
+        paint = paint.replace('#include <common>', '#include <common>\nuniform vec3 rim;');
+        paint = paint.replace('#include <opaque_fragment>', 'float edge = 1.0 - abs(dot(normalize(vViewPosition), normal));\noutgoingLight = max(outgoingLight + 0.5 * rim * edge * edge + 0.02 * max(rim, vec3(0.0)), vec3(0.0));\n#include <opaque_fragment>');
+      }
+      shader.fragmentShader = paint;
       text = text.replace('#include <beginnormal_vertex>', 'vec3 corner, objectNormal;\nplace(corner, objectNormal);');
     }
     shader.vertexShader = text.replace('#include <begin_vertex>', depth ? 'vec3 transformed, outward;\nplace(transformed, outward);' : 'vec3 transformed = corner;');
   };
-  material.customProgramCacheKey = () => `calder ${look.strip}`;
+  material.customProgramCacheKey = () => `calder ${look.strip} ${look.floor}`;
 }
 
 function makeMaterial(shared: Shared, look: Look, smooth: boolean): THREE.Material {
@@ -158,6 +224,7 @@ function makeMaterial(shared: Shared, look: Look, smooth: boolean): THREE.Materi
     const defines: Record<string, string> = {};
     if (look.strip) defines['STRIP'] = '';
     if (look.doubled) defines['DOUBLE_SIDED'] = '';
+    if (look.floor) defines['FLOOR'] = '';
     return new THREE.ShaderMaterial({ ...common, ...offset, defines, uniforms: shared.uniforms, vertexShader: PLAIN_VERTEX, fragmentShader: PLAIN_FRAGMENT });
   }
   const material = new THREE.MeshStandardMaterial({ ...common, ...offset, roughness: 0.62, metalness: 0.02 });
@@ -185,7 +252,12 @@ function choose(part: Part, pixels: number, detail: number, roundness: number): 
   const [x, y, z] = part.size;
   const round = part.form !== 'box';
   const lengths = [x, y, part.form === 'capsule' ? z + x : z];
-  if (part.form === 'mesh' || part.form === 'plane') return { part, around: 1, axis: -1, radius: 0, every: 1 };
+  const whole: Choice = { part, around: 1, axis: -1, radius: 0, every: 1 };
+  if (part.box) {
+    const small = choose(part.box, pixels, detail, roundness);
+    return small.around > 0 ? whole : small;
+  }
+  if (part.form === 'mesh' || part.form === 'plane') return whole;
   const order = [0, 1, 2].sort((a, b) => lengths[b]! - lengths[a]!);
   const [longest, second] = [lengths[order[0]!]!, lengths[order[1]!]!];
   const size = pixels * detail;
@@ -231,6 +303,7 @@ class Writer {
   private readonly colors: number[] = [];
   private readonly bodies: number[] = [];
   private readonly index: number[] = [];
+  private readonly tiles: number[] = [];
 
   constructor(
     private readonly ground: number,
@@ -249,6 +322,7 @@ class Writer {
       v.set(solid.positions[i]! * scale[0], solid.positions[i + 1]! * scale[1], solid.positions[i + 2]! * scale[2]);
       v.applyQuaternion(part.turn).add(part.position);
       this.positions.push(v.x, v.y, v.z);
+      if (this.look.floor) this.tiles.push(solid.positions[i]! * scale[0], solid.positions[i + 1]! * scale[1]);
       v.set(solid.normals[i]! / (scale[0] || 1), solid.normals[i + 1]! / (scale[1] || 1), solid.normals[i + 2]! / (scale[2] || 1));
       v.normalize().applyQuaternion(part.turn);
       this.normals.push(v.x, v.y, v.z, 0); // four bytes: some machines want corners aligned
@@ -278,12 +352,13 @@ class Writer {
       geometry.setAttribute('axis', new THREE.Float32BufferAttribute(this.axes, 3));
       geometry.setAttribute('side', new THREE.Float32BufferAttribute(this.sides, 3));
     } else geometry.setAttribute('normal', new THREE.BufferAttribute(Int8Array.from(this.normals, (value) => Math.round(127 * value)), 4, true));
+    if (this.look.floor) geometry.setAttribute('tile', new THREE.Float32BufferAttribute(this.tiles, 2));
     geometry.setAttribute('color', new THREE.BufferAttribute(Uint16Array.from(this.colors), 4, true));
     geometry.setAttribute('body', new THREE.Float32BufferAttribute(this.bodies, 1));
     geometry.setIndex(new THREE.BufferAttribute(Uint32Array.from(this.index), 1));
     const mesh = new THREE.Mesh(geometry, makeMaterial(shared, this.look, smooth));
     mesh.frustumCulled = false;
-    mesh.castShadow = !this.look.clear;
+    mesh.castShadow = !this.look.clear && !this.look.floor;
     mesh.receiveShadow = true;
     if (smooth) {
       const depth = new THREE.MeshDepthMaterial({ side: THREE.DoubleSide });
@@ -326,7 +401,7 @@ export function bake(parts: Part[], scene: Scene, shared: Shared, pixels: (part:
     return found;
   };
   const written = (part: Part, strip: boolean): Writer => {
-    const look = { strip, clear: part.opacity < 1, doubled: part.form === 'plane' || part.form === 'mesh' };
+    const look = { strip, clear: part.opacity < 1, doubled: part.form === 'plane' || part.form === 'mesh', floor: part.form === 'plane' };
     const key = JSON.stringify(look);
     let writer = writers.get(key);
     if (!writer) writers.set(key, (writer = new Writer(scene.drawn, look)));

@@ -14,6 +14,7 @@ export class Follow {
   private readonly followed = new THREE.Vector3();
   private readonly box = new THREE.Box3();
   private floating = -1; // body
+  private own = -1; // that takes the model with it
   private size = 0;
   private looked = 0;
   private taken = false;
@@ -29,12 +30,20 @@ export class Follow {
 
   // Another model, which was framed in this box.
   begin(model: ModelView, box: THREE.Box3, floating: number): void {
-    this.floating = floating;
+    this.floating = this.own = floating;
     this.size = box.getSize(new THREE.Vector3()).length();
     this.box.copy(box);
     if (floating >= 0) this.start.copy(model.origin(floating));
     this.followed.set(0, 0, 0);
     this.taken = false;
+  }
+
+  // Goes with a body from now on; −1: with the one that takes the model with it, where there is one.
+  chase(model: ModelView, body: number): void {
+    this.floating = body >= 0 ? body : this.own;
+    if (this.floating < 0) return;
+    this.start.copy(model.origin(this.floating));
+    this.followed.set(0, 0, 0);
   }
 
   update(model: ModelView, now: number, running: boolean): void {

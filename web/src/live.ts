@@ -12,7 +12,7 @@ export interface Listener {
 }
 
 export interface Command {
-  do: 'run' | 'pause' | 'step' | 'reset' | 'speed' | 'watch' | 'grab' | 'drag' | 'drop' | 'set';
+  do: 'run' | 'pause' | 'step' | 'reset' | 'speed' | 'watch' | 'grab' | 'drag' | 'drop' | 'set' | 'pose' | 'control' | 'key' | 'probe' | 'show' | 'open' | 'load';
   [key: string]: unknown;
 }
 
@@ -27,6 +27,7 @@ export class Live {
   private heard = 0;
   private checked = performance.now();
   private timer = 0;
+  private drawn = 0; // bodies in a frame
 
   constructor(private readonly listener: Listener) {
     this.connect();
@@ -80,7 +81,7 @@ export class Live {
   private hear(data: string | ArrayBuffer): void {
     this.heard = performance.now();
     if (data instanceof ArrayBuffer) {
-      const frame = decodeFrame(data);
+      const frame = decodeFrame(data, this.drawn);
       this.listener.frame(frame);
       this.socket?.send(new Uint32Array([frame.number]));
       return;
@@ -91,6 +92,7 @@ export class Live {
         this.client = (message as unknown as { client: number }).client;
         break;
       case 'scene':
+        this.drawn = (message as Scene).drawn;
         this.listener.scene(message as Scene);
         break;
       case 'status':

@@ -1,18 +1,23 @@
 // The page: a live simulation, or a recorded one where the page has one inside.
 import * as THREE from 'three';
 import './style.css';
+import { Bodies } from './bodies';
+import { takePicture, Video } from './capture';
 import { Follow } from './follow';
+import { Gallery } from './gallery';
 import { Hand } from './hand';
 import { History } from './history';
 import { Live, type Command } from './live';
 import { ModelView } from './model';
+import { Overlay, type Shown } from './overlay';
 import { showBody } from './panel';
 import { Playhead } from './playhead';
 import { Plots } from './plots';
 import { levels } from './quality';
 import { describeRecorded, subtreeMasses } from './recorded';
+import { Sliders } from './sliders';
 import { Stage, themes } from './stage';
-import { decodeRecorded, type BodyNumbers, type Frame, type Scene, type Status } from './wire';
+import { decodeRecorded, type BodyNumbers, type Frame, type Probe, type Scene, type Status } from './wire';
 
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 const MINUTE = 60; // s that a live view can be scrubbed back
@@ -40,6 +45,24 @@ class Viewer {
   size = 1;
   lost = false;
   numbers: BodyNumbers | null = null;
+  overlay: Overlay | null = null;
+  probes: Probe[] = [];
+  opening = ''; // what was chosen in the gallery
+  readonly video = new Video();
+  readonly bodies = new Bodies((body) => this.select(body));
+  readonly sliders = new Sliders((command) => this.command(command), () => this.live !== null);
+  readonly gallery = new Gallery({
+    command: (command) => this.command(command),
+    opening: (title) => {
+      this.opening = title;
+      if (title) cover(`Opening ${title}`);
+      else uncover();
+    },
+    say: (text, bad) => note(text, bad),
+  });
+  private tab = 'plots';
+  private followed = false; // the camera goes with the selected body
+  private readonly wants: Partial<Shown> = {};
   private latest = new Float32Array(0);
   private masses: Float64Array = new Float64Array(0); // of a recording: what hangs on each body
   private wanted: number[] | null = null; // target to send with the next drawing
@@ -83,7 +106,15 @@ class Viewer {
       this.stage.scene.remove(this.model.root);
       this.model.dispose();
     }
+    this.opening = '';
+    this.probes = [];
+    if (this.overlay) {
+      this.stage.scene.remove(this.overlay.root);
+      this.overlay.dispose();
+      this.overlay = null;
+    }
     this.model = new ModelView(scene);
+    this.model.setShapes(element<HTMLSelectElement>('set-shapes').value as 'looks');
     this.model.setLight(this.stage.light);
     this.hand.model = this.model;
     this.stage.scene.add(this.model.root);
@@ -108,13 +139,17 @@ class Viewer {
     element('facts').textContent = `${what}${some}`;
     element('choices').hidden = !scene.choices;
     if (scene.choices) this.offerChoices(scene);
+    element('hand').hidden = !this.live || scene.pull === false || !scene.instances.some((row) => row[0] >= 0);
+    this.bodies.setScene(scene);
+    this.sliders.setScene(scene);
+    this.gallery.offer(scene);
     this.select(-1);
   }
 
   private makePlots(): void {
     if (!this.scene) return;
     this.plots?.destroy();
-    this.plots = new Plots(element('plots'), this.scene.channels, this.live ? MINUTE : Infinity);
+    this.plots = new Plots(element('plots'), this.scene.channels, this.live ? MINUTE : Infinity, this.probes);
   }
 
   addFrame(frame: Frame): void {
@@ -132,11 +167,17 @@ class Viewer {
       this.model.update(frame.poses);
       const box = this.model.box();
       this.size = box.getSize(new THREE.Vector3()).length();
-      this.stage.build(box);
+      this.stage.build(box, this.scene?.instances.some((row) => row[0] < 0 && row[1] === 'plane') ?? false);
       this.follow.begin(this.model, box, this.scene?.floats ?? -1);
       this.model.setLight(this.stage.light);
       this.refine();
       uncover();
+    }
+    if (this.overlay === null && this.scene) {
+      this.overlay = new Overlay(this.scene, this.size);
+      this.stage.scene.add(this.overlay.root);
+      Object.assign(this.overlay.shown, this.wants);
+      this.askForMore();
     }
   }
 
@@ -144,13 +185,18 @@ class Viewer {
     for (const name of ['solver', 'algorithm', 'machine'] as const) choose(`set-${name}`, status[name]);
     choose('set-tolerance', String(status.tolerance));
     if (this.plots) this.plots.marks = status.marks;
+    this.probes = status.probes;
+    this.plots?.setProbes(status.probes);
+    this.sliders.setProbes(status.probes);
+    this.sliders.setControls(status.control);
     element('hint').textContent = status.hint;
     element('hint').hidden = !status.hint;
     if (status.note) note(status.note, true);
   }
 
   setBody(numbers: BodyNumbers): void {
-    if (numbers.body !== this.selected) return;
+    // The past has numbers of its own.
+    if (numbers.body !== this.selected || this.past !== null) return;
     this.numbers = numbers;
     showBody(numbers, element('body-name'), element('body-numbers'));
     element('body').hidden = false;
@@ -212,10 +258,37 @@ class Viewer {
     this.selected = body;
     this.numbers = null;
     this.model?.select(body);
+    this.bodies.mark(body);
+    if (this.followed && this.model) this.follow.chase(this.model, body);
     this.stage.dirty = true;
     if (body < 0 || !this.live) element('body').hidden = true;
     if (this.live) this.command({ do: 'watch', body });
-    else if (body >= 0) this.showRecordedBody();
+    if (body >= 0 && (!this.live || this.past !== null)) this.showRecordedBody();
+  }
+
+  // Shows what was, and its numbers at once; null: now.
+  scrub(time: number | null): void {
+    this.past = time;
+    this.stage.dirty = true;
+    this.pose(performance.now());
+    this.describe(performance.now());
+  }
+
+  // Tells the server what frames should have beside poses, and only that.
+  askForMore(): void {
+    const shown = this.overlay?.shown;
+    this.command({ do: 'show', kind: 'contacts', index: shown?.contacts ? 1 : 0 });
+    this.command({ do: 'show', kind: 'q', index: shown?.limits || this.tab === 'joints' ? 1 : 0 });
+  }
+
+  showTab(tab: string): void {
+    this.tab = tab;
+    for (const button of document.querySelectorAll<HTMLElement>('#tabs button')) button.setAttribute('aria-selected', String(button.dataset['tab'] === tab));
+    for (const panel of document.querySelectorAll<HTMLElement>('[data-panel]')) panel.hidden = panel.dataset['panel'] !== tab;
+    this.askForMore();
+    if (tab !== 'plots') return;
+    this.plots?.resize();
+    this.plots?.draw(performance.now(), 0);
   }
 
   private showRecordedBody(): void {
@@ -271,6 +344,8 @@ class Viewer {
       if (at) this.model.update(this.latest);
       pull = at?.pull ?? null;
     }
+    const drawn = this.past === null ? this.frame : this.history.frames[this.history.indexAt(this.past)];
+    this.overlay?.update(this.model, drawn?.contacts ?? null, drawn?.q ?? null);
     this.hand.draw(pull, this.size);
     this.plots?.setCursor(this.past);
     this.stage.dirty = true;
@@ -280,7 +355,8 @@ class Viewer {
     const frame = this.frame;
     if (!frame) return;
     this.described = now;
-    if (!this.live && this.selected >= 0) this.showRecordedBody();
+    if ((!this.live || this.past !== null) && this.selected >= 0) this.showRecordedBody();
+    if (this.tab === 'joints') this.sliders.update(frame.q, this.running);
     root.classList.toggle('running', this.running);
     const time = this.past ?? frame.time;
     element('time').textContent = `${time.toFixed(2)} s`;
@@ -293,6 +369,12 @@ class Viewer {
     const state = element('state');
     if (this.lost) return;
     state.className = frame.failed ? 'failed' : this.running ? 'running' : 'paused';
+    if (this.live && this.past !== null) {
+      state.className = 'paused';
+      state.textContent = `the past, ${(frame.time - this.past).toFixed(2)} s ago${this.running ? '; it runs on' : ''}`;
+      element('pace').textContent = element('rate').textContent = '';
+      return;
+    }
     state.textContent = !this.live ? 'recorded' : frame.failed ? 'stopped' : this.running ? (frame.behind ? 'running, slower than asked' : 'running') : 'paused';
     const pace = frame.channels[this.scene!.channels.findIndex((channel) => channel.name === 'speed')];
     element('pace').textContent = this.live && this.running && pace !== undefined ? `${pace.toFixed(2)} × real time` : '';
@@ -393,18 +475,19 @@ class Viewer {
       'plots-toggle': () => this.toggleSide(),
       quality: () => this.nextQuality(),
       'help-toggle': () => (help.open ? help.close() : help.showModal()),
-      live: () => {
-        this.past = null;
-        this.stage.dirty = true;
-      },
+      live: () => this.scrub(null),
+      'gallery-toggle': () => this.gallery.show(!this.gallery.visible),
+      picture: () => takePicture(this.stage.canvas, this.scene?.model ?? '', () => this.stage.renderer.render(this.stage.scene, this.stage.camera)),
+      video: () => element('video').setAttribute('aria-pressed', String(this.video.toggle(this.stage.canvas, this.scene?.model ?? '', note))),
       'body-close': () => this.select(-1),
     };
     for (const [id, action] of Object.entries(actions)) element(id).addEventListener('click', action);
-    const keys: Record<string, string> = { ' ': 'play', Backspace: 'reset', ArrowLeft: 'back', ArrowRight: 'step', '+': 'faster', '=': 'faster', '-': 'slower', h: 'hand', f: 'fit', t: 'theme', q: 'quality', p: 'plots-toggle', '?': 'help-toggle', F1: 'help-toggle', Escape: 'body-close' };
+    this.listenToPanels();
+    const keys: Record<string, string> = { ' ': 'play', Backspace: 'reset', ArrowLeft: 'back', ArrowRight: 'step', '+': 'faster', '=': 'faster', '-': 'slower', h: 'hand', f: 'fit', g: 'gallery-toggle', s: 'picture', r: 'video', t: 'theme', q: 'quality', p: 'plots-toggle', '?': 'help-toggle', F1: 'help-toggle', Escape: 'body-close' };
     window.addEventListener('keydown', (event) => {
       const name = keys[event.key] ?? keys[event.key.toLowerCase()];
       const target = event.target as HTMLElement;
-      if (!name || event.ctrlKey || event.metaKey || event.altKey || target.tagName === 'SELECT') return;
+      if (!name || event.ctrlKey || event.metaKey || event.altKey || target.tagName === 'SELECT' || (target.tagName === 'INPUT' && target.id !== 'timeline')) return;
       if (help.open && name !== 'help-toggle') return;
       // A focused button would be pressed by the space bar as well.
       if (target.tagName === 'BUTTON' || target.id === 'timeline') target.blur();
@@ -416,14 +499,39 @@ class Viewer {
       const span = this.history.last - this.history.first;
       const share = Number(line.value) / 1000;
       if (!this.live) this.playing = false;
-      this.past = share >= 1 && this.live ? null : this.history.first + share * span;
-      this.stage.dirty = true;
+      this.scrub(share >= 1 && this.live ? null : this.history.first + share * span);
     });
     line.addEventListener('change', () => line.blur());
     help.addEventListener('click', (event) => {
       if (event.target === help) help.close();
     });
     window.addEventListener('resize', () => this.plots?.resize());
+  }
+
+  private listenToPanels(): void {
+    for (const button of document.querySelectorAll<HTMLElement>('#tabs button')) button.addEventListener('click', () => this.showTab(button.dataset['tab']!));
+    for (const name of ['frames', 'centers', 'contacts', 'limits'] as const) {
+      const box = element<HTMLInputElement>(`show-${name}`);
+      box.addEventListener('change', () => {
+        this.wants[name] = box.checked;
+        if (this.overlay) this.overlay.shown[name] = box.checked;
+        this.askForMore();
+        this.stage.dirty = true;
+        box.blur(); // keys are the page's again
+      });
+    }
+    const follow = element<HTMLInputElement>('show-follow');
+    follow.addEventListener('change', () => {
+      this.followed = follow.checked;
+      follow.blur();
+      if (this.model) this.follow.chase(this.model, follow.checked ? this.selected : -1);
+    });
+    const shapes = element<HTMLSelectElement>('set-shapes');
+    shapes.addEventListener('change', () => {
+      this.model?.setShapes(shapes.value as 'looks');
+      this.stage.dirty = true;
+      shapes.blur();
+    });
   }
 }
 
@@ -500,7 +608,8 @@ function startLive(viewer: Viewer): void {
       element('state').className = 'lost';
       element('state').textContent = 'connection lost';
       element('pace').textContent = element('rate').textContent = '';
-      cover('Connection lost', 'Trying again. Is calder view still running?', viewer.scene === null);
+      if (viewer.opening) cover(`Opening ${viewer.opening}`);
+      else cover('Connection lost', 'Trying again. Is calder view still running?', viewer.scene === null);
     },
   });
 }

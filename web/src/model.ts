@@ -1,7 +1,7 @@
 // The model: its parts, where they are now, and the meshes that show them at the quality that is wanted.
 import * as THREE from 'three';
 import { bake, Shared, type Light, type Wish } from './batch';
-import { extent, pick, readPart, type Hit, type Part } from './parts';
+import { boxOf, extent, pick, readPart, type Hit, type Part } from './parts';
 import type { Scene } from './wire';
 
 export type { Hit };
@@ -17,11 +17,15 @@ export class ModelView {
   private readonly shared: Shared;
   private wish: Wish | null = null;
   private baked = { distance: 0, scale: 0 };
+  private shapes: 'looks' | 'touches' | 'both' = 'looks';
   private placed = false; // its bodies are where a frame says
 
   constructor(private readonly scene: Scene) {
-    this.parts = scene.instances.map(readPart);
+    this.parts = [...scene.instances.map((row) => readPart(row, true)), ...(scene.contacts ?? []).map((row) => readPart(row, false))];
     this.boxes = this.parts.map((part) => extent(part, scene));
+    this.parts.forEach((part, i) => {
+      if (part.form === 'mesh') part.box = boxOf(part, this.boxes[i]!);
+    });
     this.poses = new Float32Array(7 * scene.drawn);
     for (let i = 0; i < scene.drawn; i++) this.poses[7 * i + 3] = 1;
     this.shared = new Shared(scene.drawn);
@@ -42,6 +46,16 @@ export class ModelView {
     this.shared.uniforms['selected']!.value = body;
   }
 
+  // Which shapes are drawn: those that one looks at, or those that touch others.
+  setShapes(shapes: 'looks' | 'touches' | 'both'): void {
+    this.shapes = shapes;
+    this.wish = null;
+  }
+
+  private get seen(): Part[] {
+    return this.parts.filter((part) => (this.shapes === 'looks' ? part.looks : this.shapes === 'touches' ? part.touches : true));
+  }
+
   // Makes the meshes anew where quality or distance ask for it; `height` pixels show the camera's whole angle.
   refine(wish: Wish, camera: THREE.PerspectiveCamera, target: THREE.Vector3, height: number): void {
     if (!this.placed) return;
@@ -59,14 +73,16 @@ export class ModelView {
       else center.fromArray(this.poses, 7 * part.body);
       return scale / Math.max(camera.position.distanceTo(center), 0.2 * distance);
     };
-    const { meshes, triangles } = bake(this.parts, this.scene, this.shared, pixels, wish);
+    const { meshes, triangles } = bake(this.seen, this.scene, this.shared, pixels, wish);
     this.triangles = triangles;
     for (const mesh of meshes) this.root.add(mesh);
   }
 
   // `near`: how far off, as a share of the distance, still counts.
   pick(ray: THREE.Raycaster, near: number): Hit | null {
-    return pick(this.parts, this.boxes, this.scene, (body) => this.matrixOf(body), ray.ray, near);
+    const seen = new Set(this.seen);
+    const shown = this.parts.map((part, i) => ({ part, box: this.boxes[i]! })).filter(({ part }) => seen.has(part));
+    return pick(shown.map(({ part }) => part), shown.map(({ box }) => box), this.scene, (body) => this.matrixOf(body), ray.ray, near);
   }
 
   // Place of a body's frame.
@@ -98,7 +114,7 @@ export class ModelView {
     const own = new THREE.Matrix4();
     const unit = new THREE.Vector3(1, 1, 1);
     this.parts.forEach((part, i) => {
-      if (part.body < 0) return;
+      if (part.body < 0 || !part.looks) return;
       own.compose(part.position, part.turn, unit).premultiply(this.matrixOf(part.body));
       box.union(around.copy(this.boxes[i]!).applyMatrix4(own));
     });

@@ -13,6 +13,9 @@ export interface Part {
   size: [number, number, number]; // half of its extent along its own axes; of a capsule without its ends along z
   color: THREE.Color;
   opacity: number;
+  box?: Part; // of a mesh: the box around it
+  touches: boolean; // others
+  looks: boolean; // it is what one looks at
 }
 
 export interface Hit {
@@ -20,8 +23,8 @@ export interface Hit {
   point: THREE.Vector3; // in the world
 }
 
-export function readPart(instance: Instance): Part {
-  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity] = instance as unknown as [number, string, number, ...number[]];
+export function readPart(instance: Instance, looks: boolean): Part {
+  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity, touches] = instance as unknown as [number, string, number, ...number[]];
   const part = (form: Form, x: number, y: number, z: number): Part => ({
     body,
     form,
@@ -31,6 +34,8 @@ export function readPart(instance: Instance): Part {
     size: [x, y, z],
     color: new THREE.Color().setRGB(red!, green!, blue!, THREE.SRGBColorSpace),
     opacity: opacity!,
+    touches: touches === 1,
+    looks,
   });
   switch (kind) {
     case 'sphere':
@@ -58,6 +63,13 @@ export function extent(part: Part, scene: Scene): THREE.Box3 {
     return new THREE.Box3(half.clone().negate(), half);
   }
   return new THREE.Box3().setFromArray(scene.meshes[part.mesh]?.vertices ?? [0, 0, 0]);
+}
+
+// What stands for a mesh that is too small to be seen as one.
+export function boxOf(part: Part, around: THREE.Box3): Part {
+  const center = around.getCenter(new THREE.Vector3()).applyQuaternion(part.turn).add(part.position);
+  const half = around.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+  return { ...part, form: 'box', position: center, size: [half.x, half.y, half.z] };
 }
 
 // Where a ray enters a part that is its own frame's, with its radius or half-extents `more` larger; Infinity: nowhere.

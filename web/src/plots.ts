@@ -1,7 +1,7 @@
 // Plots of the channels, those of one plot together, with marks where the solver was changed.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Channel } from './wire';
+import type { Channel, Probe } from './wire';
 
 const colors = ['#e5484d', '#3e8ef7', '#30a46c', '#f5a623', '#a06bf0', '#12a594'];
 const SPACING = 1 / 30; // s between points
@@ -28,20 +28,41 @@ export function short(value: number | null | undefined): string {
 export class Plots {
   marks: Mark[] = [];
   private readonly times: number[] = [];
-  private readonly values: (number | null)[][];
+  private values: (number | null)[][];
   private readonly plots: Plot[] = [];
   private cursor: number | null = null; // s, where a recording is
   private drawn = 0;
+  private channels: Channel[];
+  private level = NaN; // energy at the start, J
 
   constructor(
     private readonly root: HTMLElement,
-    private readonly channels: Channel[],
+    private readonly own: Channel[], // of the run
     private readonly span: number,
+    probes: Probe[] = [],
   ) {
-    this.values = channels.map(() => []);
-    root.replaceChildren();
-    const names = [...new Set(channels.map((channel) => channel.plot))];
+    this.channels = [...own, ...probes.map(asChannel)];
+    this.values = this.channels.map(() => []);
+    this.build();
+  }
+
+  private build(): void {
+    for (const plot of this.plots) plot.chart.destroy();
+    this.plots.length = 0;
+    this.root.replaceChildren();
+    // What somebody asked for comes first.
+    const names = [...new Set([...this.channels.slice(this.own.length), ...this.own].map((channel) => channel.plot))];
     for (const name of names) this.addPlot(name);
+  }
+
+  // Other numbers beside the run's channels; those that were there keep what they have.
+  setProbes(probes: Probe[]): void {
+    const before = new Map(this.channels.map((channel, i) => [channel.plot + channel.name, this.values[i]!]));
+    const next = [...this.own, ...probes.map(asChannel)];
+    if (next.length === this.channels.length && next.every((channel, i) => channel.name === this.channels[i]!.name)) return;
+    this.channels = next;
+    this.values = next.map((channel) => before.get(channel.plot + channel.name) ?? this.times.map(() => null));
+    this.build();
   }
 
   private addPlot(name: string): void {
@@ -52,7 +73,7 @@ export class Plots {
     const lines = style.getPropertyValue('--line').trim();
     const figure = document.createElement('figure');
     const caption = document.createElement('figcaption');
-    caption.textContent = first.unit ? `${name}, ${first.unit}` : name;
+    caption.textContent = (first.unit ? `${name}, ${first.unit}` : name) + (members.some((i) => isLevelled(this.channels[i]!)) ? ', from the total at the start' : '');
     figure.append(caption);
     this.root.append(figure);
     const axis: uPlot.Axis = { stroke: ink, grid: { stroke: lines, width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
@@ -66,7 +87,7 @@ export class Plots {
         scales: { x: { time: false }, y: first.logarithmic ? { distr: 3, range: logarithmicRange } : {} },
         axes: [
           { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => short(tick)) },
-          { ...axis, size: 52, space: 22, values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : short(tick))) },
+          { ...axis, size: 52, space: 22, values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : short(tick))), ...(first.logarithmic ? { splits: decades } : {}) },
         ],
         series: [
           { label: 's', value: (_, value) => short(value) },
@@ -125,6 +146,7 @@ export class Plots {
     this.times.length = 0;
     for (const list of this.values) list.length = 0;
     this.marks = [];
+    this.level = NaN;
   }
 
   add(time: number, channels: Float64Array, speed = 1): void {
@@ -132,8 +154,12 @@ export class Plots {
     if (last !== undefined && time < last) this.clear();
     else if (last !== undefined && time - last < SPACING * speed) return;
     this.times.push(time);
+    // A frame from before somebody asked has other numbers.
+    const whole = channels.length === this.channels.length;
+    const total = this.own.findIndex((channel) => channel.name === 'total' && isLevelled(channel));
+    if (total >= 0 && !Number.isFinite(this.level)) this.level = channels[total]!;
     this.values.forEach((list, i) => {
-      const value = channels[i]!;
+      const value = i < this.own.length || whole ? channels[i]! - (isLevelled(this.channels[i]!) ? this.level : 0) : NaN;
       list.push(Number.isFinite(value) ? value : null);
     });
     let old = 0;
@@ -168,6 +194,20 @@ export class Plots {
     for (const plot of this.plots) plot.chart.destroy();
     this.root.replaceChildren();
   }
+}
+
+const asChannel = (probe: Probe): Channel => ({ name: probe.name, unit: probe.unit, plot: probe.name, logarithmic: false });
+
+// Potential energy has no zero of its own; what it and the total do is seen against the total at the start.
+const isLevelled = (channel: Channel): boolean => channel.plot === 'Energy' && (channel.name === 'potential' || channel.name === 'total');
+
+// A line for each decade, or every second, fifth …: lines between decades would merge into bars.
+function decades(_: uPlot, __: number, low: number, high: number): number[] {
+  const [from, to] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+  const step = [1, 2, 5, 10, 20, 50, 100].find((every) => (to - from) / every <= 4) ?? 100;
+  const ticks: number[] = [];
+  for (let power = Math.ceil(from / step) * step; power <= to; power += step) ticks.push(10 ** power);
+  return ticks;
 }
 
 // Whole decades around the data, at least one.

@@ -1,4 +1,4 @@
-// What a recording knows of a body: its name, joints and mass from the scene, its motion from the frames around a moment.
+// What a recording, or the past of a live view, knows of a body: its name, joints and mass from the scene, its motion from the frames around a moment.
 import * as THREE from 'three';
 import type { History } from './history';
 import type { BodyNumbers, Scene } from './wire';
@@ -21,7 +21,7 @@ export function subtreeMasses(scene: Scene): Float64Array {
 
 // Speeds are differences between the frames before and after; positions are recorded in steps of 1/65535 of the model's size.
 export function describeRecorded(scene: Scene, masses: Float64Array, history: History, body: number, time: number, poses: Float32Array): BodyNumbers {
-  const [name, parent, mass, cx, cy, cz, ...joints] = scene.described?.[body] ?? [`body ${body}`, -1, 0, 0, 0, 0];
+  const [name, parent, mass, cx, cy, cz, ...joints] = scene.described?.[body] ?? ([`body ${body}`, -1, 0, 0, 0, 0] as NonNullable<Scene['described']>[number]);
   const center = new THREE.Vector3(cx, cy, cz);
   const placed = (from: Float32Array): { at: THREE.Vector3; turn: THREE.Quaternion } => {
     const p = from.subarray(7 * body, 7 * body + 7);
@@ -45,7 +45,7 @@ export function describeRecorded(scene: Scene, masses: Float64Array, history: Hi
     if (sine > 0) angular.set(turn.x, turn.y, turn.z).multiplyScalar(angle / sine / passed);
   }
   const list: NonNullable<BodyNumbers['joints']> = [];
-  for (let i = 0; i + 1 < joints.length; i += 2) list.push({ kind: joints[i]!, name: joints[i + 1]!, q: [], v: [] });
+  for (const joint of joints) list.push({ kind: joint[0], name: joint[1], q: [], v: [] });
   const motion = {
     position: now.at.toArray(),
     quaternion: [now.turn.w, now.turn.x, now.turn.y, now.turn.z],

@@ -78,20 +78,49 @@ export function square(): Solid {
   return { positions: Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0), normals: Float32Array.of(0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1), triangles: Uint32Array.of(0, 1, 2, 0, 2, 3) };
 }
 
-// A mesh with a normal of its own for each face: meshes of machines have edges.
+const CREASE = Math.cos((35 * Math.PI) / 180); // faces that meet at a smaller angle look like one round surface
+
+// A mesh with normals for each corner of each face: the mean of the faces that meet there at a small angle, so that round things
+// look round and edges stay edges.
 export function facets(vertices: ArrayLike<number>, triangles: ArrayLike<number>): Solid {
-  const positions = new Float32Array(3 * triangles.length);
-  const normals = new Float32Array(3 * triangles.length);
-  for (let t = 0; t + 2 < triangles.length; t += 3) {
-    for (let k = 0; k < 3; k++) for (let i = 0; i < 3; i++) positions[3 * (t + k) + i] = vertices[3 * triangles[t + k]! + i]!;
+  const count = triangles.length;
+  const positions = new Float32Array(3 * count);
+  const flat = new Float32Array(count); // 3 a face: its normal times twice its area
+  const corners = new Map<string, number[]>(); // faces at a place
+  const names: string[] = [];
+  for (let t = 0; t + 2 < count; t += 3) {
+    for (let k = 0; k < 3; k++) {
+      const v = 3 * triangles[t + k]!;
+      const [x, y, z] = [vertices[v]!, vertices[v + 1]!, vertices[v + 2]!];
+      positions.set([x, y, z], 3 * (t + k));
+      const name = `${Math.fround(x)} ${Math.fround(y)} ${Math.fround(z)}`;
+      names.push(name);
+      const known = corners.get(name);
+      if (known) known.push(t);
+      else corners.set(name, [t]);
+    }
     const p = positions.subarray(3 * t, 3 * t + 9);
     const [ux, uy, uz] = [p[3]! - p[0]!, p[4]! - p[1]!, p[5]! - p[2]!];
     const [vx, vy, vz] = [p[6]! - p[0]!, p[7]! - p[1]!, p[8]! - p[2]!];
-    const n = [uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx];
-    const length = Math.hypot(n[0]!, n[1]!, n[2]!) || 1;
-    for (let k = 0; k < 9; k++) normals[3 * t + k] = n[k % 3]! / length;
+    flat.set([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], t);
   }
-  return { positions, normals, triangles: Uint32Array.from({ length: triangles.length }, (_, i) => i) };
+  const normals = new Float32Array(3 * count);
+  for (let corner = 0; corner < names.length; corner++) {
+    const own = corner - (corner % 3);
+    const [x, y, z] = [flat[own]!, flat[own + 1]!, flat[own + 2]!];
+    const length = Math.hypot(x, y, z) || 1;
+    const sum = [0, 0, 0];
+    for (const face of corners.get(names[corner]!)!) {
+      const [a, b, c] = [flat[face]!, flat[face + 1]!, flat[face + 2]!];
+      if (face !== own && x * a + y * b + z * c < CREASE * length * Math.hypot(a, b, c)) continue;
+      sum[0]! += a;
+      sum[1]! += b;
+      sum[2]! += c;
+    }
+    const whole = Math.hypot(sum[0]!, sum[1]!, sum[2]!) || 1;
+    for (let k = 0; k < 3; k++) normals[3 * corner + k] = sum[k]! / whole;
+  }
+  return { positions, normals, triangles: Uint32Array.from({ length: count }, (_, i) => i) };
 }
 
 // A mesh with fewer triangles: corners in the same cell of a grid become one, and triangles that lose an edge go. Aims at so

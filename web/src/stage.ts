@@ -11,11 +11,13 @@ export interface Theme {
   earth: number;
   ambient: number;
   key: number;
+  tone: number; // of floors
+  rim: number; // how much lighter, or where negative darker, edges are
 }
 
 export const themes: Record<'dark' | 'light', Theme> = {
-  dark: { background: 0x15181d, grid: 0x4a5463, sky: 0xdfe8ff, earth: 0x30343c, ambient: 1.15, key: 2.4 },
-  light: { background: 0xeeebe5, grid: 0xb9b3a8, sky: 0xffffff, earth: 0xcfc8ba, ambient: 1.7, key: 2.3 },
+  dark: { background: 0x1b2027, grid: 0x566173, sky: 0xdfe8ff, earth: 0x4a505c, ambient: 1.35, key: 2.3, tone: 0.52, rim: 0.34 },
+  light: { background: 0xdfdbd3, grid: 0xa39d92, sky: 0xffffff, earth: 0xa9a294, ambient: 1.3, key: 2.1, tone: 0.94, rim: -0.3 },
 };
 
 // Lines every metre (or ten, or a tenth), every fifth stronger, that fade away with the distance.
@@ -77,7 +79,9 @@ export class Stage {
   private remakeGround: () => void = () => undefined;
   private shade: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial> | null = null;
   private theme: Theme = themes.dark;
+  private cell = 1; // m, of the ground's squares
   private radius = 1; // of the model
+  private floored = false; // the model has a floor of its own
   private inset = 0; // pixels at the right that something covers
   private drawn = 0;
   private asked = 0; // how often the browser wanted a frame
@@ -127,7 +131,7 @@ export class Stage {
     const most = this.software && level.ratio > 1 ? 2 : window.devicePixelRatio;
     this.renderer.setPixelRatio(Math.min(most, level.ratio));
     this.sun.castShadow = level.shadows;
-    if (this.shade) this.shade.visible = level.shadows;
+    if (this.shade) this.shade.visible = level.shadows && !this.floored;
     this.resize();
   }
 
@@ -143,6 +147,11 @@ export class Stage {
       sun: this.sun.color.clone().multiplyScalar(this.sun.intensity),
       sky: this.sky.color.clone().multiplyScalar(this.sky.intensity),
       earth: this.sky.groundColor.clone().multiplyScalar(this.sky.intensity),
+      rim: new THREE.Color().setRGB(this.theme.rim, this.theme.rim, 1.08 * this.theme.rim, THREE.LinearSRGBColorSpace),
+      horizon: new THREE.Color(this.theme.background),
+      tone: this.theme.tone,
+      cell: this.cell,
+      fade: new THREE.Vector2(7 * this.radius, 22 * this.radius),
     };
   }
 
@@ -168,7 +177,8 @@ export class Stage {
   }
 
   // Ground, light and clipping for a model of this extent.
-  build(box: THREE.Box3): void {
+  // A model with a floor of its own needs no grid.
+  build(box: THREE.Box3, floor: boolean): void {
     const size = box.getSize(new THREE.Vector3());
     const radius = Math.max(0.5 * size.length(), 1e-3);
     const center = box.getCenter(new THREE.Vector3());
@@ -179,6 +189,7 @@ export class Stage {
     const extent = 5 * radius;
     const scale = 10 ** Math.floor(Math.log10(radius / 2));
     const cell = radius / 2 / scale >= 5 ? 5 * scale : radius / 2 / scale >= 2 ? 2 * scale : scale;
+    this.cell = cell;
     if (this.shade) this.scene.remove(this.shade);
     const plane = new THREE.PlaneGeometry(2 * extent, 2 * extent);
     this.shade = new THREE.Mesh(plane, new THREE.ShadowMaterial({ opacity: 0.28 }));
@@ -193,6 +204,8 @@ export class Stage {
     place(this.shade);
     this.remakeGround = () => {
       if (this.ground) this.scene.remove(this.ground);
+      this.ground = null;
+      if (floor) return;
       this.ground = makeGrid(extent, cell, new THREE.Color(this.theme.grid));
       place(this.ground);
       // A little above the grounds of worlds, which lie where it lies.
@@ -213,6 +226,8 @@ export class Stage {
     light.updateProjectionMatrix();
     this.sun.shadow.normalBias = 0.002 * radius;
     this.radius = radius;
+    this.shade.visible = this.shade.visible && !floor;
+    this.floored = floor;
     this.camera.far = 40 * radius;
     this.controls.maxDistance = 15 * radius;
     this.controls.minDistance = 0.02 * radius;
@@ -250,7 +265,7 @@ export class Stage {
       const corner = new THREE.Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(center);
       const wide = Math.abs(corner.dot(right)) / (tangent * free);
       const high = Math.abs(corner.dot(above)) / tangent;
-      distance = Math.max(distance, corner.dot(view) + 1.2 * Math.max(wide, high));
+      distance = Math.max(distance, corner.dot(view) + 1.1 * Math.max(wide, high));
     }
     return distance;
   }

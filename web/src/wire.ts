@@ -2,7 +2,7 @@
 
 export type Kind = 'sphere' | 'capsule' | 'ellipsoid' | 'cylinder' | 'box' | 'plane' | 'mesh' | 'height field';
 
-// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4
+// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4, whether it touches others
 export type Instance = [number, Kind, number, ...number[]];
 
 export interface Channel {
@@ -19,6 +19,23 @@ export interface Choices {
   tolerance: number[];
 }
 
+// kind, name, number, first q, first v, axis × 3, anchor × 3, and where it is limited the range × 2
+export type JointRow = [string, string, number, number, number, ...number[]];
+
+export interface Card {
+  title: string;
+  text: string;
+  command: string;
+  picture: string;
+}
+
+export interface Probe {
+  kind: 'q' | 'v' | 'force';
+  index: number;
+  name: string;
+  unit: string;
+}
+
 export interface Scene {
   say: 'scene';
   model: string;
@@ -32,11 +49,16 @@ export interface Scene {
   pull?: boolean; // whether bodies can be pulled
   up: [number, number, number];
   instances: Instance[];
+  contacts?: Instance[]; // shapes that touch others and are not drawn
   meshes: ({ vertices: number[]; triangles: number[] } | null)[];
   channels: Channel[];
   choices?: Choices;
-  // Of recordings: each body's name, parent, mass, centre of mass × 3, then a kind and a name for every joint.
-  described?: [string, number, number, number, number, number, ...string[]][];
+  // Of models: each body's name, parent, mass, centre of mass × 3, then its joints.
+  described?: [string, number, number, number, number, number, ...JointRow[]][];
+  actuators?: [string, number, number, number, number][]; // name, joint, range of the control × 2, start
+  keyframes?: string[];
+  cards?: Card[]; // of a gallery
+  gallery?: boolean; // it comes first
   gravity?: number[];
   listed?: [string, string][]; // of a world's recording: each body's name, and how it moves
 }
@@ -50,6 +72,8 @@ export interface Status {
   note: string;
   hint: string; // what could be changed where it is too slow
   marks: { time: number; text: string }[];
+  probes: Probe[];
+  control: number[];
 }
 
 export interface BodyNumbers {
@@ -93,18 +117,23 @@ export interface Frame {
   pull: Pull | null;
   channels: Float64Array;
   poses: Float32Array; // 7 a body: position, quaternion (w first)
+  contacts: Float32Array; // 6 each: point, force
+  q: Float32Array; // where the page asked for them
 }
 
 const MAGIC = 0x464c4143; // "CALF"
-const HEADER = 88;
+const HEADER = 96;
 
-export function decodeFrame(buffer: ArrayBuffer): Frame {
+export function decodeFrame(buffer: ArrayBuffer, drawn: number): Frame {
   const view = new DataView(buffer);
   if (view.getUint32(0, true) !== MAGIC) throw new Error('not a frame');
   const triple = (at: number): [number, number, number] => [view.getFloat32(at, true), view.getFloat32(at + 4, true), view.getFloat32(at + 8, true)];
   const flags = view.getUint32(32, true);
   const body = view.getInt32(36, true);
   const channelCount = view.getUint32(84, true);
+  const contactCount = view.getUint32(88, true);
+  const poses = HEADER + 8 * channelCount;
+  const contacts = poses + 28 * drawn;
   return {
     number: view.getUint32(4, true),
     time: view.getFloat64(8, true),
@@ -116,7 +145,9 @@ export function decodeFrame(buffer: ArrayBuffer): Frame {
     epoch: view.getUint32(40, true),
     pull: body < 0 ? null : { body, client: view.getInt32(44, true), point: triple(48), target: triple(60), force: triple(72) },
     channels: new Float64Array(buffer, HEADER, channelCount),
-    poses: new Float32Array(buffer, HEADER + 8 * channelCount),
+    poses: new Float32Array(buffer, poses, 7 * drawn),
+    contacts: new Float32Array(buffer, contacts, 6 * contactCount),
+    q: new Float32Array(buffer, contacts + 24 * contactCount, view.getUint32(92, true)),
   };
 }
 
@@ -148,6 +179,8 @@ export function decodeRecorded(line: string, channelCount: number, number: numbe
     pull: null,
     channels: new Float64Array(bytes.buffer, 8, channelCount),
     poses,
+    contacts: new Float32Array(0),
+    q: new Float32Array(0),
   };
 }
 

@@ -36,8 +36,11 @@ export const endAll = () => {
 };
 
 // `calder view`, until stop() or kill().
-export async function serve(...args) {
-  const process = spawn(command, ['view', '--json', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+export const serve = (...args) => serveBy([command], ...args);
+
+// The same on ranks, or however else: `before` is the command line up to the arguments.
+export async function serveBy(before, ...args) {
+  const process = spawn(before[0], [...before.slice(1), 'view', '--json', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   running.add(process);
   process.once('exit', () => running.delete(process));
   const line = await new Promise((resolve, reject) => {
