@@ -8,6 +8,10 @@ static const cal_benchmark* const benchmarks[] = {&cal_bench_forward,      &cal_
                                                   &cal_bench_tree_machine, &cal_bench_assembly, &cal_bench_rps,
                                                   &cal_bench_world};
 
+const cal_benchmark* cal_benchmark_at(int index) {
+    return index >= 0 && (size_t)index < CAL_ARRAY_COUNT(benchmarks) ? benchmarks[index] : NULL;
+}
+
 static int print_help(void) {
     printf("usage: calder bench WHAT [arguments] [options]\n\n");
     for (size_t i = 0; i < CAL_ARRAY_COUNT(benchmarks); i++)

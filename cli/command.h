@@ -17,6 +17,16 @@ int cal_command_convert(int argc, char** argv);
 int cal_command_plan(int argc, char** argv);
 int cal_command_bench(int argc, char** argv);
 int cal_command_report(int argc, char** argv);
+int cal_command_manual(int argc, char** argv);
+int cal_command_completion(int argc, char** argv);
+
+// A command, or a benchmark of 'bench'.
+typedef struct cal_command {
+    const char* name;
+    int (*run)(int argc, char** argv);
+    const char* help;
+} cal_command;
+const cal_command* cal_command_at(int index); // NULL past the last one
 
 // Writes one line "calder: …" to standard error and returns the exit status, so that a command can `return` it.
 #if defined(__GNUC__)

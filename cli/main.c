@@ -7,11 +7,7 @@
 #include "machine.h"
 #include "options.h"
 
-static const struct {
-    const char* name;
-    int (*run)(int argc, char** argv);
-    const char* help;
-} commands[] = {
+static const cal_command commands[] = {
     {"sim", cal_command_sim, "simulate a model or a world: summary, CSV, a page that plays it, plots"},
     {"info", cal_command_info, "what is in a model: counts and its tree"},
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
@@ -21,7 +17,13 @@ static const struct {
     {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},
+    {"manual", cal_command_manual, "pages for man, made from these texts"},
+    {"completion", cal_command_completion, "completion of commands and options for bash, zsh or fish"},
 };
+
+const cal_command* cal_command_at(int index) {
+    return index >= 0 && (size_t)index < CAL_ARRAY_COUNT(commands) ? &commands[index] : NULL;
+}
 
 static void print_entry(const char* name, const char* help) {
     printf("\n%s\n", name);
@@ -43,8 +45,8 @@ static void print_models(void) {
 static int print_help(void) {
     printf("calder simulates articulated bodies, mechanisms with closed loops, and worlds of colliding "
            "bodies.\n\nusage: calder COMMAND [arguments] [options]\n\ncommands:\n");
-    for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) printf("  %-8s %s\n", commands[i].name, commands[i].help);
-    printf("  %-8s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) printf("  %-10s %s\n", commands[i].name, commands[i].help);
+    printf("  %-10s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
     printf("\nmodels:\n ");
     for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
     printf("\nand files: .xml, .mjcf, .urdf\n\nworlds:\n ");
@@ -58,7 +60,7 @@ static int print_help(void) {
 
 static int run_command(int argc, char** argv) {
     const char* names[CAL_ARRAY_COUNT(commands) + 1] = {"help"};
-    char list[128] = "help";
+    char list[160] = "help";
     for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) {
         if (strcmp(argv[0], commands[i].name) == 0) return commands[i].run(argc, argv);
         names[i + 1] = commands[i].name;

@@ -16,22 +16,27 @@ static void list_choices(const cal_option* option, char* text, size_t capacity, 
         used += (size_t)snprintf(text + used, capacity - used, "%s%s", i ? separator : "", option->choice(i));
 }
 
-static void print_option(const cal_option* option) {
-    char left[80], preset[64] = "", choices[256];
-    snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
-             option->argument ? option->argument : "");
+void cal_option_preset(const cal_option* option, char* text, size_t capacity) {
+    text[0] = '\0';
     switch (option->kind) {
     case CAL_OPTION_FLAG:
     case CAL_OPTION_TEXTS: break;
     case CAL_OPTION_NUMBER:
-        if (!isnan(*(double*)option->value)) snprintf(preset, sizeof preset, " [%g]", *(double*)option->value);
+        if (!isnan(*(double*)option->value)) snprintf(text, capacity, " [%g]", *(double*)option->value);
         break;
-    case CAL_OPTION_COUNT: snprintf(preset, sizeof preset, " [%lld]", (long long)*(int64_t*)option->value); break;
+    case CAL_OPTION_COUNT: snprintf(text, capacity, " [%lld]", (long long)*(int64_t*)option->value); break;
     case CAL_OPTION_TEXT:
     case CAL_OPTION_CHOICE:
-        if (*(const char**)option->value) snprintf(preset, sizeof preset, " [%s]", *(const char**)option->value);
+        if (*(const char**)option->value) snprintf(text, capacity, " [%s]", *(const char**)option->value);
         break;
     }
+}
+
+static void print_option(const cal_option* option) {
+    char left[80], preset[64], choices[256];
+    snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    cal_option_preset(option, preset, sizeof preset);
     printf("  %-18s %s%s\n", left, option->help, preset);
     if (option->kind == CAL_OPTION_CHOICE) {
         list_choices(option, choices, sizeof choices, " | ");
@@ -39,7 +44,26 @@ static void print_option(const cal_option* option) {
     }
 }
 
+static cal_help_printer* help_printer;
+static void* help_user;
+
+void cal_options_set_printer(cal_help_printer* printer, void* user) {
+    help_printer = printer;
+    help_user = user;
+}
+
+bool cal_option_is_file(const cal_option* option) {
+    static const char* const words[] = {"FILE", "FILES", "DIR", "DIRS", "PATH"};
+    for (size_t i = 0; option->argument && i < CAL_ARRAY_COUNT(words); i++)
+        if (strcmp(option->argument, words[i]) == 0) return true;
+    return false;
+}
+
 static int print_help(const cal_usage* usage, const cal_option* options, size_t option_count) {
+    if (help_printer) {
+        help_printer(usage, options, option_count, help_user);
+        return cal_finish_output(CAL_EXIT_DONE);
+    }
     printf("usage: calder %s%s%s [options]\n\n%s\n\noptions, with their defaults in brackets:\n", usage->command,
            usage->arguments[0] ? " " : "", usage->arguments, usage->summary);
     for (size_t i = 0; i < option_count; i++) print_option(&options[i]);

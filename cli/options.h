@@ -48,3 +48,11 @@ int cal_options_parse(const cal_usage* usage, const cal_option* options, size_t 
 // The same, and says of each option whether it was given.
 int cal_options_parse_given(const cal_usage* usage, const cal_option* options, size_t option_count, int argc,
                             char** argv, int* argument_count, bool* given);
+
+// Answers --help in another form from now on (manual pages, completion); NULL: as text.
+typedef void cal_help_printer(const cal_usage* usage, const cal_option* options, size_t option_count, void* user);
+void cal_options_set_printer(cal_help_printer* printer, void* user);
+// The default of an option as help shows it: " [1e-4]", or "".
+void cal_option_preset(const cal_option* option, char* text, size_t capacity);
+// Whether the value of an option names a file or a folder.
+bool cal_option_is_file(const cal_option* option);

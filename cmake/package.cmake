@@ -1,62 +1,134 @@
-# What `cmake --install` leaves behind: headers, the library, a CMake package and a pkg-config file.
+# What `cmake --install` leaves behind: headers, libraries, a CMake package, pkg-config files, and the command with its manual pages
+# and completion. Debian packages (debian.cmake) are made of the same pieces.
 include(CMakePackageConfigHelpers)
 
-set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/calder")
-install(TARGETS calder EXPORT calder-targets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/calder DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(EXPORT calder-targets NAMESPACE calder:: DESTINATION ${package_dir})
+# One library and whatever finds it. target: calder or calder_shared; name: calder, calder_view, calder_mpi. `place` has libdir, and
+# may have runtime and development, components of packages.
+function(calder_install_library target name)
+    cmake_parse_arguments(place "" "libdir;runtime;development" "" ${ARGN})
+    set(runtime "")
+    set(development "")
+    set(namelink "")
+    if(place_runtime)
+        set(runtime COMPONENT ${place_runtime} EXCLUDE_FROM_ALL)
+        set(development COMPONENT ${place_development} EXCLUDE_FROM_ALL)
+        set(namelink NAMELINK_COMPONENT ${place_development})
+    endif()
+    string(REPLACE "_" "-" part ${name})
+    install(TARGETS ${target} EXPORT ${target}-targets
+        ARCHIVE DESTINATION ${place_libdir} ${development}
+        LIBRARY DESTINATION ${place_libdir} ${runtime} ${namelink})
+    install(EXPORT ${target}-targets FILE ${part}-targets.cmake NAMESPACE calder:: DESTINATION ${place_libdir}/cmake/calder
+        ${development})
+    # `cmake --install --prefix` may choose another place than was configured, so the file says where things are from itself;
+    # a package's place is fixed.
+    set(pc_libdir "\${pcfiledir}/..")
+    file(RELATIVE_PATH pc_includedir "/${place_libdir}/pkgconfig" "/${CMAKE_INSTALL_INCLUDEDIR}")
+    set(pc_includedir "\${pcfiledir}/${pc_includedir}")
+    if(place_runtime)
+        set(pc_libdir "/usr/${place_libdir}")
+        set(pc_includedir /usr/include)
+    endif()
+    # The users of a static library link what it uses; a shared one brings it along.
+    get_target_property(type ${target} TYPE)
+    set(pc_libraries "${${name}_pc_interface}")
+    if(type STREQUAL "STATIC_LIBRARY")
+        string(APPEND pc_libraries "${${name}_pc_libraries}")
+    endif()
+    set(pc_name ${part})
+    set(pc_requires "${${name}_pc_requires}")
+    set(pc_flags "${${name}_pc_flags}")
+    set(pc "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/${target}/${part}.pc")
+    configure_file(cmake/calder.pc.in "${pc}" @ONLY)
+    install(FILES "${pc}" DESTINATION ${place_libdir}/pkgconfig ${development})
+endfunction()
 
-# find_package(calder COMPONENTS mpi) brings calder::calder_mpi as well.
-if(TARGET calder_mpi)
-    install(TARGETS calder_mpi EXPORT calder-mpi-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(EXPORT calder-mpi-targets NAMESPACE calder:: DESTINATION ${package_dir})
+# Headers, and the CMake package's own files. Of static libraries it says what they need.
+function(calder_install_development)
+    cmake_parse_arguments(place "static" "libdir;development" "" ${ARGN})
+    set(development "")
+    set(kind plain)
+    if(place_development)
+        set(development COMPONENT ${place_development} EXCLUDE_FROM_ALL)
+        set(kind package)
+    endif()
+    set(package_dir "${place_libdir}/cmake/calder")
+    set(config_dependencies)
+    set(view_dependencies)
+    if(place_static)
+        set(config_dependencies "find_dependency(Threads)\n")
+        if(Cvode_FOUND)
+            string(APPEND config_dependencies "find_dependency(Cvode)\n")
+            install(FILES cmake/FindCvode.cmake DESTINATION ${package_dir})
+        endif()
+        if(EXPAT_FOUND)
+            string(APPEND config_dependencies "find_dependency(EXPAT)\n")
+        endif()
+        if(Libwebsockets_FOUND AND Jansson_FOUND)
+            set(view_dependencies "find_dependency(Threads)\n    find_dependency(Jansson)\n    find_dependency(Libwebsockets)\n    ")
+            install(FILES cmake/FindJansson.cmake cmake/FindLibwebsockets.cmake DESTINATION ${package_dir})
+        endif()
+    endif()
+    set(work "${CMAKE_CURRENT_BINARY_DIR}/config/${kind}")
+    configure_package_config_file(cmake/calder-config.cmake.in "${work}/calder-config.cmake"
+        INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+    write_basic_package_version_file("${work}/calder-config-version.cmake" COMPATIBILITY SameMinorVersion)
+    install(FILES "${work}/calder-config.cmake" "${work}/calder-config-version.cmake" DESTINATION ${package_dir} ${development})
+    install(DIRECTORY include/calder DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${development} FILES_MATCHING PATTERN "*.h"
+        PATTERN "calder_mpi.h" EXCLUDE)
+endfunction()
+
+# What users of static libraries link, for pkg-config. Libraries without such a file of their own are named.
+set(calder_pc_flags "")
+set(calder_pc_requires "")
+set(calder_pc_libraries "-pthread -lm")
+if(EXPAT_FOUND)
+    string(PREPEND calder_pc_libraries "-lexpat ")
 endif()
-
-# find_package(calder COMPONENTS view) brings calder::calder_view.
-install(TARGETS calder_view EXPORT calder-view-targets
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT calder-view-targets NAMESPACE calder:: DESTINATION ${package_dir})
-set(view_dependencies)
+if(Cvode_FOUND)
+    list(JOIN Cvode_LIBRARIES " " cvode_libraries)
+    string(PREPEND calder_pc_libraries "${cvode_libraries} ")
+endif()
+set(calder_view_pc_flags "")
+set(calder_view_pc_requires "calder = ${PROJECT_VERSION}")
+set(calder_view_pc_libraries "")
 if(Libwebsockets_FOUND AND Jansson_FOUND)
-    set(view_dependencies "find_dependency(Threads)\n    find_dependency(Jansson)\n    find_dependency(Libwebsockets)\n    ")
-    install(FILES cmake/FindJansson.cmake cmake/FindLibwebsockets.cmake DESTINATION ${package_dir})
+    set(calder_view_pc_libraries "-lwebsockets -ljansson")
+endif()
+set(calder_mpi_pc_requires "calder = ${PROJECT_VERSION}")
+set(calder_mpi_pc_flags "")
+set(calder_mpi_pc_interface "") # its header has MPI's
+if(TARGET calder_mpi)
+    foreach(folder IN LISTS MPI_C_INCLUDE_DIRS)
+        string(APPEND calder_mpi_pc_flags " -I${folder}")
+    endforeach()
+    list(JOIN MPI_C_LIBRARIES " " calder_mpi_pc_interface)
 endif()
 
-# The users of a static library link what it uses; a shared one brings it along.
-get_target_property(type calder TYPE)
-set(config_dependencies)
-set(pc_libraries)
-if(type STREQUAL "STATIC_LIBRARY")
-    set(config_dependencies "find_dependency(Threads)\n")
-    set(pc_libraries "-pthread")
-    if(Cvode_FOUND)
-        string(APPEND config_dependencies "find_dependency(Cvode)\n")
-        install(FILES cmake/FindCvode.cmake DESTINATION ${package_dir})
-        list(PREPEND pc_libraries ${Cvode_LIBRARIES})
+# --- A plain installation -----------------------------------------------------------------------------------------------
+
+set(kind static)
+if(BUILD_SHARED_LIBS)
+    set(kind "")
+    # Wherever the tree is put, the command and the libraries find each other.
+    file(RELATIVE_PATH to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    if(TARGET calder_command)
+        set_target_properties(calder_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
     endif()
-    if(EXPAT_FOUND)
-        string(APPEND config_dependencies "find_dependency(EXPAT)\n")
-        list(PREPEND pc_libraries "-lexpat")
+    set_target_properties(calder_view PROPERTIES INSTALL_RPATH "$ORIGIN")
+    if(TARGET calder_mpi)
+        set_target_properties(calder_mpi PROPERTIES INSTALL_RPATH "$ORIGIN")
     endif()
-    list(APPEND pc_libraries "-lm")
-    list(JOIN pc_libraries " " pc_libraries)
 endif()
-
-configure_package_config_file(cmake/calder-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/calder-config.cmake"
-    INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/calder-config-version.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/calder-config.cmake" "${CMAKE_CURRENT_BINARY_DIR}/calder-config-version.cmake"
-    DESTINATION ${package_dir})
-
-# `cmake --install --prefix` may choose another place than was configured, so the file says where things are from itself.
-set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
-file(RELATIVE_PATH pc_to_libraries "${pc_dir}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-file(RELATIVE_PATH pc_to_headers "${pc_dir}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-configure_file(cmake/calder.pc.in "${CMAKE_CURRENT_BINARY_DIR}/calder.pc" @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/calder.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+calder_install_development(${kind} libdir ${CMAKE_INSTALL_LIBDIR})
+calder_install_library(calder calder libdir ${CMAKE_INSTALL_LIBDIR})
+# find_package(calder COMPONENTS view mpi) brings calder::calder_view and calder::calder_mpi.
+calder_install_library(calder_view calder_view libdir ${CMAKE_INSTALL_LIBDIR})
+if(TARGET calder_mpi)
+    calder_install_library(calder_mpi calder_mpi libdir ${CMAKE_INSTALL_LIBDIR})
+    install(FILES include/calder/calder_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/calder)
+endif()
+if(TARGET calder_command)
+    install(TARGETS calder_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    include(manual)
+endif()

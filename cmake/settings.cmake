@@ -7,6 +7,11 @@ set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin") # the command finds the peers beside itself
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# The same objects make static libraries, shared ones and the Python module. Outside only what public headers declare is seen, and
+# without interposition a compiler inlines as it does elsewhere.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+add_compile_options(-fno-semantic-interposition)
 
 # One answer from every compiler and at every optimisation level: a fused multiply-add is where the source says so and
 # nowhere else.

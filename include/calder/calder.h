@@ -16,6 +16,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 #define CAL_VERSION_MAJOR 0
 #define CAL_VERSION_MINOR 1
@@ -48,6 +51,21 @@ typedef struct cal_error {
     cal_status status;
     char text[256];
 } cal_error;
+
+// --- Memory -------------------------------------------------------------------------------------------------------------
+
+/// Where all memory of the library comes from. Both functions may be called by several threads at the same time.
+typedef struct cal_allocator {
+    /// size bytes, aligned as malloc's and with any contents; NULL: there are none, and what needed them fails with #CAL_NO_MEMORY.
+    void* (*allocate)(size_t size, void* user);
+    void (*release)(void* memory, void* user); ///< what allocate gave; never NULL
+    void* user;
+} cal_allocator;
+
+/// Takes all memory from a program's own functions from now on; NULL: from calloc again. It holds for the process, and is chosen
+/// before anything is made or after everything is destroyed: #CAL_BAD_ARGUMENT while something lives. No other thread may use the
+/// library meanwhile. Libraries that Calder uses (expat, SUNDIALS, MPI, libwebsockets) keep to their own.
+cal_status cal_set_allocator(const cal_allocator* allocator, cal_error* error);
 
 // --- Models -------------------------------------------------------------------------------------------------------------
 
@@ -864,6 +882,9 @@ const char* cal_rps_method_name(int index);
 /// The largest gain that is stable for a method, or for all of a list, a step and a stabilisation; infinite for "none".
 double cal_rps_limit(const char* stabilize, const char* method, double step);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 /// A machine of the ranks of a communicator, which is duplicated and may be freed afterwards. Collective: all ranks call it,
 /// and all get the same status. lanes as for cal_machine_serial.
@@ -30,6 +33,9 @@ cal_status cal_run_create_ranks(MPI_Comm communicator, cal_run* inner, cal_run**
 /// On all ranks but the first: does what the first one does, until that destroys its run.
 cal_status cal_run_follow(cal_run* run, cal_error* error);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 /// What a file is. CAL_FORMAT_AUTO looks at the root element.
 typedef enum cal_format { CAL_FORMAT_AUTO, CAL_FORMAT_MJCF, CAL_FORMAT_URDF } cal_format;
@@ -67,6 +70,9 @@ int cal_read_report_count(const cal_read_report* report);
 void cal_read_report_issue(const cal_read_report* report, int index, cal_issue* out);
 const char* cal_issue_kind_name(cal_issue_kind kind); ///< "not understood", "not simulated", "repaired", "note"
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 /// A table of a run: one row per call, numbers as text that reads back to the same bits.
 ///
@@ -64,6 +67,9 @@ cal_status cal_glb_close(cal_glb* glb, cal_error* error);
 /// locale; "nan", "inf" and "-inf" for the rest. Returns text.
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 typedef struct cal_run cal_run;
 
@@ -236,6 +239,9 @@ const char* cal_machine_text(const cal_machine* machine, int used, char* text, s
 /// Adds what the run says about itself.
 void cal_run_report(cal_run* run, cal_facts* report);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

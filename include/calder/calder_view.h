@@ -6,6 +6,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 /// A server that shows a run to browsers and lets them take hold of it.
 typedef struct cal_viewer cal_viewer;
@@ -64,6 +67,9 @@ cal_status cal_html_write(cal_html* html, cal_error* error);
 /// Completes the file and frees the recorder, also when that fails; NULL is allowed.
 cal_status cal_html_close(cal_html* html, cal_error* error);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 typedef struct cal_world cal_world;
 
@@ -348,6 +351,9 @@ const char* cal_scene_name(int index);
 const char* cal_scene_help(int index);
 double cal_scene_duration(int index);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -1,12 +1,14 @@
 // Errors are values: a status, and one line of text where the caller gave room for it.
 #pragma once
+#include "base/parts.h"
 #include "calder/calder.h"
 
 // Fills in error; NULL is allowed.
+CAL_FOR_PARTS void cal_explain(cal_error* error, cal_status status, const char* format, ...)
 #if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
+    __attribute__((format(printf, 3, 4)))
 #endif
-void cal_explain(cal_error* error, cal_status status, const char* format, ...);
+    ;
 
 // The same as a value, so that a function can `return cal_fail(error, …)`; a macro, so that whoever reads the code, tools
 // too, sees which.

@@ -1,5 +1,6 @@
-// Aligned, zeroed memory with overflow checks. The two counters are the library's only shared variables: they exist for
-// tests (failure injection, leak checks) and are atomic, so that threads may allocate at the same time.
+// Aligned, zeroed memory with overflow checks. The two counters, and where memory comes from, are the library's only shared
+// variables. The counters exist for tests (failure injection, leak checks) and are atomic, so that threads may allocate at the same
+// time; the source changes only while nothing is allocated.
 #define _DEFAULT_SOURCE
 #include "base/memory.h"
 #include <stdatomic.h>
@@ -8,10 +9,35 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/error.h"
+
 enum { ALIGNMENT = 64, LARGE_PAGE = 2 << 20 };
 
 static _Atomic int64_t allocations_until_failure = -1;
 static _Atomic int64_t live_allocations = 0;
+
+static void* take_zeroed(size_t size, void* user) {
+    (void)user;
+    return calloc(1, size);
+}
+static void give_back(void* memory, void* user) {
+    (void)user;
+    free(memory);
+}
+static cal_allocator source = {take_zeroed, give_back, NULL};
+
+cal_status cal_set_allocator(const cal_allocator* allocator, cal_error* error) {
+    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "an allocator needs both functions, allocate and release");
+    const int64_t live = cal_live_allocations();
+    if (live != 0)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "%lld blocks are still in use: choose an allocator before anything else is made, or after "
+                        "everything is destroyed",
+                        (long long)live);
+    source = allocator != NULL ? *allocator : (cal_allocator){take_zeroed, give_back, NULL};
+    return CAL_OK;
+}
 
 static bool should_fail(void) {
     int64_t left = atomic_load_explicit(&allocations_until_failure, memory_order_relaxed);
@@ -22,20 +48,22 @@ static bool should_fail(void) {
     return left == 0;
 }
 
-// What calloc gave, kept in front of the aligned memory that the caller sees. Calloc leaves big blocks untouched, so that a
-// vector that is never used takes no memory.
+// What the source gave, kept in front of the aligned memory that the caller sees. Calloc leaves big blocks untouched, so that a
+// vector that is never used takes no memory; a user's memory is zeroed here.
 void* cal_allocate(size_t count, size_t size) {
     if (size != 0 && count > (SIZE_MAX - 2 * LARGE_PAGE) / size) return NULL;
     if (should_fail()) return NULL;
     // Passes over big models stream through dozens of arrays at once: large pages, where the system has them, spare them
     // the misses of the address cache.
-    const bool large = count * size >= 4 * (size_t)LARGE_PAGE;
+    const bool own = source.allocate == take_zeroed;
+    const bool large = own && count * size >= 4 * (size_t)LARGE_PAGE;
     const size_t alignment = large ? LARGE_PAGE : ALIGNMENT;
-    char* block = calloc(1, count * size + alignment + sizeof(void*));
+    char* block = source.allocate(count * size + alignment + sizeof(void*), source.user);
     if (block == NULL) return NULL;
     const uintptr_t first = (uintptr_t)block + sizeof(void*);
     char* memory = block + (size_t)((first + alignment - 1) / alignment * alignment - (uintptr_t)block);
     memcpy(memory - sizeof(void*), &block, sizeof(void*));
+    if (!own) memset(memory, 0, count * size);
 #ifdef MADV_HUGEPAGE
     if (large)
         madvise(memory, count * size / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); // only a wish: nothing depends on it
@@ -49,7 +77,7 @@ void cal_free(void* memory) {
     atomic_fetch_sub_explicit(&live_allocations, 1, memory_order_relaxed);
     void* block;
     memcpy(&block, (char*)memory - sizeof(void*), sizeof(void*));
-    free(block);
+    source.release(block, source.user);
 }
 
 char* cal_copy_text(const char* text) {

@@ -1,17 +1,18 @@
 // All memory is taken here: 64-byte aligned, zeroed, with overflow checks, and with a way for tests to make it fail.
 #pragma once
+#include "base/parts.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 // count × size zeroed bytes, aligned for the widest lanes; NULL when there are none. count = 0 gives a valid pointer.
-void* cal_allocate(size_t count, size_t size);
-void cal_free(void* memory);
+CAL_FOR_PARTS void* cal_allocate(size_t count, size_t size);
+CAL_FOR_PARTS void cal_free(void* memory);
 // Makes room for one more in a list that grows by doubling; false: no memory.
 bool cal_grow(void** list, int* capacity, int count, size_t size);
 // A copy of a text; NULL when there is no memory.
-char* cal_copy_text(const char* text);
+CAL_FOR_PARTS char* cal_copy_text(const char* text);
 
 // Whether two runs of numbers are the same to the bit: 0 and −0 are not, two equal NaNs are.
 static inline bool cal_same_bits(const void* a, const void* b, size_t size) { return memcmp(a, b, size) == 0; }

@@ -27,6 +27,7 @@
 //
 // Dead lanes hold a massless body with a unit armature, so that they stay finite and add nothing to anybody.
 #pragma once
+#include "base/parts.h"
 #include "model/model.h"
 
 #define CAL_MAX_LANES 8
@@ -134,7 +135,7 @@ void cal_layout_destroy(cal_layout* layout);
 // Fills layout->constants and the columns' places in it (constants.c); part of making a layout.
 cal_status cal_layout_fill_constants(cal_layout* layout);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
-void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
+CAL_FOR_PARTS void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
 
 static inline bool cal_layout_keeps(const cal_layout* layout, const cal_column* column) {
     return layout->keep == CAL_KEEP_ALL || layout->keep == column->owner;

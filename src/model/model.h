@@ -15,6 +15,7 @@
 // The order of children fixes the order of every sum, so it must not depend on the lanes: children are ordered by the
 // kind of their joint, then by falling height of their subtree (so that lanes stay alive together), then by number.
 #pragma once
+#include "base/parts.h"
 #include "base/error.h"
 #include "calder/calder.h"
 #include "math/vector.h"
@@ -92,7 +93,7 @@ struct cal_model {
 bool cal_model_has_joint_forces(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
-uint64_t cal_model_hash(const cal_model* model);
+CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);
 // The same with everything that contact depends on: shapes, pairs, exclusions.
 uint64_t cal_model_contact_hash(const cal_model* model);
 // A hash goes on over what contact knows of a shape, and over a mesh.

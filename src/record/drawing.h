@@ -1,6 +1,7 @@
 // What a run looks like: instances of a few unit shapes, each on a body. The viewer, glTF files and HTML files all draw the
 // same one.
 #pragma once
+#include "base/parts.h"
 #include "calder/calder_run.h"
 #include <stdio.h>
 
@@ -39,8 +40,8 @@ enum { CAL_DRAWN_BODIES_LIMIT = 50000, CAL_DRAWN_TRIANGLES_LIMIT = 400000 };
 
 // The visible shapes of a run, and, of one that has a model, a default for every body that has none. It keeps nothing of the
 // run but its model.
-cal_status cal_drawing_create(const cal_run* run, cal_drawing** out, cal_error* error);
-void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
+CAL_FOR_PARTS cal_status cal_drawing_create(const cal_run* run, cal_drawing** out, cal_error* error);
+CAL_FOR_PARTS void cal_drawing_destroy(cal_drawing* drawing); // NULL is allowed
 // Adds a copy to the instances, or, where `contact`, behind them; false when there is no memory.
 bool cal_drawing_add(cal_drawing* drawing, const cal_drawn* instance, bool contact);
 // Fewer than `wanted` triangles in the shape of a mesh, in memory of their own; false when that cannot be, or there is no
@@ -55,6 +56,6 @@ bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
 // Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
 // that no instance uses). Contacts: the shapes that touch others and are not drawn, as instances.
-void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
+CAL_FOR_PARTS void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
 // Channels as a JSON array.
-void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);
+CAL_FOR_PARTS void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);
