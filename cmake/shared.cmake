@@ -32,7 +32,9 @@ function(calder_set_soname target)
     endif()
 endfunction()
 
-# NAME_shared: the shared library of the objects that a static one has, for packages. Built when somebody asks for it.
+# NAME_shared: the shared library of the objects that a static one has, for the Python module and for packages. They lie in the
+# Python package's folder, so that it is whole: everything there finds everything else beside itself.
+set(calder_shared_dir "${PROJECT_BINARY_DIR}/python/calder")
 function(calder_add_shared target)
     add_library(${target}_shared SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}>)
     get_target_property(lanes ${target} CALDER_LANES)
@@ -43,6 +45,6 @@ function(calder_add_shared target)
     target_include_directories(${target}_shared
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${target}_shared PROPERTIES OUTPUT_NAME ${target} EXPORT_NAME ${target} LINKER_LANGUAGE C
-        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/shared")
+        LIBRARY_OUTPUT_DIRECTORY "${calder_shared_dir}" BUILD_RPATH_USE_ORIGIN ON)
     calder_set_soname(${target}_shared)
 endfunction()

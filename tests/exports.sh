@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mpi_flags=()
-if [[ -e $build/shared/libcalder_mpi.so ]]; then
+if [[ -e $build/python/calder/libcalder_mpi.so ]]; then
     read -r -a mpi_flags <<< "$(sed -n 's/^Cflags: -I${includedir}//p' "$build/pkgconfig/calder_mpi/calder-mpi.pc")"
 fi
 headers=()
@@ -28,7 +28,7 @@ for header in "${headers[@]}"; do echo "#include <calder/$(basename "$header")>"
     grep -v '^ *typedef\|static inline' | sed -n 's/^ *[a-z_][A-Za-z0-9_ *]*[ *]\(cal_[a-z0-9_]*\) *(.*/\1/p' | sort -u > "$work/declared"
 test "$(wc -l < "$work/declared")" -gt 100
 
-for library in "$build"/shared/libcalder*.so; do
+for library in "$build"/python/calder/libcalder*.so; do
     nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | grep -v '@@*CALDER_PRIVATE$' | sed 's/@.*//'
 done | sort -u > "$work/visible"
 if ! diff "$work/declared" "$work/visible" > "$work/differences"; then

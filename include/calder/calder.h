@@ -743,6 +743,11 @@ cal_status cal_sim_restore(cal_sim* sim, const cal_snapshot* snapshot, cal_error
 /// must outlive both. CAL_NOT_AVAILABLE for a world that was made by hand (cal_sim_of_world), which nobody can make again.
 cal_status cal_sim_fork(cal_sim* sim, cal_sim** out, cal_error* error);
 void cal_snapshot_destroy(cal_snapshot* snapshot); ///< NULL is allowed
+/// The snapshot as bytes, to be kept or sent to another process of the same version on a processor with the same order of bytes; they
+/// live as long as the snapshot.
+const void* cal_snapshot_bytes(const cal_snapshot* snapshot, size_t* size);
+/// A snapshot from such bytes, which are copied; CAL_BAD_ARGUMENT where they are damaged.
+cal_status cal_snapshot_from_bytes(const void* bytes, size_t size, cal_snapshot** out, cal_error* error);
 
 // --- Many instances of one model ------------------------------------------------------------------------------------------
 

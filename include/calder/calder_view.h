@@ -25,6 +25,7 @@ typedef struct cal_viewer_def {
     const char* listen; ///< address to listen at; NULL: 127.0.0.1, this machine only
     int port;           ///< 0: the first free one from 7878
     bool paused;        ///< wait for somebody to press space
+    bool framed;        ///< pages of this machine (notebooks) may show it in a frame
     const char* advice; ///< said to the user, after what the run knows, where it is too slow; NULL: nothing
     void (*notice)(void* user, const char* text); ///< called once, in the run's thread, when it is; NULL: not
     void* notice_user;

@@ -32,6 +32,7 @@ from ._calder import (
     load,
     loads,
     mass_matrix,
+    plan,
     poses,
     site,
     solvers,
@@ -40,5 +41,5 @@ from ._calder import (
 __all__ = [
     "Array", "Contact", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
     "algorithms", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian", "load", "loads",
-    "mass_matrix", "poses", "site", "solvers",
+    "mass_matrix", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

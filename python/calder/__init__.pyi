@@ -40,6 +40,15 @@ class Array:
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def tolist(self) -> list[Any]: ...
     def copy(self) -> Array: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class Model:
     @property
@@ -178,6 +187,8 @@ class Simulation:
 class Ensemble:
     q: Array
     v: Array
+    tau: Array
+    control: Array
     def __new__(
         cls,
         model: Model,
@@ -269,6 +280,16 @@ def forward(
 def inverse(
     model: Model, q: Vector, v: Vector, qdd: Vector | None = None, *, constraints: bool = False
 ) -> Array: ...
+def plan(
+    model: Model,
+    processors: int | Sequence[int],
+    *,
+    compute: float | None = None,
+    message: float | None = None,
+    send: float | None = None,
+    algorithm: Literal["aba", "assembly"] = "aba",
+    distribution: Literal["balanced", "jung"] = "balanced",
+) -> dict[str, Any]: ...
 def mass_matrix(model: Model, q: Vector) -> Array: ...
 def jacobian(model: Model, q: Vector, body: Which, point: Vector = (0, 0, 0)) -> Array: ...
 def poses(model: Model, q: Vector) -> Array: ...

@@ -326,6 +326,11 @@ static PyObject* compare(PyObject* self, PyObject* other, int operation) {
 static PyMethodDef methods[] = {
     {"tolist", to_list, METH_NOARGS, "The numbers as a list, or as lists of lists."},
     {"copy", copy_of, METH_NOARGS, "An array of its own with the same numbers."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe same memory for "
+     "libraries that take DLPack: numpy.from_dlpack(a)."},
+    {"__dlpack_device__", array_dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self)\n--\n\nWhere the memory is: (1, 0), the processor's."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef properties[] = {

@@ -62,6 +62,9 @@ bool array_ready(PyObject* module);
 array* array_create(int dimensions, const Py_ssize_t* shape);
 array* array_create_vector(int count);
 array* array_create_matrix(int rows, int columns);
+/// __dlpack__ and __dlpack_device__ of an array (dlpack.c).
+PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
+PyObject* array_dlpack_device(PyObject* self, PyObject* none);
 /// A view of one dimension of memory that lives as long as the owner.
 PyObject* array_view(PyObject* owner, array_hook* hook, double* data, int count);
 
@@ -94,14 +97,16 @@ int model_find(model_object* self, name_kind kind, PyObject* which);
 /// Somebody's dynamics for one call; NULL and an exception. Given back by model_return_dynamics.
 cal_dynamics* model_borrow_dynamics(model_object* self);
 void model_return_dynamics(model_object* self, cal_dynamics* dynamics);
-extern PyMethodDef model_functions[], dynamics_functions[];
+extern PyMethodDef model_functions[], dynamics_functions[], plan_functions[], snapshot_functions[];
 
 // --- Simulations ----------------------------------------------------------------------------------------------------
 
 /// A machine that simulations share: a fork has that of its parent.
 typedef struct shared_machine {
     cal_machine* machine;
-    long process; // that made it: threads do not survive os.fork
+    long process; // that made it: threads and ranks do not survive os.fork
+    bool ranks;   // all of MPI's: every rank makes the same calls
+    int rank;     // this one; only the first writes files
     int references;
 } shared_machine;
 shared_machine* machine_open(const char* text, int lanes);
@@ -139,6 +144,8 @@ extern PyTypeObject* simulation_type;
 bool simulation_ready(PyObject* module);
 /// The simulation with everything that the user wrote; NULL and an exception when it is closed, busy, or does not take it.
 cal_sim* simulation_enter(simulation* self);
+/// Tells the engine what the user wrote; with a time, all numbers at that time. False, and an exception, when it does not take it.
+bool simulation_tell(simulation* self, const double* time);
 /// Shows the engine's state; false and an exception when there is none.
 bool simulation_look(simulation* self);
 cal_run* simulation_run(simulation* self);

@@ -11,6 +11,7 @@ typedef struct ensemble {
     cal_ensemble* ensemble; // NULL: closed
     shared_machine* machine;
     PyObject* texts;
+    double *tau, *control; // what acts on each instance, as it was last told
     int count;
     bool busy;
 } ensemble;
@@ -31,6 +32,18 @@ static bool read_seed(PyObject* object, uint64_t* out) {
     if (!object) return true;
     *out = PyLong_AsUnsignedLongLong(object);
     return !PyErr_Occurred();
+}
+
+// No joint forces, and the model's controls.
+static bool remember_start(ensemble* self) {
+    const model_object* m = self->model;
+    const size_t width = (size_t)m->actuator_count;
+    self->tau = PyMem_Calloc((size_t)self->count * (size_t)m->v_count + 1, sizeof *self->tau);
+    self->control = PyMem_Calloc((size_t)self->count * width + 1, sizeof *self->control);
+    if (!self->tau || !self->control) return false;
+    for (int i = 0; i < self->count && width > 0; i++)
+        cal_model_initial(m->model, NULL, NULL, self->control + (size_t)i * width);
+    return true;
 }
 
 static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
@@ -63,15 +76,16 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
     self->ensemble = NULL;
     self->machine = machine;
     self->texts = texts;
+    self->tau = self->control = NULL;
     self->count = def.count;
     self->busy = false;
     def.machine = machine->machine;
     PyThreadState* thread = PyEval_SaveThread();
     const cal_status status = cal_ensemble_create_def(model->model, &def, &self->ensemble, &error);
     PyEval_RestoreThread(thread);
-    if (status == CAL_OK) return (PyObject*)self;
+    if (status == CAL_OK && remember_start(self)) return (PyObject*)self;
     Py_DECREF((PyObject*)self);
-    return error_raise(status, &error);
+    return status ? error_raise(status, &error) : PyErr_NoMemory();
 }
 
 static void destroy(ensemble* self) {
@@ -87,6 +101,8 @@ static void dealloc(PyObject* object) {
     machine_close(self->machine);
     Py_XDECREF(self->texts);
     Py_DECREF((PyObject*)self->model);
+    PyMem_Free(self->tau);
+    PyMem_Free(self->control);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -208,6 +224,10 @@ static bool read_instance(const ensemble* self, PyObject* object, int* first, in
     return true;
 }
 
+static void remember(double* all, int width, int instance, const double* row) {
+    memcpy(all + (size_t)instance * (size_t)width, row, (size_t)width * sizeof *row);
+}
+
 static bool apply(ensemble* self, PyObject* q, PyObject* v, PyObject* tau, PyObject* control, PyObject* instance) {
     const model_object* m = self->model;
     numbers given[4];
@@ -231,6 +251,8 @@ static bool apply(ensemble* self, PyObject* q, PyObject* v, PyObject* tau, PyObj
         if (!status && (tau || control))
             status = cal_ensemble_drive(self->ensemble, i, row_of(&given[2], strides[2], row),
                                         row_of(&given[3], strides[3], row), &error);
+        if (!status && tau) remember(self->tau, m->v_count, i, row_of(&given[2], strides[2], row));
+        if (!status && control) remember(self->control, m->actuator_count, i, row_of(&given[3], strides[3], row));
         if (status) error_raise(status, &error);
         if (status == CAL_BAD_ARGUMENT && !error.text[0]) {
             PyErr_Clear();
@@ -256,6 +278,25 @@ static int set_state(PyObject* object, PyObject* value, void* closure) {
         return -1;
     }
     return apply((ensemble*)object, closure ? NULL : value, closure ? value : NULL, NULL, NULL, NULL) ? 0 : -1;
+}
+
+static PyObject* get_driven(PyObject* object, void* closure) {
+    ensemble* self = (ensemble*)object;
+    const int width = closure ? self->model->actuator_count : self->model->v_count;
+    if (!enter(self)) return NULL;
+    array* out = array_create_matrix(self->count, width);
+    if (!out) return NULL;
+    memcpy(out->data, closure ? self->control : self->tau, (size_t)self->count * (size_t)width * sizeof(double));
+    out->readonly = true;
+    return (PyObject*)out;
+}
+
+static int set_driven(PyObject* object, PyObject* value, void* closure) {
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "forces and controls cannot be deleted");
+        return -1;
+    }
+    return apply((ensemble*)object, NULL, NULL, closure ? NULL : value, closure ? value : NULL, NULL) ? 0 : -1;
 }
 
 static PyObject* forward(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -393,6 +434,9 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"q", get_state, set_state, "Positions, n × nq: a copy to read; assign to change them.", NULL},
     {"v", get_state, set_state, "Velocities, n × nv: a copy to read; assign to change them.", (void*)1},
+    {"tau", get_driven, set_driven, "Joint forces that act, n × nv; N, N m: a copy to read; assign to change them.",
+     NULL},
+    {"control", get_driven, set_driven, "Controls, n × nu: a copy to read; assign to change them.", (void*)1},
     {"time", get_time, NULL, "The present time of all instances, s.", NULL},
     {"hash", get_hash, NULL, "64 bits over time, q and v of all instances.", NULL},
     {"lanes", get_lanes, NULL, "Instances that are advanced side by side; 1: one after the other.", NULL},

@@ -113,7 +113,8 @@ PyMODINIT_FUNC PyInit__calder(void);
 PyMODINIT_FUNC PyInit__calder(void) {
     PyObject* module = PyModule_Create(&definition);
     if (!module) return NULL;
-    PyMethodDef* const functions[] = {list_functions, model_functions, dynamics_functions};
+    PyMethodDef* const functions[] = {list_functions, model_functions, dynamics_functions, plan_functions,
+                                      snapshot_functions};
     bool ready = error_ready(module) && array_ready(module) && model_ready(module) && simulation_ready(module) &&
                  recorder_ready(module) && ensemble_ready(module);
     for (size_t i = 0; ready && i < sizeof functions / sizeof functions[0]; i++)

@@ -106,13 +106,15 @@ static bool ends_with(const char* text, const char* end) {
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static cal_status open_file(recording* r, cal_run* run, const char* path, const char* columns, const char* title,
-                            cal_error* error) {
+static cal_status open_file(recording* r, cal_run* run, bool first, const char* path, const char* columns,
+                            const char* title, cal_error* error) {
     unsigned chosen = 0;
-    if (ends_with(path, ".html")) return cal_html_create(path, run, title, &r->html, error);
-    if (ends_with(path, ".glb")) return cal_glb_create(path, run, title, &r->glb, error);
+    // Of ranks, which all do the same, the first one writes.
+    const char* file = first ? path : "/dev/null";
+    if (ends_with(path, ".html")) return cal_html_create(file, run, title, &r->html, error);
+    if (ends_with(path, ".glb")) return cal_glb_create(file, run, title, &r->glb, error);
     const cal_status status = columns ? cal_csv_columns(columns, &chosen, error) : CAL_OK;
-    return status ? status : cal_csv_create(path, run, chosen, &r->csv, error);
+    return status ? status : cal_csv_create(file, run, chosen, &r->csv, error);
 }
 
 static PyObject* wrap(simulation* self, PyObject* path, int number) {
@@ -138,7 +140,11 @@ static PyObject* open_recording(simulation* self, PyObject* path, double fps, co
     const char* name = cal_model_name(self->model->model);
     r->fps = fps;
     r->number = ++self->recording_count;
-    cal_status status = open_file(r, run, text, columns, title ? title : name && *name ? name : "calder", &error);
+    cal_status status = open_file(r, run, self->machine->rank == 0, text, columns,
+                                  title           ? title
+                                  : name && *name ? name
+                                                  : "calder",
+                                  &error);
     if (status) {
         PyMem_Free(r);
         return error_raise(status, &error);
@@ -293,7 +299,15 @@ static int wait_for(server* s, double seconds) {
     return result;
 }
 
-static bool announce(const char* address, bool opens) {
+// In a notebook the page is shown in a frame; elsewhere its address is printed, and a browser opened.
+static bool announce(const char* address, bool opens, bool framed) {
+    if (framed) {
+        PyObject* notebook = PyImport_ImportModule("calder._notebook");
+        PyObject* shown = notebook ? PyObject_CallMethod(notebook, "show", "s", address) : NULL;
+        Py_XDECREF(notebook);
+        Py_XDECREF(shown);
+        return shown != NULL;
+    }
     PySys_WriteStdout("%s  (Ctrl-C ends it)\n", address);
     if (!opens) return true;
     PyObject* browser = PyImport_ImportModule("webbrowser");
@@ -304,10 +318,20 @@ static bool announce(const char* address, bool opens) {
     return done;
 }
 
-static bool run_viewer(simulation* self, cal_viewer* viewer, bool opens, double seconds) {
+// 1: this runs in a notebook; 0: it does not; -1: an exception.
+static int is_notebook(void) {
+    PyObject* notebook = PyImport_ImportModule("calder._notebook");
+    PyObject* answer = notebook ? PyObject_CallMethod(notebook, "is_running", NULL) : NULL;
+    const int running = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(notebook);
+    Py_XDECREF(answer);
+    return running;
+}
+
+static bool run_viewer(simulation* self, cal_viewer* viewer, bool opens, bool framed, double seconds) {
     server s = {.viewer = viewer, .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t thread;
-    if (!announce(cal_viewer_address(viewer), opens)) return false;
+    if (!announce(cal_viewer_address(viewer), opens, framed)) return false;
     if (pthread_create(&thread, NULL, serve, &s) != 0) {
         PyErr_SetString(PyExc_RuntimeError, "no thread for the viewer");
         return false;
@@ -338,14 +362,19 @@ PyObject* viewer_run(simulation* self, PyObject* const* args, Py_ssize_t count, 
         !arguments_text(values[3], "title", NULL, &def.title))
         return NULL;
     const int opens = values[1] ? PyObject_IsTrue(values[1]) : 1;
-    if (opens < 0 || !simulation_enter(self)) return NULL;
+    const int framed = opens > 0 ? is_notebook() : 0;
+    if (opens < 0 || framed < 0 || !simulation_enter(self)) return NULL;
+    if (self->machine->ranks)
+        return PyErr_Format(PyExc_ValueError,
+                            "view() shows simulations of one process; 'calder view' shows those of ranks");
+    def.framed = framed > 0;
     cal_run* run = simulation_run(self);
     if (!run) return NULL;
     cal_status status = cal_run_begin(run, false, note, &error);
     if (!status) status = cal_viewer_create(run, &def, &viewer, &error);
     if (status) return error_raise(status, &error);
     self->busy = true;
-    const bool shown = run_viewer(self, viewer, opens > 0, seconds);
+    const bool shown = run_viewer(self, viewer, opens > 0, framed > 0, seconds);
     cal_viewer_destroy(viewer);
     self->busy = false;
     return shown ? Py_NewRef(Py_None) : NULL;

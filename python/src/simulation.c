@@ -5,6 +5,7 @@
 // differs from that copy was written by the user, in whatever way, and goes to the engine.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,20 +17,56 @@ PyTypeObject* simulation_type;
 
 // --- Machines -------------------------------------------------------------------------------------------------------
 
+// The machine of all ranks, from the module that knows of MPI; NULL and an exception.
+static cal_machine* open_ranks(int lanes, int* rank) {
+    cal_machine* machine = NULL;
+    PyObject* ranks = PyImport_ImportModule("calder._mpi");
+    if (!ranks && PyErr_ExceptionMatches(PyExc_ImportError)) {
+        PyErr_Clear();
+        cal_error error = {CAL_NOT_AVAILABLE,
+                           "machine 'mpi' is not in this installation of the module: no MPI was found"};
+        return (cal_machine*)error_raise(error.status, &error);
+    }
+    PyObject* opened = ranks ? PyObject_CallMethod(ranks, "open", "i", lanes) : NULL;
+    if (opened && PyTuple_Check(opened)) {
+        cal_error error = {CAL_OK, ""};
+        int status;
+        const char* line;
+        if (PyArg_ParseTuple(opened, "is", &status, &line)) {
+            snprintf(error.text, sizeof error.text, "%s", line);
+            error_raise((cal_status)status, &error);
+        }
+    } else if (opened) {
+        PyObject* number = PyObject_CallMethod(ranks, "rank", NULL);
+        if (number) *rank = (int)PyLong_AsLong(number);
+        machine = number ? PyCapsule_GetPointer(opened, "calder.machine") : NULL;
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(opened);
+    Py_XDECREF(ranks);
+    return machine;
+}
+
 shared_machine* machine_open(const char* text, int lanes) {
     cal_error error = {CAL_OK, ""};
     shared_machine* machine = PyMem_Calloc(1, sizeof *machine);
     if (!machine) return (shared_machine*)PyErr_NoMemory();
     machine->references = 1;
     machine->process = (long)getpid();
-    const cal_status status = cal_machine_from_text(text, lanes, &machine->machine, &error);
-    if (status == CAL_OK) return machine;
+    machine->ranks = strcmp(text, "mpi") == 0;
+    cal_status status = CAL_OK;
+    if (machine->ranks)
+        machine->machine = open_ranks(lanes, &machine->rank);
+    else
+        status = cal_machine_from_text(text, lanes, &machine->machine, &error);
+    if (machine->machine) return machine;
     PyMem_Free(machine);
-    return (shared_machine*)error_raise(status, &error);
+    return (shared_machine*)(status ? error_raise(status, &error) : NULL);
 }
 
 bool machine_is_ours(const shared_machine* machine) {
-    return cal_machine_processors(machine->machine) == 1 || machine->process == (long)getpid();
+    if (machine->process == (long)getpid()) return true;
+    return cal_machine_processors(machine->machine) == 1 && !machine->ranks;
 }
 
 void machine_close(shared_machine* machine) {
@@ -218,20 +255,22 @@ static const double* changed(const simulation* self, size_t first, int count) {
     return memcmp(self->shown + first, self->known + first, size) ? self->shown + first : NULL;
 }
 
-static bool tell(simulation* self) {
+bool simulation_tell(simulation* self, const double* time) {
     const model_object* m = self->model;
     const size_t v_first = (size_t)m->q_count, tau_first = v_first + (size_t)m->v_count,
                  control_first = tau_first + (size_t)m->v_count;
     const size_t size = number_count(m) * sizeof *self->shown;
-    if (memcmp(self->shown, self->known, size) == 0) return true;
+    if (!time && memcmp(self->shown, self->known, size) == 0) return true;
     cal_error error = {CAL_OK, ""};
-    const double *q = changed(self, 0, m->q_count), *v = changed(self, v_first, m->v_count);
+    // At another time it is a new start, of all numbers as they are given.
+    const double* q = time ? self->shown : changed(self, 0, m->q_count);
+    const double* v = time ? self->shown + v_first : changed(self, v_first, m->v_count);
     const double *tau = changed(self, tau_first, m->v_count),
                  *control = changed(self, control_first, m->actuator_count);
     cal_status status = CAL_OK;
     if (tau || control) status = cal_sim_drive(self->sim, tau, control, &error);
     if (status == CAL_OK && (q || v)) {
-        status = cal_sim_set(self->sim, cal_sim_time(self->sim), q, v, &error);
+        status = cal_sim_set(self->sim, time ? *time : cal_sim_time(self->sim), q, v, &error);
         // The forces were taken.
         if (status != CAL_OK) memcpy(self->known + tau_first, self->shown + tau_first, size - tau_first * sizeof *q);
     }
@@ -246,7 +285,7 @@ cal_sim* simulation_enter(simulation* self) {
         PyErr_SetString(PyExc_RuntimeError, "the simulation is being advanced; only one thread at a time may use it");
     else if (!self->sim)
         PyErr_SetString(PyExc_ValueError, "the simulation is closed");
-    else if (machine_check(self->machine) && tell(self))
+    else if (machine_check(self->machine) && simulation_tell(self, NULL))
         return self->sim;
     return NULL;
 }
@@ -288,8 +327,9 @@ static bool advance_to(simulation* self, double time) {
             return false;
         }
         if (!simulation_look(self) || !recorder_write(self, target) || PyErr_CheckSignals() < 0) return false;
-        if (taken < wished / 2) piece *= 2;
-        if (taken > wished * 2) piece /= 2;
+        // Ranks make the same calls: their pieces do not depend on anybody's clock.
+        if (taken < wished / 2 && !self->machine->ranks) piece *= 2;
+        if (taken > wished * 2 && !self->machine->ranks) piece /= 2;
         now = target;
     } while (now < time);
     return true;

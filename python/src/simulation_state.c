@@ -1,4 +1,5 @@
 // What is seen of a simulation, and changed in it; snapshots.
+#include <limits.h>
 #include <string.h>
 
 #include "calder_python.h"
@@ -63,7 +64,6 @@ static PyObject* set(PyObject* object, PyObject* const* args, Py_ssize_t count, 
     simulation* self = (simulation*)object;
     PyObject* values[5];
     double time;
-    cal_error error = {CAL_OK, ""};
     if (!arguments_take("set", names, 0, 2, args, count, keywords, values)) return NULL;
     if (!simulation_enter(self) || !arguments_double(values[4], "time", 0, &time)) return NULL;
     // A shape that is wrong leaves everything as it was.
@@ -75,11 +75,9 @@ static PyObject* set(PyObject* object, PyObject* const* args, Py_ssize_t count, 
             memcpy(self->shown, self->known, (size_t)(last + length - self->shown) * sizeof(double));
         return NULL;
     }
-    if (!simulation_enter(self)) return NULL;
-    if (!values[4]) return Py_NewRef(Py_None);
-    const cal_status status = cal_sim_set(self->sim, time, NULL, NULL, &error);
-    if (status) return error_raise(status, &error);
-    return simulation_look(self) ? Py_NewRef(Py_None) : NULL;
+    // What was taken could run Python code, which may have closed the simulation.
+    if (!values[4] || self->busy || !self->sim) return simulation_enter(self) ? Py_NewRef(Py_None) : NULL;
+    return simulation_tell(self, &time) ? Py_NewRef(Py_None) : NULL;
 }
 
 // --- Looking --------------------------------------------------------------------------------------------------------
@@ -352,6 +350,53 @@ static PyObject* restore(PyObject* object, PyObject* from) {
     return simulation_look(self) ? Py_NewRef(Py_None) : NULL;
 }
 
+// Pickled as bytes: the engine's, and the user's forces.
+static PyObject* reduce_snapshot(PyObject* object, PyObject* none) {
+    (void)none;
+    const snapshot* self = (snapshot*)object;
+    size_t size;
+    const char* bytes = cal_snapshot_bytes(self->snapshot, &size);
+    PyObject* module = PyImport_ImportModule("calder._calder");
+    PyObject* make = module ? PyObject_GetAttrString(module, "_snapshot") : NULL;
+    Py_XDECREF(module);
+    return make ? Py_BuildValue("N(y#y#)", make, bytes, (Py_ssize_t)size, (const char*)self->settings,
+                                (Py_ssize_t)((size_t)self->driven * sizeof *self->settings))
+                : NULL;
+}
+
+static PyObject* make_snapshot(PyObject* module, PyObject* args) {
+    (void)module;
+    const char *bytes, *settings;
+    Py_ssize_t size, settings_size;
+    cal_error error = {CAL_OK, ""};
+    if (!PyArg_ParseTuple(args, "y#y#:_snapshot", &bytes, &size, &settings, &settings_size)) return NULL;
+    const size_t count = (size_t)settings_size / sizeof(double);
+    if (count > INT_MAX || count * sizeof(double) != (size_t)settings_size)
+        return PyErr_Format(PyExc_ValueError, "the forces of the snapshot are damaged");
+    snapshot* out = PyObject_New(snapshot, snapshot_type);
+    if (!out) return NULL;
+    out->snapshot = NULL;
+    out->driven = (int)count;
+    out->settings = PyMem_Calloc(count + 1, sizeof *out->settings);
+    cal_status status = CAL_NO_MEMORY;
+    if (out->settings) {
+        memcpy(out->settings, settings, (size_t)settings_size);
+        status = cal_snapshot_from_bytes(bytes, (size_t)size, &out->snapshot, &error);
+    }
+    if (status == CAL_OK) return (PyObject*)out;
+    Py_DECREF((PyObject*)out);
+    return error_raise(status, &error);
+}
+
+PyMethodDef snapshot_functions[] = {
+    {"_snapshot", make_snapshot, METH_VARARGS, "A snapshot from what it was pickled as."},
+    {NULL, NULL, 0, NULL},
+};
+static PyMethodDef snapshot_methods[] = {
+    {"__reduce__", reduce_snapshot, METH_NOARGS, "Pickles the snapshot as bytes, for the same version of Calder."},
+    {NULL, NULL, 0, NULL},
+};
+
 static void dealloc_snapshot(PyObject* object) {
     snapshot* self = (snapshot*)object;
     PyTypeObject* type = Py_TYPE(object);
@@ -364,6 +409,7 @@ static void dealloc_snapshot(PyObject* object) {
 static PyType_Slot snapshot_slots[] = {
     {Py_tp_doc, "The state of a simulation, with everything that a continuation needs; from Simulation.snapshot()."},
     {Py_tp_dealloc, dealloc_snapshot},
+    {Py_tp_methods, snapshot_methods},
     {0, NULL},
 };
 static PyType_Spec snapshot_spec = {"calder.Snapshot", sizeof(snapshot), 0,

@@ -147,7 +147,7 @@ class Misuse(unittest.TestCase):
     def test_what_cannot_be_copied(self):
         sim = calder.Simulation(calder.generate("pendulum"))
         with tempfile.TemporaryDirectory() as folder, sim.record(os.path.join(folder, "a.csv")) as recorder:
-            for thing in (sim, sim.snapshot(), sim.q, recorder, calder.Ensemble(sim.model, 2)):
+            for thing in (sim, sim.q, recorder, calder.Ensemble(sim.model, 2)):
                 with self.assertRaises(TypeError):
                     copy.copy(thing)
                 with self.assertRaises(TypeError):
@@ -173,13 +173,21 @@ class Misuse(unittest.TestCase):
             pool = values + [sim, ensemble, sim.q, sim.v[1:], sim.snapshot()]
             arguments = [chance.choice(pool) for _ in range(chance.randrange(6))]
             try:
-                if chance.random() < 0.2 and target is not calder:
+                if chance.random() < 0.1:
+                    words = chance.sample(["stream", "max_version", "dl_device", "copy"], chance.randrange(4))
+                    sim.q.__dlpack__(**{word: chance.choice(pool + [(1, 0), (1, 2**40)]) for word in words})
+                elif chance.random() < 0.1:
+                    words = chance.sample(["compute", "message", "send", "algorithm", "distribution"], chance.randrange(2, 5))
+                    calder.plan(model, chance.choice(pool), **{word: chance.choice(pool) for word in words})
+                elif chance.random() < 0.1:
+                    calder._calder._snapshot(*arguments)
+                elif chance.random() < 0.2 and target is not calder:
                     setattr(target, name, chance.choice(pool))
                 elif chance.random() < 0.2:
                     target[chance.choice(pool)] = chance.choice(pool)
                 elif callable(getattr(target, name)):
                     getattr(target, name)(*arguments)
-            except (TypeError, ValueError, AttributeError, LookupError, OverflowError, calder.Error):
+            except (TypeError, ValueError, AttributeError, LookupError, OverflowError, BufferError, calder.Error):
                 pass
         sim = calder.Simulation(model)
         sim.advance(0.1)

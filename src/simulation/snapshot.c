@@ -213,12 +213,48 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
         store_system(sim->system, image);
     else
         store_events(sim, image);
+    // Room behind it for the hash that cal_snapshot_bytes ends with.
+    if (image->status == CAL_OK) image->words[1] = image->count;
+    uint64_t hash = image->status == CAL_OK ? cal_hash_words(CAL_HASH_START, image->words, image->count) : 0;
+    cal_image_words(image, &hash, 1);
     image->writes = false;
     if (image->status != CAL_OK) {
         cal_snapshot_destroy(snapshot);
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for a snapshot");
     }
-    image->words[1] = image->count;
+    image->count--;
+    *out = snapshot;
+    return CAL_OK;
+}
+
+// Bytes are the image's words, and a last one that is their hash.
+const void* cal_snapshot_bytes(const cal_snapshot* snapshot, size_t* size) {
+    *size = (snapshot->image.count + 1) * WORD;
+    return snapshot->image.words;
+}
+
+cal_status cal_snapshot_from_bytes(const void* bytes, size_t size, cal_snapshot** out, cal_error* error) {
+    if (out == NULL || (bytes == NULL && size > 0))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_snapshot_from_bytes: bytes and out must not be NULL");
+    *out = NULL;
+    const size_t count = size / WORD;
+    uint64_t begin[CAL_SNAPSHOT_HEAD] = {0}, last = 0;
+    const bool whole = size % WORD == 0 && count > CAL_SNAPSHOT_HEAD;
+    if (whole) {
+        memcpy(begin, bytes, sizeof begin);
+        memcpy(&last, (const char*)bytes + (count - 1) * WORD, sizeof last);
+    }
+    if (!whole || begin[1] != count - 1 || cal_hash_words(CAL_HASH_START, bytes, count - 1) != last)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "the bytes of the snapshot are damaged");
+    cal_snapshot* snapshot = cal_allocate(1, sizeof *snapshot);
+    uint64_t* words = cal_allocate(count, WORD);
+    if (snapshot == NULL || words == NULL) {
+        cal_free(snapshot);
+        cal_free(words);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a snapshot");
+    }
+    memcpy(words, bytes, size);
+    snapshot->image = (cal_image){.words = words, .count = count - 1, .capacity = count};
     *out = snapshot;
     return CAL_OK;
 }

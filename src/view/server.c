@@ -28,7 +28,10 @@ enum {
 };
 static const char LIVE[] = "/live", DROP[] = "/drop";
 // The page says the rest about itself.
-static const char policy[] = "frame-ancestors 'none'";
+static const char nowhere[] = "frame-ancestors 'none'";
+// Notebooks are pages of this machine, or of an editor.
+static const char in_notebooks[] = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* https://localhost:* "
+                                   "https://127.0.0.1:* vscode-webview:";
 
 // One resource for every path that exists.
 static const char icon[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\">"
@@ -92,6 +95,8 @@ static bool add_header(struct lws* wsi, const char* name, const char* value, uns
 }
 
 static int answer(struct lws* wsi, session* s, unsigned int code, const char* type, const void* body, size_t size) {
+    const cal_server* server = lws_context_user(lws_get_context(wsi));
+    const char* policy = server->def.framed ? in_notebooks : nowhere;
     unsigned char buffer[LWS_PRE + 2048], *start = buffer + LWS_PRE, *p = start, *end = buffer + sizeof buffer - 1;
     if (lws_add_http_common_headers(wsi, code, type, size, &p, end) ||
         !add_header(wsi, "content-security-policy:", policy, &p, end) ||

@@ -102,7 +102,8 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
                              .port = def->port,
                              .body_count = cal_run_body_count(run),
                              .card_count = def->card_count,
-                             .upload = def->upload};
+                             .upload = def->upload,
+                             .framed = def->framed};
     if (def->advice) viewer->advice = cal_copy_text(def->advice);
     cal_status status = cal_drawing_create(run, &viewer->drawing, error);
     if (!status)
