@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <calder/calder_mpi.h>
+#include <string.h>
 
 // Where mpi4py, or the program around Python, started MPI, it ends it; otherwise Python's end does.
 static void finish(void) {
@@ -34,7 +35,11 @@ static PyObject* open_machine(PyObject* module, PyObject* argument) {
     const long lanes = PyLong_AsLong(argument);
     if ((lanes == -1 && PyErr_Occurred()) || !start()) return NULL;
     const cal_status status = cal_machine_mpi(MPI_COMM_WORLD, (int)lanes, &machine, &error);
-    if (status) return Py_BuildValue("(is)", (int)status, error.text);
+    if (status) {
+        // A line that was cut may end within a letter.
+        PyObject* line = PyUnicode_DecodeUTF8(error.text, (Py_ssize_t)strlen(error.text), "replace");
+        return line ? Py_BuildValue("(iN)", (int)status, line) : NULL;
+    }
     return PyCapsule_New(machine, "calder.machine", NULL);
 }
 
