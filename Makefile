@@ -42,6 +42,11 @@ deb: ## install what is missing, build, and make Debian packages in build/releas
 	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_packages
 	@scripts/pack-deb build/$(PRESET)
 
+wheel: ## build a wheel of the Python module in build/wheels, as 'pip wheel .' does
+	@scripts/setup build
+	@$(MAKE) python
+	CALDER_BUILD=build/$(PRESET) python3 -m pip wheel --no-deps --wheel-dir build/wheels .
+
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png
 
