@@ -7,7 +7,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test python reference screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -35,6 +35,12 @@ python: ## install what is missing, and build the Python module into build/relea
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target calder_python
 	@echo "PYTHONPATH=build/$(PRESET)/python python3 -c 'import calder; help(calder)'"
+
+reference: ## install what is missing, and build the reference of the C interface into build/reference/html
+	@scripts/setup docs
+	@mkdir -p build
+	doxygen docs/Doxyfile
+	@echo "build/reference/html/index.html"
 
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png
