@@ -7,7 +7,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -46,6 +46,12 @@ wheel: ## build a wheel of the Python module in build/wheels, as 'pip wheel .' d
 	@scripts/setup build
 	@$(MAKE) python
 	CALDER_BUILD=build/$(PRESET) python3 -m pip wheel --no-deps --wheel-dir build/wheels .
+
+reference: ## install what is missing, and build the reference of the C interface into build/reference/html
+	@scripts/setup docs
+	@mkdir -p build
+	doxygen docs/Doxyfile
+	@echo "build/reference/html/index.html"
 
 screenshot: # the viewer's picture in the documentation
 	scripts/screenshot $(CALDER) docs/images/viewer.png

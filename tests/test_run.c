@@ -200,6 +200,37 @@ static void check_sample(kind* k) {
     free(poses);
 }
 
+static double twice_the_time(void* user, cal_run* run) {
+    ++*(int*)user;
+    return 2 * cal_run_time(run);
+}
+
+// A channel of the program's own comes after the kind's, until there is no room for more.
+static void channels_can_be_added(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("pendulum");
+    const cal_run_sim_def def = cal_default_run_sim_def();
+    cal_run* run = NULL;
+    cal_error error = {CAL_OK, ""};
+    const cal_channel channel = {"twice", "s", "Mine", false};
+    double values[CAL_RUN_CHANNELS];
+    int before, after, calls = 0;
+    assert_int_equal(cal_run_create_sim(model, &def, &run, &error), CAL_OK);
+    cal_run_channels(run, &before);
+    while (cal_run_add_channel(run, &channel, twice_the_time, &calls, &error) == CAL_OK) {}
+    assert_non_null(strstr(error.text, "'twice' is one too many"));
+    const cal_channel* all = cal_run_channels(run, &after);
+    assert_int_equal(after, CAL_RUN_CHANNELS);
+    assert_string_equal(all[before].name, "twice");
+    assert_string_equal(all[0].name, "kinetic");
+    advance(run, 0.25);
+    assert_int_equal(cal_run_read(run, values, &error), CAL_OK);
+    assert_true(values[before] == 0.5 && values[after - 1] == 0.5);
+    assert_int_equal(calls, after - before);
+    cal_run_destroy(run);
+    cal_model_destroy(model);
+}
+
 static void samples_are_whole(void** unused) {
     (void)unused;
     for_each_kind(check_sample);
@@ -394,9 +425,13 @@ static void events_come_in_order(void** unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_goes_on),         cmocka_unit_test(samples_are_whole),
-        cmocka_unit_test(reports_are_whole),    cmocka_unit_test(absent_functions_say_so),
-        cmocka_unit_test(saved_runs_go_on),     cmocka_unit_test(starts_where_it_was_set),
+        cmocka_unit_test(time_goes_on),
+        cmocka_unit_test(samples_are_whole),
+        cmocka_unit_test(channels_can_be_added),
+        cmocka_unit_test(reports_are_whole),
+        cmocka_unit_test(absent_functions_say_so),
+        cmocka_unit_test(saved_runs_go_on),
+        cmocka_unit_test(starts_where_it_was_set),
         cmocka_unit_test(events_come_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,8 @@
 #include "view/command.h"
 #include "record/drawing.h"
 #include "view/pace.h"
+#include "view/probes.h"
+#include "view/upload.h"
 #include "run/path.h"
 #include "run/pull.h"
 
@@ -86,6 +88,13 @@ static const char* const good_messages[] = {
     "{\"do\":\"watch\",\"body\":-1}",
     "{\"do\":\"grab\",\"body\":3,\"point\":[0,0.5,-1e3]}",
     "{\"do\":\"drag\",\"target\":[1,2,3]}",
+    "{\"do\":\"pose\",\"index\":3,\"value\":-0.5}",
+    "{\"do\":\"control\",\"index\":0,\"value\":1}",
+    "{\"do\":\"key\",\"index\":0}",
+    "{\"do\":\"probe\",\"kind\":\"force\",\"index\":2}",
+    "{\"do\":\"show\",\"kind\":\"contacts\",\"index\":1}",
+    "{\"do\":\"open\",\"index\":4}",
+    "{\"do\":\"load\",\"file\":\"robot/scene.xml\"}",
     "{\"do\":\"set\",\"solver\":\"gear\",\"tolerance\":1e-6,\"algorithm\":\"aba\",\"machine\":\"threads:4\"}",
 };
 enum { GOOD = sizeof good_messages / sizeof good_messages[0] };
@@ -139,6 +148,14 @@ static void test_messages_are_checked(void** unused) {
         "{\"do\":\"set\",\"tolerance\":0}",
         "{\"do\":\"set\",\"solver\":\"ge\\u0000ar\"}",
         "{\"do\":\"watch\",\"body\":-2}",
+        "{\"do\":\"pose\",\"index\":-1,\"value\":0}",
+        "{\"do\":\"pose\",\"index\":0,\"value\":\"0\"}",
+        "{\"do\":\"pose\",\"index\":9e99,\"value\":0}",
+        "{\"do\":\"control\",\"value\":0}",
+        "{\"do\":\"probe\",\"index\":0}",
+        "{\"do\":\"probe\",\"kind\":\"a kind that is too long\",\"index\":0}",
+        "{\"do\":\"load\",\"file\":\"\"}",
+        "{\"do\":\"open\"}",
         "{\"do\":\"run\"} {\"do\":\"run\"}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(parse(bad[i], &command));
@@ -169,7 +186,7 @@ static void test_damaged_messages_are_harmless(void** unused) {
         cal_view_command command;
         if (!cal_view_command_parse(text, length, 10, &command, NULL)) continue;
         accepted++;
-        assert_in_range(command.verb, CAL_VIEW_RUN, CAL_VIEW_SET);
+        assert_in_range(command.verb, CAL_VIEW_RUN, CAL_VIEW_LOAD);
         assert_true(command.body >= CAL_NONE && command.body < 10);
         for (int k = 0; k < 3; k++) assert_true(fabs(command.vector[k]) <= 1e9);
         assert_true(strlen(command.solver) < sizeof command.solver && strlen(command.machine) < sizeof command.machine);
@@ -266,6 +283,81 @@ static void advance_to(cal_run* run, double time) {
     cal_error error = {CAL_OK, ""};
     for (bool reached = false; !reached;)
         if (cal_run_approach(run, time, &reached, &error)) fail_msg("%s", error.text);
+}
+
+// Nobody reaches out of the folder for uploads.
+static void test_paths_of_dropped_files_are_checked(void** unused) {
+    (void)unused;
+    const char* const good[] = {"scene.xml", "robot/scene.xml", "robot/meshes/left hip.stl", "a..b/c",
+                                "gr\xc3\xbc\xc3\x9f.xml"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(cal_upload_path_is_good(good[i]));
+    const char* const bad[] = {"",
+                               "/etc/passwd",
+                               "../x",
+                               "a/../../x",
+                               "a//b",
+                               "a/",
+                               ".ssh/config",
+                               "a/.b",
+                               "a\\b",
+                               "a\nb",
+                               "a\x7f"
+                               "b",
+                               "./a",
+                               "a/./b",
+                               ".."};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (cal_upload_path_is_good(bad[i])) fail_msg("'%s' passes", bad[i]);
+    char longest[CAL_UPLOAD_PATH + 2];
+    memset(longest, 'a', sizeof longest);
+    longest[CAL_UPLOAD_PATH + 1] = '\0';
+    assert_false(cal_upload_path_is_good(longest));
+    longest[CAL_UPLOAD_PATH] = '\0';
+    assert_true(cal_upload_path_is_good(longest));
+}
+
+// What is plotted is what the run has: q and v by their numbers, and of a pendulum at rest the weight in its joint.
+static void test_probes_read_what_the_run_has(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("pendulum:mass=2,start=0");
+    cal_run* run = open_run(model, 1e-8);
+    cal_probes probes = {0};
+    double values[CAL_PROBES];
+    assert_int_equal(cal_run_set(run, 0, (const double[]){0.0}, (const double[]){0.0}, NULL), CAL_OK);
+    assert_int_equal(cal_probes_toggle(&probes, run, "force", 0, NULL), CAL_OK);
+    assert_int_equal(cal_probes_toggle(&probes, run, "q", 0, NULL), CAL_OK);
+    assert_int_equal(cal_probes_toggle(&probes, run, "v", 1, NULL), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_probes_toggle(&probes, run, "w", 0, NULL), CAL_BAD_ARGUMENT);
+    cal_probes_read(&probes, run, values);
+    cal_test_expect_below(fabs(values[0] - 2 * 9.81), 1e-9, "force", "pendulum");
+    assert_true(values[1] == 0.0);
+    assert_int_equal(cal_probes_toggle(&probes, run, "force", 0, NULL), CAL_OK); // again: no longer
+    assert_int_equal(probes.count, 1);
+    cal_probes_release(&probes);
+    cal_run_destroy(run);
+    cal_model_destroy(model);
+}
+
+// A hand on one of its hands holds all of a robot of 60 kg that nothing else holds.
+static void test_a_robot_is_held_by_its_hand(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("humanoid:floor=0");
+    cal_run* run = open_run(model, 1e-4);
+    int hand = 0;
+    char name[64];
+    while (strcmp(cal_model_body_name(model, hand, name, sizeof name), "left_hand") != 0) hand++;
+    cal_run_pull pull;
+    assert_int_equal(cal_run_grab(run, hand, (const double[3]){0, 0, 0}, NULL), CAL_OK);
+    cal_run_get_pull(run, &pull);
+    const double target[3] = {pull.position[0], pull.position[1], pull.position[2]};
+    cal_run_drag(run, target);
+    advance_to(run, 3);
+    cal_run_get_pull(run, &pull);
+    double away[3];
+    for (int i = 0; i < 3; i++) away[i] = pull.position[i] - target[i];
+    cal_test_expect_below(sqrt(cal_dot3(away, away)), 1.5, "distance from the mouse", "humanoid");
+    cal_run_destroy(run);
+    cal_model_destroy(model);
 }
 
 // A damped pull of a pendulum ends at the angle where spring and weight balance, which statics gives.
@@ -635,6 +727,9 @@ int main(void) {
         cmocka_unit_test(test_damaged_messages_are_harmless),
         cmocka_unit_test(test_a_path_gives_what_kinematics_gives),
         cmocka_unit_test(test_the_hand_feels_the_mass),
+        cmocka_unit_test(test_paths_of_dropped_files_are_checked),
+        cmocka_unit_test(test_probes_read_what_the_run_has),
+        cmocka_unit_test(test_a_robot_is_held_by_its_hand),
         cmocka_unit_test(test_a_pull_settles_where_it_balances),
         cmocka_unit_test(test_after_a_pull_the_energy_stays),
         cmocka_unit_test(test_a_jerked_mobile_stays_finite),

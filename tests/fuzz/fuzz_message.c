@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "view/access.h"
 #include "view/command.h"
+#include "view/upload.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,14 @@ static cal_run* open_run(const cal_model* model) {
     return run;
 }
 
+static void pose(cal_run* run, const cal_view_command* command) {
+    double q[BODIES];
+    memcpy(q, cal_run_q(run), sizeof q);
+    if (command->index >= BODIES) return;
+    q[command->index] = command->value;
+    cal_run_set(run, cal_run_time(run), q, NULL, NULL);
+}
+
 // As the runner does it, without its thread. Machines of threads are made and destroyed by hundreds; a few are enough.
 static void run_command(cal_run* run, const cal_view_command* command) {
     bool reached;
@@ -32,6 +41,8 @@ static void run_command(cal_run* run, const cal_view_command* command) {
     case CAL_VIEW_GRAB: cal_run_grab(run, command->body, command->vector, NULL); break;
     case CAL_VIEW_DRAG: cal_run_drag(run, command->vector); break;
     case CAL_VIEW_DROP: cal_run_drop(run); break;
+    case CAL_VIEW_POSE: pose(run, command); break;
+    case CAL_VIEW_LOAD: cal_upload_path_is_good(command->file); break;
     case CAL_VIEW_SET:
         if (command->solver[0]) memcpy(next.solver, command->solver, sizeof next.solver);
         if (command->algorithm[0]) memcpy(next.algorithm, command->algorithm, sizeof next.algorithm);
