@@ -120,7 +120,7 @@ static void energy_rate(const cal_model* model, const cal_test_motion* motion, c
     for (int i = 0; i < count; i++) rate[i] = (8.0 * (near[1][i] - near[0][i]) - (far[1][i] - far[0][i])) / (12.0 * h);
 }
 
-// What joints add to the energy a second: τ v less what dampers, stops and motors take, which inverse dynamics of
+// What joints add to the energy a second: τ v less what dampers, motors and the damping of stops take, which inverse dynamics of
 // resting springs would hide; so from the model's own definitions.
 static double joint_power(const cal_model* model, const cal_test_motion* motion) {
     double power = 0.0;
@@ -133,8 +133,8 @@ static double joint_power(const cal_model* model, const cal_test_motion* motion)
         if (!joint.limited) continue;
         const double q = motion->q[first_q], v = motion->v[first_v];
         const double above = q - joint.range[1], below = joint.range[0] - q;
-        if (above > 0.0) power -= joint.limit_stiffness * above * fmax(0.0, 1.0 + joint.limit_damping * v) * v;
-        if (below > 0.0) power += joint.limit_stiffness * below * fmax(0.0, 1.0 - joint.limit_damping * v) * v;
+        if (above > 0.0) power -= joint.limit_stiffness * above * (fmax(0.0, 1.0 + joint.limit_damping * v) - 1.0) * v;
+        if (below > 0.0) power += joint.limit_stiffness * below * (fmax(0.0, 1.0 - joint.limit_damping * v) - 1.0) * v;
     }
     for (int i = 0; i < cal_model_actuator_count(model); i++) {
         cal_actuator_def motor;

@@ -479,7 +479,7 @@ typedef enum cal_field {
     CAL_CONTROL, ///< actuator_count: controls
     CAL_MASS,    ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
     CAL_POSE,    ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
-    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity and springs), by "energy"
+    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
     CAL_MOMENTUM ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
 } cal_field;
 
@@ -648,8 +648,25 @@ cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const dou
 cal_status cal_sim_release(cal_sim* sim);
 /// Tells the solver that something jumped at the present time: it forgets its history.
 cal_status cal_sim_restart(cal_sim* sim);
-/// Kinetic and potential energy at cal_sim_time.
+/// Kinetic and potential energy at cal_sim_time: of gravity, springs and stops.
 cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential);
+
+/// Where energy came from and went since the first advance after the creation or after cal_sim_set, J.
+typedef struct cal_energy_balance {
+    double kinetic, potential; ///< now
+    double start;              ///< both together at the begin
+    double work;               ///< done by motors, joint forces, callbacks, pushes and bodies that are moved; signed
+    double loss;               ///< in dampers, dry friction, stops, impacts and contacts
+    double closing;            ///< what closing constraints has added: stabilising forces and projections; signed
+    double exchanged;          ///< the largest of |work| summed over steps, loss, and the range of kinetic energy seen
+    double error;              ///< kinetic + potential − start − work + loss − closing
+    double relative;           ///< error / exchanged; 0 where nothing was exchanged
+    double justified;          ///< how large |relative| may be by the tolerance, or by the size of a fixed step
+    bool flows;                ///< there is, or was, something that works or loses; else energy should stay what it was
+    bool exploded; ///< error is of the order of what was exchanged, or not finite: this is no motion of the model
+} cal_energy_balance;
+/// The balance at cal_sim_time. Flows are integrated with the motion, by its solver; kinetic energies are seen when this is called.
+cal_status cal_sim_balance(cal_sim* sim, cal_energy_balance* out);
 /// Position and quaternion of every body at cal_sim_time, 7 numbers a body.
 cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act

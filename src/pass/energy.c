@@ -4,7 +4,8 @@
 //
 //   p = m v + ω × h,   l = J ω + h × v               momentum, and its moment about the node's origin
 //   kinetic   ½ (ω · l + v · p) + ½ armature q̇²
-//   potential −(m x + A h) · gravity + ½ k (q − q₀)²  zero at the world's origin; a ball's spring ½ k θ², θ its angle
+//   potential −(m x + A h) · gravity + ½ k (q − q₀)²  zero at the world's origin; a ball's spring ½ k θ², θ its angle;
+//             and of a stop ½ k x², x beyond the range
 //   momentum  A p, and about the world's origin A l + x × A p
 //
 // The roots are added up in the end.
@@ -36,7 +37,8 @@ static void write_own(const cal_context* context, int n, energetic* own) {
     for (int i = 0; i < 3; i++) center[i] += node->mass * x[i];
     sums[KINETIC] = 0.5 * (cal_dot3(velocity.angular, momentum.angular) + cal_dot3(velocity.linear, momentum.linear));
     for (int i = 0; i < cal_kind_v(node->kind); i++) sums[KINETIC] += 0.5 * node->armature * q_dot[i] * q_dot[i];
-    sums[POTENTIAL] = cal_spring_energy(node, cal_node_q(context, n)) - cal_dot3(center, context->model->gravity);
+    sums[POTENTIAL] =
+        cal_node_energy(context->model, node, cal_node_q(context, n)) - cal_dot3(center, context->model->gravity);
 
     double about_origin[3], spin[3];
     cal_rotate3(A, momentum.linear, sums + LINEAR);

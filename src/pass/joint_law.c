@@ -21,15 +21,6 @@ void cal_ball_spring_force(double stiffness, const double q[4], double out[3]) {
     for (int i = 0; i < 3; i++) out[i] = -(stiffness * turn[i]);
 }
 
-double cal_spring_energy(const cal_node* node, const double* q) {
-    double stretch[3] = {0.0, 0.0, 0.0};
-    if (node->kind == CAL_BALL)
-        cal_rotation_vector(q, stretch);
-    else if (node->kind != CAL_FREE)
-        stretch[0] = q[0] - node->spring_reference;
-    return 0.5 * node->stiffness * cal_dot3(stretch, stretch);
-}
-
 cal_slopes cal_passive_slopes(const cal_joint_def* joint) {
     return (cal_slopes){.damping = joint->damping, .stiffness = joint->kind == CAL_FREE ? 0.0 : joint->stiffness};
 }
@@ -54,6 +45,18 @@ double cal_stop_force(const cal_joint* joint, double q, double v) {
     const double force = joint->limit_stiffness * over.x * (1.0 + joint->def->limit_damping * over.rate);
     if (!(force > 0.0)) return 0.0;
     return over.low ? force : -force;
+}
+
+double cal_stop_elastic_force(const cal_joint* joint, double q) {
+    overrun over;
+    if (!is_beyond(joint, q, 0.0, &over)) return 0.0;
+    return over.low ? joint->limit_stiffness * over.x : -(joint->limit_stiffness * over.x);
+}
+
+double cal_stop_energy(const cal_joint* joint, double q) {
+    overrun over;
+    if (!joint->def->limited || !is_beyond(joint, q, 0.0, &over)) return 0.0;
+    return 0.5 * joint->limit_stiffness * over.x * over.x;
 }
 
 cal_slopes cal_stop_slopes(const cal_joint* joint, double q, double v) {
@@ -97,6 +100,17 @@ cal_slopes cal_motor_slopes(const cal_actuator_def* motor, double control, doubl
     return (cal_slopes){.damping = share * servo.damping, .stiffness = share * servo.stiffness};
 }
 
+// --- Energy ---------------------------------------------------------------------------------------------------------
+
+double cal_node_energy(const cal_model* model, const cal_node* node, const double* q) {
+    double stretch[3] = {0.0, 0.0, 0.0};
+    if (node->kind == CAL_BALL)
+        cal_rotation_vector(q, stretch);
+    else if (node->kind != CAL_FREE)
+        stretch[0] = q[0] - node->spring_reference;
+    return 0.5 * node->stiffness * cal_dot3(stretch, stretch) + cal_stop_energy(&model->joints[node->joint], q[0]);
+}
+
 // --- All of a model --------------------------------------------------------------------------------------------------
 
 static double control_of(const cal_model* model, const double* control, int actuator) {
@@ -114,6 +128,39 @@ double cal_joint_force(const cal_model* model, int joint, const double* control,
         if (motor->joint == joint) force += cal_motor_force(motor, control_of(model, control, i), q, v);
     }
     return force;
+}
+
+// Of the degrees of one joint.
+static double joint_loss(const cal_joint* joint, const double* q, const double* v) {
+    const cal_joint_def* def = joint->def;
+    double loss = 0.0;
+    for (int k = 0; k < cal_joint_v_count(def->kind); k++)
+        loss += (def->damping * v[k] - cal_friction_force(def->friction_loss, v[k])) * v[k];
+    if (def->limited) loss += (cal_stop_elastic_force(joint, q[0]) - cal_stop_force(joint, q[0], v[0])) * v[0];
+    return loss;
+}
+
+cal_powers cal_joint_powers(const cal_model* model, const double* tau, const double* control, const double* q,
+                            const double* v) {
+    cal_powers powers = {0.0, 0.0};
+    for (int i = 0; tau && i < model->v_count; i++) powers.work += tau[i] * v[i];
+    for (int i = 0; i < model->joint_count; i++)
+        powers.loss += joint_loss(&model->joints[i], q + model->joints[i].first_q, v + model->joints[i].first_v);
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_joint* joint = &model->joints[model->actuators[i].joint];
+        const double at = q[joint->first_q], rate = v[joint->first_v];
+        powers.work += cal_motor_force(&model->actuators[i], control_of(model, control, i), at, rate) * rate;
+    }
+    return powers;
+}
+
+bool cal_joints_have_powers(const cal_model* model) {
+    bool any = model->actuator_count > 0;
+    for (int i = 0; i < model->joint_count && !any; i++) {
+        const cal_joint_def* def = model->joints[i].def;
+        any = def->damping != 0.0 || def->friction_loss != 0.0 || def->limited;
+    }
+    return any;
 }
 
 static void add(cal_slopes slopes, double* damping, double* stiffness) {

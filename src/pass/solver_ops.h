@@ -33,6 +33,7 @@ typedef struct cal_solver_context {
     const double* down; // what control sent
     double relative, absolute;
     const double* scale; // y-shaped: what the absolute tolerance is of, component by component; NULL: of 1
+    bool powers;         // those of joint forces (joint_power.h) are summed after the solver's own sums
 } cal_solver_context;
 
 typedef void cal_prepare(const cal_solver_context* context, const cal_column* column);
@@ -56,6 +57,7 @@ typedef struct cal_solver_settings {
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;
 
+// Sums are a solver's own and the powers.
 enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
 enum { CAL_MAX_ORDER = 12, CAL_MAX_DEGREE = CAL_MAX_ORDER }; // of a step, and of its polynomial
 // The first numbers that an implicit solver sends down.

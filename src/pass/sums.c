@@ -1,9 +1,10 @@
 // A solver's sums, added up the tree (Jung, III.C): each node adds its own share to what its children sent, in the order of
 // the tree, so that the sum has the same bits however the tree is cut into lanes, threads or ranks. The first max_count
-// of the sums are maxima.
+// of the sums are maxima. Where the account of energy is kept, the powers of the joints' forces (joint_power.h) follow the solver's own.
 //
 // A column's sums live where its inertias lived in the walk before: the stack of layout.h.
 #include "pass/sums.h"
+#include "pass/joint_power.h"
 #include "pass/solver_ops.h"
 
 #include <string.h>
@@ -18,15 +19,20 @@ static double* end_sums(const cal_context* context, int column) {
     return context->scratch + end + CAL_DOWN_COUNT * (size_t)context->layout->width;
 }
 
+int cal_sums_count(const cal_solver_ops* ops, const cal_solver_context* solver) {
+    return ops->sum_count + (solver->powers ? (int)CAL_POWERS : 0);
+}
+
 void cal_sums_end(const cal_context* context, double* sums) {
-    for (int k = 0; k < context->solver_ops->sum_count; k++) sums[k] = end_sums(context, -1)[k];
+    for (int k = 0; k < cal_sums_count(context->solver_ops, context->solver); k++) sums[k] = end_sums(context, -1)[k];
 }
 
 void cal_sums_add(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
     const cal_solver_ops* ops = context->solver_ops;
-    const int width = layout->width, count = ops->sum_count;
+    const int width = layout->width, count = cal_sums_count(ops, context->solver);
+    int extra = column->first_extra + column->extra_count;
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES] = {0};
     if (column->child_count > 0)
         for (int k = 0; k < count; k++)
@@ -34,6 +40,8 @@ void cal_sums_add(const cal_context* context, int index) {
                 sums[k * width + lane] = end_sums(context, index)[k * column->lanes + lane];
     for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
         ops->follow_up(context->solver, column, block, shares);
+        if (context->solver->powers)
+            cal_joint_powers_of_block(context, column, block, &extra, shares + ops->sum_count * width);
         if (!column->is_long) {
             for (int k = 0; k < count; k++)
                 for (int lane = 0; lane < width; lane++)
@@ -53,7 +61,8 @@ void cal_sums_add(const cal_context* context, int index) {
 void cal_sums_pull(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
-    const int count = context->solver_ops->sum_count, lanes = column->lanes, parent_lanes = column->parent_lanes;
+    const int count = cal_sums_count(context->solver_ops, context->solver), lanes = column->lanes,
+              parent_lanes = column->parent_lanes;
     const double* from = context->scratch + column->up_slot;
     double* to = end_sums(context, column->parent);
     if (column->child_index == 0) memset(to, 0, sizeof(double) * (size_t)(count * parent_lanes));

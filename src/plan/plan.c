@@ -378,7 +378,9 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);
-    return plan->machine->ops->share ? plan->machine->ops->share(plan->machine, sums, solver->sum_count) : CAL_OK;
+    return plan->machine->ops->share
+               ? plan->machine->ops->share(plan->machine, sums, cal_sums_count(solver, solver_context))
+               : CAL_OK;
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {

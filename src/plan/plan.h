@@ -27,6 +27,12 @@ struct cal_plan {
     struct cal_traffic* traffic; // of machines that send messages
 };
 
+// What pushes a body, wherever its numbers are: force and torque in the world's axes, the point in the body's frame.
+typedef struct cal_outer_force {
+    int body;
+    double force[3], torque[3], point[3]; // as of cal_sim_push
+} cal_outer_force;
+
 struct cal_state {
     const cal_plan* plan;
     cal_context context;
@@ -35,6 +41,8 @@ struct cal_state {
     struct cal_signal* signals; // … and edges of trees say here how far they are
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     double* wrench;             // context.wrench while something pushes; kept for the next push
+    cal_outer_force* pushes;    // since the last release, on every process
+    int push_count, push_capacity;
 };
 
 // What an edge carries in a pass of the plan.
@@ -59,7 +67,7 @@ typedef struct cal_plan_def {
 } cal_plan_def;
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
-// Executes with a solver riding along (NULL: none); sums: sum_count numbers for solver, may be NULL without one.
+// Executes with a solver riding along (NULL: none); sums: cal_sums_count numbers, may be NULL without a solver.
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums);

@@ -166,6 +166,7 @@ void cal_state_destroy(cal_state* state) {
     if (!state) return;
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
     cal_free(state->wrench);
+    cal_free(state->pushes);
     cal_free(state);
 }
 
@@ -301,10 +302,24 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
     for (int i = 0; i < 3; i++)
         if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
     const cal_mount* mount = &model->mounts[body];
-    if (mount->node < 0) return CAL_OK;                                             // the ground does not move
+    if (mount->node < 0) return CAL_OK; // the ground does not move
+    if (!cal_grow((void**)&state->pushes, &state->push_capacity, state->push_count, sizeof *state->pushes))
+        return CAL_NO_MEMORY;
+    cal_outer_force* push = &state->pushes[state->push_count++];
+    push->body = body;
+    memcpy(push->force, force, sizeof push->force);
+    memcpy(push->torque, torque, sizeof push->torque);
+    memcpy(push->point, point, sizeof push->point);
     if (layout->tau_position[model->nodes[mount->node].first_v] < 0) return CAL_OK; // another process's body
     const cal_status status = begin_pushing(state);
-    if (status != CAL_OK) return status;
+    if (status != CAL_OK) {
+        if (--state->push_count > 0) return status;
+        // As if nobody had tried.
+        cal_free(state->pushes);
+        state->pushes = NULL;
+        state->push_capacity = 0;
+        return status;
+    }
     double* out = find_wrench(state, mount->node);
     double arm[3];
     cal_rotate3(mount->rotation, point, arm);
@@ -321,6 +336,7 @@ void cal_state_release(cal_state* state) {
         memset(state->wrench, 0,
                (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
     state->context.wrench = NULL;
+    state->push_count = 0;
 }
 
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count) {

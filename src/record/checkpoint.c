@@ -2,7 +2,7 @@
 //
 // The file (words.h) holds
 //
-//     identity │ moment │ q, v │ tau │ control │ pushes │ who is connected │ control's memory │ the solver's vectors
+//     identity │ moment │ q, v │ tau │ control │ pushes │ who is connected │ control's memory │ flows │ the solver's vectors
 //
 // *identity* says what the numbers belong to: the model, the solver and its settings; a simulation must match it. Vectors
 // are in the user's order of q and v.
@@ -52,6 +52,8 @@ typedef struct moment {
     double progress;
     int64_t attempts, singularities;
     double down[CAL_MAX_DOWN];
+    cal_flow_memory flow;
+    cal_account account;
 } moment;
 _Static_assert(sizeof(identity) % CAL_WORD == 0 && sizeof(moment) % CAL_WORD == 0, "words are moved whole");
 
@@ -222,7 +224,9 @@ static moment moment_of(const cal_system* system) {
                 .error_steps = system->error_steps,
                 .progress = system->progress,
                 .attempts = system->attempts,
-                .singularities = system->singularities};
+                .singularities = system->singularities,
+                .flow = system->flow.memory,
+                .account = system->account};
     memcpy(m.down, system->down, sizeof m.down);
     return m;
 }
@@ -253,6 +257,8 @@ static void set_moment(cal_system* system, const moment* m) {
     system->attempts = (int)m->attempts;
     system->singularities = (int)m->singularities;
     memcpy(system->down, m->down, sizeof m->down);
+    system->flow.memory = m->flow;
+    system->account = m->account;
 }
 
 static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64_t count) {
@@ -302,6 +308,7 @@ static void move_arrays(cal_checkpoint_buffer* s, cal_system* system) {
 static void put_solver(cal_checkpoint_buffer* s, cal_system* system) {
     // Control holds doubles, so its size is a whole number of words.
     if (s->file && !s->problem) cal_checkpoint_buffer_move(s, system->memory, words_of(system->ops->control_size));
+    cal_checkpoint_buffer_move(s, system->flow.block, cal_flow_block_size(&system->flow) / WORD);
     for (int i = 0; i < system->ops->vector_count && !s->status; i++) {
         s->status = cal_plan_gather(system->plan, system->vectors[i], system->evaluated_q, system->evaluated_v);
         if (!s->status) cal_checkpoint_buffer_move(s, system->evaluated_q, motion_count(system));
@@ -369,6 +376,7 @@ static bool allocate_arrays(cal_system* copy) {
 
 static void get_solver(cal_checkpoint_buffer* s, cal_system* copy) {
     cal_checkpoint_buffer_move(s, copy->memory, words_of(copy->ops->control_size));
+    cal_checkpoint_buffer_move(s, copy->flow.block, cal_flow_block_size(&copy->flow) / WORD);
     for (int i = 0; i < copy->ops->vector_count; i++) {
         cal_checkpoint_buffer_move(s, copy->evaluated_q, motion_count(copy));
         if (copy->block)

@@ -1,5 +1,5 @@
 // Energy and momentum of what moves, for reports. Of a body: ½ m u² + ½ ω·Iω and −m g·x. Joints add what no body has: armature,
-// ½ a q̇², and springs, ½ k (q − q₀)², of a ball ½ k θ² with θ its angle.
+// ½ a q̇², and springs and stops (pass/joint_law.h).
 #include "simulation/energy.h"
 #include "base/memory.h"
 #include "layout/layout.h"
@@ -33,7 +33,7 @@ cal_status cal_add_joint_energy(cal_world* world, int component, cal_world_repor
     const cal_status status = cal_multibody_at(world, m, world->time, q, v);
     for (int n = 0; status == CAL_OK && n < e->model->node_count; n++) {
         const cal_node* node = &e->model->nodes[n];
-        r->potential += cal_spring_energy(node, q + node->first_q);
+        r->potential += cal_node_energy(e->model, node, q + node->first_q);
         for (int i = 0; i < cal_kind_v(node->kind); i++)
             r->kinetic += 0.5 * node->armature * v[node->first_v + i] * v[node->first_v + i];
     }

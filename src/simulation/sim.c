@@ -171,6 +171,11 @@ cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
     return status;
 }
 
+cal_status cal_sim_balance(cal_sim* sim, cal_energy_balance* out) {
+    if (!sim || !out) return CAL_BAD_ARGUMENT;
+    return sim->system ? cal_system_balance(sim->system, out) : CAL_NOT_AVAILABLE;
+}
+
 cal_status cal_sim_poses(cal_sim* sim, double* poses) {
     if (!sim || !poses) return CAL_BAD_ARGUMENT;
     if (sim->system) return cal_system_poses(sim->system, poses);

@@ -292,26 +292,14 @@ static cal_status find_status(const cal_bdf* bdf, int result) {
     return bdf->status ? bdf->status : result == CV_MEM_FAIL ? CAL_NO_MEMORY : CAL_NOT_CONVERGED;
 }
 
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
-    double reached = 0.0;
-    // CVODE would step on where t + h = t.
-    int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(time), bdf->settings.horizon));
-    // CVODE chooses its first step by where it is asked to go: always the same distance, so that a run's bits do not
-    // depend on how often it is looked at.
-    if (bdf->fresh && result >= 0)
-        result = CVode(bdf->memory, bdf->begin + bdf->settings.horizon, bdf->y, &reached, CV_ONE_STEP);
-    bdf->fresh = false;
-    if (result >= 0) result = CVode(bdf->memory, time, bdf->y, &reached, CV_NORMAL);
-    const cal_status status = find_status(bdf, result);
-    return status ? status : cal_plan_gather(bdf->plan, cal_bdf_vector_numbers(bdf->y), q, v);
-}
-
 cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to) {
     double reached = 0.0;
     (void)CVodeGetCurrentTime(bdf->memory, from);
+    // CVODE would step on where t + h = t.
     int result = CVodeSetMinStep(bdf->memory, 4.0 * DBL_EPSILON * fmax(fabs(*from), bdf->settings.horizon));
     *to = *from;
-    // Where CVODE has been asked for a time inside its last step, one step more first means the end of that one.
+    // Where CVODE has been asked for a time inside its last step, one step more first means the end of that one. It chooses its first
+    // step by where it is asked to go: always the same distance, so that a run's bits do not depend on how often it is looked at.
     while (result >= 0 && !(*to > *from)) {
         const double begin = bdf->fresh ? bdf->begin : *from;
         bdf->fresh = false;
@@ -354,11 +342,6 @@ void cal_bdf_destroy(cal_bdf* bdf) { (void)bdf; }
 void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection) { (void)bdf, (void)projection; }
 
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v) {
-    (void)bdf, (void)time, (void)q, (void)v;
-    return CAL_NOT_AVAILABLE;
-}
-
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v) {
     (void)bdf, (void)time, (void)q, (void)v;
     return CAL_NOT_AVAILABLE;
 }

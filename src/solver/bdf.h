@@ -31,8 +31,6 @@ typedef cal_status cal_bdf_projection(void* user, double* y);
 void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection); // with the function's user
 // Begins at q and v, in the user's order.
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v);
-// Steps to `time` or beyond and writes q and v at exactly that time.
-cal_status cal_bdf_advance(cal_bdf* bdf, double time, double* q, double* v);
 // Takes one step more; its begin is where the last one ended. What is inside of it can then be sampled without evaluation.
 cal_status cal_bdf_step(cal_bdf* bdf, double* from, double* to);
 cal_status cal_bdf_sample(cal_bdf* bdf, double time, double* q, double* v);

@@ -5,6 +5,7 @@
 #include "machine/machine.h"
 #include "model/coordinates.h"
 #include "pass/armstrong.h"
+#include "pass/joint_law.h"
 #include "solver/system_data.h"
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,8 @@ static cal_status fill(cal_system* system, cal_error* error) {
         system->settings.absolute = fmin(system->settings.absolute, fmax(0.1 * system->settings.absolute, 1e-12));
     }
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
+    cal_flow_create(&system->flow, system->ops, system->down);
+    system->has_powers = cal_joints_have_powers(system->model);
     cal_model_initial(system->model, system->q, system->v, system->control);
     status = cal_system_create_constraints(system, error);
     if (status) return status;
@@ -204,7 +207,8 @@ void cal_system_destroy(cal_system* system) {
     close_query(&system->residual_query);
     close_query(&system->constraint_query);
     close_query(&system->joint_force_query);
-    close_query(&system->passage_query);
+    close_query(&system->moved_query);
+    cal_push_paths_destroy(&system->paths);
     cal_constraints_destroy(system->constraints);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
@@ -250,6 +254,7 @@ cal_status cal_system_set(cal_system* system, double time, const double* q, cons
     if (q) cal_model_normalize(system->model, system->q);
     if (v) memcpy(system->v, v, (size_t)system->model->v_count * sizeof(double));
     system->time = time;
+    system->account.begun = 0;
     cal_system_moved(system);
     return CAL_OK;
 }

@@ -13,6 +13,8 @@
 // functions, since it is a user who reads them.
 #pragma once
 #include "calder/calder.h"
+#include "plan/plan.h"
+#include "solver/flows.h"
 
 typedef struct cal_system cal_system;
 
@@ -80,10 +82,6 @@ cal_status cal_system_push(cal_system* system, int body, const double force[3], 
                            const double point[3]);
 void cal_system_release(cal_system* system);
 // All that acts from outside at once, for a motion that begins or is loaded next; active: not zero where a constraint holds.
-typedef struct cal_outer_force {
-    int body;
-    double force[3], torque[3], point[3]; // as of cal_sim_push
-} cal_outer_force;
 cal_status cal_system_act(cal_system* system, const double* tau, const double* control, const double* active,
                           const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);
@@ -96,6 +94,12 @@ cal_status cal_system_project(cal_system* system, cal_error* error);
 
 int cal_system_processors(const cal_system* system);
 cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential);
+cal_status cal_system_balance(cal_system* system, cal_energy_balance* out);
+// What flowed since the system was made, to its time; and to a time inside the last accepted step, as cal_system_sample.
+cal_flows cal_system_flows(const cal_system* system);
+cal_flows cal_system_sample_flows(const cal_system* system, double time);
+// The same from a number that the caller keeps: before a begin.
+void cal_system_set_flows(cal_system* system, const cal_flows* flows);
 cal_status cal_system_poses(cal_system* system, double* poses);
 cal_status cal_system_joint_forces(cal_system* system, double* forces);
 cal_status cal_system_accelerations(cal_system* system, double* qdd);

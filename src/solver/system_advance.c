@@ -35,6 +35,8 @@ cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, c
 
 cal_status cal_system_apply(cal_system* system) {
     const cal_status status = cal_system_apply_pushes(system, system->state);
+    system->driven = false;
+    for (int i = 0; i < system->model->v_count; i++) system->driven |= system->tau[i] != 0.0;
     return status ? status : cal_system_apply_forces(system, system->state, system->tau, system->control);
 }
 
@@ -51,7 +53,7 @@ void cal_system_call_back(cal_system* system, cal_state* state, double time, con
     system->def.force(&context, system->def.user);
 }
 
-// Forces that depend on q and v as a whole, at the state's y: the user's callback's, then the constraints'.
+// What depends on q and v as a whole, at the state's y: the user's callback's forces, then the constraints', and what pushes do.
 static cal_status apply_motion_forces(cal_system* system) {
     const double *tau = system->tau, *control = system->control;
     cal_status status =
@@ -84,6 +86,7 @@ static bool gets_on(cal_system* system, double time) {
 
 static cal_status evaluate(cal_system* system, double time, const cal_solver_ops* ops, cal_solver_context* context,
                            double* sums) {
+    double all[CAL_MAX_SUMS];
     bool prepared = false;
     if (!gets_on(system, time)) return CAL_NOT_CONVERGED;
     if (system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit) return CAL_NOT_CONVERGED;
@@ -96,13 +99,19 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         system->state->context.reuse = anew ? CAL_REUSE_KEEP : CAL_REUSE_KEPT;
         system->slow_band = true;
     }
-    if (system->def.force || cal_system_holds(system)) {
+    cal_flow_prepare(&system->flow);
+    context->powers = false;
+    if (system->def.force || cal_system_holds(system) || system->push_count > 0) {
         cal_plan_prepare(system->plan, system->state, ops, context);
         const cal_status status = apply_motion_forces(system);
         if (status) return status;
         prepared = true;
     }
-    return cal_plan_run(system->plan, system->state, ops, context, prepared, sums);
+    context->powers = cal_system_needs_powers(system);
+    const cal_status status = cal_plan_run(system->plan, system->state, ops, context, prepared, all);
+    if (status) return status;
+    memcpy(sums, all, (size_t)ops->sum_count * sizeof *sums);
+    return cal_system_follow_flows(system, context->powers ? all + ops->sum_count : NULL);
 }
 
 cal_status cal_system_evaluate_bdf(void* user, double time, const cal_solver_ops* ops, cal_solver_context* context,
@@ -122,6 +131,13 @@ static void read_bdf_report(cal_system* system) {
     system->report.order = report.order;
 }
 
+// One step of BDF, and what flowed in it.
+static cal_status take_bdf_step(cal_system* system, double* from, double* to) {
+    cal_status status = cal_bdf_step(system->bdf, from, to);
+    if (!status) status = cal_bdf_sample(system->bdf, *to, system->evaluated_q, system->evaluated_v);
+    return status ? status : cal_system_accept_bdf(system, *to);
+}
+
 // Takes BDF's steps again that were taken when the system was stored. They do not count a second time.
 static cal_status replay(cal_system* system) {
     const cal_sim_report report = system->report;
@@ -131,7 +147,7 @@ static cal_status replay(cal_system* system) {
     double from, to;
     for (int64_t i = 0; i < system->replay_steps && !status; i++) {
         system->spent = 0;
-        status = cal_bdf_step(system->bdf, &from, &to);
+        status = take_bdf_step(system, &from, &to);
     }
     system->spent = 0;
     system->report = report;
@@ -154,7 +170,12 @@ static cal_status start_bdf(cal_system* system) {
     if (!system->replays) {
         system->begin_time = system->time;
         memcpy(system->begin, system->q, (q_count + v_count) * sizeof(double));
+        system->flow.memory.begin = system->flow.memory.now;
     }
+    const cal_flows now = system->flow.memory.now;
+    system->flow.memory.now = system->flow.memory.begin;
+    cal_flow_start(&system->flow);
+    system->flow.memory.now = now;
     cal_status status = cal_bdf_start(system->bdf, system->begin_time, system->begin, system->begin + q_count);
     if (!status && system->replays) status = replay(system);
     if (!status) system->replays = false;
@@ -168,6 +189,7 @@ static cal_status start(cal_system* system) {
     system->headway = (cal_headway){0};
     if (system->ops) {
         cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
+        cal_flow_start(&system->flow);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
     } else {
         status = start_bdf(system);
@@ -270,8 +292,7 @@ static cal_status close_step(cal_system* system) {
                                                : take_sample(system, system->decision.time);
     if (status) return status;
     memcpy(system->raw, system->evaluated_q, count * sizeof(double));
-    status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, true);
-    if (!status) status = cal_system_follow_passage(system, system->evaluated_q, system->evaluated_v);
+    status = cal_system_close_step(system, system->evaluated_q, system->evaluated_v);
     if (status || !system->projects) return status;
     double* y = system->vectors[0];
     const double *raw_q = system->raw, *raw_v = system->raw + model->q_count;
@@ -290,7 +311,10 @@ static cal_status attempt(cal_system* system, double time) {
     system->report.steps += system->decision.accepted ? 1 : 0;
     system->report.rejected += system->decision.rejected ? 1 : 0;
     system->interpolates = system->decision.accepted;
+    system->closed = 0.0;
     if (!status && system->decision.accepted && cal_system_holds(system)) status = close_step(system);
+    if (!status && system->decision.accepted)
+        cal_flow_accept(&system->flow, system->memory, system->decision.time, system->closed);
     if (cal_system_holds(system) && cal_system_stuck(system, status))
         status = cal_system_step_over_singularity(system, time);
     return status;
@@ -323,7 +347,10 @@ static cal_status advance_ops(cal_system* system, double time) {
 
 static cal_status advance_bdf(cal_system* system, double time) {
     cal_status status = system->running ? CAL_OK : start(system);
-    if (!status) status = cal_bdf_advance(system->bdf, time, system->evaluated_q, system->evaluated_v);
+    double from = 0.0, reached = 0.0;
+    if (!status) (void)cal_bdf_last_step(system->bdf, &from, &reached);
+    while (!status && reached < time) status = take_bdf_step(system, &from, &reached);
+    if (!status) status = cal_bdf_sample(system->bdf, time, system->evaluated_q, system->evaluated_v);
     if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         status = CAL_NOT_FINITE;
     read_bdf_report(system);
@@ -333,6 +360,7 @@ static cal_status advance_bdf(cal_system* system, double time) {
 
 // Time, q and v become those of evaluated_q and evaluated_v.
 static void adopt(cal_system* system, double time) {
+    system->flow.memory.now = cal_system_flows_in_step(system, time);
     double* const old = system->q;
     system->q = system->evaluated_q, system->evaluated_q = old;
     system->v = system->q + system->model->q_count, system->evaluated_v = old + system->model->q_count;
@@ -355,6 +383,10 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
     if (time == system->time) return CAL_OK;
     cal_status status = check_start(system, error);
     if (status) return status;
+    status = cal_system_begin_account(system);
+    if (status)
+        return cal_fail(error, status, "no account of the energy at t = %g s: %s", system->time,
+                        cal_status_text(status));
     status = system->ops ? advance_ops(system, time) : advance_bdf(system, time);
     if (!status && cal_system_holds(system))
         status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, !system->ops);
@@ -419,7 +451,7 @@ static cal_status step_ops(cal_system* system) {
 
 static cal_status step_bdf(cal_system* system, double* from, double* to) {
     cal_status status = system->running ? CAL_OK : start(system);
-    if (!status) status = cal_bdf_step(system->bdf, from, to);
+    if (!status) status = take_bdf_step(system, from, to);
     read_bdf_report(system);
     if (status) system->running = false;
     return status;

@@ -53,8 +53,7 @@ static cal_status project_bdf(void* user, double* y) {
     double *q = system->raw, *v = q + system->model->q_count;
     if (!cal_system_holds(system)) return CAL_OK;
     cal_status status = cal_plan_gather(system->plan, y, q, v);
-    if (!status) status = cal_system_project_after(system, q, v, true);
-    if (!status) status = cal_system_follow_passage(system, q, v);
+    if (!status) status = cal_system_close_step(system, q, v);
     if (!status) cal_layout_scatter(system->plan->layout, 0, q, v, y);
     return status;
 }
@@ -114,6 +113,7 @@ void cal_system_project_before(cal_system* system) {
 }
 
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
+    system->held = false;
     const double gain = system->def.gain;
     const bool literal = system->law == CAL_STABILIZE_LITERAL, none = system->law == CAL_STABILIZE_NONE;
     const double of_error = none ? 0.0 : literal ? gain : gain * gain;
@@ -141,6 +141,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
         status = cal_system_interpolate_singular(system, system->state->time);
     if (status) return status;
     for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];
+    system->held = true;
     return cal_system_apply_forces(system, system->state, system->changed_tau, control);
 }
 
@@ -161,6 +162,15 @@ cal_status cal_system_project_after(cal_system* system, double* q, double* v, bo
     if (!system->projects || left.error <= OPEN) return CAL_OK;
     system->opened = left.error_of;
     return CAL_NOT_CONVERGED;
+}
+
+cal_status cal_system_close_step(cal_system* system, double* q, double* v) {
+    double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
+    cal_status status = system->projects ? cal_system_find_energy(system, q, v, before) : CAL_OK;
+    if (!status) status = cal_system_project_after(system, q, v, true);
+    if (!status && system->projects) status = cal_system_find_energy(system, q, v, after);
+    system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    return status ? status : cal_system_follow_passage(system, q, v);
 }
 
 cal_status cal_system_check_start(cal_system* system, cal_error* error) {
@@ -253,9 +263,15 @@ cal_status cal_system_connect(cal_system* system, int constraint, cal_connection
             name, now.speed, system->time);
     }
     // Within the tolerance a gap is closed, too; without projection it is left to the law of stabilisation.
+    double before[2], after[2];
+    cal_status found = cal_system_find_energy(system, system->q, system->v, before);
     cal_constraints_project(set, system->q, system->v, system->projects ? CAL_PROJECT_BOTH : CAL_PROJECT_VELOCITY,
                             PATIENCE_START);
     cal_system_moved(system);
+    if (!found) found = cal_system_find_energy(system, system->q, system->v, after);
+    if (found) return cal_fail(error, found, "the energy that connecting '%s' takes is not known", name);
+    // An impact; what closes a gap within the tolerance is in it.
+    system->flow.memory.now.loss += (before[0] - after[0]) + (before[1] - after[1]);
     return CAL_OK;
 }
 
@@ -280,6 +296,7 @@ cal_status cal_system_project(cal_system* system, cal_error* error) {
     cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, PATIENCE_START);
     const cal_violation left = cal_constraints_violation(set, CAL_NONE);
     if (left.error <= CAL_CONNECT_TOLERANCE && left.speed <= CAL_CONNECT_TOLERANCE) {
+        system->account.begun = 0; // it is another place, as if set there
         cal_system_moved(system);
         return CAL_OK;
     }

@@ -2,7 +2,10 @@
 #pragma once
 #include "constraint/minimal.h"
 #include "plan/plan.h"
+#include "solver/account.h"
 #include "solver/bdf.h"
+#include "solver/flows.h"
+#include "solver/push_power.h"
 #include "solver/solver.h"
 #include "solver/system.h"
 
@@ -45,7 +48,7 @@ struct cal_system {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_system_query energy_query, residual_query, constraint_query, joint_force_query, passage_query;
+    cal_system_query energy_query, residual_query, constraint_query, joint_force_query, moved_query;
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_system_joint_forces
     double time;
@@ -99,6 +102,14 @@ struct cal_system {
     double* begin; // q and v there; NULL: another solver
     bool replays;  // before anything else the solver begins there and takes so many steps
     int64_t replay_steps;
+    // Where energy goes (system_flows.c).
+    cal_flow_integrator flow;
+    cal_push_paths paths;
+    bool has_powers;     // joints have what works or loses
+    bool driven;         // some joint force of the user is not zero
+    bool held;           // the last evaluation's joint forces are those of constraints, too: system->forces
+    double closed;       // what the last projection of a step's end has added to the energy
+    cal_account account; // of a system that is advanced directly
     cal_sim_report report;
     cal_bdf_report before; // BDF's own counts are since it was made: what a checkpoint adds to them
 };
@@ -118,6 +129,23 @@ void cal_system_count_from(cal_system* system, const cal_sim_report* report);
 bool cal_system_reserve_pushes(cal_system* system, int count); // makes room
 // After q, v or time were changed: what was looked up there is not valid, and the solver begins anew.
 void cal_system_moved(cal_system* system);
+
+// --- Where energy goes (system_flows.c) ------------------------------------------------------------------------------
+
+// Whether anything may flow in or out; what closing constraints adds is none of that.
+bool cal_system_can_flow(const cal_system* system);
+// Whether passes sum up powers at the next evaluation.
+bool cal_system_needs_powers(const cal_system* system);
+// After an evaluation: powers are the passes' (NULL: none were asked for).
+cal_status cal_system_follow_flows(cal_system* system, const double* powers);
+// After an accepted step of BDF, which ended at evaluated_q and evaluated_v.
+cal_status cal_system_accept_bdf(cal_system* system, double time);
+// What flowed to a time in the last step.
+cal_flows cal_system_flows_in_step(const cal_system* system, double time);
+// Kinetic and potential energy at q and v, on one core.
+cal_status cal_system_find_energy(cal_system* system, const double* q, const double* v, double energy[2]);
+// The account begins, if it has not yet.
+cal_status cal_system_begin_account(cal_system* system);
 
 // --- Constraints (system_constraints.c) ------------------------------------------------------------------------------
 
@@ -139,6 +167,8 @@ cal_status cal_system_add_forces(cal_system* system, const double* q, const doub
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.
 cal_status cal_system_project_after(cal_system* system, double* q, double* v, bool counts);
+// The same at the end of a step, with what that does to the energy (system->closed), and with passages.
+cal_status cal_system_close_step(cal_system* system, double* q, double* v);
 // The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
 cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
                                   double* accelerations);

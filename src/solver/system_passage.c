@@ -3,8 +3,6 @@
 //     step        o        o        o        o        o        evaluations near a singular position are noted: ∙
 //     noted           ∙∙     ∙∙∙        ∙
 //     energy      │ before                   │ after           at the ends of the last step before and the first one after
-#include "base/memory.h"
-#include "machine/machine.h"
 #include "solver/system_data.h"
 #include <float.h>
 #include <math.h>
@@ -22,18 +20,9 @@ void cal_system_note_near(cal_system* system, double time, double distance, int 
     p->distance = distance;
 }
 
-// Kinetic and potential energy at q and v, on one core.
-static cal_status find_energy(cal_system* system, const double* q, const double* v, double* out) {
-    cal_system_query* o = &system->passage_query;
+static cal_status find_total(cal_system* system, const double* q, const double* v, double* out) {
     double energy[2] = {0.0, 0.0};
-    cal_status status = CAL_OK;
-    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
-    if (!status && !o->plan) status = cal_plan_create(system->model, "energy", o->machine, &o->plan, NULL);
-    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
-    if (!status) status = cal_state_set(o->state, CAL_Q, q);
-    if (!status) status = cal_state_set(o->state, CAL_V, v);
-    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
-    if (!status) status = cal_state_get(o->state, CAL_ENERGY, energy);
+    const cal_status status = cal_system_find_energy(system, q, v, energy);
     *out = energy[0] + energy[1];
     return status;
 }
@@ -54,11 +43,11 @@ cal_status cal_system_follow_passage(cal_system* system, const double* q, const 
     const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
     cal_status status = CAL_OK;
     if (p->near && !p->open) {
-        status = find_energy(system, system->kept, system->kept + q_count, &p->energy);
+        status = find_total(system, system->kept, system->kept + q_count, &p->energy);
         p->open = true;
     } else if (p->open && !p->near) {
         double energy = 0.0;
-        status = find_energy(system, q, v, &energy);
+        status = find_total(system, q, v, &energy);
         list(system, (cal_singular_position){.time = p->time,
                                              .condition = 1.0 / fmax(p->distance, DBL_EPSILON),
                                              .energy = energy - p->energy,

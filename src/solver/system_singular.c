@@ -317,7 +317,14 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     if (!status &&
         !(cal_all_finite(system->evaluated_q, model->q_count) && cal_all_finite(system->evaluated_v, model->v_count)))
         status = CAL_NOT_FINITE;
+    double before[2], after[2];
+    if (!status) status = cal_system_find_energy(system, q, v, before);
+    if (!status) status = cal_system_find_energy(system, system->evaluated_q, system->evaluated_v, after);
     if (status) return status;
+    // What the step did to the energy that nothing else did: it is none of the solver's.
+    const double taken = system->stepped_over ? time - from : step, *power = system->flow.memory.power;
+    const double flowed = taken * (power[CAL_FLOW_WORK] - power[CAL_FLOW_LOSS] + power[CAL_FLOW_CLOSING]);
+    cal_flow_step_over(&system->flow, taken, (after[0] + after[1]) - (before[0] + before[1]) - flowed);
     system->singularities++;
     system->attempts = 0;
     system->running = !system->stepped_over;

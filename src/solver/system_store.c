@@ -1,6 +1,6 @@
 // The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
 //
-//   head │ q, v │ tau │ control │ active │ solver's inside │ BDF's begin │ step over │ slow band │ pushes
+//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
 #include "solver/system_data.h"
@@ -16,6 +16,9 @@ typedef struct head {
     double begin_time; // of BDF
     int64_t replay_steps;
     cal_sim_report report;
+    cal_flow_memory flow;
+    cal_account account;
+    bool held;
     int push_count;
 } head;
 
@@ -23,7 +26,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PART_PUSHES = 9, PARTS };
+enum { PART_ACTIVE = 3, PART_PUSHES = 10, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -39,6 +42,7 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                                 (size_t)model->constraint_count * sizeof(bool)},
                                {system->memory, ops ? ops->control_size : 0},
                                {system->block, ops ? (size_t)ops->vector_count * system->stride * sizeof(double) : 0},
+                               {(void*)system->flow.block, cal_flow_block_size(&system->flow)},
                                {system->begin, system->begin ? q + v : 0},
                                {system->last.numbers, system->last.numbers ? q + 3 * v : 0},
                                {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
@@ -78,6 +82,9 @@ static void store(const cal_system* system, int count, void* memory) {
                      : h.replays     ? cal_bdf_last_step(system->bdf, &from, &to)
                                      : 0;
     h.report = system->report;
+    h.flow = system->flow.memory;
+    h.account = system->account;
+    h.held = system->held;
     h.push_count = system->push_count;
     memcpy(memory, &h, sizeof h);
 
@@ -108,6 +115,9 @@ static void load_head(cal_system* system, const head* h) {
     system->begin_time = h->begin_time;
     system->replay_steps = h->replay_steps;
     system->report = h->report;
+    system->flow.memory = h->flow;
+    system->account = h->account;
+    system->held = h->held;
     system->opened = CAL_NONE;
     if (!system->ops) cal_system_count_from(system, &h->report);
 }

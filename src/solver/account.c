@@ -1,0 +1,57 @@
+// See account.h.
+#include "solver/account.h"
+#include <float.h>
+#include <math.h>
+
+static const double SAME_ORDER = 0.31622776601683794; // 1/√10
+
+void cal_account_begin(cal_account* account, const cal_reading* now, double unit) {
+    *account = (cal_account){.begun = 1,
+                             .start = now->kinetic + now->potential,
+                             .base = now->flows,
+                             .steps = now->steps,
+                             .unit = unit,
+                             .least = now->kinetic,
+                             .most = now->kinetic,
+                             .time = now->time,
+                             .kinetic = now->kinetic};
+}
+
+// Of a motion that is next to nothing.
+static double find_floor(const cal_account* a, const cal_reading* now, double rounding) {
+    const double steps = (double)(now->steps - a->steps), t = now->tolerance;
+    return rounding + (t > 0.0 ? steps * t * t * a->unit : now->step * a->rate);
+}
+
+static double find_justified(const cal_account* a, const cal_reading* now, double exchanged, double rounding) {
+    const double steps = (double)(now->steps - a->steps), t = now->tolerance;
+    if (!(t > 0.0)) return rounding + now->step * a->rate;
+    const double both = sqrt(exchanged) + sqrt(a->unit);
+    return rounding + 2.0 * steps * (t * 2.0 * sqrt(exchanged) * both + t * t * both * both);
+}
+
+void cal_account_read(cal_account* a, const cal_reading* now, cal_energy_balance* out) {
+    const cal_flows *flows = &now->flows, *base = &a->base;
+    const double total = now->kinetic + now->potential;
+    if (now->time > a->time) a->rate = fmax(a->rate, fabs(now->kinetic - a->kinetic) / (now->time - a->time));
+    a->time = now->time, a->kinetic = now->kinetic;
+    a->least = fmin(a->least, now->kinetic);
+    a->most = fmax(a->most, now->kinetic);
+    *out = (cal_energy_balance){.kinetic = now->kinetic,
+                                .potential = now->potential,
+                                .start = a->start,
+                                .work = flows->work - base->work,
+                                .loss = flows->loss - base->loss,
+                                .closing = flows->closing - base->closing,
+                                .flows = now->can_flow};
+    out->flows |= flows->moved != base->moved || flows->loss != base->loss;
+    out->exchanged = fmax(fmax(flows->moved - base->moved, out->loss), a->most - a->least);
+    out->error = total - a->start - out->work + out->loss - out->closing;
+    const double rounding =
+        (double)(now->steps - a->steps + 1) * DBL_EPSILON * (fabs(a->start) + fabs(total) + out->exchanged);
+    out->relative = out->exchanged > 0.0 ? out->error / out->exchanged : 0.0;
+    out->justified =
+        out->exchanged > 0.0 ? find_justified(a, now, out->exchanged, rounding) / out->exchanged : (double)INFINITY;
+    out->exploded = !isfinite(out->error) ||
+                    (fabs(out->error) > SAME_ORDER * out->exchanged && fabs(out->error) > find_floor(a, now, rounding));
+}

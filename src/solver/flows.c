@@ -1,0 +1,135 @@
+// See flows.h.
+#include "solver/flows.h"
+#include <math.h>
+#include <string.h>
+
+void cal_flow_create(cal_flow_integrator* f, const cal_solver_ops* ops, const double* down) {
+    *f = (cal_flow_integrator){.ops = ops};
+    if (!ops) return;
+    for (int i = 0; i < ops->vector_count; i++) f->vectors[i] = f->block + (size_t)i * CAL_FLOW_SIZE;
+    f->block_y[1] = CAL_FLOW_SIZE;
+    f->column = (cal_column){.block_count = 1, .kind = CAL_PRISMATIC, .parent = -1, .lanes = CAL_FLOW_LANES};
+    f->layout = (cal_layout){.width = CAL_FLOW_LANES,
+                             .copies = 1,
+                             .column_count = 1,
+                             .columns = &f->column,
+                             .block_count = 1,
+                             .block_y = f->block_y,
+                             .y_size = CAL_FLOW_SIZE};
+    // No error is tested: flows follow the motion's steps.
+    f->context = (cal_solver_context){.layout = &f->layout,
+                                      .y = f->y,
+                                      .ydot = f->ydot,
+                                      .vectors = f->vectors,
+                                      .down = down,
+                                      .relative = 1.0,
+                                      .absolute = 1.0};
+}
+
+void cal_flow_start(cal_flow_integrator* f) {
+    cal_flow_memory* m = &f->memory;
+    *m = (cal_flow_memory){.now = m->now, .base = m->now, .begin = m->begin};
+    memset(f->block, 0, sizeof f->block);
+}
+
+void cal_flow_prepare(cal_flow_integrator* f) {
+    if (f->ops) f->ops->prepare(&f->context, &f->column);
+}
+
+void cal_flow_follow_up(cal_flow_integrator* f, const double power[CAL_FLOW_KINDS]) {
+    double shares[CAL_MAX_SUMS * CAL_FLOW_LANES];
+    memcpy(f->memory.power, power, sizeof f->memory.power);
+    if (!f->ops) return;
+    for (int i = 0; i < CAL_FLOW_LANES; i++) f->ydot[i] = f->y[CAL_FLOW_LANES + i];
+    for (int i = 0; i < CAL_FLOW_KINDS; i++) f->ydot[CAL_FLOW_LANES + i] = power[i];
+    f->ops->follow_up(&f->context, &f->column, 0, shares);
+}
+
+// --- BDF ---------------------------------------------------------------------------------------------------------------
+
+// ∫ of the polynomial through the newest `order` + 1 powers, from the end of the step before to a time: Lagrange's, in units of the
+// step.
+static void integrate(const cal_flow_memory* m, double time, double out[CAL_FLOW_KINDS]) {
+    const int degree = (int)m->order;
+    const double from = m->times[1], unit = m->times[0] - from, to = (time - from) / unit;
+    for (int k = 0; k < CAL_FLOW_KINDS; k++) out[k] = 0.0;
+    for (int j = 0; j <= degree; j++) {
+        double p[CAL_FLOW_POINTS] = {1.0}, sum = 0.0, power = to;
+        const double own = (m->times[j] - from) / unit;
+        for (int i = 0, size = 0; i <= degree; i++) {
+            if (i == j) continue;
+            const double other = (m->times[i] - from) / unit;
+            size++;
+            for (int n = size; n >= 0; n--)
+                p[n] = ((n > 0 ? p[n - 1] : 0.0) - (n < size ? other * p[n] : 0.0)) / (own - other);
+        }
+        for (int n = 0; n <= degree; n++, power *= to) sum += p[n] * power / (n + 1);
+        for (int k = 0; k < CAL_FLOW_KINDS; k++) out[k] += unit * sum * m->powers[j][k];
+    }
+}
+
+// --- Any of them ---------------------------------------------------------------------------------------------------------
+
+// What flowed since the solver began, without projections.
+static void find_flowed(const cal_flow_integrator* f, const void* control, double time, double out[CAL_FLOW_KINDS]) {
+    const cal_flow_memory* m = &f->memory;
+    double sample[CAL_FLOW_SIZE];
+    if (f->ops) {
+        f->ops->interpolate(control, &f->context, &f->column, time, sample);
+        memcpy(out, sample + CAL_FLOW_LANES, CAL_FLOW_KINDS * sizeof *out);
+        return;
+    }
+    for (int k = 0; k < CAL_FLOW_KINDS; k++) out[k] = 0.0;
+    if (m->points > 1) integrate(m, time, out);
+    for (int k = 0; k < CAL_FLOW_KINDS; k++) out[k] += m->before[k];
+}
+
+void cal_flow_accept(cal_flow_integrator* f, const void* control, double time, double closed) {
+    cal_flow_memory* m = &f->memory;
+    double flowed[CAL_FLOW_KINDS];
+    find_flowed(f, control, time, flowed);
+    m->moved += fabs(flowed[CAL_FLOW_WORK] - m->last[CAL_FLOW_WORK]);
+    memcpy(m->last, flowed, sizeof flowed);
+    m->closed += closed;
+}
+
+void cal_flow_accept_bdf(cal_flow_integrator* f, double time, int order, const double power[CAL_FLOW_KINDS],
+                         double closed) {
+    cal_flow_memory* m = &f->memory;
+    const int64_t kept = m->points < CAL_FLOW_POINTS ? m->points : CAL_FLOW_POINTS - 1;
+    memmove(m->times + 1, m->times, (size_t)kept * sizeof *m->times);
+    memmove(m->powers + 1, m->powers, (size_t)kept * sizeof *m->powers);
+    m->times[0] = time;
+    memcpy(m->powers[0], power, sizeof m->powers[0]);
+    m->points = kept + 1;
+    m->order = order < kept ? order : kept;
+    memcpy(m->before, m->last, sizeof m->last);
+    if (kept > 0) cal_flow_accept(f, NULL, time, closed);
+}
+
+static cal_flows add(const cal_flow_memory* m, const double flowed[CAL_FLOW_KINDS]) {
+    return (cal_flows){.work = m->base.work + flowed[CAL_FLOW_WORK],
+                       .loss = m->base.loss + flowed[CAL_FLOW_LOSS],
+                       .closing = m->base.closing + (flowed[CAL_FLOW_CLOSING] + m->closed),
+                       .moved = m->base.moved + m->moved};
+}
+
+void cal_flow_step_over(cal_flow_integrator* f, double step, double closed) {
+    cal_flow_memory* m = &f->memory;
+    double power[CAL_FLOW_KINDS], flowed[CAL_FLOW_KINDS];
+    memcpy(power, m->power, sizeof power);
+    for (int k = 0; k < CAL_FLOW_KINDS; k++) flowed[k] = m->last[k] + step * power[k];
+    m->moved += fabs(step * power[CAL_FLOW_WORK]);
+    m->closed += closed;
+    const cal_flows now = m->now;
+    m->now = add(m, flowed);
+    cal_flow_start(f);
+    m->now = now;
+    memcpy(m->power, power, sizeof power);
+}
+
+cal_flows cal_flow_at(const cal_flow_integrator* f, const void* control, double time) {
+    double flowed[CAL_FLOW_KINDS];
+    find_flowed(f, control, time, flowed);
+    return add(&f->memory, flowed);
+}

@@ -1,0 +1,153 @@
+// Where the energy of a system goes: powers at each evaluation, what flowed, and the account of it (flows.h, account.h).
+//
+// Passes sum up what joint forces do. What all processors know beside that is added here: constraints, whose forces are among the
+// joints', and pushes.
+#include "base/error.h"
+#include "base/memory.h"
+#include "machine/machine.h"
+#include "pass/joint_law.h"
+#include "pass/joint_power.h"
+#include "solver/system_data.h"
+#include <math.h>
+
+// --- Powers ----------------------------------------------------------------------------------------------------------
+
+bool cal_system_can_flow(const cal_system* system) {
+    return system->has_powers || system->driven || system->def.force || system->push_count > 0;
+}
+
+bool cal_system_needs_powers(const cal_system* system) {
+    if (!system->ops && system->flow.memory.points > 0) return false;
+    return system->has_powers || system->driven || system->def.force || cal_system_holds(system);
+}
+
+// Those of the constraints' forces, over the mean velocity of an implicit solver's Euler step.
+static cal_status find_closing(cal_system* system, double* power) {
+    const cal_model* model = system->model;
+    const bool implicit = system->ops && system->ops->implicit > 0;
+    const double half = implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0;
+    cal_status status = CAL_OK;
+    *power = 0.0;
+    if (!system->held) return CAL_OK;
+    if (implicit) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
+    for (int i = 0; !status && i < model->v_count; i++)
+        *power += system->forces[i] * (system->evaluated_v[i] + (implicit ? half * system->qdd[i] : 0.0));
+    return status;
+}
+
+static cal_status add_pushes(cal_system* system, double* work) {
+    const cal_state* state = system->state;
+    double power = 0.0;
+    if (state->push_count == 0) return CAL_OK;
+    const cal_status status = cal_push_power(&system->paths, system->model, state->pushes, state->push_count,
+                                             system->evaluated_q, system->evaluated_v, &power);
+    *work += power;
+    return status;
+}
+
+cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
+    double power[CAL_FLOW_KINDS] = {0.0};
+    if (powers) power[CAL_FLOW_WORK] = powers[CAL_POWER_WORK], power[CAL_FLOW_LOSS] = powers[CAL_POWER_LOSS];
+    if (!system->ops && system->flow.memory.points > 0) return CAL_OK;
+    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
+    power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    if (status) return status;
+    cal_flow_follow_up(&system->flow, power);
+    if (!system->ops) cal_flow_accept_bdf(&system->flow, system->state->time, 0, power, 0.0);
+    return CAL_OK;
+}
+
+cal_status cal_system_accept_bdf(cal_system* system, double time) {
+    const bool changed = system->def.force || cal_system_holds(system);
+    const double *tau = changed ? system->changed_tau : system->tau,
+                 *control = system->def.force ? system->changed_control : system->control;
+    const cal_powers own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
+    double power[CAL_FLOW_KINDS] = {[CAL_FLOW_WORK] = own.work, [CAL_FLOW_LOSS] = own.loss};
+    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
+    power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    cal_bdf_report report;
+    cal_bdf_get_report(system->bdf, &report);
+    if (!status) cal_flow_accept_bdf(&system->flow, time, report.order, power, system->closed);
+    system->closed = 0.0;
+    return status;
+}
+
+// --- What flowed -----------------------------------------------------------------------------------------------------
+
+cal_flows cal_system_flows_in_step(const cal_system* system, double time) {
+    const cal_flow_memory* m = &system->flow.memory;
+    if (!system->ops || !(system->stepped_over || system->last.valid))
+        return cal_flow_at(&system->flow, system->memory, time);
+    // The solver begins at the end of a step over a singular position.
+    const double left = system->stepped_over ? 0.0 : system->last.from + system->last.step - time;
+    cal_flows flows = m->base;
+    flows.work -= left * m->power[CAL_FLOW_WORK];
+    flows.loss -= left * m->power[CAL_FLOW_LOSS];
+    flows.closing -= left * m->power[CAL_FLOW_CLOSING];
+    return flows;
+}
+
+cal_flows cal_system_flows(const cal_system* system) { return system->flow.memory.now; }
+cal_flows cal_system_sample_flows(const cal_system* system, double time) {
+    return cal_system_flows_in_step(system, time);
+}
+void cal_system_set_flows(cal_system* system, const cal_flows* flows) { system->flow.memory.now = *flows; }
+
+cal_status cal_system_find_energy(cal_system* system, const double* q, const double* v, double energy[2]) {
+    cal_system_query* o = &system->moved_query;
+    cal_status status = CAL_OK;
+    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    if (!status && !o->plan) status = cal_plan_create(system->model, "energy", o->machine, &o->plan, NULL);
+    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
+    if (!status) status = cal_state_set(o->state, CAL_Q, q);
+    if (!status) status = cal_state_set(o->state, CAL_V, v);
+    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
+    return status ? status : cal_state_get(o->state, CAL_ENERGY, energy);
+}
+
+// --- The account -----------------------------------------------------------------------------------------------------
+
+static cal_status read_now(cal_system* system, cal_reading* out) {
+    const bool fixed = system->ops && system->ops->fixed_step;
+    *out = (cal_reading){.time = system->time,
+                         .flows = system->flow.memory.now,
+                         .steps = system->report.steps,
+                         .tolerance = fixed ? 0.0 : system->def.relative,
+                         .step = fixed ? system->settings.step : 0.0,
+                         .can_flow = cal_system_can_flow(system)};
+    return cal_system_energy(system, &out->kinetic, &out->potential);
+}
+
+// The kinetic energy where every velocity is that of the absolute tolerance, over the relative one.
+static cal_status find_unit(cal_system* system, double* unit) {
+    const int count = system->model->v_count;
+    const double speed = system->def.absolute > 0.0 ? system->def.absolute / system->def.relative : 1.0;
+    double energy[2] = {0.0, 0.0}, *v = cal_allocate((size_t)count + 1, sizeof *v);
+    if (!v) return CAL_NO_MEMORY;
+    for (int i = 0; i < count; i++) v[i] = speed;
+    const cal_status status = cal_system_find_energy(system, system->q, v, energy);
+    cal_free(v);
+    *unit = energy[0];
+    return status;
+}
+
+cal_status cal_system_begin_account(cal_system* system) {
+    cal_reading now;
+    double unit = 0.0;
+    if (system->account.begun) return CAL_OK;
+    cal_status status = read_now(system, &now);
+    if (!status) status = find_unit(system, &unit);
+    if (!status) cal_account_begin(&system->account, &now, unit);
+    return status;
+}
+
+cal_status cal_system_balance(cal_system* system, cal_energy_balance* out) {
+    cal_reading now;
+    if (!out) return CAL_BAD_ARGUMENT;
+    cal_status status = cal_system_begin_account(system);
+    if (!status) status = read_now(system, &now);
+    if (!status) cal_account_read(&system->account, &now, out);
+    return status;
+}
