@@ -19,7 +19,7 @@
 #include "progress.h"
 #include "sim_constraints.h"
 
-enum { KINETIC, POTENTIAL, TOTAL, ENERGY_COUNT };
+enum { KINETIC, POTENTIAL, TOTAL, WORK, LOSS, BALANCE, ENERGY_COUNT };
 
 // Everything that the loop holds; zero is empty, and release takes any stage of it.
 typedef struct loop {
@@ -36,9 +36,11 @@ typedef struct loop {
     double spacing; // of frames, s
     double saved;   // time of the last checkpoint
     double energy_start, energy_end, kinetic_largest;
+    bool balances; // where the energy goes is known
+    cal_energy_balance balance;
     double misfit; // largest that --check has seen
     char note[256];
-    bool interrupted;
+    bool interrupted, stopped; // stopped: an advance failed, and the last good state is kept
 } loop;
 
 static volatile sig_atomic_t interrupt_seen;
@@ -174,16 +176,22 @@ static int check_frame(loop* l) {
                         cal_run_body_name(l->run, body, name, sizeof name), misfit, cal_run_time(l->run));
 }
 
+// A run that explodes ends here.
 static int measure_energy(loop* l) {
     double energy[2];
+    cal_energy_balance* b = &l->balance;
     cal_error error = {CAL_OK, ""};
-    error.status = cal_run_energy(l->run, energy, &error);
+    l->balances = cal_run_can(l->run, CAL_RUN_BALANCE);
+    error.status = l->balances ? cal_run_balance(l->run, b, &error) : cal_run_energy(l->run, energy, &error);
+    l->stopped = l->balances && b->exploded;
     if (error.status != CAL_OK) return cal_complain_error(&error);
+    if (l->balances) energy[0] = b->kinetic, energy[1] = b->potential;
     l->energy_end = energy[0] + energy[1];
-    if (l->frames == 0) l->energy_start = l->energy_end;
+    if (l->frames == 0) l->energy_start = l->balances ? b->start : l->energy_end;
     l->kinetic_largest = fmax(l->kinetic_largest, energy[0]);
     if (l->history && l->frames < l->capacity) {
-        const double values[] = {cal_run_time(l->run), energy[0], energy[1], l->energy_end};
+        const double values[] = {cal_run_time(l->run), energy[0], energy[1], l->energy_end, b->work, b->loss,
+                                 fabs(b->relative)};
         for (size_t row = 0; row < 1 + ENERGY_COUNT; row++) l->history[row * l->capacity + l->frames] = values[row];
     }
     return CAL_EXIT_DONE;
@@ -230,13 +238,20 @@ static int simulate(loop* l) {
         } else {
             cal_progress_end(&progress);
             status = cal_complain_error(&error);
+            l->stopped = true;
         }
         cal_progress_show(&progress, time / o->time);
         status = cal_ranks_agree(status);
         if (status == CAL_EXIT_DONE && time == due) status = save(l), checkpoint++;
         l->interrupted = cal_ranks_agree(interrupt_seen);
     }
-    if (status == CAL_EXIT_DONE && o->checkpoint && cal_run_time(l->run) > l->saved) status = save(l);
+    // After a failure the last good state is written, where the run is back in one.
+    const bool good =
+        status == CAL_EXIT_DONE || (l->stopped && cal_run_can(l->run, CAL_RUN_SET) && cal_run_q(l->run) != NULL);
+    if (good && o->checkpoint && cal_run_time(l->run) > l->saved) {
+        const int saved = save(l);
+        if (status == CAL_EXIT_DONE) status = saved;
+    }
     cal_progress_end(&progress);
     return status;
 }
@@ -245,19 +260,22 @@ static int simulate(loop* l) {
 
 static int write_plot(loop* l) {
     if (!l->plot_file) return CAL_EXIT_DONE;
-    const char* const names[] = {"kinetic", "potential", "total"};
+    const char* const names[] = {"kinetic", "potential", "total", "work", "lost", "balance error"};
     cal_plot_series series[ENERGY_COUNT];
     const size_t count = l->frames < l->capacity ? l->frames : l->capacity;
     for (int i = 0; i < ENERGY_COUNT; i++)
         series[i] = (cal_plot_series){.name = names[i],
                                       .x = l->history,
                                       .count = count,
-                                      .color = i,
+                                      .color = i < BALANCE ? i : 0,
+                                      .dashed = i == WORK || i == LOSS,
                                       .y = l->history + (size_t)(1 + i) * l->capacity};
     char title[256];
     snprintf(title, sizeof title, "Energy of %s", l->opened->name);
-    const cal_plot_panel panel = {title, "time, s", "energy, J", false, series, ENERGY_COUNT};
-    bool written = cal_plot_write(l->plot_file, &panel, 1);
+    const cal_plot_panel panels[] = {
+        {title, "time, s", "energy, J", false, series, l->balances ? BALANCE : WORK},
+        {"Energy balance", "time, s", "of the energy exchanged", true, series + BALANCE, 1}};
+    bool written = cal_plot_write(l->plot_file, panels, l->balances ? 2 : 1);
     if (fclose(l->plot_file) != 0) written = false;
     l->plot_file = NULL;
     if (written) return CAL_EXIT_DONE;
@@ -267,6 +285,8 @@ static int write_plot(loop* l) {
 static int write_state(const loop* l) {
     const cal_opened* r = l->opened;
     if (!l->options->save || !cal_is_first_rank()) return CAL_EXIT_DONE;
+    // Where bodies touch, an advance that failed leaves no state of the whole.
+    if (!cal_run_q(l->run) || !cal_run_v(l->run)) return CAL_EXIT_DONE;
     cal_state_values plain;
     int status = CAL_EXIT_DONE;
     if (!cal_state_values_create(r->model, &plain))
@@ -292,16 +312,33 @@ static void yield_output(const loop* l) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
+// What flowed, and what is left when all of it is added up.
+static void report_balance(const cal_energy_balance* b, cal_facts* report) {
+    cal_facts_number(report, "energy_work", b->work);
+    cal_facts_number(report, "energy_loss", b->loss);
+    cal_facts_number(report, "energy_closing", b->closing);
+    cal_facts_number(report, "energy_exchanged", b->exchanged);
+    cal_facts_number(report, "energy_balance", b->relative);
+    cal_facts_number(report, "energy_justified", b->justified);
+    if (b->flows) cal_facts_line(report, "energy flows", "%.6g J of work, %.6g J lost", b->work, b->loss);
+    cal_facts_line(report, "energy balance", "%.2e of the %.4g J that were exchanged", b->relative, b->exchanged);
+}
+
 static void report_energy(const loop* l, cal_facts* report) {
     if (!cal_run_can(l->run, CAL_RUN_ENERGY)) return;
-    const double drift = ratio(fabs(l->energy_end - l->energy_start), l->kinetic_largest);
     cal_facts_number(report, "energy_start", l->energy_start);
     cal_facts_number(report, "energy_end", l->energy_end);
     cal_facts_line(report, "energy", "%.6g J at the start, %.6g J at the end", l->energy_start, l->energy_end);
-    // Contacts take energy away: what is left is no error.
-    if (l->opened->kind == CAL_KIND_WORLD || l->opened->kind == CAL_KIND_SCENE) return;
+    if (l->balances) report_balance(&l->balance, report);
+    // Where something flows a change is no error, and where nobody knows it may be none.
+    if (!l->balances || l->balance.flows) return;
+    const double drift = ratio(fabs(l->energy_end - l->energy_start), l->kinetic_largest);
     cal_facts_number(report, "energy_drift", drift);
     cal_facts_line(report, "energy drift", "%.2e of the largest kinetic energy, %.4g J", drift, l->kinetic_largest);
+}
+
+static bool is_unjustified(const loop* l) {
+    return l->balances && !(fabs(l->balance.relative) <= l->balance.justified);
 }
 
 static void report_files(const loop* l, cal_facts* report) {
@@ -369,12 +406,19 @@ int cal_sim_loop(cal_opened* opened, const cal_sim_options* options) {
     if (status == CAL_EXIT_DONE) {
         status = simulate(&l);
         // After a failure or Ctrl-C too, what there is gets written; of several complaints the first one stays.
-        const int recorded = status == CAL_EXIT_DONE ? cal_recording_close(&l.recording) : status;
+        const int recorded = status == CAL_EXIT_DONE || l.stopped ? cal_recording_close(&l.recording) : status;
         const int plotted = write_plot(&l);
+        const int written = status == CAL_EXIT_DONE || l.stopped ? write_state(&l) : status;
         if (status == CAL_EXIT_DONE) status = recorded != CAL_EXIT_DONE ? recorded : plotted;
-        if (status == CAL_EXIT_DONE) status = write_state(&l);
+        if (status == CAL_EXIT_DONE) status = written;
         yield_output(&l);
         if (status == CAL_EXIT_DONE) status = print(&l);
+        if (status == CAL_EXIT_DONE && is_unjustified(&l))
+            cal_complain(0,
+                         "%s: the energy balance is off by %.2g of what was exchanged, and its tolerance or step "
+                         "justifies %.2g: "
+                         "use a smaller one, or another solver",
+                         opened->name, fabs(l.balance.relative), l.balance.justified);
         if (status == CAL_EXIT_DONE && l.interrupted)
             status = cal_complain(CAL_EXIT_FAILED, "interrupted at %g of %g s", cal_run_time(l.run), options->time);
         if (status == CAL_EXIT_DONE) cal_mention_issues(opened->name, opened->read);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,8 @@ static void answers_scripts_in_json(void** unused) {
     cal_test_expect_json(
         "sim chain:n=3 --time 0.5 --json",
         "model joints dof algorithm solver machine processors lanes tol time steps rejected evaluations "
-        "evaluations_per_second wall_s realtime_factor energy_start energy_end energy_drift state_hash");
+        "evaluations_per_second wall_s realtime_factor energy_start energy_end energy_work energy_loss energy_balance "
+        "energy_drift state_hash");
     cal_test_expect_json("sim chain:n=3 --time 0.1 --batch 9 --json",
                          "batch lanes instance_steps_per_second state_hash");
     cal_test_expect_json("info stickman --json",
@@ -126,8 +128,8 @@ static void answers_scripts_in_json(void** unused) {
 static void summarises_for_people(void** unused) {
     (void)unused;
     cal_test_outcome o = cal_test_run_well("sim chain:n=3 --time 0.5");
-    const char* const words[] = {"3 joints",     "gear",      "× real time", "rejected", "per simulated second",
-                                 "energy drift", "state hash"};
+    const char* const words[] = {"3 joints",     "gear",           "× real time", "rejected", "per simulated second",
+                                 "energy drift", "energy balance", "state hash"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!strstr(o.out, words[i])) fail_msg("no '%s' in the summary: %s", words[i], o.out);
     }
@@ -142,7 +144,8 @@ static void records_frames_with_named_columns(void** unused) {
     cal_test_release(&o);
     char* table = cal_test_read_file("run.csv");
     assert_int_equal(cal_test_count_lines(table), 1 + 7);
-    const char* const names[] = {"time,", ".x,", ".qw,", ".wz,", "energy_kinetic,energy_potential\n"};
+    const char* const names[] = {"time,", ".x,", ".qw,", ".wz,",
+                                 "energy_kinetic,energy_potential,energy_work,energy_loss,energy_balance\n"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char* found = strstr(table, names[i]);
         if (!found || found > strchr(table, '\n')) fail_msg("no column '%s'", names[i]);
@@ -168,11 +171,12 @@ static void records_chosen_columns(void** unused) {
         int rows;
     } runs[] = {
         {"sim chain:n=2 --time 0.1 --fps 10 --columns v,energy --out run.csv", ".v,", 2},
-        {"sim chain:n=2 --time 0.1 --fps 10 --columns channels --out run.csv", ",kinetic,potential,total,drift", 2},
+        {"sim chain:n=2 --time 0.1 --fps 10 --columns channels --out run.csv",
+         ",kinetic,potential,total,work,loss,balance,", 2},
         {"sim chain:n=2 --time 0.1 --fps 10 --forces --out run.csv", ".fx,", 2},
         {"sim rail --rps 3 --time 0.1 --fps 10 --columns q,pose --out run.csv", ".qw,", 2},
-        {"sim atoms:n=5 --time 0.1 --fps 10 --columns pose,energy --out run.csv", "energy_kinetic,energy_potential\n",
-         2},
+        {"sim atoms:n=5 --time 0.1 --fps 10 --columns pose,energy --out run.csv",
+         "energy_kinetic,energy_potential,energy_work,energy_loss,energy_balance\n", 2},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         cal_test_outcome o = cal_test_run_well(runs[i].call);
@@ -237,6 +241,34 @@ static void draws_the_energy(void** unused) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_non_null(strstr(picture, words[i]));
     assert_null(strstr(picture, "nan"));
     free(picture);
+}
+
+// Too large steps of Euler's method: the motion becomes wild, and the run ends before it is recorded as one.
+static void stops_where_the_energy_explodes(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run("sim chain:n=3,start=1 --solver euler --step 0.1 --time 20 --out wild.csv "
+                                      "--checkpoint wild.cal --save wild.json --json");
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.err, "the energy explodes"));
+    const char* told = strstr(o.err, "The state at t = ");
+    assert_non_null(told);
+    const double kept = strtod(told + strlen("The state at t = "), NULL);
+    assert_true(kept > 0.0 && kept < 20.0);
+    cal_test_release(&o);
+    // What was good is there: rows, each of them whole, a state and a checkpoint.
+    char *table = cal_test_read_file("wild.csv"), *state = cal_test_read_file("wild.json");
+    assert_true(table[strlen(table) - 1] == '\n' && cal_test_count_lines(table) > 3);
+    assert_true(fabs(cal_test_number_after(state, "time") - kept) < 1e-5);
+    free(table), free(state);
+    o = cal_test_run("sim chain:n=3,start=1 --solver euler --step 0.1 --time 20 --resume wild.cal");
+    assert_non_null(strstr(o.err, "the energy explodes"));
+    cal_test_release(&o);
+    // One that its tolerance does not justify says so, and goes on.
+    o = cal_test_run_well("sim chain:n=3,start=1 --time 2 --json");
+    assert_string_equal(o.err, "");
+    assert_true(fabs(cal_test_number_after(o.out, "energy_balance")) <
+                cal_test_number_after(o.out, "energy_justified"));
+    cal_test_release(&o);
 }
 
 static void ends_in_the_same_state_with_all_lanes(void** unused) {
@@ -369,6 +401,7 @@ int main(void) {
         cmocka_unit_test(records_chosen_columns),
         cmocka_unit_test(saves_and_starts),
         cmocka_unit_test(draws_the_energy),
+        cmocka_unit_test(stops_where_the_energy_explodes),
         cmocka_unit_test(ends_in_the_same_state_with_all_lanes),
         cmocka_unit_test(undoes_forward_by_inverse),
         cmocka_unit_test(draws_small_trees_and_cuts_large_ones),

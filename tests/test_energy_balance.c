@@ -349,6 +349,49 @@ static void the_balance_survives_snapshots_and_checkpoints(void** state) {
     cal_model_destroy(model);
 }
 
+// --- Bad input -------------------------------------------------------------------------------------------------------
+
+static double bad_after;
+static void turn_bad(cal_force_context* context, void* user) {
+    const double force[3] = {0.0, (double)NAN, 0.0};
+    if (context->time <= bad_after) return;
+    if (user)
+        (void)cal_state_push(context->state, 1, force, NULL, NULL);
+    else
+        context->tau[1] = (double)NAN;
+}
+
+// A callback that returns what is not a number, and a tolerance that doubles do not have: one line each, and the last good state.
+static void bad_numbers_give_a_line_and_keep_the_state(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("chain:n=2,start=1");
+    cal_error error = {0};
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    for (int i = 0; i < 2 * SETTINGS; i++) {
+        const setting* s = &settings[i / 2];
+        if (!is_here(s->solver)) continue;
+        def = cal_default_sim_def();
+        def.solver = s->solver, def.force = turn_bad, def.user = i % 2 == 0 ? NULL : &bad_after;
+        bad_after = 0.1;
+        if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+        if (cal_sim_advance(sim, 0.05, &error)) fail_msg("%s", error.text);
+        const uint64_t good = cal_sim_hash(sim);
+        assert_int_equal(cal_sim_advance(sim, 0.5, &error), CAL_NOT_FINITE);
+        if (!strstr(error.text, i % 2 == 0 ? "the force callback gave a force on joint" : "a push on body"))
+            fail_msg("%s: %s", s->solver, error.text);
+        assert_true(cal_sim_hash(sim) == good && cal_sim_time(sim) == 0.05);
+        bad_after = 1.0; // it goes on from there
+        if (cal_sim_advance(sim, 0.2, &error)) fail_msg("%s: %s", s->solver, error.text);
+        cal_sim_destroy(sim);
+    }
+    def = cal_default_sim_def();
+    def.relative = 1e-17;
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "below rounding"));
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damper_loses_what_an_oscillator_has_lost),
@@ -359,6 +402,7 @@ int main(void) {
         cmocka_unit_test(a_loop_with_a_damper_balances),
         cmocka_unit_test(the_balance_has_the_same_bits_on_lanes_and_threads),
         cmocka_unit_test(the_balance_survives_snapshots_and_checkpoints),
+        cmocka_unit_test(bad_numbers_give_a_line_and_keep_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

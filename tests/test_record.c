@@ -74,7 +74,10 @@ static void quotes_names(void** unused) {
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
     fclose(file);
-    assert_string_equal(line, "time,\"hip, \"\"left\"\".q\",\"hip, \"\"left\"\".v\",energy_kinetic,energy_potential\n");
+    assert_string_equal(
+        line,
+        "time,\"hip, \"\"left\"\".q\",\"hip, \"\"left\"\".v\",energy_kinetic,energy_potential,energy_work,energy_loss,"
+        "energy_balance\n");
     cal_model_destroy(model);
 }
 
@@ -104,9 +107,14 @@ static void rows_hold_the_state(void** unused) {
         assert_true(strtod(p + 1, &p) == cal_sim_v(sim)[i]);
     }
     double kinetic, potential;
+    cal_energy_balance balance;
     assert_int_equal(cal_sim_energy(sim, &kinetic, &potential), CAL_OK);
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
     assert_true(strtod(p + 1, &p) == kinetic);
     assert_true(strtod(p + 1, &p) == potential);
+    assert_true(strtod(p + 1, &p) == balance.work);
+    assert_true(strtod(p + 1, &p) == balance.loss);
+    assert_true(strtod(p + 1, &p) == balance.relative);
     assert_string_equal(p, "\n");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -135,7 +143,9 @@ static void columns_are_chosen(void** unused) {
     assert_int_equal(cal_csv_close(csv, NULL), CAL_OK);
     read_line(line, sizeof line);
     const char* q = strstr(line, ".q,");
-    snprintf(expected, sizeof expected, ",%s.x,%s.y,%s.z,%s.qw,%s.qx,%s.qy,%s.qz,energy_kinetic,energy_potential\n",
+    snprintf(expected, sizeof expected,
+             ",%s.x,%s.y,%s.z,%s.qw,%s.qx,%s.qy,%s.qz,energy_kinetic,energy_potential,energy_work,"
+             "energy_loss,energy_balance\n",
              name, name, name, name, name, name, name);
     assert_non_null(q);
     assert_string_equal(q + 2, expected);

@@ -290,6 +290,7 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
     const double point[3] = {0.1, 0.2, 0.3};
     double energy[2], residual;
     cal_contact_point contact;
+    cal_energy_balance balance;
     double* forces;
     cal_run_settings settings;
     cal_status status;
@@ -297,6 +298,7 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
     switch (ability) {
     case CAL_RUN_SET: return cal_run_set(run, cal_run_time(run), cal_run_q(run), cal_run_v(run), error);
     case CAL_RUN_ENERGY: return cal_run_energy(run, energy, error);
+    case CAL_RUN_BALANCE: return cal_run_balance(run, &balance, error);
     case CAL_RUN_FORCES:
         forces = cal_test_numbers(6 * 64);
         status = cal_run_joint_forces(run, forces, error);

@@ -658,12 +658,13 @@ typedef struct cal_energy_balance {
     double work;               ///< done by motors, joint forces, callbacks, pushes and bodies that are moved; signed
     double loss;               ///< in dampers, dry friction, stops, impacts and contacts
     double closing;            ///< what closing constraints has added: stabilising forces and projections; signed
-    double exchanged;          ///< the largest of |work| summed over steps, loss, and the range of kinetic energy seen
-    double error;              ///< kinetic + potential − start − work + loss − closing
-    double relative;           ///< error / exchanged; 0 where nothing was exchanged
-    double justified;          ///< how large |relative| may be by the tolerance, or by the size of a fixed step
-    bool flows;                ///< there is, or was, something that works or loses; else energy should stay what it was
-    bool exploded; ///< error is of the order of what was exchanged, or not finite: this is no motion of the model
+    double
+        exchanged;   ///< the largest of |work| summed over steps, loss, |closing|, and the range of kinetic energy seen
+    double error;    ///< kinetic + potential − start − work + loss − closing
+    double relative; ///< error / exchanged; 0 where the error is rounding
+    double justified; ///< how large |relative| may be by the tolerance, or by the size of a fixed step
+    bool flows;       ///< there is, or was, something that works or loses; else energy should stay what it was
+    bool exploded;    ///< error is of the order of what was exchanged, or not finite: this is no motion of the model
 } cal_energy_balance;
 /// The balance at cal_sim_time. Flows are integrated with the motion, by its solver; kinetic energies are seen when this is called.
 cal_status cal_sim_balance(cal_sim* sim, cal_energy_balance* out);

@@ -22,9 +22,10 @@ typedef struct cal_csv cal_csv;
 enum {
     CAL_COLUMN_Q = 1,
     CAL_COLUMN_V = 2,
-    CAL_COLUMN_FORCE = 4,   ///< .fx .fy .fz .mx .my .mz of each joint: cal_run_joint_forces
-    CAL_COLUMN_POSE = 8,    ///< .x .y .z .qw .qx .qy .qz of each body
-    CAL_COLUMN_ENERGY = 16, ///< energy_kinetic, energy_potential
+    CAL_COLUMN_FORCE = 4, ///< .fx .fy .fz .mx .my .mz of each joint: cal_run_joint_forces
+    CAL_COLUMN_POSE = 8,  ///< .x .y .z .qw .qx .qy .qz of each body
+    CAL_COLUMN_ENERGY =
+        16, ///< energy_kinetic, energy_potential; where there is a balance energy_work, energy_loss, energy_balance
     CAL_COLUMN_CHANNELS = 32
 };
 /// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels.

@@ -64,6 +64,7 @@ typedef enum cal_run_ability {
     CAL_RUN_STATE,    ///< q and v: cal_run_q, cal_run_v
     CAL_RUN_SET,      ///< cal_run_set
     CAL_RUN_ENERGY,   ///< cal_run_energy
+    CAL_RUN_BALANCE,  ///< cal_run_balance
     CAL_RUN_FORCES,   ///< cal_run_joint_forces
     CAL_RUN_EVENTS,   ///< cal_run_keep_events, cal_run_next_event
     CAL_RUN_SAVE,     ///< cal_run_save, cal_run_restore
@@ -115,6 +116,9 @@ const double* cal_run_q(const cal_run* run);
 const double* cal_run_v(const cal_run* run);
 /// Kinetic and potential energy, J.
 cal_status cal_run_energy(cal_run* run, double energy[2], cal_error* error);
+/// The balance of energy (calder.h). CAL_NOT_CONVERGED: the run has exploded; out tells how, and a run that can begin from another q and
+/// v is back in the state in which this was asked for last and was well.
+cal_status cal_run_balance(cal_run* run, cal_energy_balance* out, cal_error* error);
 /// As cal_sim_joint_forces.
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error);
 

@@ -291,6 +291,9 @@ typedef struct cal_world_report {
     double momentum[6];          ///< linear, and angular about the world's origin
     uint64_t hash;               ///< over the bits of time and all states
 } cal_world_report;
+/// Where energy came from and went since the first advance (calder.h). What is added and removed takes its energy along. Inside a step of
+/// a contact group, what is missing counts as lost.
+cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 /// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
 

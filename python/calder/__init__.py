@@ -12,6 +12,7 @@ Units are SI, angles are radians, quaternions are (w, x, y, z). q and v follow M
 
 from ._calder import (
     Array,
+    Balance,
     Contact,
     Energy,
     Ensemble,
@@ -39,7 +40,7 @@ from ._calder import (
 )
 
 __all__ = [
-    "Array", "Contact", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
+    "Array", "Balance", "Contact", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
     "algorithms", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian", "load", "loads",
     "mass_matrix", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

@@ -30,6 +30,16 @@ class Energy(NamedTuple):
     kinetic: float
     potential: float
 
+class Balance(NamedTuple):
+    work: float
+    loss: float
+    closing: float
+    exchanged: float
+    error: float
+    relative: float
+    justified: float
+    exploded: bool
+
 class Array:
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -140,6 +150,8 @@ class Simulation:
     def closed(self) -> bool: ...
     @property
     def energy(self) -> Energy: ...
+    @property
+    def balance(self) -> Balance: ...
     @property
     def poses(self) -> Array: ...
     @property

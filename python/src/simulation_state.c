@@ -5,7 +5,7 @@
 #include "calder_python.h"
 #include <calder/calder_world.h>
 
-static PyTypeObject *snapshot_type, *contact_type, *energy_type;
+static PyTypeObject *snapshot_type, *contact_type, *energy_type, *balance_type;
 
 // --- q, v, tau, control ---------------------------------------------------------------------------------------------
 
@@ -116,6 +116,23 @@ static PyObject* get_energy(PyObject* object, void* closure) {
         PyObject* number = PyFloat_FromDouble(both[i]);
         if (!number) Py_CLEAR(out);
         if (number) PyStructSequence_SetItem(out, i, number);
+    }
+    return out;
+}
+
+static PyObject* get_balance(PyObject* object, void* closure) {
+    (void)closure;
+    cal_sim* sim = simulation_enter((simulation*)object);
+    cal_energy_balance b;
+    if (!sim) return NULL;
+    const cal_status status = cal_sim_balance(sim, &b);
+    if (status) return error_raise(status, NULL);
+    const double values[] = {b.work, b.loss, b.closing, b.exchanged, b.error, b.relative, b.justified};
+    PyObject* out = PyStructSequence_New(balance_type);
+    for (int i = 0; out && i < 8; i++) {
+        PyObject* item = i < 7 ? PyFloat_FromDouble(values[i]) : PyBool_FromLong(b.exploded);
+        if (!item) Py_CLEAR(out);
+        if (item) PyStructSequence_SetItem(out, i, item);
     }
     return out;
 }
@@ -470,6 +487,7 @@ PyGetSetDef simulation_properties[] = {
     {"model", get_model, NULL, "The model.", NULL},
     {"closed", get_closed, NULL, "Whether close() was called.", NULL},
     {"energy", get_energy, NULL, "Kinetic and potential energy, J.", NULL},
+    {"balance", get_balance, NULL, "Where energy came from and went since the first advance, J.", NULL},
     {"poses", get_poses, NULL, "Position (m) and quaternion (w, x, y, z) of every body, bodies × 7, as a new array.",
      NULL},
     {"accelerations", get_accelerations, NULL, "Accelerations, nv numbers; m/s², rad/s²; as a new array.", NULL},
@@ -489,6 +507,17 @@ static PyStructSequence_Field contact_fields[] = {
     {"force", "on the first body, N, world's axes"},
     {NULL, NULL},
 };
+static PyStructSequence_Field balance_fields[] = {
+    {"work", "done by motors, joint forces, pushes and bodies that are moved, J"},
+    {"loss", "in dampers, dry friction, stops, impacts and contacts, J"},
+    {"closing", "what closing constraints has added, J"},
+    {"exchanged", "the energy that flowed, J"},
+    {"error", "what all of it does not add up to, J"},
+    {"relative", "error / exchanged"},
+    {"justified", "how large that may be by the tolerance"},
+    {"exploded", "whether this is no motion of the model any more"},
+    {NULL, NULL},
+};
 static PyStructSequence_Field energy_fields[] = {{"kinetic", "J"}, {"potential", "J"}, {NULL, NULL}};
 
 static PyTypeObject* add_tuple(PyObject* module, PyStructSequence_Desc* description) {
@@ -504,5 +533,7 @@ bool snapshot_ready(PyObject* module) {
     snapshot_type = type_add(module, &snapshot_spec);
     contact_type = add_tuple(module, &contact);
     energy_type = add_tuple(module, &energy);
-    return snapshot_type && contact_type && energy_type;
+    PyStructSequence_Desc balance = {"calder.Balance", "Where energy went, J.", balance_fields, 8};
+    balance_type = add_tuple(module, &balance);
+    return snapshot_type && contact_type && energy_type && balance_type;
 }

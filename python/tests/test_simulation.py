@@ -77,6 +77,17 @@ class Mechanics(unittest.TestCase):
         swing = 3 * 9.81 * 2 * (1 - math.cos(1))
         self.assertAlmostEqual(sum(sim.energy), start, delta=sim.report["steps"] * 1e-10 * swing)
 
+    def test_energy_balances(self):
+        sim = calder.Simulation(calder.generate("tree:height=3,damping=0.2,start=1"), tol=1e-8)
+        start = sum(sim.energy)
+        sim.advance(1)
+        balance = sim.balance
+        self.assertGreater(balance.loss, 0)
+        self.assertEqual(balance.work, 0)
+        self.assertAlmostEqual(sum(sim.energy), start - balance.loss, delta=1e-5 * balance.exchanged)
+        self.assertLess(abs(balance.relative), balance.justified)
+        self.assertFalse(balance.exploded)
+
     def test_free_fall(self):
         model = calder.loads(BALL)
         sim = calder.Simulation(model)

@@ -43,6 +43,7 @@ struct cal_state {
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;
+    int refused; // 1 + the body of a push that was not finite, since the last release; 0: none
 };
 
 // What an edge carries in a pass of the plan.

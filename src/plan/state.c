@@ -300,7 +300,10 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
         return CAL_BAD_ARGUMENT;
     force = force ? force : none, torque = torque ? torque : none, point = point ? point : none;
     for (int i = 0; i < 3; i++)
-        if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) return CAL_BAD_ARGUMENT;
+        if (!isfinite(force[i]) || !isfinite(torque[i]) || !isfinite(point[i])) {
+            state->refused = 1 + body;
+            return CAL_BAD_ARGUMENT;
+        }
     const cal_mount* mount = &model->mounts[body];
     if (mount->node < 0) return CAL_OK; // the ground does not move
     if (!cal_grow((void**)&state->pushes, &state->push_capacity, state->push_count, sizeof *state->pushes))
@@ -336,7 +339,7 @@ void cal_state_release(cal_state* state) {
         memset(state->wrench, 0,
                (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
     state->context.wrench = NULL;
-    state->push_count = 0;
+    state->push_count = state->refused = 0;
 }
 
 uint64_t cal_hash_motion(double time, const double* q, int q_count, const double* v, int v_count) {

@@ -127,6 +127,8 @@ static void write_header(FILE* file, const cal_run* run, unsigned columns) {
         if (cal_run_body_motion(run, i) != CAL_FIXED)
             write_names(file, cal_run_body_name(run, i, text, sizeof text), pose_components, 7);
     if (columns & CAL_COLUMN_ENERGY) fputs(",energy_kinetic,energy_potential", file);
+    if (columns & CAL_COLUMN_ENERGY && cal_run_can(run, CAL_RUN_BALANCE))
+        fputs(",energy_work,energy_loss,energy_balance", file);
     int count;
     const cal_channel* channels = cal_run_channels(run, &count);
     for (int i = 0; columns & CAL_COLUMN_CHANNELS && i < count; i++) {
@@ -330,8 +332,13 @@ static cal_status write_row(cal_csv* csv, cal_error* error) {
     if (csv->columns & OF_JOINTS) status = write_joints(csv, error);
     if (!status && csv->columns & CAL_COLUMN_POSE) status = write_poses(csv, error);
     if (!status && csv->columns & CAL_COLUMN_ENERGY) {
-        status = cal_run_energy(csv->run, values, error);
-        if (!status) write_numbers(csv->file, values, 2);
+        cal_energy_balance b;
+        const bool balances = cal_run_can(csv->run, CAL_RUN_BALANCE);
+        status = balances ? cal_run_balance(csv->run, &b, error) : cal_run_energy(csv->run, values, error);
+        if (balances)
+            values[0] = b.kinetic, values[1] = b.potential, values[2] = b.work, values[3] = b.loss,
+            values[4] = b.relative;
+        if (!status) write_numbers(csv->file, values, balances ? 5 : 2);
     }
     if (!status && csv->columns & CAL_COLUMN_CHANNELS) {
         status = cal_run_read(csv->run, values, error);

@@ -3,11 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { KINETIC, POTENTIAL, TOTAL, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP };
+enum { KINETIC, POTENTIAL, TOTAL, WORK, LOSS, BALANCE, DISCONTINUITIES, ROLLBACKS, GROUPS, ASLEEP };
 const cal_channel cal_event_channels[CAL_EVENT_CHANNELS] = {
     [KINETIC] = {"kinetic", "J", "Energy", false},
     [POTENTIAL] = {"potential", "J", "Energy", false},
     [TOTAL] = {"total", "J", "Energy", false},
+    [WORK] = {"work", "J", "Energy", false},
+    [LOSS] = {"loss", "J", "Energy", false},
+    [BALANCE] = {"balance", "of the energy exchanged", "Energy balance error", true},
     [DISCONTINUITIES] = {"discontinuities", "1/s", "Discontinuities per simulated second", false},
     [ROLLBACKS] = {"rollbacks", "1/s", "Rollbacks per simulated second", false},
     [GROUPS] = {"groups", "", "Contact groups and sleeping bodies", false},
@@ -30,15 +33,16 @@ void cal_event_watch_keep(cal_event_watch* watch, cal_world* world) {
 
 cal_status cal_event_watch_read(cal_event_watch* watch, cal_world* world, int count, double* values) {
     cal_world_report report;
+    cal_energy_balance b;
     cal_status status = cal_world_get_report(world, &report);
-    values[KINETIC] = report.kinetic;
-    values[POTENTIAL] = report.potential;
-    values[TOTAL] = report.kinetic + report.potential;
+    if (!status) status = cal_world_balance(world, &b);
+    if (status) return status;
+    cal_run_read_balance(&b, values);
     values[DISCONTINUITIES] = cal_rate_follow(&watch->discontinuities, report.time, report.discontinuities);
     values[ROLLBACKS] = cal_rate_follow(&watch->rollbacks, report.time, report.rollbacks);
     values[GROUPS] = report.groups_now;
     values[ASLEEP] = report.asleep;
-    if (status || count <= CAL_EVENT_CONSTRAINT) return status;
+    if (count <= CAL_EVENT_CONSTRAINT) return CAL_OK;
     status = cal_world_constraint_error(world, &values[CAL_EVENT_CONSTRAINT], NULL);
     if (status) values[CAL_EVENT_CONSTRAINT] = NAN;
     return status;

@@ -3,7 +3,7 @@
 #include "run/run.h"
 
 // Channels of a run with events; CAL_EVENT_CONSTRAINT is the last one, of those that have constraints.
-enum { CAL_EVENT_CONSTRAINT = 7, CAL_EVENT_CHANNELS };
+enum { CAL_EVENT_CONSTRAINT = 10, CAL_EVENT_CHANNELS };
 extern const cal_channel cal_event_channels[CAL_EVENT_CHANNELS];
 
 // How a world is watched.

@@ -15,6 +15,7 @@ static const char* const abilities[CAL_RUN_ABILITIES] = {
     [CAL_RUN_STATE] = "have one q and v for all of it",
     [CAL_RUN_SET] = "begin from another q and v",
     [CAL_RUN_ENERGY] = "tell its energy",
+    [CAL_RUN_BALANCE] = "tell where its energy goes",
     [CAL_RUN_FORCES] = "tell what its joints carry",
     [CAL_RUN_EVENTS] = "list its collisions",
     [CAL_RUN_SAVE] = "be saved in a checkpoint, or continue from one",
@@ -34,6 +35,7 @@ bool cal_run_can(const cal_run* run, cal_run_ability ability) {
     case CAL_RUN_STATE: return ops->q && ops->v;
     case CAL_RUN_SET: return ops->set;
     case CAL_RUN_ENERGY: return ops->energy;
+    case CAL_RUN_BALANCE: return ops->balance;
     case CAL_RUN_FORCES: return ops->joint_forces;
     case CAL_RUN_EVENTS: return ops->next_event;
     case CAL_RUN_SAVE: return ops->save && ops->restore;
@@ -136,6 +138,31 @@ const double* cal_run_v(const cal_run* run) { return run->ops->v ? run->ops->v(r
 cal_status cal_run_energy(cal_run* run, double energy[2], cal_error* error) {
     const cal_status status = need(run, CAL_RUN_ENERGY, error);
     return status ? status : explain(run->ops->energy(run, energy), "the energy failed", error);
+}
+
+cal_status cal_run_balance(cal_run* run, cal_energy_balance* out, cal_error* error) {
+    const cal_status status = need(run, CAL_RUN_BALANCE, error);
+    return status ? status : run->ops->balance(run, out, error);
+}
+
+void cal_run_read_balance(const cal_energy_balance* b, double* values) {
+    const double all[CAL_BALANCE_CHANNELS] = {b->kinetic, b->potential, b->kinetic + b->potential,
+                                              b->work,    b->loss,      b->exchanged > 0 ? fabs(b->relative) : NAN};
+    memcpy(values, all, sizeof all);
+}
+
+cal_status cal_run_fail_balance(const cal_energy_balance* b, double time, double kept, cal_error* error) {
+    if (!isfinite(b->error))
+        return cal_fail(
+            error, CAL_NOT_FINITE,
+            "the energy is not finite at t = %g s; the state at t = %g s is kept: use a smaller tolerance or "
+            "step, or check the forces",
+            time, kept);
+    return cal_fail(
+        error, CAL_NOT_CONVERGED,
+        "the energy explodes: at t = %g s it is off by %.3g J, with %.3g J exchanged; this is no motion of the "
+        "model. The state at t = %g s is kept: use a smaller tolerance or step, or another solver",
+        time, b->error, b->exchanged, kept);
 }
 
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error) {

@@ -21,6 +21,7 @@ typedef struct cal_run_ops {
     const double* (*q)(const cal_run* run);
     const double* (*v)(const cal_run* run);
     cal_status (*energy)(cal_run* run, double energy[2]);
+    cal_status (*balance)(cal_run* run, cal_energy_balance* out, cal_error* error);
     cal_status (*joint_forces)(cal_run* run, double* forces);
     void (*keep_events)(cal_run* run);
     bool (*next_event)(cal_run* run, cal_run_event* out);
@@ -69,6 +70,12 @@ typedef struct cal_rate {
     double value;
 } cal_rate;
 double cal_rate_follow(cal_rate* rate, double time, int64_t count);
+
+// The first channels of a run with a balance: kinetic, potential and total energy, work, loss, and the error over what was exchanged.
+enum { CAL_BALANCE_CHANNELS = 6 };
+void cal_run_read_balance(const cal_energy_balance* balance, double* values);
+// What a balance that has exploded is called: an error with the times of the state that shows it and of the one that is kept.
+cal_status cal_run_fail_balance(const cal_energy_balance* balance, double time, double kept, cal_error* error);
 
 // What runs of one model share.
 const char* cal_run_model_body_name(const cal_run* run, int body, char* text, size_t capacity);

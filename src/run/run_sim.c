@@ -20,12 +20,14 @@ static const uint32_t COOKIE = 0x52554e53;
 static const double JOINTS_PER_STRETCH = 1e6; // joints × evaluations in one advance: about a thirtieth of a second
 enum { LEAST_EVALUATIONS = 40, NAME = 16 };
 
-enum { KINETIC, POTENTIAL, TOTAL, DRIFT, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
+enum { KINETIC, POTENTIAL, TOTAL, WORK, LOSS, BALANCE, STEP, ORDER, EVALUATIONS, CONSTRAINT, CHANNELS };
 static const cal_channel channels[CHANNELS] = {
     [KINETIC] = {"kinetic", "J", "Energy", false},
     [POTENTIAL] = {"potential", "J", "Energy", false},
     [TOTAL] = {"total", "J", "Energy", false},
-    [DRIFT] = {"drift", "of the largest kinetic energy", "Energy drift", true},
+    [WORK] = {"work", "J", "Energy", false},
+    [LOSS] = {"loss", "J", "Energy", false},
+    [BALANCE] = {"balance", "of the energy exchanged", "Energy balance error", true},
     [STEP] = {"step", "s", "Step size", true},
     [ORDER] = {"order", "", "Order", false},
     [EVALUATIONS] = {"evaluations", "1/s", "Evaluations per simulated second", false},
@@ -40,8 +42,7 @@ typedef struct sim_run {
     cal_inspector inspector;
     cal_rate evaluations;
     cal_event_watch watch;
-    bool marked; // the drift counts from a reading that was made
-    double reference, largest_kinetic;
+    double *good, good_time; // q and v where the balance was well; NULL: it was not asked for yet
     // Of a run with a simulation of its own.
     bool owns;
     cal_run_sim_def def;
@@ -133,6 +134,7 @@ static void destroy(cal_run* run) {
     cal_inspector_destroy(&r->inspector);
     cal_free(r->processor_of_joint);
     cal_free(r->start);
+    cal_free(r->good);
     cal_free(r->tau);
     cal_free(r->control);
     cal_free(r);
@@ -246,24 +248,38 @@ static bool next_event(cal_run* run, cal_run_event* out) {
     return cal_event_next(cal_sim_world(r->sim), r->sim, out);
 }
 
-// The drift counts from the first reading after a mark, and is none while a hand does work.
+// Where it was well last, which is where it goes on from after it has exploded.
+static cal_status keep_good(sim_run* r, cal_error* error) {
+    const size_t q_count = (size_t)cal_model_q_count(r->base.model), v_count = (size_t)cal_model_v_count(r->base.model);
+    const double *now_q = cal_sim_q(r->sim), *now_v = cal_sim_v(r->sim);
+    if (!r->good) r->good = cal_allocate(q_count + v_count + 1, sizeof *r->good);
+    if (!r->good || !now_q || !now_v) return cal_fail(error, CAL_NO_MEMORY, "no memory for a state that is kept");
+    if (q_count > 0) memcpy(r->good, now_q, q_count * sizeof *r->good);
+    if (v_count > 0) memcpy(r->good + q_count, now_v, v_count * sizeof *r->good);
+    r->good_time = cal_sim_time(r->sim);
+    return CAL_OK;
+}
+
+static cal_status balance(cal_run* run, cal_energy_balance* out, cal_error* error) {
+    sim_run* r = (sim_run*)run;
+    const double time = cal_sim_time(r->sim);
+    const cal_status status = cal_sim_balance(r->sim, out);
+    if (status) return cal_fail(error, status, "the energy failed: %s", cal_status_text(status));
+    if (!out->exploded) return keep_good(r, error);
+    const double* good = r->good;
+    const bool back = good && !cal_sim_set(r->sim, r->good_time, good, good + cal_model_q_count(run->model), NULL);
+    return cal_run_fail_balance(out, time, back ? r->good_time : time, error);
+}
+
 static cal_status read_channels(cal_run* run, double* values) {
     sim_run* r = (sim_run*)run;
-    const bool pulled = r->pull.body != CAL_NONE;
     if (has_events(r)) return cal_event_watch_read(&r->watch, cal_sim_world(r->sim), run->channel_count, values);
     cal_sim_report report;
+    cal_energy_balance b;
     cal_sim_get_report(r->sim, &report);
-    cal_status status = cal_sim_energy(r->sim, &values[KINETIC], &values[POTENTIAL]);
+    cal_status status = cal_sim_balance(r->sim, &b);
     if (status) return status;
-    values[TOTAL] = values[KINETIC] + values[POTENTIAL];
-    if (!r->marked || pulled) {
-        r->marked = true;
-        r->reference = values[TOTAL];
-        r->largest_kinetic = 0;
-    }
-    r->largest_kinetic = fmax(r->largest_kinetic, values[KINETIC]);
-    const double change = fabs(values[TOTAL] - r->reference);
-    values[DRIFT] = pulled || !(r->largest_kinetic > 0) ? NAN : change / r->largest_kinetic;
+    cal_run_read_balance(&b, values);
     values[STEP] = report.step;
     values[ORDER] = report.order;
     values[EVALUATIONS] = cal_rate_follow(&r->evaluations, report.time, report.evaluations);
@@ -373,11 +389,8 @@ static void report(cal_run* run, cal_facts* report) {
 
 // --- Changing it ----------------------------------------------------------------------------------------------------------------
 
-// What jumps ends the drift that was counted, and a rest.
-static void mark(sim_run* r) {
-    r->marked = false;
-    r->goal = -INFINITY;
-}
+// What jumps ends a rest.
+static void mark(sim_run* r) { r->goal = -INFINITY; }
 
 // Before it begins, this is the start.
 static cal_status set(cal_run* run, double time, const double* q, const double* v, cal_error* error) {
@@ -536,10 +549,10 @@ static void advise(const cal_run* run, double pace, FILE* file) {
 #define COMMON                                                                                                         \
     .kind = "a simulation", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash,                     \
     .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
-    .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .joint_forces = joint_forces, .set = set,      \
-    .drive = drive, .connect = connect_constraint, .disconnect = disconnect, .save = save, .restore = restore,         \
-    .reset = reset, .check = check, .describe = describe, .contacts = contacts, .keep_events = keep_events,            \
-    .next_event = next_event
+    .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .balance = balance,                            \
+    .joint_forces = joint_forces, .set = set, .drive = drive, .connect = connect_constraint, .disconnect = disconnect, \
+    .save = save, .restore = restore, .reset = reset, .check = check, .describe = describe, .contacts = contacts,      \
+    .keep_events = keep_events, .next_event = next_event
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
                                     .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};

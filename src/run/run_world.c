@@ -138,6 +138,15 @@ static cal_status energy(cal_run* run, double energy[2]) {
     return status;
 }
 
+// A world cannot go back: what has exploded stays as it is, and checkpoints before it too.
+static cal_status balance(cal_run* run, cal_energy_balance* out, cal_error* error) {
+    cal_world* world = world_of(run);
+    const double time = cal_world_time(world);
+    const cal_status status = cal_world_balance(world, out);
+    if (status) return cal_fail(error, status, "the energy failed: %s", cal_status_text(status));
+    return out->exploded ? cal_run_fail_balance(out, time, time, error) : CAL_OK;
+}
+
 static cal_status read_channels(cal_run* run, double* values) {
     world_run* r = (world_run*)run;
     return cal_event_watch_read(&r->watch, r->world, run->channel_count, values);
@@ -247,7 +256,7 @@ static cal_status reset(cal_run* run, cal_error* error) {
 #define COMMON                                                                                                         \
     .kind = "a world", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash, .body_name = body_name,  \
     .shapes = shapes, .poses = poses, .read = read_channels, .report = report, .begin = begin, .motion = motion,       \
-    .energy = energy, .keep_events = keep_events, .next_event = next_event, .describe = describe,                      \
+    .energy = energy, .balance = balance, .keep_events = keep_events, .next_event = next_event, .describe = describe,  \
     .contacts = contacts, .advise = advise, .save = save, .restore = restore, .grab = grab, .drag = drag,              \
     .drop = drop, .pull = pull
 static cal_status contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error) {

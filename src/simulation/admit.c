@@ -2,6 +2,7 @@
 //
 // At the start everything is new. Later what has begun stays where it is, and only what is new is moved. What cannot be taken in
 // stays new, and the world is as it was.
+#include "simulation/flow.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
@@ -329,6 +330,8 @@ cal_status cal_world_admit(cal_world* world, cal_error* error) {
     world->started = true;
     const bool slower = status == CAL_OK && cal_world_set_speeds(world);
     if (status == CAL_OK && running) status = slower ? cal_world_begin_all(world, error) : begin_groups(world, error);
+    if (status == CAL_OK && cal_world_admit_energy(world) != CAL_OK)
+        status = cal_fail(error, CAL_NOT_FINITE, "the energy of what is new is not known at %g s", world->time);
     if (status == CAL_OK) status = begin_new(world, error);
     cal_world_count_bodies(world);
     if (status != CAL_OK) world->failed = status;

@@ -6,6 +6,7 @@
 //     fixed, driven    bodies without a component: a table of their own, of which only what bodies are asked for is there
 #pragma once
 #include "simulation/body.h"
+#include "simulation/flow.h"
 #include "simulation/state/graph.h"
 
 typedef enum cal_component_kind { CAL_UNUSED, CAL_FREE_BODY, CAL_MULTIBODY, CAL_GROUP } cal_component_kind;
@@ -87,6 +88,12 @@ typedef struct cal_component_ops {
     bool (*asleep)(const cal_world* world, int component); // NULL: never
     // Contacts, with the forces in a step of size h from the world's time; NULL: there are none.
     cal_status (*contacts)(cal_world* world, int component, double h, struct cal_contact_list* list, cal_error* error);
+    // What flowed into and out of it (flow.h): where that is in a state's numbers; and up to a time.
+    cal_flows* (*flows)(const cal_world* world, int component, double* data);
+    cal_status (*flowed)(cal_world* world, int component, double time, cal_flows* out);
+    // Of a member of groups: its energy, and the work of its motors and of what the user set on a way.
+    cal_status (*energy)(cal_world* world, int component, const double* q, const double* v, double* out);
+    cal_status (*work)(cal_world* world, int component, const struct cal_member_span* span, double* out);
     // What it adds to a report beside its bodies; NULL: nothing.
     cal_status (*report)(cal_world* world, int component, cal_world_report* report);
     // What is in an image but its clock and states. own: the world as it is.

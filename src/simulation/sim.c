@@ -173,7 +173,7 @@ cal_status cal_sim_energy(cal_sim* sim, double* kinetic, double* potential) {
 
 cal_status cal_sim_balance(cal_sim* sim, cal_energy_balance* out) {
     if (!sim || !out) return CAL_BAD_ARGUMENT;
-    return sim->system ? cal_system_balance(sim->system, out) : CAL_NOT_AVAILABLE;
+    return sim->system ? cal_system_balance(sim->system, out) : cal_world_balance(sim->world, out);
 }
 
 cal_status cal_sim_poses(cal_sim* sim, double* poses) {

@@ -195,7 +195,7 @@ static void place_fixed(cal_sim_body* part) {
 
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    part->series = (int)CAL_AT_SLOTS + part->def.slots;
+    part->series = (int)CAL_AT_SLOTS + part->def.slots + (int)CAL_FREE_FLOWS;
     part->component = cal_component_add(world, CAL_FREE_BODY, cal_free_body_stride(part));
     if (part->component >= 0) world->components[part->component].queue.copied = part->series;
     if (part->component < 0 || cal_queue_push(world, part->component, CAL_SEGMENT, world->time) == NULL)

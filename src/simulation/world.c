@@ -9,6 +9,7 @@
 #include "simulation/contact/group.h"
 #include "simulation/energy.h"
 #include "simulation/event/callbacks.h"
+#include "simulation/flow.h"
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"
 #include "simulation/event/loops.h"
@@ -173,6 +174,7 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_world_admit(world, error);
+    if (status == CAL_OK) status = cal_world_begin_account(world, error);
     if (status != CAL_OK) return status;
     status = advance(world, time, error);
     if (status != CAL_OK) {

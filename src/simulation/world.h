@@ -14,6 +14,7 @@
 #include "simulation/event/log.h"
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
+#include "solver/account.h"
 
 // Two bodies that overlap at the start, and so pass through each other: links of one multibody, or held by the ground.
 typedef struct cal_ignored_overlap {
@@ -90,6 +91,7 @@ struct cal_world {
     cal_status failed; // a world that failed half way stays failed
     cal_error trouble; // what a multibody that could not go on has said
     cal_world_report report;
+    cal_account account; // of the energy (flow.h)
     int64_t states;
 };
 

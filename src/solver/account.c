@@ -5,12 +5,13 @@
 
 static const double SAME_ORDER = 0.31622776601683794; // 1/√10
 
-void cal_account_begin(cal_account* account, const cal_reading* now, double unit) {
+void cal_account_begin(cal_account* account, const cal_reading* now, double unit, double slope) {
     *account = (cal_account){.begun = 1,
                              .start = now->kinetic + now->potential,
                              .base = now->flows,
                              .steps = now->steps,
                              .unit = unit,
+                             .slope = slope,
                              .least = now->kinetic,
                              .most = now->kinetic,
                              .time = now->time,
@@ -19,15 +20,16 @@ void cal_account_begin(cal_account* account, const cal_reading* now, double unit
 
 // Of a motion that is next to nothing.
 static double find_floor(const cal_account* a, const cal_reading* now, double rounding) {
-    const double steps = (double)(now->steps - a->steps), t = now->tolerance;
-    return rounding + (t > 0.0 ? steps * t * t * a->unit : now->step * a->rate);
+    const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
+    return rounding + now->floor + (t > 0.0 ? steps * t * (t * a->unit + a->slope) : now->step * a->rate);
 }
 
 static double find_justified(const cal_account* a, const cal_reading* now, double exchanged, double rounding) {
-    const double steps = (double)(now->steps - a->steps), t = now->tolerance;
-    if (!(t > 0.0)) return rounding + now->step * a->rate;
+    const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
+    if (!(t > 0.0)) return rounding + now->floor + now->step * a->rate;
     const double both = sqrt(exchanged) + sqrt(a->unit);
-    return rounding + 2.0 * steps * (t * 2.0 * sqrt(exchanged) * both + t * t * both * both);
+    return rounding + now->floor +
+           steps * (2.0 * (t * 2.0 * sqrt(exchanged) * both + t * t * both * both) + t * a->slope);
 }
 
 void cal_account_read(cal_account* a, const cal_reading* now, cal_energy_balance* out) {
@@ -45,13 +47,14 @@ void cal_account_read(cal_account* a, const cal_reading* now, cal_energy_balance
                                 .closing = flows->closing - base->closing,
                                 .flows = now->can_flow};
     out->flows |= flows->moved != base->moved || flows->loss != base->loss;
-    out->exchanged = fmax(fmax(flows->moved - base->moved, out->loss), a->most - a->least);
+    out->exchanged = fmax(fmax(flows->moved - base->moved, fmax(out->loss, fabs(out->closing))), a->most - a->least);
     out->error = total - a->start - out->work + out->loss - out->closing;
     const double rounding =
         (double)(now->steps - a->steps + 1) * DBL_EPSILON * (fabs(a->start) + fabs(total) + out->exchanged);
-    out->relative = out->exchanged > 0.0 ? out->error / out->exchanged : 0.0;
+    out->relative = fabs(out->error) <= rounding ? 0.0 : out->error / out->exchanged;
     out->justified =
         out->exchanged > 0.0 ? find_justified(a, now, out->exchanged, rounding) / out->exchanged : (double)INFINITY;
-    out->exploded = !isfinite(out->error) ||
-                    (fabs(out->error) > SAME_ORDER * out->exchanged && fabs(out->error) > find_floor(a, now, rounding));
+    const bool tells = now->tolerance > 0.0 || now->steps - a->steps > 1;
+    out->exploded = !isfinite(out->error) || (tells && fabs(out->error) > SAME_ORDER * out->exchanged &&
+                                              fabs(out->error) > find_floor(a, now, rounding));
 }

@@ -2,20 +2,23 @@
 //
 //     error = E(t) − E(0) − work + loss − closing
 //
-// It is measured by the energy that was exchanged so far: the largest of |work| summed over steps, of what was lost, and of the range
-// of the kinetic energy that was seen.
+// It is measured by the energy that was exchanged so far: the largest of |work| summed over steps, of what was lost, of what closing
+// constraints added, and of the range of the kinetic energy that was seen.
 //
 // What a tolerance justifies. A step may put a velocity off by τ (|v| + s), with τ the tolerance and s what the absolute one is of. By
 // the mass matrix as a norm, ½ |v|² = T and ½ |s|² = U, and with Cauchy's inequality, kinetic energy is then off by at most
 //
 //     τ (2 T + 2 √(T U)) + τ² (√T + √U)²
 //
-// Positions may be off by as much again, and potential energy with them; n steps add up to n times that, if all err in one
-// direction. T is at most what was exchanged. A fixed step h has no tolerance: it resolves flows to one step, h times the fastest
-// change of kinetic energy seen. Rounding is beside both: n ε |E|.
+// A position may be off by as much, and potential energy with it: by τ times what forces exchange with positions, which is of the order
+// of T, and by τ G where positions are small, with g the slopes of the potential energy and G = √m |g|, m the degrees of freedom: errors
+// whose root mean square is 1 cannot do more. Steps that err at random add up to √n times all that; what is systematic is
+// more, and worth a line. T is at most what was exchanged. A fixed step h has no tolerance: it resolves flows to one step, h times the
+// fastest change of kinetic energy seen, and one step alone says nothing. Rounding is beside both: n ε |E|.
 //
 // A run has exploded where the error is of the order of the energy that was exchanged, more than 1/√10 of it, and not just what
-// the absolute tolerance (n τ² U), one fixed step or rounding make of a motion that is next to nothing; or where it is not finite.
+// the absolute tolerance (√n (τ² U + τ G)), one fixed step or rounding make of a motion that is next to nothing; or where it is not
+// finite.
 #pragma once
 #include "calder/calder.h"
 #include "solver/flows.h"
@@ -26,7 +29,7 @@ typedef struct cal_account {
     double start;         // kinetic and potential energy
     cal_flows base;       // what had flowed before
     int64_t steps;        // that had been taken
-    double unit;          // U
+    double unit, slope;   // U and G, at the begin
     double least, most;   // kinetic energy
     double time, kinetic; // of the last reading
     double rate;          // of the fastest change of kinetic energy between two readings, W
@@ -39,8 +42,9 @@ typedef struct cal_reading {
     int64_t steps;
     double tolerance; // 0: steps have a fixed size
     double step;      // that size
+    double floor;     // what is no motion by another measure, J
     bool can_flow;    // there is something that works or loses
 } cal_reading;
 
-void cal_account_begin(cal_account* account, const cal_reading* now, double unit);
+void cal_account_begin(cal_account* account, const cal_reading* now, double unit, double slope);
 void cal_account_read(cal_account* account, const cal_reading* now, cal_energy_balance* out);

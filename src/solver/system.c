@@ -7,6 +7,7 @@
 #include "pass/armstrong.h"
 #include "pass/joint_law.h"
 #include "solver/system_data.h"
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,10 @@ cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error) {
     if (!program || !program->walked)
         return cal_fail(error, CAL_BAD_ARGUMENT, "algorithm '%.40s' cannot advance a simulation; use aba",
                         def->algorithm ? def->algorithm : "NULL");
+    // Two values that differ by less are the same number, or next to each other.
+    if (def->relative > 0.0 && def->relative < 4.0 * DBL_EPSILON)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance %g is below rounding: it must be at least %.2g",
+                        def->relative, 4.0 * DBL_EPSILON);
     if (!(def->relative > 0.0 && def->relative <= 0.1))
         return cal_fail(error, CAL_BAD_ARGUMENT, "relative tolerance must be above 0 and at most 0.1, not %g",
                         def->relative);
@@ -207,7 +212,6 @@ void cal_system_destroy(cal_system* system) {
     close_query(&system->residual_query);
     close_query(&system->constraint_query);
     close_query(&system->joint_force_query);
-    close_query(&system->moved_query);
     cal_push_paths_destroy(&system->paths);
     cal_constraints_destroy(system->constraints);
     cal_minimal_destroy(system->minimal);
@@ -334,9 +338,10 @@ cal_status cal_system_set_scales(cal_system* system, const double* q, const doub
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
-// Executes an algorithm at the system's q and v: on the cores of its machine where they share memory and the algorithm
+// Executes an algorithm at q and v: on the cores of its machine where they share memory and the algorithm
 // spreads over them, else on one.
-static cal_status look(cal_system* system, cal_system_query* o, const char* algorithm) {
+static cal_status look(cal_system* system, cal_system_query* o, const char* algorithm, const double* q,
+                       const double* v) {
     cal_status status = CAL_OK;
     cal_machine* machine = system->def.machine;
     const bool spreads = machine->processors > 1 && machine->ops->each && cal_find_program(algorithm)->spreads;
@@ -344,21 +349,21 @@ static cal_status look(cal_system* system, cal_system_query* o, const char* algo
     if (!spreads) machine = o->machine;
     if (!status && !o->plan) status = cal_plan_create(system->model, algorithm, machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
-    if (!status) status = cal_plan_scatter(o->plan, system->q, system->v, o->state->context.y);
+    if (!status) status = cal_plan_scatter(o->plan, q, v, o->state->context.y);
     if (!status && o->plan->program->solves) status = cal_state_set(o->state, CAL_TAU, system->tau);
     return status ? status : cal_plan_execute(o->plan, o->state, NULL);
 }
 
 static cal_status observe(cal_system* system) {
     if (system->energy_query.current) return CAL_OK;
-    const cal_status status = look(system, &system->energy_query, "energy");
+    const cal_status status = look(system, &system->energy_query, "energy", system->q, system->v);
     system->energy_query.current = status == CAL_OK;
     return status;
 }
 
 cal_status cal_system_check(cal_system* system, double* residual, int* body) {
     if (!residual || !body) return CAL_BAD_ARGUMENT;
-    const cal_status status = look(system, &system->residual_query, system->def.algorithm);
+    const cal_status status = look(system, &system->residual_query, system->def.algorithm, system->q, system->v);
     return status ? status : cal_armstrong_check(&system->residual_query.state->context, residual, body);
 }
 
@@ -371,6 +376,12 @@ cal_status cal_system_energy(cal_system* system, double* kinetic, double* potent
     *kinetic = energy[0];
     *potential = energy[1];
     return CAL_OK;
+}
+
+cal_status cal_system_find_energy(cal_system* system, const double* q, const double* v, double energy[2]) {
+    system->energy_query.current = false;
+    const cal_status status = look(system, &system->energy_query, "energy", q, v);
+    return status ? status : cal_state_get(system->energy_query.state, CAL_ENERGY, energy);
 }
 
 cal_status cal_system_poses(cal_system* system, double* poses) {

@@ -51,6 +51,35 @@ void cal_system_call_back(cal_system* system, cal_state* state, double time, con
                                  .control = system->changed_control,
                                  .state = state};
     system->def.force(&context, system->def.user);
+    // A push that was refused is not just left out: the solver finds what is not a number, and tries elsewhere or says so.
+    if (state->refused > 0 && system->model->v_count > 0) system->changed_tau[0] = (double)NAN;
+}
+
+// What a callback gave that is not finite, for an error; false: all is.
+static bool find_bad_force(const cal_system* system, char* text, size_t capacity) {
+    const cal_model* model = system->model;
+    char name[64];
+    if (!system->def.force) return false;
+    if (system->state->refused > 0) {
+        cal_model_body_name(model, system->state->refused - 1, name, sizeof name);
+        snprintf(text, capacity, "a push on body '%s'", name);
+        return true;
+    }
+    for (int i = 0; i < model->joint_count; i++)
+        if (!cal_all_finite(system->changed_tau + model->joints[i].first_v,
+                            cal_joint_v_count(model->joints[i].def->kind))) {
+            char body[64];
+            snprintf(text, capacity, "a force on joint '%s' of body '%s'",
+                     cal_model_joint_name(model, i, name, sizeof name),
+                     cal_model_body_name(model, model->joints[i].body, body, sizeof body));
+            return true;
+        }
+    for (int i = 0; i < model->actuator_count; i++)
+        if (!isfinite(system->changed_control[i])) {
+            snprintf(text, capacity, "control %d", i);
+            return true;
+        }
+    return false;
 }
 
 // What depends on q and v as a whole, at the state's y: the user's callback's forces, then the constraints', and what pushes do.
@@ -236,6 +265,11 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
                         "constraint '%s' cannot be met together with the others at t = %g s: no motion keeps them all",
                         cal_model_constraint_name(system->model, system->state->unmet, name, sizeof name),
                         system->state->time);
+    char bad[192];
+    if (status == CAL_NOT_FINITE && find_bad_force(system, bad, sizeof bad))
+        return cal_fail(error, status,
+                        "the force callback gave %s that is not a number at t = %g s; the state at t = %g s is kept",
+                        bad, system->state->time, system->time);
     if (status == CAL_NOT_FINITE) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);

@@ -48,7 +48,7 @@ struct cal_system {
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
-    cal_system_query energy_query, residual_query, constraint_query, joint_force_query, moved_query;
+    cal_system_query energy_query, residual_query, constraint_query, joint_force_query;
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_system_joint_forces
     double time;
@@ -142,7 +142,7 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers);
 cal_status cal_system_accept_bdf(cal_system* system, double time);
 // What flowed to a time in the last step.
 cal_flows cal_system_flows_in_step(const cal_system* system, double time);
-// Kinetic and potential energy at q and v, on one core.
+// Kinetic and potential energy at q and v (system.c).
 cal_status cal_system_find_energy(cal_system* system, const double* q, const double* v, double energy[2]);
 // The account begins, if it has not yet.
 cal_status cal_system_begin_account(cal_system* system);

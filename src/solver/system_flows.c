@@ -4,21 +4,23 @@
 // joints', and pushes.
 #include "base/error.h"
 #include "base/memory.h"
-#include "machine/machine.h"
+#include "base/random.h"
+#include "model/coordinates.h"
 #include "pass/joint_law.h"
 #include "pass/joint_power.h"
 #include "solver/system_data.h"
 #include <math.h>
+#include <string.h>
 
 // --- Powers ----------------------------------------------------------------------------------------------------------
 
-bool cal_system_can_flow(const cal_system* system) {
-    return system->has_powers || system->driven || system->def.force || system->push_count > 0;
-}
+// Whether joint forces, but for those of constraints, may work or lose.
+static bool joints_flow(const cal_system* system) { return system->has_powers || system->driven || system->def.force; }
+
+bool cal_system_can_flow(const cal_system* system) { return joints_flow(system) || system->push_count > 0; }
 
 bool cal_system_needs_powers(const cal_system* system) {
-    if (!system->ops && system->flow.memory.points > 0) return false;
-    return system->has_powers || system->driven || system->def.force || cal_system_holds(system);
+    return joints_flow(system) && (system->ops || system->flow.memory.points == 0);
 }
 
 // Those of the constraints' forces, over the mean velocity of an implicit solver's Euler step.
@@ -50,7 +52,7 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     if (powers) power[CAL_FLOW_WORK] = powers[CAL_POWER_WORK], power[CAL_FLOW_LOSS] = powers[CAL_POWER_LOSS];
     if (!system->ops && system->flow.memory.points > 0) return CAL_OK;
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
-    power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    if (powers) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (status) return status;
     cal_flow_follow_up(&system->flow, power);
@@ -62,10 +64,12 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     const bool changed = system->def.force || cal_system_holds(system);
     const double *tau = changed ? system->changed_tau : system->tau,
                  *control = system->def.force ? system->changed_control : system->control;
-    const cal_powers own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
+    cal_powers own = {0.0, 0.0};
+    if (joints_flow(system))
+        own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
     double power[CAL_FLOW_KINDS] = {[CAL_FLOW_WORK] = own.work, [CAL_FLOW_LOSS] = own.loss};
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
-    power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    if (joints_flow(system)) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     cal_bdf_report report;
     cal_bdf_get_report(system->bdf, &report);
@@ -95,18 +99,6 @@ cal_flows cal_system_sample_flows(const cal_system* system, double time) {
 }
 void cal_system_set_flows(cal_system* system, const cal_flows* flows) { system->flow.memory.now = *flows; }
 
-cal_status cal_system_find_energy(cal_system* system, const double* q, const double* v, double energy[2]) {
-    cal_system_query* o = &system->moved_query;
-    cal_status status = CAL_OK;
-    if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
-    if (!status && !o->plan) status = cal_plan_create(system->model, "energy", o->machine, &o->plan, NULL);
-    if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
-    if (!status) status = cal_state_set(o->state, CAL_Q, q);
-    if (!status) status = cal_state_set(o->state, CAL_V, v);
-    if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
-    return status ? status : cal_state_get(o->state, CAL_ENERGY, energy);
-}
-
 // --- The account -----------------------------------------------------------------------------------------------------
 
 static cal_status read_now(cal_system* system, cal_reading* out) {
@@ -120,26 +112,42 @@ static cal_status read_now(cal_system* system, cal_reading* out) {
     return cal_system_energy(system, &out->kinetic, &out->potential);
 }
 
-// The kinetic energy where every velocity is that of the absolute tolerance, over the relative one.
-static cal_status find_unit(cal_system* system, double* unit) {
-    const int count = system->model->v_count;
+// What absolute tolerances mean in energy (account.h): U, and G by Hutchinson's estimate of a norm. With signs σ at random the mean of
+// (σ·g)² is |g|², and σ·g is the slope of the potential energy along σ.
+static cal_status find_units(cal_system* system, double* unit, double* slope) {
+    enum { SAMPLES = 4 };
+    const double apart = 1e-4; // rad or m: rounding and curvature are both 1e-8 of the slope
+    const cal_model* model = system->model;
+    const size_t q_count = (size_t)model->q_count, v_count = (size_t)model->v_count;
     const double speed = system->def.absolute > 0.0 ? system->def.absolute / system->def.relative : 1.0;
-    double energy[2] = {0.0, 0.0}, *v = cal_allocate((size_t)count + 1, sizeof *v);
+    double *v = cal_allocate(v_count + q_count + 1, sizeof *v), energy[2][2] = {{0.0}}, squares = 0.0;
     if (!v) return CAL_NO_MEMORY;
-    for (int i = 0; i < count; i++) v[i] = speed;
-    const cal_status status = cal_system_find_energy(system, system->q, v, energy);
+    cal_random random = {.state = (uint64_t)model->v_count};
+    cal_status status = CAL_OK;
+    double* q = v + v_count;
+    for (int sample = 0; sample < SAMPLES && !status; sample++) {
+        for (size_t i = 0; i < v_count; i++) v[i] = cal_random_below(&random, 2) == 0 ? -speed : speed;
+        for (int side = 0; side < 2 && !status; side++) {
+            memcpy(q, system->q, q_count * sizeof *q);
+            cal_model_displace(model, v, side == 0 ? -apart : apart, q);
+            status = cal_system_find_energy(system, q, v, energy[side]);
+        }
+        const double along = (energy[1][1] - energy[0][1]) / (2.0 * apart);
+        squares += along * along / SAMPLES;
+        *unit = fmax(*unit, energy[0][0]);
+    }
     cal_free(v);
-    *unit = energy[0];
+    *slope = sqrt((double)v_count * squares);
     return status;
 }
 
 cal_status cal_system_begin_account(cal_system* system) {
     cal_reading now;
-    double unit = 0.0;
+    double unit = 0.0, slope = 0.0;
     if (system->account.begun) return CAL_OK;
     cal_status status = read_now(system, &now);
-    if (!status) status = find_unit(system, &unit);
-    if (!status) cal_account_begin(&system->account, &now, unit);
+    if (!status) status = find_units(system, &unit, &slope);
+    if (!status) cal_account_begin(&system->account, &now, unit, slope);
     return status;
 }
 

@@ -260,6 +260,15 @@ static double next_stop(const cal_runner* r, double at, double due) {
     return next <= due ? next : at;
 }
 
+// A run that explodes is stopped, and says so.
+static void watch_energy(cal_runner* r) {
+    cal_error error = {CAL_OK, ""};
+    cal_energy_balance balance;
+    if (!cal_run_can(r->run, CAL_RUN_BALANCE)) return;
+    const cal_status status = cal_run_balance(r->run, &balance, &error);
+    if (status) cal_runner_fail(r, &error, status);
+}
+
 // Advances to where the clock is now, but not for longer than a frame takes.
 static void advance(cal_runner* r, double until) {
     const double time = cal_run_time(r->run), began = wall(), due = clock_at(r, began);
@@ -277,6 +286,7 @@ static void advance(cal_runner* r, double until) {
     const double passed = cal_run_time(r->run) - time, spent = now - began;
     r->spent += spent;
     if (passed > 0) {
+        watch_energy(r);
         r->changed = true;
         if (r->spent > 0) r->possible += 0.1 * (passed / r->spent - r->possible);
         r->spent = 0;

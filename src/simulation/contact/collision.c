@@ -144,6 +144,43 @@ static bool is_soft(cal_world* world, const cal_pair* pair, const cal_motion at[
     return restitution < 1.0 && approach > 0.0 && restitution * approach < world->contact_speed;
 }
 
+// What a body that is moved does in an impact: the impulse it gives over the velocity of its point.
+static double driven_work(const cal_world* world, const int bodies[2], const cal_motion at[2], const outcome* o) {
+    double work = 0.0;
+    for (int i = 0; i < 2; i++) {
+        double velocity[3];
+        if (world->bodies[bodies[i]].component >= 0) continue;
+        cal_point_velocity(&at[i], o->point, velocity);
+        work += (i == 0 ? -1.0 : 1.0) * cal_dot3(o->impulse, velocity);
+    }
+    return work;
+}
+
+// The impact, with what it does to the energy.
+static cal_status strike(cal_world* world, const cal_pair* pair, const cal_motion at[2], double time, outcome* o,
+                         cal_error* error) {
+    double before = 0.0, after = 0.0;
+    cal_status status = cal_bodies_energy(world, pair->body, 2, time, &before);
+    if (status == CAL_OK) status = meet(world, pair, at, time, o, error);
+    if (status == CAL_OK) status = cal_bodies_energy(world, pair->body, 2, time, &after);
+    if (status != CAL_OK) return status;
+    const double driven = driven_work(world, pair->body, at, o);
+    cal_bodies_flow(world, pair->body, 2, time, driven, before - after + driven);
+    return CAL_OK;
+}
+
+// Callbacks that hear of it: what they do to velocities is work.
+static cal_status tell(cal_world* world, const int bodies[2], const outcome* o, double time, cal_error* error) {
+    double before = 0.0, after = 0.0;
+    if (world->bodies[bodies[0]].first_collision_callback < 0 && world->bodies[bodies[1]].first_collision_callback < 0)
+        return CAL_OK;
+    cal_status status = cal_bodies_energy(world, bodies, 2, time, &before);
+    if (status == CAL_OK) status = cal_call_collision(world, bodies[0], bodies[1], o->impulse, time, error);
+    if (status == CAL_OK) status = cal_bodies_energy(world, bodies, 2, time, &after);
+    if (status == CAL_OK) cal_bodies_flow(world, bodies, 2, time, after - before, 0.0);
+    return status;
+}
+
 cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error* error) {
     const cal_pair p = world->table.pairs[pair];
     const int* bodies = p.body;
@@ -161,7 +198,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     const bool inner = status == CAL_OK && cal_group_is_inner(world, bodies[0], bodies[1]) &&
                        (is_stepped(world, components[0]) || is_stepped(world, components[1]));
     const bool inside = inner || (status == CAL_OK && is_soft(world, &p, at));
-    if (status == CAL_OK && !inside) status = meet(world, &p, at, time, &o, error);
+    if (status == CAL_OK && !inside) status = strike(world, &p, at, time, &o, error);
     if (status == CAL_OK) status = link_states(world, components, &junction, error);
     // What a group's step pushes against a body that parts from it by its velocity: there is nothing to stop, and they go on together.
     const bool pressed = status == CAL_OK && !inside && cal_dot3(o.impulse, o.impulse) == 0.0 &&
@@ -179,7 +216,7 @@ cal_status cal_world_collide(cal_world* world, int pair, double time, cal_error*
     memcpy(event.point, o.point, sizeof event.point);
     world->report.discontinuities++;
     world->report.collisions++;
-    status = cal_call_collision(world, bodies[0], bodies[1], o.impulse, time, error);
+    status = tell(world, bodies, &o, time, error);
     for (int i = 0; status == CAL_OK && i < 2; i++) status = cal_component_refresh(world, components[i], error);
     if (status == CAL_OK) status = cal_log_add(&world->log, &event, junction, error);
     if (status == CAL_OK && event.fusion) status = cal_fuse(world, pair, time, junction, error);

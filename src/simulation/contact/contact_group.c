@@ -232,6 +232,36 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
     return status;
 }
 
+cal_flows* cal_group_flows(const cal_world* world, int component, double* data) {
+    return (cal_flows*)(void*)(data + group_of(world, component)->at_rest + CAL_REST_FLOWS);
+}
+
+// Inside a step work and closing are those of the step, in proportion to time, and what is missing of the energy is lost: bodies are
+// on curves between its states, and not where forces would have put them.
+cal_status cal_group_flowed(cal_world* world, int component, double time, cal_flows* out) {
+    const cal_contact_group* g = group_of(world, component);
+    const span s = span_at(world, component, time);
+    const cal_queue* queue = &world->components[component].queue;
+    int64_t n = cal_queue_find(queue, time);
+    if (n < queue->head) n = queue->head;
+    *out = *cal_group_flows(world, component, cal_data_at(queue, n));
+    if (s.to == NULL || !(s.t > 0.0)) return CAL_OK;
+    const cal_flows* end = cal_group_flows(world, component, cal_data_at(queue, n + 1));
+    const double part = s.t / s.length;
+    double *numbers = cal_allocate((size_t)(g->at_v + g->group.v_count), sizeof *numbers), energy[2] = {0.0, 0.0};
+    if (numbers == NULL) return CAL_NO_MEMORY;
+    cal_status status = cal_group_state(world, component, time, numbers);
+    if (status == CAL_OK) status = cal_group_energy(world, component, s.from, &energy[0]);
+    if (status == CAL_OK) status = cal_group_energy(world, component, numbers, &energy[1]);
+    cal_free(numbers);
+    const double work = part * (end->work - out->work), closing = part * (end->closing - out->closing);
+    out->work += work;
+    out->moved += fabs(work);
+    out->closing += closing;
+    out->loss += energy[0] - energy[1] + work + closing;
+    return status;
+}
+
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,
                             cal_motion_bounds* out) {
     (void)until;
@@ -424,6 +454,10 @@ static cal_status hand_over(cal_world* world, int component, double time, int ju
                 cal_events_schedule(&world->events, group_of(world, old)->check_event, (double)INFINITY, 0);
                 cal_events_schedule(&world->events, group_of(world, old)->step_event, (double)INFINITY, 0);
             }
+        }
+        if (old >= 0) {
+            const cal_queue* own = &world->components[component].queue;
+            cal_group_take_flows(world, old, cal_group_flows(world, component, cal_data_at(own, own->tail - 1)));
         }
         cal_saved_state* knot = cal_queue_push(world, member, CAL_FUSED, time);
         if (knot == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for states");

@@ -58,6 +58,8 @@ enum {
     CAL_REST_BEGIN,
     CAL_REST_END,
     CAL_REST_STRAIGHT,
+    CAL_REST_FLOWS, // what flowed (simulation/flow.h)
+    CAL_REST_FLOWS_END = CAL_REST_FLOWS + (int)(sizeof(cal_flows) / sizeof(double)) - 1,
     CAL_REST_NUMBERS
 };
 
@@ -74,6 +76,9 @@ cal_status cal_group_limits(cal_world* world, int component, int body, double fr
                             cal_motion_bounds* out);
 // After a step to the newest state of a group: its end and the bounds of motions in it are kept with that state.
 void cal_group_arrive(cal_world* world, int component);
+// What flowed: in a state, and up to a time.
+cal_flows* cal_group_flows(const cal_world* world, int component, double* data);
+cal_status cal_group_flowed(cal_world* world, int component, double time, cal_flows* out);
 // A new motion from a time on, with the numbers that hold there.
 cal_status cal_group_begin(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_changed(cal_world* world, int component, double time, cal_error* error);

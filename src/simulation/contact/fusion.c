@@ -63,6 +63,23 @@ static cal_status log_impacts(cal_world* world, int component, const cal_group_r
     return status;
 }
 
+// What a step from one state's numbers to another's does to the energy, and who did it.
+static cal_status count_flows(cal_world* world, int component, double* from, double* to, double length,
+                              const cal_group_report* report) {
+    double energy[2] = {0.0, 0.0}, work = 0.0;
+    cal_flows* flows = cal_group_flows(world, component, to);
+    cal_status status = cal_group_energy(world, component, from, &energy[0]);
+    if (status == CAL_OK) status = cal_group_energy(world, component, to, &energy[1]);
+    if (status == CAL_OK) status = cal_group_find_work(world, component, from, to, length, &work);
+    work += report->work;
+    const double lost = energy[0] - energy[1] + work + report->closing;
+    flows->work += work;
+    flows->moved += fabs(work);
+    flows->closing += report->closing;
+    flows->loss += world->group_ops->stores ? lost : fmax(lost, 0.0);
+    return status;
+}
+
 // The newest state of a group goes on by one step of the integrator; trial has room for a state.
 static cal_status integrate(cal_world* world, int component, cal_group_interval* interval, double* trial,
                             cal_error* error) {
@@ -96,6 +113,8 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
         world->report.group_newton += report.newton;
         world->report.penetration = fmax(world->report.penetration, report.penetration);
         if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
+        if (count_flows(world, component, numbers, trial, reached.time - interval->time, &report) != CAL_OK)
+            return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
         memcpy(numbers, trial, state_size);
         numbers[g->at_rest + CAL_REST_STRAIGHT] = report.straight ? 1.0 : 0.0;
         *interval = reached;
@@ -187,7 +206,9 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
     double* numbers = cal_allocate(size, sizeof *numbers);
     if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
     const bool straight = cal_group_goes_straight(world, component, time);
+    cal_flows flows = {0};
     cal_status status = cal_group_state(world, component, time, numbers);
+    if (status == CAL_OK) status = cal_group_flowed(world, component, time, &flows);
     if (status != CAL_OK) status = cal_fail(error, status, "a contact group cannot be followed to %g s", time);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
@@ -196,6 +217,7 @@ cal_status cal_group_begin(cal_world* world, int component, double time, cal_err
         const cal_queue* queue = &world->components[component].queue;
         double *data = cal_data_at(queue, queue->tail - 1), *rest = data + g->at_rest;
         memcpy(data, numbers, size * sizeof *data);
+        *cal_group_flows(world, component, data) = flows;
         rest[CAL_REST_STRAIGHT] = straight ? 1.0 : 0.0;
         cal_group_arrive(world, component);
         rest[CAL_REST_ASLEEP] = 0.0, rest[CAL_REST_QUIET] = 0.0, rest[CAL_REST_CHECKED] = 1.0;
@@ -416,6 +438,7 @@ static cal_status release(cal_world* world, int component, int unit, double time
     memcpy(to.q, from + u->first_q, (size_t)u->q_count * sizeof *from);
     memcpy(to.v, from + g->at_v + u->first_v, (size_t)u->v_count * sizeof *from);
     memcpy(to.extras, from + g->extras[unit], (size_t)u->extras_count * sizeof *from);
+    cal_group_take_flows(world, component, c->ops->flows(world, member, cal_data_at(&c->queue, c->queue.tail - 1)));
     c->local_time = time;
     const cal_status status = cal_component_refresh(world, member, error);
     if (status != CAL_OK) return status;
@@ -608,7 +631,13 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
     rest[CAL_REST_QUIET] = still ? rest[CAL_REST_QUIET] + 1.0 : 0.0;
     if (rest[CAL_REST_QUIET] >= CHECKS_TO_SLEEP) {
         rest[CAL_REST_ASLEEP] = 1.0;
+        double moving = 0.0, resting = 0.0;
+        status = cal_group_energy(world, component, data, &moving);
         memset(data + g->at_v, 0, (size_t)g->group.v_count * sizeof *data);
+        if (status == CAL_OK) status = cal_group_energy(world, component, data, &resting);
+        if (status != CAL_OK)
+            return cal_fail(error, status, "the energy of a contact group is not known at %g s", time);
+        cal_group_flows(world, component, data)->loss += moving - resting;
     }
     cal_events_schedule(&world->events, g->step_event, time, order_of(world, component));
     return CAL_OK;

@@ -143,6 +143,8 @@ typedef struct cal_group_report {
     bool straight;      // free bodies go at constant speeds in the step
     cal_group_impact* impacts; // may be NULL; else room for so many, and how many there were
     int impact_capacity, impact_count;
+    // What bodies that are moved have done to the group in the step, J; and what moving bodies apart has added to its energy.
+    double work, closing;
     double* impulses; // may be NULL; else, for each of group->body_count bodies, the sum of |normal impulse| it got
 } cal_group_report;
 
@@ -159,6 +161,7 @@ typedef struct cal_group_ops {
     const char* help;
     bool takes_loops;   // units may have constraints
     bool takes_impacts; // contacts that are not there yet may begin in a step
+    bool stores;        // contacts hold energy for a while: what they take and give back counts as lost and found
     // Numbers of memory for a group; all zeros at the start of a group.
     size_t (*memory_count)(const cal_group* group);
     // Adds what another group remembers, which hands over members; may be NULL.

@@ -100,7 +100,8 @@ static double measure(const cal_group* group, const double* a, const double* b, 
 
 // Moves q along a velocity, takes over another one, and reports the impulses.
 static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along,
-                         const double* velocity, double h, cal_error* error) {
+                         const double* velocity, double h, double driven, cal_error* error) {
+    w->report->work += driven;
     const cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
@@ -220,6 +221,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     const int count = group->v_count;
     for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
     cal_work_solve(w, v, 0.5 * h, false, w->first);
+    w->first_work = cal_work_driven(w);
     memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
@@ -229,6 +231,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
     cal_work_solve(w, w->first, 0.5 * h, false, w->second);
+    w->second_work = cal_work_driven(w);
     cal_work_add_impulses(w, w->impulses);
     *bend = h * measure(group, w->second, w->whole, 1.0, 1.0);
     if (!isfinite(*bend)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
@@ -293,6 +296,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         w->problem.rough = false;
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
+        w->whole_work = cal_work_driven(w);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
         cal_work_add_impulses(w, w->impulses);
         report_impacts(w, time, v, *h);
@@ -300,7 +304,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             // Nothing moves to speak of: there is no error to find.
             *next = growth * *h;
             cal_work_remember(w, *h);
-            return accept(w, time, q, v, w->whole, w->whole, *h, error);
+            return accept(w, time, q, v, w->whole, w->whole, *h, w->whole_work, error);
         }
         // Of forces that are known.
         const bool jumps = jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0;
@@ -334,17 +338,20 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             if (status != CAL_OK) return status;
             solve_whole(w, v, *h);
             find_jump(w, v, *h);
+            w->whole_work = cal_work_driven(w);
         }
         double bend = INFINITY, miss = INFINITY;
         if (!jumps || w->varies) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
         if (status != CAL_OK) return status;
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
-            return accept(w, time, q, v, w->target, w->second, *h, error);
+            // Extrapolated as velocities are.
+            const double driven = 2.0 * (w->first_work + w->second_work) - w->whole_work;
+            return accept(w, time, q, v, w->target, w->second, *h, driven, error);
         }
         if (w->varies && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
             *next = *h;
-            return accept(w, time, q, v, w->target, w->second, *h, error);
+            return accept(w, time, q, v, w->target, w->second, *h, w->first_work + w->second_work, error);
         }
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
@@ -355,7 +362,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
             if (jumps && *h <= smallest) cal_work_remember(w, *h);
             w->report->straight = true;
-            return accept(w, time, q, v, w->predicted, w->whole, *h, error);
+            return accept(w, time, q, v, w->predicted, w->whole, *h, w->whole_work, error);
         }
         w->report->rejected++;
         w->report->impact_count = w->struck;
@@ -387,6 +394,7 @@ static cal_status strike(cal_group_work* w, double time, double* q, double* v, d
     w->report->solves++;
     w->report->newton += cal_problem_solve(p, w->target, w->whole);
     for (int k = 0; k < p->row_count; k++) p->rows[k].impact = -1.0;
+    w->report->work += cal_work_driven(w);
     report_impacts(w, time, v, 0.0);
     w->struck = w->report->impact_count;
     memcpy(v, w->whole, (size_t)group->v_count * sizeof *v);

@@ -330,6 +330,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         wish = good && h < wish ? fmax(wish, next) : next;
         report->rejected += !good;
         if (!good) continue;
+        // To the first order: forces as they are where the step begins.
+        for (int k = 0; k < w.base.row_count; k++)
+            report->work -= h * cal_dot3(w.base.rows[k].impulse, w.base.rows[k].drive);
         for (int k = 0; report->impulses != NULL && k < w.base.row_count; k++) {
             const cal_contact_row* touch = &w.base.rows[k];
             for (int side = 0; side < 2; side++) report->impulses[touch->body[side]] += h * touch->impulse[0];
@@ -353,6 +356,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
 const cal_group_ops cal_group_penalty = {
     .name = "penalty",
     .help = "the paper's: penalty springs, tanh friction, 4th-order Rosenbrock; no loops",
+    .stores = true,
     .memory_count = memory_count,
     .scratch_count = scratch_count,
     .step = advance,

@@ -136,6 +136,13 @@ void cal_work_solve(cal_group_work* w, const double* v, double h, bool bounces, 
     w->report->newton += cal_problem_solve(&w->problem, w->target, out);
 }
 
+double cal_work_driven(const cal_group_work* w) {
+    double sum = 0.0;
+    for (int k = 0; k < w->problem.row_count; k++)
+        sum -= cal_dot3(w->problem.rows[k].impulse, w->problem.rows[k].drive);
+    return sum;
+}
+
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* w, double* out) {
     for (int k = 0; k < w->problem.row_count; k++) {
@@ -171,6 +178,7 @@ cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, c
         w->report->solves++;
         w->report->newton += cal_problem_solve_roughly(&w->problem, w->target, w->first);
         status = cal_group_displace(group, time, q, w->first, 1.0, q, error);
+        for (int i = 0; i < group->v_count; i++) w->report->closing -= w->force[i] * w->first[i];
         if (status == CAL_OK) status = cal_group_project(group, time, q, v, error);
         if (status != CAL_OK) return status;
     }

@@ -26,7 +26,9 @@ typedef struct cal_group_work {
     int struck;        // impacts before the step
     bool follows;      // the group is one that smooth steps are for
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
-    bool varies;       // some unit does: a step must not be long for it
+    // What bodies that are moved do in the whole step and in its halves.
+    double whole_work, first_work, second_work;
+    bool varies; // some unit does: a step must not be long for it
     cal_group_report* report;
 } cal_group_work;
 
@@ -48,6 +50,9 @@ cal_status cal_work_look(cal_group_work* work, double time, const double* q, con
                          cal_error* error);
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, double* out);
+// What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
+// velocity that such a body adds they are work that comes from outside.
+double cal_work_driven(const cal_group_work* work);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts

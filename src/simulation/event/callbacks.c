@@ -209,7 +209,12 @@ cal_status cal_call_periodic(cal_world* world, int hook, cal_error* error) {
     const int count = components_of(&view, components);
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < count; i++) status = cal_begin_segment(world, components[i], time, error);
+    double before = 0.0, after = 0.0;
+    if (status == CAL_OK) status = cal_bodies_energy(world, h->bodies, h->count, time, &before);
     if (status == CAL_OK) status = call(&view, call_periodic, h, "periodic", error);
+    if (status == CAL_OK) status = cal_bodies_energy(world, h->bodies, h->count, time, &after);
+    // What it does to velocities.
+    if (status == CAL_OK) cal_bodies_flow(world, h->bodies, h->count, time, after - before, 0.0);
     const int junction = status == CAL_OK && count > 1 ? cal_junction_create(world) : -1;
     for (int i = 0; status == CAL_OK && i < count; i++) {
         const cal_queue* queue = &world->components[components[i]].queue;

@@ -1,6 +1,7 @@
 // Free bodies: their states, and how they move (trajectory.c).
 #pragma once
 #include "simulation/body.h"
+#include "simulation/flow.h"
 #include "simulation/state/graph.h"
 
 // Numbers of a free body's state: q, v, and what the user set, as a contact group has them; slots and then the series follow. A step that
@@ -15,6 +16,13 @@ enum {
     CAL_AT_SLOTS = 19
 };
 enum { CAL_SERIES = 20, CAL_SERIES_NUMBERS = 7 * (CAL_SERIES + 1) }; // order of the Taylor series of rotation
+
+// What flowed (simulation/flow.h) is before the series.
+enum { CAL_FREE_FLOWS = (int)(sizeof(cal_flows) / sizeof(double)) };
+cal_flows* cal_free_body_flows(const cal_world* world, int component, double* data);
+cal_status cal_free_body_flowed(cal_world* world, int component, double time, cal_flows* out);
+cal_status cal_free_body_energy(cal_world* world, int component, const double* q, const double* v, double* out);
+cal_status cal_free_body_work(cal_world* world, int component, const struct cal_member_span* span, double* out);
 
 int cal_free_body_stride(const cal_sim_body* part);
 // Makes the series of a free body's state; to be called when its numbers have changed. origin: the time at which its centre is where

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "simulation/body.h"
 #include "simulation/contact/group.h"
+#include "simulation/flow.h"
 
 typedef struct cal_multibody cal_multibody;
 
@@ -14,6 +15,11 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
 cal_status cal_multibody_changed(cal_world* world, int component, double time, cal_error* error);
 // After a state's numbers were changed: what continues from it is computed anew.
 cal_status cal_multibody_refresh(cal_world* world, int component, cal_error* error);
+// What flowed (simulation/flow.h), energy and work.
+cal_flows* cal_multibody_flows(const cal_world* world, int component, double* data);
+cal_status cal_multibody_flowed(cal_world* world, int component, double time, cal_flows* out);
+cal_status cal_multibody_energy(cal_world* world, int component, const double* q, const double* v, double* out);
+cal_status cal_multibody_work(cal_world* world, int component, const struct cal_member_span* span, double* out);
 // As cal_body_response and cal_body_apply, for a link; also where a group is in charge.
 cal_status cal_multibody_response(cal_world* world, int body, int other, double time, const double point[3],
                                   double K[9], cal_error* error);

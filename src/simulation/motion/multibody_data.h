@@ -3,6 +3,7 @@
 #include "constraint/constraint.h"
 #include "constraint/projector.h"
 #include "simulation/motion/multibody.h"
+#include "solver/push_power.h"
 #include "solver/system.h"
 
 enum { CAL_FLIGHT_SYSTEMS = 2 };
@@ -17,8 +18,9 @@ typedef struct cal_multibody_model {
     const cal_multibody* current; // whose motion a system holds, and after which of its states; NULL: nobody's
     int64_t current_number;
     cal_machine* machine; // of what follows: one core
-    cal_plan *aba, *crba, *kinematics;
-    cal_state *aba_state, *crba_state, *kinematics_state;
+    cal_plan *aba, *crba, *kinematics, *energy;
+    cal_state *aba_state, *crba_state, *kinematics_state, *energy_state;
+    cal_push_paths paths;
     int q_count, v_count, body_count;
     double *poses, *placed_q; // 7 a body, of the last kinematics, and its q
     bool placed;
@@ -49,7 +51,7 @@ typedef struct cal_links {
 
 // Where the numbers of a state are (multibody_flight.c).
 typedef struct cal_multibody_places {
-    int v, tau, slots, active, control, step, system, running, memory, length, degree, rows, bounds, stride;
+    int v, tau, slots, active, control, step, system, running, flows, memory, length, degree, rows, bounds, stride;
 } cal_multibody_places;
 
 struct cal_multibody {

@@ -1,7 +1,7 @@
 // How a multibody that nothing touches goes on: its system takes steps (solver/system.h).
 //
 // A state's numbers: q, v, joint forces, slots, which constraints are active, controls; the size of the last step, by which of its
-// systems it goes on, and whether that one's motion is under way, which then is in `memory`. Then what the step from it has given:
+// systems it goes on, and whether that one's motion is under way, which then is in `memory`; and what flowed. Then what the step from it has given:
 // its length (0: it was not taken yet), the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
 // A new motion that begins within a step leaves what is before as it was.
 //
@@ -45,13 +45,16 @@ void cal_multibody_place(cal_multibody* m) {
     at->step = at->control + cal_model_actuator_count(e->model);
     at->system = at->step + 1;
     at->running = at->system + 1;
-    at->memory = at->running + 1;
+    at->flows = at->running + 1;
+    at->memory = at->flows + (int)(sizeof(cal_flows) / sizeof(double));
     at->length = at->memory + (int)e->memory;
     at->degree = at->length + 1;
     at->rows = at->degree + 1;
-    at->bounds = at->rows + e->terms * (e->q_count + v);
+    at->bounds = at->rows + e->terms * (e->q_count + v + (int)CAL_FLOW_KINDS);
     at->stride = at->bounds + 3 * e->body_count;
 }
+
+static cal_flows* flows_of(const cal_multibody* m, double* data) { return (cal_flows*)(void*)(data + m->at.flows); }
 
 static cal_curves curves_of(const cal_multibody* m, double* data) {
     return (cal_curves){.rows = data + m->at.rows,
@@ -80,6 +83,7 @@ static cal_status take_step(cal_world* world, cal_multibody* m, int64_t number, 
     if (!goes_on) {
         const double longest = largest > 0.0 ? largest : world->window;
         cal_system_limit(system, fmin(data[at->step], longest), longest);
+        cal_system_set_flows(system, (const cal_flows*)(const void*)(data + at->flows));
         status = cal_system_begin(system, start, data, data + at->v, error);
     }
     double from;
@@ -88,20 +92,24 @@ static cal_status take_step(cal_world* world, cal_multibody* m, int64_t number, 
 
 // The curves of the step that was just taken, from a state to the next one, and their bounds; false: there are none.
 static cal_status find_curves(const cal_world* world, const cal_multibody* m, cal_system* system, double start,
-                              double end, double* data, const double* next, bool* bounded) {
+                              double end, double* data, double* next, bool* bounded) {
     const cal_multibody_model* e = m->engine;
     const int count = e->q_count + e->v_count, degree = cal_system_degree(system);
     double *rows = data + m->at.rows, *values = e->work;
     for (int k = 0; k <= degree; k++) {
         const double* own = k == 0 ? data : k == degree ? next : values;
+        const double time = start + (end - start) * ((double)k / degree);
+        cal_flows flows = *flows_of(m, k == 0 ? data : next);
         if (own == values) {
-            const double time = start + (end - start) * ((double)k / degree);
             const cal_status status = cal_system_sample_open(system, time, values, values + e->q_count);
             if (status != CAL_OK) return status;
+            flows = cal_system_sample_flows(system, time);
         }
         for (int i = 0; i < count; i++) rows[i * e->terms + k] = own[i];
+        const double flowed[CAL_FLOW_KINDS] = {flows.work, flows.loss, flows.closing};
+        for (int i = 0; i < CAL_FLOW_KINDS; i++) rows[(count + i) * e->terms + k] = flowed[i];
     }
-    for (int i = 0; i < count; i++) cal_curve_through(rows + i * e->terms, degree);
+    for (int i = 0; i < count + CAL_FLOW_KINDS; i++) cal_curve_through(rows + i * e->terms, degree);
     data[m->at.length] = end - start;
     data[m->at.degree] = degree;
     const cal_curves curves = curves_of(m, data);
@@ -155,6 +163,7 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
         if (i == MOST_ATTEMPTS) return cal_fail(error, CAL_NOT_CONVERGED, "a body turns too fast at %g s", start);
         memcpy(next, cal_system_q(system), (size_t)e->q_count * sizeof *next);
         memcpy(next + m->at.v, cal_system_v(system), (size_t)e->v_count * sizeof *next);
+        *flows_of(m, next) = cal_system_flows(system);
         status = find_curves(world, m, system, start, end, data, next, &bounded);
         if (status != CAL_OK) return cal_fail(error, status, "a step has no states inside at %g s", start);
         largest = 0.25 * (end - start);
@@ -213,6 +222,32 @@ cal_status cal_multibody_state(cal_world* world, int component, double time, boo
     return cal_loops_project(e, q, v, CAL_PROJECT_BOTH);
 }
 
+cal_flows* cal_multibody_flows(const cal_world* world, int component, double* data) {
+    return flows_of(world->components[component].multibody, data);
+}
+
+cal_status cal_multibody_flowed(cal_world* world, int component, double time, cal_flows* out) {
+    const cal_multibody* m = world->components[component].multibody;
+    const cal_multibody_model* e = m->engine;
+    int64_t number;
+    const cal_status status = state_for(world, component, time, false, &number);
+    if (status != CAL_OK) return status;
+    const cal_queue* queue = &world->components[component].queue;
+    const cal_saved_state* state = cal_saved_state_at(queue, number);
+    double *data = cal_data_at(queue, number), slope, flowed[CAL_FLOW_KINDS];
+    *out = *flows_of(m, data);
+    if (state->kind == CAL_FUSED || !(time > state->time) || !(data[m->at.length] > 0.0)) return CAL_OK;
+    const cal_curves curves = curves_of(m, data);
+    for (int i = 0; i < CAL_FLOW_KINDS; i++)
+        flowed[i] = cal_curve_at(curves.rows + (e->q_count + e->v_count + i) * e->terms, curves.degree,
+                                 (time - state->time) / curves.length, &slope);
+    out->moved += fabs(flowed[CAL_FLOW_WORK] - out->work);
+    out->work = flowed[CAL_FLOW_WORK];
+    out->loss = flowed[CAL_FLOW_LOSS];
+    out->closing = flowed[CAL_FLOW_CLOSING];
+    return CAL_OK;
+}
+
 cal_status cal_multibody_at(cal_world* world, const cal_multibody* m, double time, double* q, double* v) {
     const int body = m->bodies[0], component = cal_body_component(world, body, time);
     if (component != m->component) return cal_group_numbers(world, component, body, time, q, v);
@@ -253,13 +288,16 @@ cal_status cal_multibody_begin(cal_world* world, int component, double time, cal
     const size_t size = (size_t)(e->q_count + e->v_count);
     double* numbers = cal_allocate(size, sizeof *numbers);
     if (numbers == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    cal_flows flows = {0};
     cal_status status = cal_multibody_state(world, component, time, false, numbers, numbers + e->q_count);
+    if (status == CAL_OK) status = cal_multibody_flowed(world, component, time, &flows);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status == CAL_OK && cal_queue_push(world, component, CAL_SEGMENT, time) == NULL)
         status = cal_fail(error, CAL_NO_MEMORY, "out of memory for states");
     if (status == CAL_OK) {
         const cal_queue* queue = &world->components[component].queue;
         memcpy(cal_data_at(queue, queue->tail - 1), numbers, size * sizeof *numbers);
+        *flows_of(m, cal_data_at(queue, queue->tail - 1)) = flows;
         status = cal_multibody_refresh(world, component, error);
     }
     cal_free(numbers);

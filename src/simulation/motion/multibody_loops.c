@@ -211,9 +211,13 @@ cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int c
     if (status == CAL_OK) {
         double* active = active_of(world, m, &numbers);
         char name[64];
+        double before = 0.0, after = 0.0;
         active[constraint] = 1.0;
         cal_multibody_use(m, active);
-        status = cal_loops_project(m->engine, numbers.q, numbers.v, CAL_PROJECT_BOTH);
+        status = cal_multibody_energy(world, m->component, numbers.q, numbers.v, &before);
+        if (status == CAL_OK) status = cal_loops_project(m->engine, numbers.q, numbers.v, CAL_PROJECT_BOTH);
+        if (status == CAL_OK) status = cal_multibody_energy(world, m->component, numbers.q, numbers.v, &after);
+        if (status == CAL_OK) cal_bodies_flow(world, m->bodies, 1, world->time, 0.0, before - after); // an impact
         if (status != CAL_OK)
             status = cal_fail(error, status, "constraint '%s' contradicts others at t = %g s",
                               cal_model_constraint_name(m->engine->model, constraint, name, sizeof name), world->time);

@@ -10,6 +10,9 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_state_destroy(e->aba_state);
     cal_state_destroy(e->crba_state);
     cal_state_destroy(e->kinematics_state);
+    cal_state_destroy(e->energy_state);
+    cal_push_paths_destroy(&e->paths);
+    cal_plan_destroy(e->energy);
     cal_plan_destroy(e->aba);
     cal_plan_destroy(e->crba);
     cal_plan_destroy(e->kinematics);
@@ -70,11 +73,13 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
     if (status == CAL_OK) status = cal_plan_create(model, "aba", e->machine, &e->aba, error);
     if (status == CAL_OK) status = cal_plan_create(model, "crba", e->machine, &e->crba, error);
     if (status == CAL_OK) status = cal_plan_create(model, "kinematics", e->machine, &e->kinematics, error);
+    if (status == CAL_OK) status = cal_plan_create(model, "energy", e->machine, &e->energy, error);
     if (status == CAL_OK) status = create_systems(world, e, error);
     if (status == CAL_OK) {
         status = cal_state_create(e->aba, &e->aba_state);
         if (status == CAL_OK) status = cal_state_create(e->crba, &e->crba_state);
         if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
+        if (status == CAL_OK) status = cal_state_create(e->energy, &e->energy_state);
         if (status == CAL_OK) status = cal_loops_create(e);
         if (status == CAL_OK && !allocate(e)) status = CAL_NO_MEMORY;
         if (status != CAL_OK) status = cal_fail(error, status, "out of memory for a multibody");

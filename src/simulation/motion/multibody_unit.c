@@ -150,6 +150,49 @@ cal_status cal_multibody_shift(cal_world* world, int body, const double by[3], c
     return cal_multibody_refresh(world, m->component, error);
 }
 
+// --- Energy ---------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_multibody_energy(cal_world* world, int component, const double* q, const double* v, double* out) {
+    const cal_multibody_model* e = world->components[component].multibody->engine;
+    double energy[2] = {0.0, 0.0};
+    cal_status status = cal_state_set(e->energy_state, CAL_Q, q);
+    if (status == CAL_OK) status = cal_state_set(e->energy_state, CAL_V, v);
+    if (status == CAL_OK) status = cal_plan_execute(e->energy, e->energy_state, NULL);
+    if (status == CAL_OK) status = cal_state_get(e->energy_state, CAL_ENERGY, energy);
+    *out = energy[0] + energy[1];
+    return status;
+}
+
+// Simpson's rule over what motors, joint forces and pushes do at both ends and in the middle of the cubic between them.
+cal_status cal_multibody_work(cal_world* world, int component, const cal_member_span* span, double* out) {
+    cal_multibody* m = world->components[component].multibody;
+    cal_multibody_model* e = m->engine;
+    const double *tau = span->extras,
+                 *control = tau + cal_multibody_extras(world, component) - cal_model_actuator_count(e->model);
+    double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count; // behind what a state between two needs
+    cal_status status = CAL_OK;
+    *out = 0.0;
+    if (!(span->length > 0.0)) return CAL_OK;
+    for (int i = 0; status == CAL_OK && i < 3; i++) {
+        cal_member_span middle = *span;
+        middle.t = 0.5 * span->length;
+        const double *at_q = i == 0   ? span->q
+                             : i == 1 ? q
+                                      : span->to_q,
+                     *at_v = i == 0   ? span->v
+                             : i == 1 ? v
+                                      : span->to_v;
+        double pushed = 0.0;
+        if (i == 1) status = cal_multibody_numbers(m, &middle, q, v);
+        if (status == CAL_OK && m->push_count > 0)
+            status = cal_push_power(&e->paths, e->model, m->pushes, m->push_count, at_q, at_v, &pushed);
+        if (status != CAL_OK) return status;
+        const double power = cal_joint_powers(e->model, tau, control, at_q, at_v).work + pushed;
+        *out += (i == 1 ? 4.0 : 1.0) / 6.0 * span->length * power;
+    }
+    return status;
+}
+
 // --- As a unit ----------------------------------------------------------------------------------------------------------------
 
 static cal_multibody* self_of(const cal_group_member* unit) { return unit->self; }

@@ -17,6 +17,7 @@
 #include "base/wide.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/contact/group.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/motion/rotate.h"
 #include "simulation/state/graph.h"
@@ -150,6 +151,41 @@ static void turn(const cal_sim_body* part, double* data, double t, double q[4], 
     cal_quaternion_turn(data + CAL_AT_QUATERNION, w, t, q);
 }
 
+// --- What flows -----------------------------------------------------------------------------------------------------------------
+
+static cal_flows* flows_of(const cal_sim_body* part, double* data) {
+    return (cal_flows*)(void*)(data + part->series - (int)CAL_FREE_FLOWS);
+}
+
+cal_flows* cal_free_body_flows(const cal_world* world, int component, double* data) {
+    return flows_of(&world->bodies[world->components[component].body], data);
+}
+
+static double turning_energy(const cal_sim_body* part, const double w[3]) {
+    double sum = 0.0;
+    for (int i = 0; i < 3; i++) sum += 0.5 * part->inertia[i] * w[i] * w[i];
+    return sum;
+}
+
+// From a state, which has the time `begin`, to a later time: m (a − g)·Δx, and what a torque adds to the energy of turning.
+static cal_flows flows_at(const cal_world* world, const cal_sim_body* part, double* data, double begin, double time) {
+    const double origin = cal_free_body_origin(part, begin, data), *torque = data + CAL_AT_TORQUE;
+    double x[2][3], u[3], q[4], w[2][3], work = 0.0;
+    cal_flows out = *flows_of(part, data);
+    fly(data, begin - origin, x[0], u);
+    fly(data, time - origin, x[1], u);
+    for (int i = 0; i < 3; i++)
+        work += part->mass * (data[CAL_AT_ACCELERATION + i] - world->def.gravity[i]) * (x[1][i] - x[0][i]);
+    if (torque[0] != 0.0 || torque[1] != 0.0 || torque[2] != 0.0) {
+        turn(part, data, 0.0, q, w[0]);
+        turn(part, data, time - begin, q, w[1]);
+        work += turning_energy(part, w[1]) - turning_energy(part, w[0]);
+    }
+    out.work += work;
+    out.moved += fabs(work);
+    return out;
+}
+
 // The state of a free body that holds at a time: goes on with the series where the last one has ended.
 static cal_status state_for(cal_world* world, int component, double time, int64_t* number) {
     cal_component* c = &world->components[component];
@@ -163,14 +199,50 @@ static cal_status state_for(cal_world* world, int component, double time, int64_
         const double origin = cal_free_body_origin(part, end, data);
         double q[4], w[3];
         turn(part, data, length, q, w);
+        const cal_flows flows = flows_at(world, part, data, cal_saved_state_at(&c->queue, n)->time, end);
         if (cal_queue_push(world, component, CAL_STEP, end) == NULL) return CAL_NO_MEMORY;
         data = cal_data_at(&c->queue, ++n); // with the position and velocity of the one before
         memcpy(data + CAL_AT_QUATERNION, q, sizeof q);
         memcpy(data + CAL_AT_ANGULAR, w, sizeof w);
+        *flows_of(part, data) = flows;
         cal_free_body_begin(part, origin, data);
         world->report.series++;
     }
     *number = n;
+    return CAL_OK;
+}
+
+cal_status cal_free_body_flowed(cal_world* world, int component, double time, cal_flows* out) {
+    const cal_component* c = &world->components[component];
+    const cal_sim_body* part = &world->bodies[c->body];
+    int64_t n = cal_queue_find(&c->queue, time);
+    if (n < 0) n = c->queue.head;
+    // A group is in charge, and the series does not go on.
+    if (cal_saved_state_at(&c->queue, n)->kind == CAL_FUSED) {
+        *out = *flows_of(part, cal_data_at(&c->queue, n));
+        return CAL_OK;
+    }
+    const cal_status status = state_for(world, component, time, &n);
+    if (status != CAL_OK) return status;
+    const double begin = cal_saved_state_at(&c->queue, n)->time;
+    *out = flows_at(world, part, cal_data_at(&c->queue, n), begin, fmax(begin, time));
+    return CAL_OK;
+}
+
+cal_status cal_free_body_energy(cal_world* world, int component, const double* q, const double* v, double* out) {
+    const cal_sim_body* part = &world->bodies[world->components[component].body];
+    *out = turning_energy(part, v + 3);
+    for (int i = 0; i < 3; i++) *out += part->mass * (0.5 * v[i] * v[i] - world->def.gravity[i] * q[i]);
+    return CAL_OK;
+}
+
+// Acceleration and torque, which is in principal axes, stay the same on the way.
+cal_status cal_free_body_work(cal_world* world, int component, const cal_member_span* span, double* out) {
+    const cal_sim_body* part = &world->bodies[world->components[component].body];
+    *out = 0.0;
+    for (int i = 0; i < 3; i++)
+        *out += part->mass * (span->extras[i] - world->def.gravity[i]) * (span->to_q[i] - span->q[i]) +
+                0.5 * span->length * span->extras[3 + i] * (span->v[3 + i] + span->to_v[3 + i]);
     return CAL_OK;
 }
 
@@ -279,7 +351,10 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
                               cal_error* error) {
     const int body = world->components[component].body;
     cal_motion at;
+    cal_flows flows;
     cal_status status = cal_body_failed(world, body, cal_body_at(world, body, time, &at), time, error);
+    if (status == CAL_OK)
+        status = cal_body_failed(world, body, cal_free_body_flowed(world, component, time, &flows), time, error);
     if (status == CAL_OK) status = cal_rollback_to(world, component, time, error);
     if (status != CAL_OK) return status;
     if (cal_queue_push(world, component, kind, time) == NULL)
@@ -290,6 +365,7 @@ cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_k
     memcpy(data + CAL_AT_VELOCITY, at.u, 3 * sizeof *data);
     memcpy(data + CAL_AT_QUATERNION, at.quaternion, 4 * sizeof *data);
     cal_unrotate3(at.pose.rotation, at.w, data + CAL_AT_ANGULAR);
+    *flows_of(&world->bodies[body], data) = flows;
     set_origin(&world->bodies[body], time, data);
     return CAL_OK;
 }

@@ -408,6 +408,7 @@ static void move_scalars(cal_image* image, cal_world* world) {
     cal_image_long(image, &world->frontier_most);
     cal_image_long(image, &world->states);
     move_report(image, &world->report);
+    cal_image_words(image, &world->account, sizeof world->account / sizeof(uint64_t));
 }
 
 static void move_ignored(cal_image* image, cal_world* world) {

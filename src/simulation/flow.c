@@ -1,0 +1,196 @@
+// See flow.h.
+#include "simulation/flow.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/energy.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+#include <math.h>
+
+static void add_flows(cal_flows* sum, const cal_flows* term, double sign) {
+    sum->work += sign * term->work;
+    sum->loss += sign * term->loss;
+    sum->closing += sign * term->closing;
+    sum->moved += sign * term->moved;
+}
+
+// --- Sums ---------------------------------------------------------------------------------------------------------------------
+
+// Whether a component counts at a time: a group does while it is in charge.
+static bool counts(const cal_component* c, double time) {
+    if (c->ops == NULL || c->queue.tail == c->queue.head) return false;
+    if (!c->ops->stepped) return true;
+    const int64_t n = cal_queue_find(&c->queue, time);
+    return n >= c->queue.head && cal_saved_state_at(&c->queue, n)->kind != CAL_ENDED;
+}
+
+cal_status cal_world_find_flows(cal_world* world, cal_flows* out) {
+    *out = (cal_flows){0};
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
+        cal_flows own;
+        if (!counts(&world->components[i], world->time)) continue;
+        status = world->components[i].ops->flowed(world, i, world->time, &own);
+        if (status == CAL_OK) add_flows(out, &own, 1.0);
+    }
+    return status;
+}
+
+// --- The account --------------------------------------------------------------------------------------------------------------
+
+// What is at rest by the world's own measure says nothing about an account: the energy of all bodies at a speed that counts as none.
+static double find_floor(const cal_world* world) {
+    double mass = 0.0;
+    for (int i = 0; i < world->body_count; i++)
+        if (world->bodies[i].component >= 0) mass += world->bodies[i].mass;
+    return 0.5 * mass * world->slow * world->slow;
+}
+
+// Steps of groups may be off by the root of their tolerance (contact/group_implicit.c), those of systems by a finer one.
+static cal_status read_now(cal_world* world, cal_reading* out) {
+    cal_world_report report;
+    cal_status status = cal_world_get_report(world, &report);
+    *out = (cal_reading){.time = world->time,
+                         .kinetic = report.kinetic,
+                         .potential = report.potential,
+                         .steps = report.series + report.group_steps,
+                         .tolerance = report.group_steps > 0 ? sqrt(world->def.group_tolerance) : world->def.tolerance,
+                         .floor = find_floor(world),
+                         .can_flow = true};
+    return status == CAL_OK ? cal_world_find_flows(world, &out->flows) : status;
+}
+
+cal_status cal_world_begin_account(cal_world* world, cal_error* error) {
+    cal_reading now;
+    if (world->account.begun) return CAL_OK;
+    const cal_status status = read_now(world, &now);
+    world->failed = status;
+    if (status != CAL_OK)
+        return cal_fail(error, status, "no account of the energy at %g s: %s", world->time, cal_status_text(status));
+    cal_account_begin(&world->account, &now, 0.0, 0.0);
+    return CAL_OK;
+}
+
+cal_status cal_world_balance(cal_world* world, cal_energy_balance* out) {
+    cal_reading now;
+    if (world == NULL || out == NULL) return CAL_BAD_ARGUMENT;
+    *out = (cal_energy_balance){0};
+    if (!world->started) return CAL_OK; // nothing has moved
+    cal_status status = read_now(world, &now);
+    if (status != CAL_OK) return status;
+    if (!world->account.begun) cal_account_begin(&world->account, &now, 0.0, 0.0);
+    cal_account_read(&world->account, &now, out);
+    return CAL_OK;
+}
+
+// The energy of a component that is in charge of itself, in its newest state.
+static cal_status energy_of(cal_world* world, int component, double* out) {
+    const cal_component* c = &world->components[component];
+    const cal_state_numbers n = c->ops->locate(world, component, c->body, cal_data_at(&c->queue, c->queue.tail - 1));
+    return c->ops->energy(world, component, n.q, n.v, out);
+}
+
+cal_status cal_world_admit_energy(cal_world* world) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && world->account.begun && i < world->body_count; i++) {
+        const int component = world->bodies[i].component;
+        double energy = 0.0;
+        if (world->bodies[i].stage != CAL_NEW || component < 0 || world->components[component].body != i) continue;
+        status = energy_of(world, component, &energy);
+        world->account.start += energy;
+    }
+    return status;
+}
+
+cal_status cal_world_remove_energy(cal_world* world, int component) {
+    double energy = 0.0;
+    cal_flows flows;
+    if (component < 0 || !world->account.begun) return CAL_OK;
+    const int body = world->components[component].body;
+    cal_status status = cal_bodies_energy(world, &body, 1, world->time, &energy);
+    if (status == CAL_OK) status = world->components[component].ops->flowed(world, component, world->time, &flows);
+    if (status != CAL_OK) return status;
+    // The newest state may be before the world's time: what flowed since has changed the energy.
+    const cal_queue* queue = &world->components[component].queue;
+    cal_flows since = flows;
+    add_flows(&since, world->components[component].ops->flows(world, component, cal_data_at(queue, queue->tail - 1)),
+              -1.0);
+    world->account.start -= energy + since.work - since.loss + since.closing;
+    add_flows(&world->account.base, &flows, -1.0);
+    return CAL_OK;
+}
+
+// --- Events -------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_bodies_energy(cal_world* world, const int* bodies, int count, double time, double* out) {
+    cal_status status = CAL_OK;
+    *out = 0.0;
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const int own = world->bodies[bodies[i]].component;
+        bool seen = own < 0;
+        for (int k = 0; k < i; k++) seen |= world->bodies[bodies[k]].component == own;
+        if (seen) continue;
+        const int charge = cal_body_component(world, bodies[i], time);
+        const cal_component* c = &world->components[charge];
+        const cal_state_numbers n = c->ops->locate(world, charge, bodies[i], cal_data_at(&c->queue, c->queue.tail - 1));
+        double energy = 0.0;
+        status = world->components[own].ops->energy(world, own, n.q, n.v, &energy);
+        *out += energy;
+    }
+    return status;
+}
+
+void cal_bodies_flow(cal_world* world, const int* bodies, int count, double time, double work, double loss) {
+    for (int i = 0; i < count; i++) {
+        const int charge = cal_body_component(world, bodies[i], time);
+        if (charge < 0) continue;
+        const cal_component* c = &world->components[charge];
+        cal_flows* flows = c->ops->flows(world, charge, cal_data_at(&c->queue, c->queue.tail - 1));
+        flows->work += work;
+        flows->moved += fabs(work);
+        flows->loss += loss;
+        return;
+    }
+}
+
+// --- Groups -------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_group_energy(cal_world* world, int component, const double* data, double* out) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = CAL_OK;
+    *out = 0.0;
+    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
+        double energy = 0.0;
+        status = world->components[g->members[i]].ops->energy(world, g->members[i], data + g->units[i].first_q,
+                                                              data + g->at_v + g->units[i].first_v, &energy);
+        *out += energy;
+    }
+    return status;
+}
+
+cal_status cal_group_find_work(cal_world* world, int component, const double* from, const double* to, double length,
+                               double* out) {
+    const cal_contact_group* g = world->components[component].group;
+    cal_status status = CAL_OK;
+    *out = 0.0;
+    for (int i = 0; status == CAL_OK && i < g->group.unit_count; i++) {
+        const int q = g->units[i].first_q, v = g->at_v + g->units[i].first_v;
+        const cal_member_span span = {.q = from + q,
+                                      .v = from + v,
+                                      .to_q = to + q,
+                                      .to_v = to + v,
+                                      .extras = from + g->extras[i],
+                                      .length = length};
+        double work = 0.0;
+        status = world->components[g->members[i]].ops->work(world, g->members[i], &span, &work);
+        *out += work;
+    }
+    return status;
+}
+
+void cal_group_take_flows(const cal_world* world, int ended, cal_flows* out) {
+    const cal_component* c = &world->components[ended];
+    cal_flows* own = c->ops->flows(world, ended, cal_data_at(&c->queue, c->queue.tail - 1));
+    add_flows(out, own, 1.0);
+    *own = (cal_flows){0};
+}
