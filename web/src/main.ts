@@ -63,6 +63,7 @@ class Viewer {
   private tab = 'plots';
   private followed = false; // the camera goes with the selected body
   private readonly wants: Partial<Shown> = {};
+  private asked = { contacts: false, q: false }; // of the server
   private latest = new Float32Array(0);
   private masses: Float64Array = new Float64Array(0); // of a recording: what hangs on each body
   private wanted: number[] | null = null; // target to send with the next drawing
@@ -108,6 +109,7 @@ class Viewer {
     }
     this.opening = '';
     this.probes = [];
+    this.asked = { contacts: false, q: false };
     if (this.overlay) {
       this.stage.scene.remove(this.overlay.root);
       this.overlay.dispose();
@@ -277,8 +279,12 @@ class Viewer {
   // Tells the server what frames should have beside poses, and only that.
   askForMore(): void {
     const shown = this.overlay?.shown;
-    this.command({ do: 'show', kind: 'contacts', index: shown?.contacts ? 1 : 0 });
-    this.command({ do: 'show', kind: 'q', index: shown?.limits || this.tab === 'joints' ? 1 : 0 });
+    const wanted = { contacts: shown?.contacts === true, q: shown?.limits === true || this.tab === 'joints' };
+    for (const kind of ['contacts', 'q'] as const) {
+      // Only what changed: others who look may have asked for it.
+      if (wanted[kind] !== this.asked[kind]) this.command({ do: 'show', kind, index: wanted[kind] ? 1 : 0 });
+      this.asked[kind] = wanted[kind];
+    }
   }
 
   showTab(tab: string): void {
@@ -479,7 +485,7 @@ class Viewer {
       'gallery-toggle': () => this.gallery.show(!this.gallery.visible),
       picture: () => takePicture(this.stage.canvas, this.scene?.model ?? '', () => this.stage.renderer.render(this.stage.scene, this.stage.camera)),
       video: () => element('video').setAttribute('aria-pressed', String(this.video.toggle(this.stage.canvas, this.scene?.model ?? '', note))),
-      'body-close': () => this.select(-1),
+      'body-close': () => (this.gallery.visible ? this.gallery.show(false) : this.select(-1)),
     };
     for (const [id, action] of Object.entries(actions)) element(id).addEventListener('click', action);
     this.listenToPanels();
