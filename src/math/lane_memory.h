@@ -42,7 +42,13 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 }
 
 // What crosses an edge of the tree is packed, so that it fills few cache lines and goes into a message as it is: component i
-// of lane l is at i · CAL_LANES + l.
+// of lane l is at i · CAL_LANES + l; where a thread has one of W lanes, at i · W + l.
+#undef SLOT_STRIDE
+#ifdef CAL_THREAD_PER_LANE
+#define SLOT_STRIDE CAL_WIDTH
+#else
+#define SLOT_STRIDE CAL_LANES
+#endif
 #define slot_store LANE(cal_slot_store)
 #define slot_store3 LANE(cal_slot_store3)
 #define slot_store_columns LANE(cal_slot_store_columns)
@@ -51,8 +57,8 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 #define slot_load3 LANE(cal_slot_load3)
 #define slot_load_columns LANE(cal_slot_load_columns)
 #define slot_load_symmetric LANE(cal_slot_load_symmetric)
-LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
-LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
+LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * SLOT_STRIDE); }
+LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * SLOT_STRIDE) = value; }
 LANE_INLINE v3 slot_load3(const double* p, int i) {
     return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)};
 }

@@ -17,7 +17,7 @@ LANE_INLINE motion load_motion(const cal_context* context, const cal_column* col
 #define leave_end LANE(cal_leave_end)
 LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    double* end = context->scratch + column->end_slot + own_lane(column);
     slot_store_columns(end, 0, m->E);
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     articulated I = {0};
@@ -37,7 +37,7 @@ LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_co
     leave_end(context, column, &m, &at);
 }
 
-static void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(outbound_run, context, column);
 }
 
@@ -53,10 +53,10 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
         add_own(&I, at.constants, at.scratch);
     }
     if (column->parent < 0) return;
-    store_articulated(context->scratch + column->up_slot, &I);
+    store_articulated(context->scratch + column->up_slot + own_lane(column), &I);
 }
 
-static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(inbound_run, context, column);
 }
 
@@ -75,6 +75,6 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_
     store_acceleration(context, column, al, a);
 }
 
-static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(accelerate_run, context, column);
 }

@@ -1,0 +1,164 @@
+// Plans in a device's memory: the layout's arrays, what joint forces read of the model, and the columns by level.
+#include "cuda/device_plan.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "solver/solver.h"
+#include <string.h>
+
+void* cal_device_take(cal_device* device, cal_device_memory_list* list, size_t bytes) {
+    const int most = (int)(sizeof list->parts / sizeof list->parts[0]);
+    void* memory = list->count < most ? cal_device_allocate(device, bytes) : NULL;
+    if (memory)
+        list->parts[list->count++] = memory;
+    else
+        list->failed = true;
+    return memory;
+}
+
+void* cal_device_copy(cal_device* device, cal_device_memory_list* list, const void* from, size_t bytes) {
+    if (!from) return NULL;
+    void* memory = cal_device_take(device, list, bytes);
+    if (memory) cal_device_write(device, memory, from, bytes);
+    return memory;
+}
+
+void cal_device_give_back(cal_device* device, cal_device_memory_list* list) {
+    for (int i = 0; i < list->count; i++) cal_device_free(device, list->parts[i]);
+    *list = (cal_device_memory_list){0};
+}
+
+const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops) {
+    static const struct {
+        const cal_solver_ops* ops;
+        const cal_device_solver* kernels;
+    } known[] = {{&cal_solver_gear, &cal_device_gear},        {&cal_solver_iec, &cal_device_runge_kutta},
+                 {&cal_solver_rki, &cal_device_runge_kutta},  {&cal_solver_rkg, &cal_device_runge_kutta},
+                 {&cal_solver_rkf, &cal_device_runge_kutta},  {&cal_solver_rkck, &cal_device_runge_kutta},
+                 {&cal_solver_rk4, &cal_device_rk4},          {&cal_solver_euler, &cal_device_euler},
+                 {&cal_solver_implicit, &cal_device_implicit}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].ops == ops && ops->vector_count <= CAL_DEVICE_VECTORS) return known[i].kernels;
+    return NULL;
+}
+
+// Joints with their definitions, and actuators: what the laws of joint forces read.
+static void copy_model(cal_device_plan* own, const cal_model* model) {
+    cal_model copy = {.actuator_count = model->actuator_count, .joint_count = model->joint_count};
+    memcpy(copy.gravity, model->gravity, sizeof copy.gravity);
+    const size_t joints = (size_t)model->joint_count;
+    cal_joint_def* defs = cal_device_copy(own->device, &own->memory, model->joint_defs,
+                                          (size_t)model->joint_def_count * sizeof *model->joint_defs);
+    cal_joint* moved = cal_allocate(joints + 1, sizeof *moved);
+    if (!moved || !defs) {
+        own->memory.failed = true;
+        cal_free(moved);
+        return;
+    }
+    for (size_t i = 0; i < joints; i++) {
+        moved[i] = model->joints[i];
+        moved[i].def = defs + (model->joints[i].def - model->joint_defs);
+        moved[i].name = NULL;
+    }
+    copy.joints = cal_device_copy(own->device, &own->memory, moved, joints * sizeof *moved);
+    copy.actuators = cal_device_copy(own->device, &own->memory, model->actuators,
+                                     (size_t)model->actuator_count * sizeof *model->actuators);
+    own->work.context.model = cal_device_copy(own->device, &own->memory, &copy, sizeof copy);
+    (void)cal_device_wait(own->device); // `moved` and `copy` go
+    cal_free(moved);
+}
+
+static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
+    cal_device* device = own->device;
+    cal_device_memory_list* memory = &own->memory;
+    const size_t columns = (size_t)layout->column_count, blocks = (size_t)layout->block_count;
+    size_t constants = 0;
+    for (size_t i = 0; i < columns; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t end = column->constants + CAL_CONSTANT_COUNT * (size_t)layout->width * (size_t)column->block_count;
+        if (end > constants) constants = end;
+    }
+    cal_layout copy = *layout;
+    copy.model = NULL;
+    copy.block_nodes = copy.q_position = copy.v_position = copy.tau_position = NULL;
+    copy.columns = cal_device_copy(device, memory, layout->columns, columns * sizeof *copy.columns);
+    copy.block_y = cal_device_copy(device, memory, layout->block_y, (blocks + 1) * sizeof *copy.block_y);
+    copy.block_v = cal_device_copy(device, memory, layout->block_v, (blocks + 1) * sizeof *copy.block_v);
+    copy.constants = cal_device_copy(device, memory, layout->constants, constants * sizeof(double));
+    copy.passive = cal_device_copy(device, memory, layout->passive, 3 * layout->v_size * sizeof(double));
+    copy.extras = cal_device_copy(device, memory, layout->extra_count > 0 ? layout->extras : NULL,
+                                  (size_t)layout->extra_count * sizeof *copy.extras);
+    copy.lane_extras = cal_device_copy(device, memory, layout->lane_extras,
+                                       (columns * (size_t)layout->width + 1) * sizeof *copy.lane_extras);
+    own->work.layout = copy;
+}
+
+// Columns sorted by level, in each those with children first; then the long ones once more.
+static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
+    const int columns = layout->column_count;
+    int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
+            *order = cal_allocate(2 * (size_t)columns + 1, sizeof *order),
+            *lists = cal_allocate(2 * (size_t)columns + 1, sizeof *lists);
+    cal_status status = depth && order && lists ? CAL_OK : CAL_NO_MEMORY;
+    for (int i = 0; !status && i < columns; i++) {
+        const int parent = layout->columns[i].parent;
+        depth[i] = parent < 0 ? 0 : depth[parent] + 1;
+        if (depth[i] >= own->level_count) own->level_count = depth[i] + 1;
+    }
+    own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
+    if (!own->level) status = CAL_NO_MEMORY;
+    if (!status) {
+        own->parents = own->level + own->level_count + 1;
+        // Twice as many places as levels: parents, then leaves.
+        int32_t* next = cal_allocate(2 * (size_t)own->level_count + 1, sizeof *next);
+        if (!next) status = CAL_NO_MEMORY;
+        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (layout->columns[i].child_count == 0) + 1]++;
+        for (int i = 0; next && i < own->level_count; i++) own->parents[i] = next[2 * i + 1];
+        for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
+        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
+        for (int i = 0; next && i < columns; i++)
+            order[next[2 * depth[i] + (layout->columns[i].child_count == 0)]++] = i;
+        cal_free(next);
+    }
+    own->long_first = columns;
+    for (int i = 0; !status && i < columns; i++)
+        if (layout->columns[i].is_long) order[columns + own->long_count++] = i;
+    if (!status) {
+        const size_t count = (size_t)columns + 1;
+        cal_layout_link_children(layout, lists, lists + count);
+        own->work.order = cal_device_copy(own->device, &own->memory, order, 2 * count * sizeof *order);
+        own->work.first_child = cal_device_copy(own->device, &own->memory, lists, (2 * count - 1) * sizeof *lists);
+        own->work.next_child = own->work.first_child ? own->work.first_child + count : NULL;
+        (void)cal_device_wait(own->device);
+    }
+    cal_free(depth);
+    cal_free(order);
+    cal_free(lists);
+    return status;
+}
+
+cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error) {
+    const cal_layout* layout = plan->layout;
+    cal_device_plan* own = *out = cal_allocate(1, sizeof *own);
+    if (!own) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
+    own->device = device;
+    copy_layout(own, layout);
+    copy_model(own, plan->model);
+    const int steps = plan->columns.first_step[1];
+    own->work.walk_length = steps;
+    own->work.steps = cal_device_copy(device, &own->memory, plan->columns.steps, (size_t)steps * sizeof(cal_step));
+    cal_status status = sort_columns(own, layout);
+    if (!status) status = cal_device_wait(device);
+    if (!status && own->memory.failed) status = CAL_NO_MEMORY;
+    if (!status) return CAL_OK;
+    cal_device_plan_destroy(own);
+    *out = NULL;
+    return cal_fail(error, status, "the device cannot hold a plan of %d joints: %s", plan->model->joint_count,
+                    cal_status_text(status));
+}
+
+void cal_device_plan_destroy(cal_device_plan* own) {
+    if (!own) return;
+    cal_device_give_back(own->device, &own->memory);
+    cal_free(own->level);
+    cal_free(own);
+}

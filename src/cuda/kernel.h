@@ -1,0 +1,60 @@
+// What kernels are written with. They are C that nvcc takes as C++; for tests the host's compiler takes them as they are
+// (CAL_CUDA_EMULATED): a launch is a loop over all threads, one after the other, which is allowed since no thread waits for
+// another one of its launch.
+#pragma once
+#define CAL_THREAD_PER_LANE
+#define CAL_WIDTH 32
+
+#ifdef CAL_CUDA_EMULATED
+extern _Thread_local int cal_emulated_thread;
+#define CAL_OWN_LANE (cal_emulated_thread % CAL_WIDTH)
+#define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
+#define CAL_KERNEL static
+#define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
+    do {                                                                                                               \
+        (void)(device);                                                                                                \
+        for (cal_emulated_thread = 0; cal_emulated_thread < (warps)*CAL_WIDTH; cal_emulated_thread++) kernel(*(work)); \
+    } while (0)
+#define CAL_EXTERN_C
+#else
+#include <cuda_runtime.h>
+#define CAL_OWN_LANE ((int)(threadIdx.x % CAL_WIDTH))
+#define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
+#define CAL_KERNEL static __global__
+enum { CAL_BLOCK_WARPS = 4 };
+#define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
+    kernel<<<((warps) + CAL_BLOCK_WARPS - 1) / CAL_BLOCK_WARPS, CAL_BLOCK_WARPS * CAL_WIDTH, 0,                        \
+             (cudaStream_t)cal_device_stream(device)>>>(*(work))
+#define CAL_EXTERN_C extern "C"
+#endif
+
+#include "cuda/device.h"
+#include "cuda/work.h"
+
+// The thread's column of a level; NULL: it has none.
+CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {
+    const int index = CAL_OWN_WARP;
+    return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
+}
+
+// The thread's group of a batch; -1: none, or its instance is not among those chosen.
+CAL_DEVICE static inline int own_group(const cal_device_work* work) {
+    const int group = CAL_OWN_WARP;
+    if (group >= work->groups) return -1;
+    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+}
+
+// What kernels see of the work of one group (0: of one model).
+CAL_DEVICE static inline cal_context own_context(const cal_device_work* work, int group) {
+    const size_t g = (size_t)group;
+    cal_context c = work->context;
+    c.layout = &work->layout;
+    c.y += g * work->y_stride;
+    c.ydot += g * work->y_stride;
+    c.tau += g * work->v_stride;
+    c.force += g * work->v_stride;
+    c.control += g * work->control_stride;
+    c.records += g * work->record_stride;
+    c.scratch += g * work->scratch_stride;
+    return c;
+}

@@ -1,0 +1,176 @@
+// The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
+// SOLVER_KERNELS (the name of the table) defined; may be included again.
+#define SOLVER_JOIN_(a, b) a##_##b
+#define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
+#define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
+
+#ifndef CAL_SOLVER_KERNELS_ONCE
+#define CAL_SOLVER_KERNELS_ONCE
+CAL_DEVICE static inline double join(double a, double b, bool largest) {
+    // A NaN must win, so that control sees it.
+    return largest ? (a > b || a != a ? a : b) : a + b;
+}
+
+// What a solver's functions see of a group's vectors.
+CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
+                                                           int group, double** vectors) {
+    for (int i = 0; i < CAL_DEVICE_VECTORS; i++) vectors[i] = work->vectors[i] + (size_t)group * work->y_stride;
+    cal_solver_context out = {.layout = &work->layout, .y = context->y, .ydot = context->ydot};
+    out.vectors = vectors;
+    out.down = work->down ? work->down : work->numbers;
+    out.relative = work->relative;
+    out.absolute = work->absolute;
+    out.scale = work->scale;
+    return out;
+}
+
+// Adds the sums that the lanes of a child column left to those of one lane above, in the order of the tree.
+CAL_DEVICE static inline void pull_sums(const cal_device_work* work, const cal_column* child, int lane, double* sums) {
+    const double* from = work->context.scratch + child->up_slot;
+    for (int k = 0; k < child->pull_count; k++) {
+        const int l = child->pull_order[k];
+        if (child->parent_lane[l] != lane) continue;
+        for (int i = 0; i < work->sum_count; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH + l], i < work->max_count);
+    }
+}
+
+CAL_DEVICE static inline void pull_all_sums(const cal_device_work* work, int parent, int lane, double* sums) {
+    for (int i = 0; i < CAL_MAX_SUMS; i++) sums[i] = 0.0;
+    for (int child = work->first_child[parent + 1]; child >= 0; child = work->next_child[child])
+        pull_sums(work, &work->layout.columns[child], lane, sums);
+}
+
+// The ground's sums, one thread's.
+CAL_KERNEL void end_sums_kernel(const cal_device_work work) {
+    double sums[CAL_MAX_SUMS];
+    if (CAL_OWN_WARP != 0 || CAL_OWN_LANE != 0) return;
+    pull_all_sums(&work, -1, 0, sums);
+    for (int i = 0; i < work.sum_count; i++) work.sums[i] = sums[i];
+}
+#endif
+
+CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    SOLVER_PREPARE(&own, column);
+}
+
+CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
+}
+
+// Where the shares of a long column's block are kept until its one thread sums them: nobody needs its scratch any more.
+#ifndef CAL_LONG_SHARES
+#define CAL_LONG_SHARES(work, column, block)                                                                           \
+    ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
+#endif
+
+CAL_KERNEL void SOLVER(follow_long_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column || !column->is_long) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    double shares[CAL_MAX_SUMS];
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    for (int block = 0; block < column->block_count; block++) {
+        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+        double* out = CAL_LONG_SHARES(&work, column, block) + CAL_OWN_LANE;
+        for (int i = 0; i < work.sum_count; i++) out[i * CAL_WIDTH] = shares[i];
+    }
+}
+
+CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    double shares[CAL_MAX_SUMS], sums[CAL_MAX_SUMS];
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    const int lane = column->is_long ? 0 : CAL_OWN_LANE;
+    pull_all_sums(&work, (int)(column - work.layout.columns), lane, sums);
+    for (int block = column->block_count - 1; block >= 0; block--) {
+        if (!column->is_long) {
+            SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+            for (int i = 0; i < work.sum_count; i++) sums[i] = join(shares[i], sums[i], i < work.max_count);
+            continue;
+        }
+        const int live = column->node_count - block * CAL_WIDTH;
+        const double* kept = CAL_LONG_SHARES(&work, column, block);
+        for (int l = (live < CAL_WIDTH ? live : CAL_WIDTH) - 1; l >= 0; l--)
+            for (int i = 0; i < work.sum_count; i++)
+                sums[i] = join(kept[i * CAL_WIDTH + l], sums[i], i < work.max_count);
+    }
+    double* out = context.scratch + column->up_slot + lane;
+    for (int i = 0; i < work.sum_count; i++) out[i * CAL_WIDTH] = sums[i];
+}
+
+CAL_KERNEL void SOLVER(batch_prepare_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    for (int i = 0; i < work.layout.column_count; i++) SOLVER_PREPARE(&own, &work.layout.columns[i]);
+}
+
+CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    double shares[CAL_MAX_SUMS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    for (int i = 0; i < work.layout.column_count; i++) {
+        const cal_column* column = &work.layout.columns[i];
+        for (int block = 0; block < column->block_count; block++)
+            SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+    }
+}
+
+CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    for (int i = 0; i < work.layout.column_count; i++)
+        SOLVER_INTERPOLATE(work.control, &own, &work.layout.columns[i], work.time, context.y);
+}
+
+#define SOLVER_LAUNCH(name)                                                                                            \
+    static void SOLVER(name)(cal_device * device, const cal_device_work* work, int warps) {                            \
+        CAL_LAUNCH(SOLVER(name##_kernel), device, warps, work);                                                        \
+    }
+SOLVER_LAUNCH(prepare)
+SOLVER_LAUNCH(interpolate)
+SOLVER_LAUNCH(follow_long)
+SOLVER_LAUNCH(sums)
+SOLVER_LAUNCH(batch_prepare)
+SOLVER_LAUNCH(batch_follow)
+SOLVER_LAUNCH(batch_interpolate)
+static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH(end_sums_kernel, device, warps, work);
+}
+
+CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
+                                                       .interpolate = SOLVER(interpolate),
+                                                       .follow_long = SOLVER(follow_long),
+                                                       .sums = SOLVER(sums),
+                                                       .end_sums = SOLVER(end_sums),
+                                                       .batch_prepare = SOLVER(batch_prepare),
+                                                       .batch_follow = SOLVER(batch_follow),
+                                                       .batch_interpolate = SOLVER(batch_interpolate)};
+#undef SOLVER_LAUNCH
+#undef SOLVER
+#undef SOLVER_KERNELS
+#undef SOLVER_PREPARE
+#undef SOLVER_FOLLOW_UP
+#undef SOLVER_INTERPOLATE
