@@ -23,6 +23,24 @@ cal_status cal_machine_cuda(const cal_cuda_def* def, cal_machine** out, cal_erro
 /// The GPU's name, as its driver says it; NULL for another machine. Belongs to the machine.
 const char* cal_cuda_device_name(const cal_machine* machine);
 
+/// Numbers of all instances of an ensemble in the GPU's memory, for others that work there (PyTorch, JAX and CuPy through DLPack):
+/// an array of groups × rows × 32, whose last index is the instance within its group of 32. Number i of instance n (q, v, tau or
+/// qdd, in the model's order) is data[(n / 32) · rows · 32 + row[i] · 32 + n % 32].
+typedef struct cal_cuda_view {
+    double* data;       ///< in the GPU's memory; the ensemble's
+    int64_t groups;     ///< of 32 instances; lanes after the last instance belong to nobody
+    int64_t rows;       ///< of a group
+    const int32_t* row; ///< in the host's memory; the ensemble's
+    int count;          ///< numbers of an instance: q_count or v_count
+} cal_cuda_view;
+/// Where CAL_Q, CAL_V, CAL_TAU or CAL_QDD of an ensemble are. CAL_NOT_AVAILABLE: the ensemble is not on a GPU.
+cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_cuda_view* out);
+/// Says that q, v or tau were written there. All instances begin anew from these numbers at the ensemble's time; what wrote them must
+/// have finished.
+cal_status cal_cuda_ensemble_changed(cal_ensemble* ensemble);
+/// Forward dynamics of all instances from q, v and tau there into qdd there, and nothing is copied. Waits until it is done.
+cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble);
+
 #ifdef __cplusplus
 }
 #endif

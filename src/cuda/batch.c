@@ -120,6 +120,8 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
     const cal_context* context = &batch->work.context;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
+    double* const y = context->y;
+    if (!ops) batch->work.context.y = batch->work.vectors[0];
     if (solver) {
         memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
         solver->batch_prepare(batch->device, &batch->work, batch->groups);
@@ -127,8 +129,11 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     if (context->force != context->tau) cal_device_aba.batch_forces(batch->device, &batch->work, batch->groups);
     cal_device_aba.batch_walk(batch->device, &batch->work, batch->groups);
     if (solver) solver->batch_follow(batch->device, &batch->work, batch->groups);
+    batch->work.context.y = y;
     return CAL_OK;
 }
+
+static cal_status wait(cal_batch* batch) { return cal_device_wait(batch->device); }
 
 static cal_status interpolate(cal_batch* batch, const cal_solver_ops* ops, const void* control, double time) {
     const cal_device_solver* solver = cal_device_find_solver(ops);
@@ -146,4 +151,5 @@ const cal_batch_ops cal_cuda_batch = {.create = create,
                                       .address = address,
                                       .choose = choose,
                                       .evaluate = evaluate,
+                                      .wait = wait,
                                       .interpolate = interpolate};

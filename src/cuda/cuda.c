@@ -173,8 +173,6 @@ static void find_work(const cal_plan* plan, const cal_state* state, cal_device_w
     work->relative = host->solver->relative;
     work->absolute = host->solver->absolute;
     work->scale = host->solver->scale ? own->scale : NULL;
-    work->sum_count = host->solver_ops->sum_count;
-    work->max_count = host->solver_ops->max_count;
 }
 
 static void launch(cal_device_launch* kernel, cal_device* device, cal_device_work* work, int first, int count) {

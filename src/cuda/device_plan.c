@@ -136,6 +136,16 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     return status;
 }
 
+static cal_status find_rows(cal_device_plan* own, const cal_layout* layout) {
+    const int q_count = layout->model->q_count, v_count = layout->model->v_count, width = layout->width;
+    own->rows = cal_allocate((size_t)q_count + 2 * (size_t)v_count + 1, sizeof *own->rows);
+    if (!own->rows) return CAL_NO_MEMORY;
+    for (int i = 0; i < q_count; i++) own->rows[i] = layout->q_position[i] / width;
+    for (int i = 0; i < v_count; i++) own->rows[q_count + i] = layout->v_position[i] / width;
+    for (int i = 0; i < v_count; i++) own->rows[q_count + v_count + i] = layout->tau_position[i] / width;
+    return CAL_OK;
+}
+
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error) {
     const cal_layout* layout = plan->layout;
     cal_device_plan* own = *out = cal_allocate(1, sizeof *own);
@@ -147,6 +157,7 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
     own->work.walk_length = steps;
     own->work.steps = cal_device_copy(device, &own->memory, plan->columns.steps, (size_t)steps * sizeof(cal_step));
     cal_status status = sort_columns(own, layout);
+    if (!status) status = find_rows(own, layout);
     if (!status) status = cal_device_wait(device);
     if (!status && own->memory.failed) status = CAL_NO_MEMORY;
     if (!status) return CAL_OK;
@@ -160,5 +171,6 @@ void cal_device_plan_destroy(cal_device_plan* own) {
     if (!own) return;
     cal_device_give_back(own->device, &own->memory);
     cal_free(own->level);
+    cal_free(own->rows);
     cal_free(own);
 }

@@ -27,6 +27,7 @@ typedef struct cal_device_plan {
     // children; long columns are order[long_first] …
     int level_count, long_first, long_count;
     int *level, *parents;
+    int32_t* rows; // of the host: where q, v and tau of an instance are, in rows of 32
 } cal_device_plan;
 
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error);

@@ -4,6 +4,8 @@
 #include "solver/implicit_euler_columns.h"
 
 #define SOLVER_KERNELS cal_device_implicit
+#define SOLVER_SUMS 1
+#define SOLVER_MAXIMA 1
 #define SOLVER_PREPARE implicit_prepare
 #define SOLVER_FOLLOW_UP implicit_follow_up
 #define SOLVER_INTERPOLATE implicit_interpolate

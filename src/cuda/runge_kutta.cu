@@ -4,6 +4,8 @@
 #include "solver/runge_kutta_columns.h"
 
 #define SOLVER_KERNELS cal_device_runge_kutta
+#define SOLVER_SUMS 1
+#define SOLVER_MAXIMA 1
 #define SOLVER_PREPARE rk_prepare
 #define SOLVER_FOLLOW_UP rk_follow_up
 #define SOLVER_INTERPOLATE rk_interpolate

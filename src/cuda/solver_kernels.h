@@ -1,5 +1,5 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
-// SOLVER_KERNELS (the name of the table) defined; may be included again.
+// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined; may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -11,12 +11,13 @@ CAL_DEVICE static inline double join(double a, double b, bool largest) {
     return largest ? (a > b || a != a ? a : b) : a + b;
 }
 
-// What a solver's functions see of a group's vectors.
+// What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
 CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
                                                            int group, double** vectors) {
-    for (int i = 0; i < CAL_DEVICE_VECTORS; i++) vectors[i] = work->vectors[i] + (size_t)group * work->y_stride;
+    for (int i = 0; vectors && i < CAL_DEVICE_VECTORS; i++)
+        vectors[i] = work->vectors[i] + (size_t)group * work->y_stride;
     cal_solver_context out = {.layout = &work->layout, .y = context->y, .ydot = context->ydot};
-    out.vectors = vectors;
+    out.vectors = vectors ? vectors : (double**)work->vectors;
     out.down = work->down ? work->down : work->numbers;
     out.relative = work->relative;
     out.absolute = work->absolute;
@@ -24,46 +25,46 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
     return out;
 }
 
+#endif
+
 // Adds the sums that the lanes of a child column left to those of one lane above, in the order of the tree.
-CAL_DEVICE static inline void pull_sums(const cal_device_work* work, const cal_column* child, int lane, double* sums) {
+CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, const cal_column* child, int lane,
+                                                double* sums) {
     const double* from = work->context.scratch + child->up_slot;
     for (int k = 0; k < child->pull_count; k++) {
         const int l = child->pull_order[k];
         if (child->parent_lane[l] != lane) continue;
-        for (int i = 0; i < work->sum_count; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH + l], i < work->max_count);
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH + l], i < SOLVER_MAXIMA);
     }
 }
 
-CAL_DEVICE static inline void pull_all_sums(const cal_device_work* work, int parent, int lane, double* sums) {
+CAL_DEVICE static inline void SOLVER(pull_all_sums)(const cal_device_work* work, int parent, int lane, double* sums) {
     for (int i = 0; i < CAL_MAX_SUMS; i++) sums[i] = 0.0;
     for (int child = work->first_child[parent + 1]; child >= 0; child = work->next_child[child])
-        pull_sums(work, &work->layout.columns[child], lane, sums);
+        SOLVER(pull_sums)(work, &work->layout.columns[child], lane, sums);
 }
 
 // The ground's sums, one thread's.
-CAL_KERNEL void end_sums_kernel(const cal_device_work work) {
+CAL_KERNEL void SOLVER(end_sums_kernel)(const cal_device_work work) {
     double sums[CAL_MAX_SUMS];
     if (CAL_OWN_WARP != 0 || CAL_OWN_LANE != 0) return;
-    pull_all_sums(&work, -1, 0, sums);
-    for (int i = 0; i < work.sum_count; i++) work.sums[i] = sums[i];
+    SOLVER(pull_all_sums)(&work, -1, 0, sums);
+    for (int i = 0; i < SOLVER_SUMS; i++) work.sums[i] = sums[i];
 }
-#endif
 
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column) return;
-    double* vectors[CAL_DEVICE_VECTORS];
     const cal_context context = own_context(&work, 0);
-    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     SOLVER_PREPARE(&own, column);
 }
 
 CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column) return;
-    double* vectors[CAL_DEVICE_VECTORS];
     const cal_context context = own_context(&work, 0);
-    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
 }
 
@@ -76,40 +77,37 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
 CAL_KERNEL void SOLVER(follow_long_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column || !column->is_long) return;
-    double* vectors[CAL_DEVICE_VECTORS];
     double shares[CAL_MAX_SUMS];
     const cal_context context = own_context(&work, 0);
-    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     for (int block = 0; block < column->block_count; block++) {
         SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
         double* out = CAL_LONG_SHARES(&work, column, block) + CAL_OWN_LANE;
-        for (int i = 0; i < work.sum_count; i++) out[i * CAL_WIDTH] = shares[i];
+        for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = shares[i];
     }
 }
 
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
-    double* vectors[CAL_DEVICE_VECTORS];
     double shares[CAL_MAX_SUMS], sums[CAL_MAX_SUMS];
     const cal_context context = own_context(&work, 0);
-    const cal_solver_context own = solver_context(&work, &context, 0, vectors);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     const int lane = column->is_long ? 0 : CAL_OWN_LANE;
-    pull_all_sums(&work, (int)(column - work.layout.columns), lane, sums);
+    SOLVER(pull_all_sums)(&work, (int)(column - work.layout.columns), lane, sums);
     for (int block = column->block_count - 1; block >= 0; block--) {
         if (!column->is_long) {
             SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-            for (int i = 0; i < work.sum_count; i++) sums[i] = join(shares[i], sums[i], i < work.max_count);
+            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
             continue;
         }
         const int live = column->node_count - block * CAL_WIDTH;
         const double* kept = CAL_LONG_SHARES(&work, column, block);
         for (int l = (live < CAL_WIDTH ? live : CAL_WIDTH) - 1; l >= 0; l--)
-            for (int i = 0; i < work.sum_count; i++)
-                sums[i] = join(kept[i * CAL_WIDTH + l], sums[i], i < work.max_count);
+            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[i * CAL_WIDTH + l], sums[i], i < SOLVER_MAXIMA);
     }
     double* out = context.scratch + column->up_slot + lane;
-    for (int i = 0; i < work.sum_count; i++) out[i * CAL_WIDTH] = sums[i];
+    for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
 }
 
 CAL_KERNEL void SOLVER(batch_prepare_kernel)(const cal_device_work work) {
@@ -156,9 +154,7 @@ SOLVER_LAUNCH(sums)
 SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
-static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH(end_sums_kernel, device, warps, work);
-}
+SOLVER_LAUNCH(end_sums)
 
 CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
                                                        .interpolate = SOLVER(interpolate),
@@ -172,5 +168,7 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare
 #undef SOLVER
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
+#undef SOLVER_SUMS
+#undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP
 #undef SOLVER_INTERPOLATE

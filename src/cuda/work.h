@@ -32,7 +32,6 @@ typedef struct cal_device_work {
     double numbers[CAL_MAX_DOWN];
     double relative, absolute;
     const double* scale;
-    int sum_count, max_count;
     double* sums;
     const void* control; // what interpolate reads
     double time;

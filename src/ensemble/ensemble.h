@@ -59,6 +59,10 @@ typedef struct cal_ensemble_ops {
     bool takes_steps; // whether jobs may be steps and forward dynamics
 } cal_ensemble_ops;
 extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_separate;
+// Of an ensemble on a device: its plan of W instances, and where they are; NULL: it is on no device. And what was written there
+// becomes the instances' state: all begin anew from it.
+const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);
+cal_status cal_ensemble_adopt(cal_ensemble* ensemble);
 // Whether a solver's steps can be taken side by side: fixed ones, with what a group has room for.
 bool cal_lockstep_takes(const cal_solver_ops* ops);
 

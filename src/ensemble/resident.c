@@ -369,7 +369,6 @@ static cal_status forward(resident_job* r) {
     fill_vector(r, layout->tau_position, v_count, own->v_stride, r->job->tau, tau);
     if (!status) status = send_drives(r);                                   // the controls
     if (!status) status = batch->write(own->batch, CAL_ONE_STEP_Y, own->y); // where the states stay: show_kept
-    if (!status) status = batch->write(own->batch, CAL_BATCH_Y, own->y);
     if (!status) status = batch->write(own->batch, CAL_BATCH_TAU, tau);
     if (!status) status = batch->choose(own->batch, NULL);
     if (!status) status = batch->evaluate(own->batch, NULL, NULL);
@@ -393,6 +392,22 @@ static void show_kept(const cal_ensemble* ensemble) {
         const double* group = own->y + group_of(ensemble, i, &lane) * own->y_stride;
         cal_layout_gather(own->plan->layout, lane, group, cal_ensemble_q(ensemble, i), cal_ensemble_v(ensemble, i));
     }
+}
+
+const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch) {
+    if (ensemble->ops != &cal_ensemble_resident) return NULL;
+    *batch = ensemble->resident->batch;
+    return ensemble->resident->plan;
+}
+
+cal_status cal_ensemble_adopt(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    const cal_status status = batch_of(ensemble)->read(own->batch, CAL_BATCH_TAU, own->tau);
+    for (int i = ensemble->first; i < ensemble->end; i++) cal_ensemble_revive(ensemble, i);
+    memset(own->begins, 1, (size_t)own->groups * (size_t)own->lanes);
+    ensemble->behind = true;
+    ensemble->queried = CAL_NONE;
+    return status;
 }
 
 static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job) {

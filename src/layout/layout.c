@@ -529,6 +529,7 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
         layout->copies = def->copies;
         layout->processors = def->processors;
         layout->keep = def->keep;
+        layout->uniform = def->by_lane && def->copies == def->width;
         for (int p = 0; p < def->processors; p++) shop.newest[p] = -1;
         int rank = 0;
         for (int node = 0; node < model->node_count; node = model->nodes[node].end)

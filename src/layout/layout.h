@@ -83,6 +83,7 @@ typedef struct cal_layout {
     int processors;     // owners of columns are 0 … processors - 1; the ground is 0's
     int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
+    bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
     int column_count, block_count, extra_count;
     cal_column* columns;  // in walking order: parents before children, depth first
     int32_t* block_nodes; // block_count × W: node (copy · node_count + node), -1 for a dead lane

@@ -42,7 +42,12 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
     const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
     return (place){
         .y = context->y + y_at,
+#ifdef CAL_THREAD_PER_LANE
+        .constants =
+            layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (layout->uniform ? 0 : (size_t)l),
+#else
         .constants = layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (size_t)l,
+#endif
         .force = context->force + v_at,
         .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
         .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,

@@ -58,8 +58,9 @@ typedef struct cal_batch_ops {
     double* (*address)(cal_batch* batch, int vector);
     // Which instances what follows is about: a byte each, groups × W; NULL: all.
     cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
-    // One evaluation with a solver riding along (NULL: of y alone), of the chosen instances; returns before it is done.
+    // One evaluation with a solver riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
+    cal_status (*wait)(cal_batch* batch);
     // The solver's interpolate into y, for the chosen instances.
     cal_status (*interpolate)(cal_batch* batch, const cal_solver_ops* solver, const void* control, double time);
 } cal_batch_ops;
