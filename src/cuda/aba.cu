@@ -12,21 +12,30 @@
 #include "pass/columns.h"
 #include "pass/aba_columns.h"
 
-// Adds what the lanes of a child column left to the sums at the end of the thread's own lane, in the order of the tree.
-CAL_DEVICE static void pull_child(const cal_context* context, const cal_column* column, const cal_column* child) {
-    const int own = own_lane(column);
-    const double* from = context->scratch + child->up_slot;
+// Adds what the children of the thread's lane left to the sums at its end, in the order of the tree.
+CAL_DEVICE static void pull_children(const cal_device_work* work, const cal_context* context,
+                                     const cal_column* column) {
+    const int own = own_lane(column), list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own;
+    const int end = work->first_pull[list + 1];
+    int next = work->first_pull[list];
+    if (next == end) return;
     double* to = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
-    if (child->aligned && !child->is_long) {
-        if (child->parent_lane[own] >= 0)
-            for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] += from[i * CAL_WIDTH + own];
-        return;
+    double sum[CAL_UP_COUNT]; // in registers: what is read and what is written may not be told apart in memory
+    for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] = to[i * CAL_WIDTH];
+    for (; next < end; next++) {
+        const double* from = context->scratch + work->pulls[next];
+        for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] += from[i * CAL_WIDTH];
     }
-    for (int k = 0; k < child->pull_count; k++) {
-        const int l = child->pull_order[k];
-        if (child->parent_lane[l] != own) continue;
-        for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] += from[i * CAL_WIDTH + l];
-    }
+    for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
+}
+
+// The same for one child of a batch, whose instances lie lane under lane.
+CAL_DEVICE static void pull_child(const cal_context* context, const cal_column* column, const cal_column* child) {
+    const double* from = context->scratch + child->up_slot + CAL_OWN_LANE;
+    double* to = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
+    double sum[CAL_UP_COUNT];
+    for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] = to[i * CAL_WIDTH] + from[i * CAL_WIDTH];
+    for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
 }
 
 // A long column is one thread's.
@@ -54,8 +63,7 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
-    for (int child = work.first_child[column - work.layout.columns + 1]; child >= 0; child = work.next_child[child])
-        pull_child(&context, column, &work.layout.columns[child]);
+    pull_children(&work, &context, column);
     LANE(inbound_column)(&context, column);
 }
 
@@ -67,14 +75,15 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
 }
 
 CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
-    const int group = own_group(&work);
+    const cal_column* column;
+    const int group = own_part(&work, &column);
     if (group < 0) return;
     const cal_context context = own_context(&work, group);
-    for (int i = 0; i < work.layout.column_count; i++) find_joint_forces(&context, &work.layout.columns[i]);
+    find_joint_forces(&context, column);
 }
 
-// Both walks of a group, depth first: scratch memory is a stack.
-CAL_KERNEL void batch_walk_kernel(const cal_device_work work) {
+// Both walks of a group, depth first: scratch memory is a stack. Registers for 16 warps per multiprocessor.
+CAL_KERNEL void CAL_BOUNDS(CAL_BATCH_BLOCK, 512 / CAL_BATCH_BLOCK) batch_walk_kernel(const cal_device_work work) {
     const int group = own_group(&work);
     if (group < 0) return;
     const cal_context context = own_context(&work, group);
@@ -107,7 +116,7 @@ static void batch_forces(cal_device* device, const cal_device_work* work, int wa
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
 }
 static void batch_walk(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH(batch_walk_kernel, device, warps, work);
+    CAL_LAUNCH_BLOCKS(batch_walk_kernel, device, warps, CAL_BATCH_BLOCK / CAL_WIDTH, work);
 }
 
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.forces = forces,

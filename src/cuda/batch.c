@@ -119,16 +119,17 @@ static cal_status choose(cal_batch* batch, const uint8_t* chosen) {
 static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
     const cal_context* context = &batch->work.context;
+    const int parts = batch->groups * batch->plan->layout->column_count;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
     double* const y = context->y;
     if (!ops) batch->work.context.y = batch->work.vectors[0];
     if (solver) {
         memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
-        solver->batch_prepare(batch->device, &batch->work, batch->groups);
+        solver->batch_prepare(batch->device, &batch->work, parts);
     }
-    if (context->force != context->tau) cal_device_aba.batch_forces(batch->device, &batch->work, batch->groups);
+    if (context->force != context->tau) cal_device_aba.batch_forces(batch->device, &batch->work, parts);
     cal_device_aba.batch_walk(batch->device, &batch->work, batch->groups);
-    if (solver) solver->batch_follow(batch->device, &batch->work, batch->groups);
+    if (solver) solver->batch_follow(batch->device, &batch->work, parts);
     batch->work.context.y = y;
     return CAL_OK;
 }
@@ -140,7 +141,7 @@ static cal_status interpolate(cal_batch* batch, const cal_solver_ops* ops, const
     if (!solver || ops->control_size > CONTROL_BYTES) return CAL_NOT_AVAILABLE;
     cal_device_write(batch->device, batch->control, control, ops->control_size);
     batch->work.time = time;
-    solver->batch_interpolate(batch->device, &batch->work, batch->groups);
+    solver->batch_interpolate(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
     return CAL_OK;
 }
 

@@ -96,9 +96,8 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
-            *order = cal_allocate(2 * (size_t)columns + 1, sizeof *order),
-            *lists = cal_allocate(2 * (size_t)columns + 1, sizeof *lists);
-    cal_status status = depth && order && lists ? CAL_OK : CAL_NO_MEMORY;
+            *order = cal_allocate(2 * (size_t)columns + 2, sizeof *order);
+    cal_status status = depth && order ? CAL_OK : CAL_NO_MEMORY;
     for (int i = 0; !status && i < columns; i++) {
         const int parent = layout->columns[i].parent;
         depth[i] = parent < 0 ? 0 : depth[parent] + 1;
@@ -123,16 +122,48 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     for (int i = 0; !status && i < columns; i++)
         if (layout->columns[i].is_long) order[columns + own->long_count++] = i;
     if (!status) {
-        const size_t count = (size_t)columns + 1;
-        cal_layout_link_children(layout, lists, lists + count);
-        own->work.order = cal_device_copy(own->device, &own->memory, order, 2 * count * sizeof *order);
-        own->work.first_child = cal_device_copy(own->device, &own->memory, lists, (2 * count - 1) * sizeof *lists);
-        own->work.next_child = own->work.first_child ? own->work.first_child + count : NULL;
-        (void)cal_device_wait(own->device);
+        own->work.order = cal_device_copy(own->device, &own->memory, order, (2 * (size_t)columns + 2) * sizeof *order);
+        status = cal_device_wait(own->device);
     }
     cal_free(depth);
     cal_free(order);
-    cal_free(lists);
+    return status;
+}
+
+// What every lane pulls (work.h): columns are numbered parents first, and the children of one in the order of the tree.
+static cal_status list_pulls(cal_device_plan* own, const cal_layout* layout, cal_error* error) {
+    const size_t width = (size_t)layout->width, lists = ((size_t)layout->column_count + 1) * width;
+    if (layout->scratch_size > UINT32_MAX)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "the model is too large for one device: its scratch memory has %zu numbers",
+                        layout->scratch_size);
+    int32_t* first = cal_allocate(lists + 2, sizeof *first);
+    uint32_t* pulls = NULL;
+    cal_status status = first ? CAL_OK : CAL_NO_MEMORY;
+    // Counted two places on, so that the filling leaves every list's beginning where it belongs.
+    for (int c = 0; !status && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        for (int k = 0; k < column->pull_count; k++)
+            first[width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[column->pull_order[k]] + 2]++;
+    }
+    for (size_t i = 0; !status && i + 1 < lists + 2; i++) first[i + 1] += first[i];
+    if (!status) pulls = cal_allocate((size_t)first[lists + 1] + 1, sizeof *pulls);
+    if (!pulls) status = CAL_NO_MEMORY;
+    for (int c = 0; !status && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        for (int k = 0; k < column->pull_count; k++) {
+            const int lane = column->pull_order[k];
+            const size_t list = width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[lane];
+            pulls[first[list + 1]++] = (uint32_t)(column->up_slot + (size_t)lane);
+        }
+    }
+    if (!status) {
+        own->work.first_pull = cal_device_copy(own->device, &own->memory, first, (lists + 1) * sizeof *first);
+        own->work.pulls = cal_device_copy(own->device, &own->memory, pulls, ((size_t)first[lists] + 1) * sizeof *pulls);
+        status = cal_device_wait(own->device);
+    }
+    cal_free(first);
+    cal_free(pulls);
     return status;
 }
 
@@ -157,6 +188,7 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
     own->work.walk_length = steps;
     own->work.steps = cal_device_copy(device, &own->memory, plan->columns.steps, (size_t)steps * sizeof(cal_step));
     cal_status status = sort_columns(own, layout);
+    if (!status && layout->copies == 1) status = list_pulls(own, layout, error);
     if (!status) status = find_rows(own, layout);
     if (!status) status = cal_device_wait(device);
     if (!status && own->memory.failed) status = CAL_NO_MEMORY;

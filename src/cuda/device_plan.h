@@ -22,7 +22,7 @@ void cal_device_give_back(cal_device* device, cal_device_memory_list* list);
 typedef struct cal_device_plan {
     cal_device* device;
     cal_device_memory_list memory;
-    cal_device_work work; // layout, model, child lists, steps
+    cal_device_work work; // layout, model, what lanes pull, steps
     // One model: the columns of level i are order[level[i]] … order[level[i + 1] - 1], and of these the first parents[i] have
     // children; long columns are order[long_first] …
     int level_count, long_first, long_count;

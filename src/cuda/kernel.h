@@ -4,12 +4,15 @@
 #pragma once
 #define CAL_THREAD_PER_LANE
 #define CAL_WIDTH 32
+enum { CAL_BATCH_BLOCK = 64 }; // threads that walk together
 
 #ifdef CAL_CUDA_EMULATED
 extern _Thread_local int cal_emulated_thread;
 #define CAL_OWN_LANE (cal_emulated_thread % CAL_WIDTH)
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
+#define CAL_BOUNDS(threads, blocks)
+#define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
         (void)(device);                                                                                                \
@@ -22,9 +25,11 @@ extern _Thread_local int cal_emulated_thread;
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
 #define CAL_KERNEL static __global__
 enum { CAL_BLOCK_WARPS = 4 };
-#define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
-    kernel<<<((warps) + CAL_BLOCK_WARPS - 1) / CAL_BLOCK_WARPS, CAL_BLOCK_WARPS * CAL_WIDTH, 0,                        \
-             (cudaStream_t)cal_device_stream(device)>>>(*(work))
+#define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+// `block`: warps that start together.
+#define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
+    kernel<<<((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, (cudaStream_t)cal_device_stream(device)>>>(*(work))
+#define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"
 #endif
 
@@ -40,6 +45,14 @@ CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* wor
 // The thread's group of a batch; -1: none, or its instance is not among those chosen.
 CAL_DEVICE static inline int own_group(const cal_device_work* work) {
     const int group = CAL_OWN_WARP;
+    if (group >= work->groups) return -1;
+    return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
+}
+
+// Where a warp has one column of one group: the group, or -1.
+CAL_DEVICE static inline int own_part(const cal_device_work* work, const cal_column** column) {
+    const int columns = work->layout.column_count, group = CAL_OWN_WARP / columns;
+    *column = &work->layout.columns[CAL_OWN_WARP % columns];
     if (group >= work->groups) return -1;
     return work->chosen && !work->chosen[group * CAL_WIDTH + CAL_OWN_LANE] ? -1 : group;
 }

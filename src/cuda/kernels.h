@@ -8,7 +8,7 @@ typedef void cal_device_launch(cal_device* device, const cal_device_work* work, 
 typedef struct cal_device_mechanics {
     cal_device_launch *forces, *velocity, *inertia,
         *acceleration;                            // of columns; velocity goes up again where nothing hangs below
-    cal_device_launch *batch_forces, *batch_walk; // of groups: the second does all of forward dynamics
+    cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
 } cal_device_mechanics;
 
 typedef struct cal_device_solver {
@@ -16,7 +16,7 @@ typedef struct cal_device_solver {
     cal_device_launch* follow_long;           // of long columns, before the sums
     cal_device_launch* sums;                  // of the columns of a level, the deepest first; with the follow-up
     cal_device_launch* end_sums;              // one warp: the ground's
-    cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups
+    cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups' columns
 } cal_device_solver;
 
 #ifdef __cplusplus

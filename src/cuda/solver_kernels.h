@@ -27,28 +27,21 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
 
 #endif
 
-// Adds the sums that the lanes of a child column left to those of one lane above, in the order of the tree.
-CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, const cal_column* child, int lane,
-                                                double* sums) {
-    const double* from = work->context.scratch + child->up_slot;
-    for (int k = 0; k < child->pull_count; k++) {
-        const int l = child->pull_order[k];
-        if (child->parent_lane[l] != lane) continue;
-        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH + l], i < SOLVER_MAXIMA);
+// The sums of what hangs below a lane, in the order of the tree; list: work.h, first_pull.
+CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int list, double* sums) {
+    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    const int end = work->first_pull[list + 1];
+    for (int next = work->first_pull[list]; next < end; next++) {
+        const double* from = work->context.scratch + work->pulls[next];
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH], i < SOLVER_MAXIMA);
     }
-}
-
-CAL_DEVICE static inline void SOLVER(pull_all_sums)(const cal_device_work* work, int parent, int lane, double* sums) {
-    for (int i = 0; i < CAL_MAX_SUMS; i++) sums[i] = 0.0;
-    for (int child = work->first_child[parent + 1]; child >= 0; child = work->next_child[child])
-        SOLVER(pull_sums)(work, &work->layout.columns[child], lane, sums);
 }
 
 // The ground's sums, one thread's.
 CAL_KERNEL void SOLVER(end_sums_kernel)(const cal_device_work work) {
-    double sums[CAL_MAX_SUMS];
+    double sums[SOLVER_SUMS];
     if (CAL_OWN_WARP != 0 || CAL_OWN_LANE != 0) return;
-    SOLVER(pull_all_sums)(&work, -1, 0, sums);
+    SOLVER(pull_sums)(&work, 0, sums);
     for (int i = 0; i < SOLVER_SUMS; i++) work.sums[i] = sums[i];
 }
 
@@ -77,7 +70,7 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
 CAL_KERNEL void SOLVER(follow_long_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column || !column->is_long) return;
-    double shares[CAL_MAX_SUMS];
+    double shares[SOLVER_SUMS];
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     for (int block = 0; block < column->block_count; block++) {
@@ -90,11 +83,11 @@ CAL_KERNEL void SOLVER(follow_long_kernel)(const cal_device_work work) {
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
     if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
-    double shares[CAL_MAX_SUMS], sums[CAL_MAX_SUMS];
+    double shares[SOLVER_SUMS], sums[SOLVER_SUMS];
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
     const int lane = column->is_long ? 0 : CAL_OWN_LANE;
-    SOLVER(pull_all_sums)(&work, (int)(column - work.layout.columns), lane, sums);
+    SOLVER(pull_sums)(&work, CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane, sums);
     for (int block = column->block_count - 1; block >= 0; block--) {
         if (!column->is_long) {
             SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
@@ -111,36 +104,35 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
 }
 
 CAL_KERNEL void SOLVER(batch_prepare_kernel)(const cal_device_work work) {
-    const int group = own_group(&work);
+    const cal_column* column;
+    const int group = own_part(&work, &column);
     if (group < 0) return;
     double* vectors[CAL_DEVICE_VECTORS];
     const cal_context context = own_context(&work, group);
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    for (int i = 0; i < work.layout.column_count; i++) SOLVER_PREPARE(&own, &work.layout.columns[i]);
+    SOLVER_PREPARE(&own, column);
 }
 
 CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
-    const int group = own_group(&work);
+    const cal_column* column;
+    const int group = own_part(&work, &column);
     if (group < 0) return;
     double* vectors[CAL_DEVICE_VECTORS];
-    double shares[CAL_MAX_SUMS];
+    double shares[SOLVER_SUMS];
     const cal_context context = own_context(&work, group);
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    for (int i = 0; i < work.layout.column_count; i++) {
-        const cal_column* column = &work.layout.columns[i];
-        for (int block = 0; block < column->block_count; block++)
-            SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-    }
+    for (int block = 0; block < column->block_count; block++)
+        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
 }
 
 CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
-    const int group = own_group(&work);
+    const cal_column* column;
+    const int group = own_part(&work, &column);
     if (group < 0) return;
     double* vectors[CAL_DEVICE_VECTORS];
     const cal_context context = own_context(&work, group);
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    for (int i = 0; i < work.layout.column_count; i++)
-        SOLVER_INTERPOLATE(work.control, &own, &work.layout.columns[i], work.time, context.y);
+    SOLVER_INTERPOLATE(work.control, &own, column, work.time, context.y);
 }
 
 #define SOLVER_LAUNCH(name)                                                                                            \

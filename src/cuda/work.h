@@ -18,8 +18,12 @@ enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
 typedef struct cal_device_work {
     cal_layout layout;   // its arrays are the device's
     cal_context context; // dito; but its layout, which is this one
-    // One model: the columns order[first] … order[first + count - 1], and whose children are first_child[column + 1], next_child.
-    const int32_t *order, *first_child, *next_child;
+    // One model: the columns order[first] … order[first + count - 1].
+    const int32_t* order;
+    // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
+    // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
+    const int32_t* first_pull;
+    const uint32_t* pulls;
     int first, count;
     // A batch: groups, and how far apart their numbers are.
     int groups, walk_length;

@@ -57,6 +57,16 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
     };
 }
 
+// Asks for `count` components of a block ahead of time, where a thread has a lane; the host's memory does that by itself.
+#define fetch LANE(cal_fetch)
+LANE_INLINE void fetch(const double* p, int count) {
+#ifdef __CUDA_ARCH__
+    for (int i = 0; i < count; i++) asm volatile("prefetch.global.L1 [%0];" ::"l"(p + i * CAL_WIDTH));
+#else
+    (void)p, (void)count;
+#endif
+}
+
 #define step_count LANE(cal_step_count)
 LANE_INLINE int step_count(const cal_column* column) {
 #ifdef CAL_THREAD_PER_LANE
