@@ -56,7 +56,7 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     LANE(outbound_column)(&context, column);
-    if (column->child_count == 0) LANE(inbound_column)(&context, column);
+    if (column->child_count == 0 && !column->is_long) LANE(inbound_column)(&context, column);
 }
 
 CAL_KERNEL void inertia_kernel(const cal_device_work work) {
@@ -82,11 +82,13 @@ CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
     find_joint_forces(&context, column);
 }
 
-// Both walks of a group, depth first: scratch memory is a stack. Registers for 16 warps per multiprocessor.
-CAL_KERNEL void CAL_BOUNDS(CAL_BATCH_BLOCK, 512 / CAL_BATCH_BLOCK) batch_walk_kernel(const cal_device_work work) {
+// Both walks of a group, depth first: scratch memory is a stack. The scratch of limbs is in shared memory, which
+// and the registers leave room for CAL_BATCH_WARPS warps per multiprocessor.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_BATCH_WARPS) batch_walk_kernel(const cal_device_work work) {
     const int group = own_group(&work);
     if (group < 0) return;
-    const cal_context context = own_context(&work, group);
+    cal_context context = own_context(&work, group);
+    context.workspace = CAL_FAST_MEMORY;
     const cal_column* columns = work.layout.columns;
     for (int i = 0; i < work.walk_length; i++) {
         const cal_column* column = &columns[work.steps[i].index];
@@ -116,7 +118,7 @@ static void batch_forces(cal_device* device, const cal_device_work* work, int wa
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
 }
 static void batch_walk(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH_BLOCKS(batch_walk_kernel, device, warps, CAL_BATCH_BLOCK / CAL_WIDTH, work);
+    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, work);
 }
 
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.forces = forces,

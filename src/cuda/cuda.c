@@ -187,18 +187,18 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
                   const cal_device_solver* solver, bool prepares) {
     cal_device* device = own->device;
     const cal_device_mechanics* aba = &cal_device_aba;
-    const int columns = plan->long_first;
+    const int columns = plan->column_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) cal_device_post(device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
     if (solver && prepares) launch(solver->prepare, device, work, 0, columns);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
     for (int i = 0; i <= last; i++) launch(aba->velocity, device, work, level[i], level[i + 1] - level[i]);
-    for (int i = last; i >= 0; i--) launch(aba->inertia, device, work, level[i], plan->parents[i]);
+    for (int i = last; i >= 0; i--) launch(aba->inertia, device, work, level[i], plan->inner[i]);
     for (int i = 0; i <= last; i++) launch(aba->acceleration, device, work, level[i], level[i + 1] - level[i]);
     if (!solver) return;
-    launch(solver->follow_long, device, work, plan->long_first, plan->long_count);
-    for (int i = last; i >= 0; i--) launch(solver->sums, device, work, level[i], level[i + 1] - level[i]);
+    launch(solver->follow, device, work, 0, columns);
+    for (int i = last; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
     solver->end_sums(device, work, 1);
     cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
 }
@@ -271,7 +271,7 @@ static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state*
     cal_device_work work;
     find_work(plan, state, &work);
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    launch(solver->prepare, own->device, &work, 0, plan->on_device->long_first);
+    launch(solver->prepare, own->device, &work, 0, plan->on_device->column_count);
     state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
     return cal_device_wait(own->device);
 }
@@ -290,7 +290,7 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
     work.out = own->sample;
     cal_device_write(own->device, own->settings, control, own->solver->control_size);
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    launch(solver->interpolate, own->device, &work, 0, plan->on_device->long_first);
+    launch(solver->interpolate, own->device, &work, 0, plan->on_device->column_count);
     cal_device_read(own->device, out, own->sample, plan->layout->y_size * sizeof(double));
     return cal_device_wait(own->device);
 }

@@ -92,11 +92,14 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
     own->work.layout = copy;
 }
 
-// Columns sorted by level, in each those with children first; then the long ones once more.
+// Whether a column's way up, and its sums, can follow at once what goes down.
+static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
+
+// Columns sorted by level, in each those that are no limbs first.
 static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     const int columns = layout->column_count;
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
-            *order = cal_allocate(2 * (size_t)columns + 2, sizeof *order);
+            *order = cal_allocate((size_t)columns + 1, sizeof *order);
     cal_status status = depth && order ? CAL_OK : CAL_NO_MEMORY;
     for (int i = 0; !status && i < columns; i++) {
         const int parent = layout->columns[i].parent;
@@ -106,23 +109,20 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
     if (!own->level) status = CAL_NO_MEMORY;
     if (!status) {
-        own->parents = own->level + own->level_count + 1;
-        // Twice as many places as levels: parents, then leaves.
+        own->inner = own->level + own->level_count + 1;
+        // Twice as many places as levels: inner ones, then limbs.
         int32_t* next = cal_allocate(2 * (size_t)own->level_count + 1, sizeof *next);
         if (!next) status = CAL_NO_MEMORY;
-        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (layout->columns[i].child_count == 0) + 1]++;
-        for (int i = 0; next && i < own->level_count; i++) own->parents[i] = next[2 * i + 1];
+        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (is_limb(&layout->columns[i])) + 1]++;
+        for (int i = 0; next && i < own->level_count; i++) own->inner[i] = next[2 * i + 1];
         for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
         for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
-        for (int i = 0; next && i < columns; i++)
-            order[next[2 * depth[i] + (layout->columns[i].child_count == 0)]++] = i;
+        for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
         cal_free(next);
     }
-    own->long_first = columns;
-    for (int i = 0; !status && i < columns; i++)
-        if (layout->columns[i].is_long) order[columns + own->long_count++] = i;
+    own->column_count = columns;
     if (!status) {
-        own->work.order = cal_device_copy(own->device, &own->memory, order, (2 * (size_t)columns + 2) * sizeof *order);
+        own->work.order = cal_device_copy(own->device, &own->memory, order, ((size_t)columns + 1) * sizeof *order);
         status = cal_device_wait(own->device);
     }
     cal_free(depth);

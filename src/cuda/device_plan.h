@@ -23,10 +23,10 @@ typedef struct cal_device_plan {
     cal_device* device;
     cal_device_memory_list memory;
     cal_device_work work; // layout, model, what lanes pull, steps
-    // One model: the columns of level i are order[level[i]] … order[level[i + 1] - 1], and of these the first parents[i] have
-    // children; long columns are order[long_first] …
-    int level_count, long_first, long_count;
-    int *level, *parents;
+    // One model: the columns of level i are order[level[i]] … order[level[i + 1] - 1], of which the first inner[i] have children or
+    // are long.
+    int level_count, column_count;
+    int *level, *inner;
     int32_t* rows; // of the host: where q, v and tau of an instance are, in rows of 32
 } cal_device_plan;
 

@@ -4,7 +4,9 @@
 #pragma once
 #define CAL_THREAD_PER_LANE
 #define CAL_WIDTH 32
-enum { CAL_BATCH_BLOCK = 64 }; // threads that walk together
+// A batch's warp has shared memory for the scratch (layout.h) of a limb of so many blocks; a multiprocessor has 228 KB (sm_90), of
+// which 1 KB per warp is the driver's: 15 · 32 doubles a block leave room for 12 warps with 4 blocks each.
+enum { CAL_BATCH_WARPS = 12, CAL_FAST_BLOCKS = 4, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
 
 #ifdef CAL_CUDA_EMULATED
 extern _Thread_local int cal_emulated_thread;
@@ -12,6 +14,8 @@ extern _Thread_local int cal_emulated_thread;
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
 #define CAL_BOUNDS(threads, blocks)
+#define CAL_FAST_MEMORY NULL
+#define CAL_LAUNCH_FAST(kernel, device, warps, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
@@ -26,6 +30,11 @@ extern _Thread_local int cal_emulated_thread;
 #define CAL_KERNEL static __global__
 enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+extern __shared__ double cal_fast_memory[];
+#define CAL_FAST_MEMORY cal_fast_memory
+// Blocks of one warp with shared memory.
+#define CAL_LAUNCH_FAST(kernel, device, warps, work)                                                                   \
+    kernel<<<(warps), CAL_WIDTH, CAL_FAST_DOUBLES * sizeof(double), (cudaStream_t)cal_device_stream(device)>>>(*(work))
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
     kernel<<<((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, (cudaStream_t)cal_device_stream(device)>>>(*(work))

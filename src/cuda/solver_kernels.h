@@ -61,49 +61,51 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
     SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
 }
 
-// Where the shares of a long column's block are kept until its one thread sums them: nobody needs its scratch any more.
-#ifndef CAL_LONG_SHARES
-#define CAL_LONG_SHARES(work, column, block)                                                                           \
+// Where the shares of a block are kept until its column's are summed: nobody needs its scratch any more.
+#ifndef CAL_KEPT_SHARES
+#define CAL_KEPT_SHARES(work, column, block)                                                                           \
     ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
 #endif
 
-CAL_KERNEL void SOLVER(follow_long_kernel)(const cal_device_work work) {
+// The follow-up of every column. Where nothing hangs below, the sums too; else the shares wait for those from below.
+CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
-    if (!column || !column->is_long) return;
-    double shares[SOLVER_SUMS];
-    const cal_context context = own_context(&work, 0);
-    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
-    for (int block = 0; block < column->block_count; block++) {
-        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-        double* out = CAL_LONG_SHARES(&work, column, block) + CAL_OWN_LANE;
-        for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = shares[i];
-    }
-}
-
-CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
-    const cal_column* column = own_column(&work);
-    if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
+    if (!column) return;
     double shares[SOLVER_SUMS], sums[SOLVER_SUMS];
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+    const bool ends = column->child_count == 0 && !column->is_long;
+    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    for (int block = column->block_count - 1; block >= 0; block--) {
+        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+        for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
+        if (ends) continue;
+        double* kept = CAL_KEPT_SHARES(&work, column, block) + CAL_OWN_LANE;
+        for (int i = 0; i < SOLVER_SUMS; i++) kept[i * CAL_WIDTH] = shares[i];
+    }
+    double* out = context.scratch + column->up_slot + CAL_OWN_LANE;
+    for (int i = 0; ends && i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
+}
+
+// The sums of columns whose shares are kept, in the order of the tree.
+CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
+    double sums[SOLVER_SUMS];
     const int lane = column->is_long ? 0 : CAL_OWN_LANE;
     SOLVER(pull_sums)(&work, CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane, sums);
-    for (int block = column->block_count - 1; block >= 0; block--) {
-        if (!column->is_long) {
-            SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
-            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
-            continue;
-        }
-        const int live = column->node_count - block * CAL_WIDTH;
-        const double* kept = CAL_LONG_SHARES(&work, column, block);
-        for (int l = (live < CAL_WIDTH ? live : CAL_WIDTH) - 1; l >= 0; l--)
-            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[i * CAL_WIDTH + l], sums[i], i < SOLVER_MAXIMA);
+    const int count = column->is_long ? column->node_count : column->block_count;
+    for (int step = count - 1; step >= 0; step--) {
+        const int block = column->is_long ? step / CAL_WIDTH : step, l = column->is_long ? step % CAL_WIDTH : lane;
+        const double* kept = CAL_KEPT_SHARES(&work, column, block) + l;
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[i * CAL_WIDTH], sums[i], i < SOLVER_MAXIMA);
     }
-    double* out = context.scratch + column->up_slot + lane;
+    double* out = work.context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
 }
 
-CAL_KERNEL void SOLVER(batch_prepare_kernel)(const cal_device_work work) {
+// Most of the registers would be for quaternions, which few columns have.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_kernel)(const cal_device_work work) {
     const cal_column* column;
     const int group = own_part(&work, &column);
     if (group < 0) return;
@@ -141,7 +143,7 @@ CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
     }
 SOLVER_LAUNCH(prepare)
 SOLVER_LAUNCH(interpolate)
-SOLVER_LAUNCH(follow_long)
+SOLVER_LAUNCH(follow)
 SOLVER_LAUNCH(sums)
 SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_follow)
@@ -150,7 +152,7 @@ SOLVER_LAUNCH(end_sums)
 
 CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
                                                        .interpolate = SOLVER(interpolate),
-                                                       .follow_long = SOLVER(follow_long),
+                                                       .follow = SOLVER(follow),
                                                        .sums = SOLVER(sums),
                                                        .end_sums = SOLVER(end_sums),
                                                        .batch_prepare = SOLVER(batch_prepare),

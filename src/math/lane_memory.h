@@ -78,3 +78,14 @@ LANE_INLINE s3 slot_load_symmetric(const double* p, int i) {
 LANE_INLINE void slot_store_symmetric(double* p, int i, s3 m) {
     slot_store3(p, i, (v3){m.xx, m.yy, m.zz}), slot_store3(p, i + 3, (v3){m.xy, m.xz, m.yz});
 }
+// Where the scratch of a column's blocks begins. On a device a column without children, which goes up as soon as it has gone down,
+// can have it in faster memory, which the context's workspace then is.
+#undef FRAME_OF
+#ifdef CAL_THREAD_PER_LANE
+#define FRAME_OF(context, column)                                                                                      \
+    ((context)->workspace && (column)->child_count == 0 && (column)->block_count <= CAL_FAST_BLOCKS                    \
+         ? (context)->workspace                                                                                        \
+         : (context)->scratch + (column)->scratch)
+#else
+#define FRAME_OF(context, column) ((context)->scratch + (column)->scratch)
+#endif

@@ -53,7 +53,7 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
         .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,
         .ydot = context->ydot + y_at,
         .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
-        .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,
+        .scratch = FRAME_OF(context, column) + b * CAL_SCRATCH_COUNT * width + (size_t)l,
     };
 }
 
@@ -61,7 +61,7 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
 #define fetch LANE(cal_fetch)
 LANE_INLINE void fetch(const double* p, int count) {
 #ifdef __CUDA_ARCH__
-    for (int i = 0; i < count; i++) asm volatile("prefetch.global.L1 [%0];" ::"l"(p + i * CAL_WIDTH));
+    for (int i = 0; i < count; i++) asm volatile("prefetch.L1 [%0];" ::"l"(p + i * CAL_WIDTH));
 #else
     (void)p, (void)count;
 #endif
