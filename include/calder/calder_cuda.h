@@ -10,6 +10,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default) // what is declared here is all that a shared library shows
+#endif
 
 /// Which GPU.
 typedef struct cal_cuda_def {
@@ -41,6 +44,9 @@ cal_status cal_cuda_ensemble_changed(cal_ensemble* ensemble);
 /// Forward dynamics of all instances from q, v and tau there into qdd there, and nothing is copied. Waits until it is done.
 cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

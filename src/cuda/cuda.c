@@ -299,7 +299,7 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
 
 static cal_status attach(cal_machine* machine, cal_plan* plan, cal_error* error) {
     if (!plan->program->walked) return CAL_OK;
-    if (plan->program != &cal_program_aba)
+    if (strcmp(plan->program->name, "aba") != 0)
         return cal_fail(error, CAL_NOT_AVAILABLE, "machine cuda runs algorithm aba, not %s", plan->program->name);
     return cal_device_plan_create(((cal_cuda_machine*)machine)->device, plan, &plan->on_device, error);
 }

@@ -2,7 +2,6 @@
 #include "cuda/device_plan.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "solver/solver.h"
 #include <string.h>
 
 void* cal_device_take(cal_device* device, cal_device_memory_list* list, size_t bytes) {
@@ -29,15 +28,14 @@ void cal_device_give_back(cal_device* device, cal_device_memory_list* list) {
 
 const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops) {
     static const struct {
-        const cal_solver_ops* ops;
+        const char* name;
         const cal_device_solver* kernels;
-    } known[] = {{&cal_solver_gear, &cal_device_gear},        {&cal_solver_iec, &cal_device_runge_kutta},
-                 {&cal_solver_rki, &cal_device_runge_kutta},  {&cal_solver_rkg, &cal_device_runge_kutta},
-                 {&cal_solver_rkf, &cal_device_runge_kutta},  {&cal_solver_rkck, &cal_device_runge_kutta},
-                 {&cal_solver_rk4, &cal_device_rk4},          {&cal_solver_euler, &cal_device_euler},
-                 {&cal_solver_implicit, &cal_device_implicit}};
+    } known[] = {
+        {"gear", &cal_device_gear},       {"iec", &cal_device_runge_kutta}, {"rki", &cal_device_runge_kutta},
+        {"rkg", &cal_device_runge_kutta}, {"rkf", &cal_device_runge_kutta}, {"rkck", &cal_device_runge_kutta},
+        {"rk4", &cal_device_rk4},         {"euler", &cal_device_euler},     {"implicit", &cal_device_implicit}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].ops == ops && ops->vector_count <= CAL_DEVICE_VECTORS) return known[i].kernels;
+        if (strcmp(known[i].name, ops->name) == 0 && ops->vector_count <= CAL_DEVICE_VECTORS) return known[i].kernels;
     return NULL;
 }
 

@@ -7,7 +7,7 @@ typedef void cal_device_launch(cal_device* device, const cal_device_work* work, 
 
 typedef struct cal_device_mechanics {
     cal_device_launch *forces, *velocity, *inertia,
-        *acceleration;                            // of columns; velocity goes up again where nothing hangs below and the column is wide
+        *acceleration; // of columns; velocity goes up again where nothing hangs below and the column is wide
     cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
 } cal_device_mechanics;
 

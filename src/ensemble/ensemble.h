@@ -15,6 +15,7 @@
 //     units      in turn           taken by workers from a counter  in turn
 //     rows       —                 —                                gathered at the end of every advance
 #pragma once
+#include "base/parts.h"
 #include "machine/machine.h"
 #include "solver/solver.h"
 
@@ -61,8 +62,8 @@ typedef struct cal_ensemble_ops {
 extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_separate;
 // Of an ensemble on a device: its plan of W instances, and where they are; NULL: it is on no device. And what was written there
 // becomes the instances' state: all begin anew from it.
-const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);
-cal_status cal_ensemble_adopt(cal_ensemble* ensemble);
+CAL_FOR_PARTS const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);
+CAL_FOR_PARTS cal_status cal_ensemble_adopt(cal_ensemble* ensemble);
 // Whether a solver's steps can be taken side by side: fixed ones, with what a group has room for.
 bool cal_lockstep_takes(const cal_solver_ops* ops);
 

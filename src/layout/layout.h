@@ -47,8 +47,8 @@ typedef struct cal_column {
     size_t scratch; // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
     size_t
         end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
-    size_t up_slot;      // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
-    int8_t lanes;        // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8; devices: W = 32
+    size_t up_slot; // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
+    int8_t lanes;   // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8; devices: W = 32
     int8_t parent_lanes; // of the column above; 1 for the ground
     bool is_long;
     bool shared;                       // some column below has another owner: children are pulled when all are there
@@ -90,7 +90,8 @@ typedef struct cal_layout {
     int32_t* block_y;     // block_count + 1: first double of the block in y-shaped vectors
     int32_t* block_v;     // block_count + 1: first double of the block in v-shaped vectors
     cal_nonlinear_force* extras;
-    int32_t* lane_extras; // devices: column_count × W + 1: the first of each lane's extras, which follow each other; else NULL
+    int32_t*
+        lane_extras; // devices: column_count × W + 1: the first of each lane's extras, which follow each other; else NULL
     size_t y_size, v_size; // doubles in y-shaped (q then v of each block) and v-shaped vectors
     size_t scratch_size;   // doubles of the stack; the ground's own slots are at its bottom
     double* constants;     // of columns, CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them

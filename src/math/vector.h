@@ -4,7 +4,9 @@
 #include "base/per_lane.h"
 #include <math.h>
 
-CAL_DEVICE static inline double cal_dot3(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+CAL_DEVICE static inline double cal_dot3(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 
 CAL_DEVICE static inline void cal_cross3(const double a[3], const double b[3], double out[3]) {
     const double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
