@@ -4,22 +4,7 @@
 #include "math/rotation_vector.h"
 #include <string.h>
 
-static const double friction_speed = 0.01; // s, as calder.h says
-
-static double clamp(double value, const double range[2]) {
-    if (range[0] == range[1]) return value;
-    return value < range[0] ? range[0] : value > range[1] ? range[1] : value;
-}
-
-static double positive(double value) { return value > 0.0 ? value : 0.0; }
-
 // --- Springs ---------------------------------------------------------------------------------------------------------
-
-void cal_ball_spring_force(double stiffness, const double q[4], double out[3]) {
-    double turn[3];
-    cal_rotation_vector(q, turn);
-    for (int i = 0; i < 3; i++) out[i] = -(stiffness * turn[i]);
-}
 
 double cal_spring_energy(const cal_node* node, const double* q) {
     double stretch[3] = {0.0, 0.0, 0.0};
@@ -28,73 +13,6 @@ double cal_spring_energy(const cal_node* node, const double* q) {
     else if (node->kind != CAL_FREE)
         stretch[0] = q[0] - node->spring_reference;
     return 0.5 * node->stiffness * cal_dot3(stretch, stretch);
-}
-
-cal_slopes cal_passive_slopes(const cal_joint_def* joint) {
-    return (cal_slopes){.damping = joint->damping, .stiffness = joint->kind == CAL_FREE ? 0.0 : joint->stiffness};
-}
-
-// --- Stops -----------------------------------------------------------------------------------------------------------
-
-// How far a joint is beyond its range, and how fast that grows; false: it is inside.
-typedef struct overrun {
-    double x, rate;
-    bool low;
-} overrun;
-
-static bool is_beyond(const cal_joint* joint, double q, double v, overrun* out) {
-    const double low = joint->def->range[0] - q, high = q - joint->def->range[1];
-    *out = (overrun){.x = low > 0.0 ? low : high, .rate = low > 0.0 ? -v : v, .low = low > 0.0};
-    return out->x > 0.0;
-}
-
-double cal_stop_force(const cal_joint* joint, double q, double v) {
-    overrun over;
-    if (!is_beyond(joint, q, v, &over)) return 0.0;
-    const double force = joint->limit_stiffness * over.x * (1.0 + joint->def->limit_damping * over.rate);
-    if (!(force > 0.0)) return 0.0;
-    return over.low ? force : -force;
-}
-
-cal_slopes cal_stop_slopes(const cal_joint* joint, double q, double v) {
-    overrun over;
-    if (!joint->def->limited || !is_beyond(joint, q, v, &over)) return (cal_slopes){0};
-    return (cal_slopes){.damping = joint->limit_stiffness * joint->def->limit_damping * over.x,
-                        .stiffness = joint->limit_stiffness * positive(1.0 + joint->def->limit_damping * over.rate)};
-}
-
-// --- Dry friction ----------------------------------------------------------------------------------------------------
-
-double cal_friction_force(double friction_loss, double v) {
-    return -(friction_loss * v / sqrt(v * v + friction_speed * friction_speed));
-}
-
-double cal_friction_damping(double friction_loss, double v) {
-    return friction_loss / sqrt(v * v + friction_speed * friction_speed);
-}
-
-// --- Motors ----------------------------------------------------------------------------------------------------------
-
-// Before the clamp, at the motor's side of its gear.
-static double motor_wish(const cal_actuator_def* motor, double control, double q, double v) {
-    const double bias = motor->bias[0] + motor->bias[1] * (motor->gear * q) + motor->bias[2] * (motor->gear * v);
-    return motor->gain * clamp(control, motor->control_range) + bias;
-}
-
-double cal_motor_force(const cal_actuator_def* motor, double control, double q, double v) {
-    return motor->gear * clamp(motor_wish(motor, control, q, v), motor->force_range);
-}
-
-cal_slopes cal_servo_slopes(const cal_actuator_def* motor) {
-    const double square = motor->gear * motor->gear;
-    return (cal_slopes){.damping = positive(-square * motor->bias[2]), .stiffness = positive(-square * motor->bias[1])};
-}
-
-cal_slopes cal_motor_slopes(const cal_actuator_def* motor, double control, double q, double v) {
-    const double wish = motor_wish(motor, control, q, v), given = clamp(wish, motor->force_range);
-    const double share = given == wish ? 1.0 : positive(given / wish);
-    const cal_slopes servo = cal_servo_slopes(motor);
-    return (cal_slopes){.damping = share * servo.damping, .stiffness = share * servo.stiffness};
 }
 
 // --- All of a model --------------------------------------------------------------------------------------------------

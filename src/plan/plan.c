@@ -189,6 +189,8 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
                                    .processors = team.processors,
                                    .keep = team.keep,
                                    .constants = program->walked,
+                                   .by_lane = program->walked && machine->device,
+                                   .lasting = program->walked && machine->device && def->copies == 1,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
@@ -324,12 +326,38 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
     return (int)length;
 }
 
-void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
-                      cal_solver_context* solver_context) {
-    (void)state;
+cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                            cal_solver_context* solver_context) {
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    if (plan->machine->ops->prepare) return plan->machine->ops->prepare(plan->machine, plan, state);
     for (int i = 0; i < plan->layout->column_count; i++)
         if (cal_layout_keeps(plan->layout, &plan->layout->columns[i]))
             solver->prepare(solver_context, &plan->layout->columns[i]);
+    return CAL_OK;
+}
+
+typedef struct interpolation {
+    const cal_solver_ops* solver;
+    const void* control;
+    cal_solver_context* context;
+    double time;
+    double* out;
+} interpolation;
+
+static void interpolate_column(void* argument, const cal_column* column) {
+    const interpolation* at = argument;
+    at->solver->interpolate(at->control, at->context, column, at->time, at->out);
+}
+
+cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                                const void* control, cal_solver_context* solver_context, double time, double* out) {
+    interpolation at = {solver, control, solver_context, time, out};
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    if (plan->machine->ops->interpolate)
+        return plan->machine->ops->interpolate(plan->machine, plan, state, control, time, out);
+    return cal_plan_each(plan, interpolate_column, &at);
 }
 
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v) {
