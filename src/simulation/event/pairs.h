@@ -30,6 +30,13 @@ typedef struct cal_pair_table {
 static inline uint64_t cal_pair_key(int a, int b) {
     return a < b ? (uint64_t)a << 29 | (uint64_t)b : (uint64_t)b << 29 | (uint64_t)a;
 }
+// What a world, or a domain, keeps of a body: until when its box holds it, the event that ends it, and the list of its pairs.
+typedef struct cal_presence {
+    double* box_end;
+    int* box_event;
+    int **pairs, *pair_count, *pair_capacity;
+} cal_presence;
+cal_presence cal_body_presence(const cal_world* world, int body);
 int cal_pair_find(const cal_world* world, int a, int b); // −1: none
 cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error);
 void cal_pair_remove(cal_world* world, int pair);
