@@ -238,5 +238,16 @@ bool cal_broad_has(const cal_broad* broad, int id);
 const cal_box* cal_broad_box(const cal_broad* broad, int id);
 // Everyone whose box overlaps that of `id`, ascending; valid until the next change.
 int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out);
+// Scratch for whoever asks while others do: one each, from zeros.
+typedef struct cal_broad_ids {
+    int32_t* ids;
+    int count, capacity;
+} cal_broad_ids;
+typedef struct cal_broad_scratch {
+    cal_broad_ids heads, found;
+} cal_broad_scratch;
+void cal_broad_scratch_free(cal_broad_scratch* scratch);
+// As cal_broad_query, while nobody moves a box.
+int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out);
 // Ids whose boxes overlap any box, ascending; the array is valid until the next call. Returns their number, −1: no memory.
 int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out);

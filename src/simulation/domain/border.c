@@ -9,6 +9,8 @@
 #include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
+#include "simulation/motion/search.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -23,31 +25,71 @@ static const cal_box* box_of(const cal_domains* d, int body) {
     return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
 }
 
-static cal_status keep_found(cal_domains* d, const int32_t* ids, int count, int own, cal_error* error) {
-    if (count < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    for (int i = 0; i < count; i++) {
-        if (d->whole->bodies[ids[i]].component < 0 || cal_domain_of_body(d->whole, ids[i]) == own) continue;
-        if (!cal_grow((void**)&d->found, &d->found_capacity, d->found_count, sizeof *d->found))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-        d->found[d->found_count++] = ids[i];
-    }
-    return CAL_OK;
+// --- Who overlaps whom ----------------------------------------------------------------------------------------------------------
+
+// Where the pair of two bodies is to be predicted from. One that is new: from the beginning of the window. A search that had come to
+// the end of a box goes on.
+static double start_of(const cal_domains* d, int body, int other) {
+    const cal_world* border = d->border;
+    const cal_sim_body *a = &d->whole->bodies[body], *b = &d->whole->bodies[other];
+    const int number = cal_pair_find(border, body, other);
+    if (number < 0) return d->begin;
+    const double from = fmin(a->changed_from, b->noted ? b->changed_from : (double)INFINITY);
+    const cal_pair* pair = &border->table.pairs[number];
+    const bool ended = !(cal_events_time(&border->events, pair->event) < (double)INFINITY);
+    return pair->kind > CAL_PAIR_BALL_PLANE && ended ? fmin(from, d->begin) : from;
 }
 
-// Bodies of other domains whose boxes overlap that of a body, some of them twice.
-static cal_status look_around(cal_domains* d, int body, const cal_box* box, cal_error* error) {
-    const int own = cal_domain_of_body(d->whole, body);
-    const int32_t* ids;
-    d->found_count = 0;
-    int count = cal_broad_query(d->border->broad, box, &ids);
-    cal_status status = keep_found(d, ids, count, own, error);
-    const bool inside = is_inside(box, &d->domains[own].region);
-    for (int i = 1; status == CAL_OK && !inside && i <= d->count; i++) {
-        if (i == own || !cal_box_overlap(box, &d->domains[i].region)) continue;
-        count = cal_broad_query(d->domains[i].world->broad, box, &ids);
-        status = keep_found(d, ids, count, own, error);
+// A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
+// what is due before stays.
+static void predict(cal_domains* d, int domain, cal_border_find* find) {
+    cal_world* view = d->domains[domain].world;
+    const int low = find->body < find->other ? find->body : find->other,
+              high = find->body < find->other ? find->other : find->body;
+    const double until = fmin(d->whole->bodies[low].box_end, d->whole->bodies[high].box_end);
+    const int number = cal_pair_find(d->border, low, high);
+    if (number >= 0 && cal_events_time(&d->border->events, d->border->table.pairs[number].event) < find->from) return;
+    if (!cal_free_body_is_known(view, low, until) || !cal_free_body_is_known(view, high, until)) return;
+    const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
+    find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), &find->prediction, NULL) == CAL_OK;
+}
+
+static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
+    cal_domain* own = &d->domains[domain];
+    for (int i = 0; i < count; i++) {
+        const int other = ids[i];
+        const cal_sim_body* part = &d->whole->bodies[other];
+        if (part->component < 0 || cal_domain_of_body(d->whole, other) == cal_domain_of_body(d->whole, body)) continue;
+        if ((part->noted && other < body) || !cal_may_collide(own->world, body, other))
+            continue; // the other one finds it
+        if (!cal_grow((void**)&own->finds, &own->find_capacity, own->find_count, sizeof *own->finds)) return false;
+        cal_border_find* find = &own->finds[own->find_count++];
+        *find = (cal_border_find){.body = body, .other = other, .from = start_of(d, body, other)};
+        if (find->from < (double)INFINITY) predict(d, domain, find);
     }
-    return status;
+    return count >= 0;
+}
+
+// What the bodies that a domain has noted overlap in others.
+static void look_around(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    bool enough = true;
+    own->find_count = 0;
+    for (int k = 0; enough && k < own->world->noted_count; k++) {
+        const int body = own->world->noted[k], home = cal_domain_of_body(d->whole, body);
+        const cal_box* box = box_of(d, body);
+        const int32_t* ids;
+        if (box == NULL) continue;
+        int count = cal_broad_look(d->border->broad, box, &own->scratch, &ids);
+        enough = keep_finds(d, domain, body, ids, count);
+        const bool inside = is_inside(box, &d->domains[home].region);
+        for (int i = 1; enough && !inside && i <= d->count; i++) {
+            if (i == home || !cal_box_overlap(box, &d->domains[i].region)) continue;
+            count = cal_broad_look(d->domains[i].world->broad, box, &own->scratch, &ids);
+            enough = keep_finds(d, domain, body, ids, count);
+        }
+    }
+    own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
 
 // Whether a group was in charge of a body at any time of the window.
@@ -107,30 +149,19 @@ static void end_pairs(cal_domains* d, int body, const cal_box* box) {
     }
 }
 
-// One that is noted: its pairs with others are found, and predicted where a motion has changed.
-static cal_status update_body(cal_domains* d, int body, cal_error* error) {
+// What a domain has found becomes pairs of the border.
+static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
     cal_world* border = d->border;
-    const cal_sim_body* part = &d->whole->bodies[body];
-    const cal_box* box = box_of(d, body);
-    if (box == NULL) return CAL_OK;
-    end_pairs(d, body, box);
-    cal_status status = look_around(d, body, box, error);
-    for (int i = 0; status == CAL_OK && i < d->found_count; i++) {
-        const int other = d->found[i];
-        if (!cal_may_collide(border, body, other)) continue;
-        int pair = cal_pair_find(border, body, other);
-        const cal_sim_body* there = &d->whole->bodies[other];
-        double from = fmin(part->changed_from, there->noted ? there->changed_from : (double)INFINITY);
-        if (pair < 0) {
-            status = cal_pair_add(border, body, other, &pair, error);
-            if (status != CAL_OK) break;
-            from = d->begin;
-        }
-        // A search that had come to the end of a box goes on.
-        const cal_pair* known = &border->table.pairs[pair];
-        if (known->kind > CAL_PAIR_BALL_PLANE && !(cal_events_time(&border->events, known->event) < (double)INFINITY))
-            from = fmin(from, d->begin);
-        if (from < (double)INFINITY) status = cal_pair_predict(border, pair, from, error);
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < d->domains[domain].find_count; i++) {
+        const cal_border_find* find = &d->domains[domain].finds[i];
+        int pair = cal_pair_find(border, find->body, find->other);
+        if (pair < 0) status = cal_pair_add(border, find->body, find->other, &pair, error);
+        if (status != CAL_OK || !(find->from < (double)INFINITY)) continue;
+        if (find->done)
+            cal_pair_take(border, pair, &find->prediction);
+        else
+            status = cal_pair_predict(border, pair, find->from, error);
     }
     return status;
 }
@@ -153,10 +184,15 @@ static cal_status place_noted(cal_domains* d, cal_world* view, cal_error* error)
 static cal_status update_pairs(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = place_noted(d, d->domains[i].world, error);
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+    int noted = 0;
+    for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
+    if (status == CAL_OK && noted > 0) status = cal_domains_run(d, look_around, error);
+    for (int i = 1; status == CAL_OK && noted > 0 && i <= d->count; i++) {
         const cal_world* view = d->domains[i].world;
-        for (int k = 0; status == CAL_OK && k < view->noted_count; k++) status = update_body(d, view->noted[k], error);
+        for (int k = 0; k < view->noted_count; k++)
+            if (box_of(d, view->noted[k]) != NULL) end_pairs(d, view->noted[k], box_of(d, view->noted[k]));
     }
+    for (int i = 1; status == CAL_OK && noted > 0 && i <= d->count; i++) status = take_finds(d, i, error);
     for (int i = 1; i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         for (int k = 0; k < view->noted_count; k++) d->whole->bodies[view->noted[k]].noted = false;

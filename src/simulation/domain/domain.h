@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "calder/calder_world.h"
 #include "collide/collide.h"
+#include "simulation/event/pairs.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -42,6 +43,15 @@ typedef struct cal_handing {
     int component, to;
 } cal_handing;
 
+// Two bodies of different domains whose boxes overlap, found by one of them; what their pair is to be predicted from, infinite: it
+// is known; and what was found.
+typedef struct cal_border_find {
+    int body, other;
+    double from;
+    bool done;
+    cal_prediction prediction;
+} cal_border_find;
+
 typedef struct cal_domain {
     cal_world* world;
     cal_box region; // a box that is inside is met by none of another domain that is inside of its own
@@ -51,6 +61,10 @@ typedef struct cal_domain {
     cal_error error;
     bool starved;   // wants places for components
     int64_t events; // since the world was divided
+    // For the border: what its bodies have found, and scratch of the search.
+    cal_border_find* finds;
+    int find_count, find_capacity;
+    cal_broad_scratch scratch;
 } cal_domain;
 
 // A pair of bodies on its way to another table.
@@ -77,8 +91,6 @@ typedef struct cal_domains {
     int handing_count, handing_capacity;
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
-    int32_t* found;
-    int found_count, found_capacity;
     int *cluster, cluster_count, cluster_capacity;
     int *mark, mark_capacity; // of each component
     int marked;
@@ -88,6 +100,7 @@ typedef struct cal_domains {
     int64_t windows, rounds, handed; // what it took
     atomic_int next;                 // of a run: the domain that is to be taken next
     double end;                      // of a run
+    void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
 
 // Whether a world is to be divided: it has a machine with several processors that share memory, and enough to do.
@@ -127,6 +140,9 @@ cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
+// Runs a task for every domain, on all workers (run.c); the first error of them.
+typedef void cal_domain_task(cal_domains* d, int domain);
+cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.

@@ -102,10 +102,12 @@ void cal_domains_destroy(cal_world* world) {
         destroy_view(d, d->domains[i].world);
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
+        cal_free(d->domains[i].finds);
+        cal_broad_scratch_free(&d->domains[i].scratch);
     }
     destroy_view(d, d->border);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains, d->handings, d->found, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
+    void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }

@@ -82,18 +82,20 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
     return status;
 }
 
+static void run_one(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = run_domain(own, d->end, &own->error);
+}
+
 static void run_some(void* argument, int worker) {
     (void)worker;
     cal_domains* d = argument;
-    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) {
-        cal_domain* domain = &d->domains[i];
-        domain->status = run_domain(domain, d->end, &domain->error);
-    }
+    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) d->task(d, i);
 }
 
-static cal_status run_all(cal_domains* d, double end, cal_error* error) {
+cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
     atomic_store(&d->next, 1);
-    d->end = end;
+    d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->workers > 1 && machine != NULL) {
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
@@ -218,7 +220,8 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     met = true;
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
-        if (status == CAL_OK) status = run_all(d, end, error);
+        d->end = end;
+        if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;

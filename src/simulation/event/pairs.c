@@ -236,22 +236,10 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     return CAL_OK;
 }
 
-cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
-    cal_pair* p = &world->table.pairs[pair];
+cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_error* error) {
     const int a = p->body[0], b = p->body[1];
-    // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
-    // others did then may be forgotten.
-    const double time = fmax(when, world->gvt);
-    // What is due before that, of motions that have not changed before that, comes first: a domain may have gone on without knowing of it.
-    if (cal_events_time(&world->events, p->event) < time) return CAL_OK;
-    p->off = !world->placing && cal_component_holds(world, a, b, time);
-    if (p->off || world->placing) {
-        p->hit = false;
-        cal_events_schedule(&world->events, p->event, (double)INFINITY, 0);
-        return CAL_OK;
-    }
-    if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
-    if (world->def.loop == CAL_CONSERVATIVE) return schedule_bound(world, p, time, error);
+    *out = (cal_prediction){.time = (double)INFINITY, .off = !world->placing && cal_component_holds(world, a, b, time)};
+    if (out->off || world->placing) return CAL_OK;
     // A closed formula looks as far as the motions go; a search as far as the boxes do.
     const bool settled = !(fmin(next_change(world, a, time), next_change(world, b, time)) < (double)INFINITY);
     const bool exact = settled && cal_has_formula(world, p, time);
@@ -264,8 +252,33 @@ cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* 
         if (hit.time < (double)INFINITY || !(change < (exact ? (double)INFINITY : until))) break;
         from = change;
     }
-    p->hit = hit.time < (double)INFINITY;
-    const double next = p->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
-    cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));
+    out->hit = hit.time < (double)INFINITY;
+    out->time = out->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
     return CAL_OK;
+}
+
+void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction) {
+    cal_pair* p = &world->table.pairs[pair];
+    p->off = prediction->off;
+    p->hit = prediction->hit;
+    cal_events_schedule(&world->events, p->event, prediction->time, cal_pair_key(p->body[0], p->body[1]));
+}
+
+cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
+    cal_pair* p = &world->table.pairs[pair];
+    // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
+    // others did then may be forgotten.
+    const double time = fmax(when, world->gvt);
+    // What is due before that, of motions that have not changed before that, comes first: a domain may have gone on without knowing of it.
+    if (cal_events_time(&world->events, p->event) < time) return CAL_OK;
+    if (world->def.loop != CAL_TIMEWARP && !world->placing &&
+        !cal_component_holds(world, p->body[0], p->body[1], time)) {
+        p->off = false;
+        if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
+        return schedule_bound(world, p, time, error);
+    }
+    cal_prediction found;
+    const cal_status status = cal_pair_look(world, p, time, &found, error);
+    if (status == CAL_OK) cal_pair_take(world, pair, &found);
+    return status;
 }
