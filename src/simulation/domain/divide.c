@@ -213,6 +213,7 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
             status = add_handing(d, d->cluster[found.list[i].first + k], found.list[i].domain, error);
     cal_free(found.list);
     if (status == CAL_OK) status = cal_domains_hand_over(d, error);
+    d->handed = 0;
     if (status == CAL_OK) status = cal_domains_feed(d, error);
     d->divided = status == CAL_OK;
     return status;

@@ -60,6 +60,7 @@ typedef struct cal_domain {
     cal_status status;
     cal_error error;
     bool starved;   // wants places for components
+    double spent;   // processor time of its last task, s
     int64_t events; // since the world was divided
     // For the border: what its bodies have found, and scratch of the search.
     cal_border_find* finds;
@@ -97,9 +98,11 @@ typedef struct cal_domains {
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
     int *joined, joined_count, joined_capacity;
-    int64_t windows, rounds, handed; // what it took
-    atomic_int next;                 // of a run: the domain that is to be taken next
-    double end;                      // of a run
+    int64_t windows, runs,
+        handed; // what it took, with the processor time of domains, of the busiest of each run, and in between
+    double domains_s, busiest_s, between_s;
+    atomic_int next; // of a run: the domain that is to be taken next
+    double end;      // of a run
     void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
 

@@ -1,4 +1,5 @@
 // Windows: all domains run to the end of one, and meet, until nothing is left to do in it.
+#define _POSIX_C_SOURCE 200809L
 #include "base/memory.h"
 #include "plan/machine_ops.h"
 #include "simulation/component.h"
@@ -7,16 +8,18 @@
 #include "simulation/event/events.h"
 #include "simulation/event/log.h"
 #include "simulation/event/loops.h"
+#include "simulation/members.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <math.h>
+#include <time.h>
 
 // Events of a window that are worth a meeting, for each domain: a meeting takes the time of a few, and domains that have more of them
 // than others keep those waiting.
 enum { FEW_EVENTS = 100, FIRST_SHARE = 8, LONGEST = 4 };
 // Components below which a processor is not worth having: events of one are then rarely apart from those of the others.
-enum { FEW_COMPONENTS = 48 };
+enum { FEW_COMPONENTS = 48, MOST_PROCESSORS = 1024 };
 
 // --- Whether --------------------------------------------------------------------------------------------------------------------
 
@@ -87,13 +90,25 @@ static void run_one(cal_domains* d, int domain) {
     own->status = run_domain(own, d->end, &own->error);
 }
 
+// Of the calling thread, s.
+static double processor_time(void) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0.0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 static void run_some(void* argument, int worker) {
     (void)worker;
     cal_domains* d = argument;
-    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) d->task(d, i);
+    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) {
+        const double begin = processor_time();
+        d->task(d, i);
+        d->domains[i].spent = processor_time() - begin;
+    }
 }
 
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
+    const double begin = processor_time();
     atomic_store(&d->next, 1);
     d->task = task;
     const cal_machine* machine = d->whole->machine;
@@ -103,6 +118,13 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
     } else {
         run_some(d, 0);
     }
+    double all = 0.0, busiest = 0.0;
+    for (int i = 1; i <= d->count; i++) {
+        all += d->domains[i].spent;
+        busiest = fmax(busiest, d->domains[i].spent);
+    }
+    d->domains_s += all, d->busiest_s += busiest;
+    d->between_s -= processor_time() - begin;
     // The first of those that failed.
     const cal_domain* failed = NULL;
     for (int i = 1; i <= d->count; i++)
@@ -225,7 +247,7 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
         for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
-        d->rounds++;
+        d->runs++;
     }
     d->windows++;
     adapt(d, count_events(d) - events, d->handed - handed);
@@ -242,6 +264,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     }
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
+    const double before = processor_time();
     for (bool last = false; status == CAL_OK && !last;) {
         const double next = fmin(fmax(first_due(d), d->begin), time);
         const double end = next + d->window;
@@ -252,5 +275,25 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
         d->begin = last ? time : end;
     }
     if (status == CAL_OK) begin_window(d); // for whoever asks between two advances
+    d->between_s += processor_time() - before;
+    world->report.domains = d->count;
+    world->report.windows = d->windows, world->report.runs = d->runs, world->report.handed_over = d->handed;
+    world->report.domains_s = d->domains_s, world->report.busiest_s = d->busiest_s,
+    world->report.between_s = d->between_s;
     return status;
+}
+
+cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error) {
+    if (processors < 1 || processors > MOST_PROCESSORS)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a world is priced for 1 to %d processors, not %d",
+                        (int)MOST_PROCESSORS, processors);
+    if (world->def.loop != CAL_TIMEWARP)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "only the timewarp loop is divided among processors");
+    cal_status status = cal_check_changeable(world, error);
+    if (status == CAL_OK) status = cal_world_advance(world, world->time, error); // what is new is taken in
+    if (status == CAL_OK) status = cal_world_divide(world, processors, 0.0, error);
+    if (status != CAL_OK) return status;
+    world->domains->workers = 1;
+    status = cal_world_advance(world, time, error);
+    return status == CAL_OK ? cal_world_get_report(world, out) : status;
 }

@@ -249,6 +249,12 @@ cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_p
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
         const cal_status status = cal_find_hit(world, p, from, exact ? change : fmin(until, change), &hit, error);
         if (status != CAL_OK) return status;
+        // What is final has happened, also where a search that begins before finds it again.
+        if (world->domain != CAL_DOMAIN_WHOLE && hit.time < world->gvt && from < world->gvt) {
+            hit.time = (double)INFINITY;
+            from = world->gvt;
+            continue;
+        }
         if (hit.time < (double)INFINITY || !(change < (exact ? (double)INFINITY : until))) break;
         from = change;
     }
