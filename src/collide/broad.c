@@ -470,6 +470,19 @@ static bool reserve_move(cal_broad* broad, int id, int level) {
     return true;
 }
 
+// Where a box is from now on; room is there.
+static void put(cal_broad* broad, int id, const cal_box* box, int level) {
+    const place* p = &broad->places[id];
+    uint32_t cell[3] = {0, 0, 0};
+    for (int i = 0; level != ENDLESS && i < 3; i++)
+        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
+    entry* e = &broad->entries[id];
+    e->box = *box;
+    if (p->level == level && memcmp(e->cell, cell, sizeof cell) == 0) return;
+    leave(broad, id);
+    enter(broad, id, level, cell);
+}
+
 static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
                        cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
@@ -484,17 +497,20 @@ static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_
     p->partners.count = broad->scratch.found.count;
     if (p->partners.count > 0)
         memcpy(p->partners.ids, broad->scratch.found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
-    uint32_t cell[3] = {0, 0, 0};
-    for (int i = 0; level != ENDLESS && i < 3; i++)
-        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
-    entry* e = &broad->entries[id];
-    e->box = *box;
-    if (p->level != level || memcmp(e->cell, cell, sizeof cell) != 0) {
-        leave(broad, id);
-        enter(broad, id, level, cell);
-    }
+    put(broad, id, box, level);
     if (level == ENDLESS) broad->spaces[p->member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
     report(broad, changes);
+    return CAL_OK;
+}
+
+cal_status cal_broad_put(cal_broad* broad, int id, const cal_box* box) {
+    if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
+    if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
+    const int level = level_for(broad, box);
+    broad->scratch.found.count = 0;
+    if (!reserve_move(broad, id, level)) return CAL_NO_MEMORY;
+    put(broad, id, box, level);
+    if (level == ENDLESS) broad->spaces[broad->places[id].member] = (half_space){{0}, (double)INFINITY};
     return CAL_OK;
 }
 

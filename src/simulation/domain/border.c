@@ -36,8 +36,9 @@ static double start_of(const cal_domains* d, int body, int other) {
     if (number < 0) return d->begin;
     const double from = fmin(a->changed_from, b->noted ? b->changed_from : (double)INFINITY);
     const cal_pair* pair = &border->table.pairs[number];
-    const bool ended = !(cal_events_time(&border->events, pair->event) < (double)INFINITY);
-    return pair->kind > CAL_PAIR_BALL_PLANE && ended ? fmin(from, d->begin) : from;
+    const double due = cal_events_time(&border->events, pair->event);
+    if (!pair->hit && due < d->end) return fmin(from, due);
+    return pair->kind > CAL_PAIR_BALL_PLANE && !(due < (double)INFINITY) ? fmin(from, d->begin) : from;
 }
 
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
@@ -173,7 +174,7 @@ static cal_status place_noted(cal_domains* d, cal_world* view, cal_error* error)
         const cal_box* box = box_of(d, body);
         cal_status status = CAL_OK;
         if (box != NULL && !is_inside(box, &d->domains[own].region))
-            status = cal_broad_move(d->border->broad, body, box, NULL);
+            status = cal_broad_put(d->border->broad, body, box);
         else
             cal_broad_remove(d->border->broad, body, NULL);
         if (status != CAL_OK) return cal_fail(error, status, "out of memory for boxes");

@@ -236,13 +236,13 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed) {
 static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     const int64_t events = count_events(d), handed = d->handed;
     d->grouping = d->grouping || d->whole->report.groups > 0;
+    d->end = end;
     begin_window(d);
     bool met = false;
     cal_status status = cal_border_meet(d, end, false, &met, error);
     met = true;
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
-        d->end = end;
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
         for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
