@@ -6,6 +6,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
+#include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
@@ -39,6 +40,40 @@ static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
     return status;
 }
 
+// Whether two bodies may become members of one contact group soon: what they are near to each other, and how fast.
+static bool may_group(cal_domains* d, int a, int b, double time) {
+    cal_world* whole = d->whole;
+    const cal_sim_body *p = &whole->bodies[a], *q = &whole->bodies[b];
+    if (p->component < 0 || q->component < 0) return false;
+    if (p->multibody < 0 && q->multibody < 0 && !cal_group_is_inner(whole, a, b)) return false;
+    cal_motion at[2];
+    if (cal_body_at(whole, a, time, &at[0]) != CAL_OK || cal_body_at(whole, b, time, &at[1]) != CAL_OK) return true;
+    double apart[3], closing[3];
+    for (int i = 0; i < 3; i++) {
+        apart[i] = at[0].pose.position[i] - at[1].pose.position[i];
+        closing[i] = at[0].u[i] - at[1].u[i];
+    }
+    const double reach = p->reach + q->reach + sqrt(cal_dot3(closing, closing)) / whole->def.group_rate;
+    return cal_dot3(apart, apart) <= reach * reach;
+}
+
+// Of a world that is whole: who is near a component, and may be in a group with it before long.
+static cal_status add_near(cal_domains* d, int component, cal_error* error) {
+    const cal_world* whole = d->whole;
+    const cal_component* c = &whole->components[component];
+    cal_status status = CAL_OK;
+    for (int k = 0; c->body >= 0 && k < c->weight; k++) {
+        const cal_sim_body* part = &whole->bodies[c->body + k];
+        for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
+            const int* pair = whole->table.pairs[part->pairs[i]].body;
+            const int other = pair[0] == c->body + k ? pair[1] : pair[0];
+            if (may_group(d, c->body + k, other, whole->time))
+                status = add_to_cluster(d, whole->bodies[other].component, error);
+        }
+    }
+    return status;
+}
+
 // Whoever shares a callback with a component.
 static cal_status add_called(cal_domains* d, int component, cal_error* error) {
     const cal_world* whole = d->whole;
@@ -68,6 +103,7 @@ cal_status cal_domains_collect_from(cal_domains* d, int component, int first, ca
     for (int i = first; status == CAL_OK && i < d->cluster_count; i++) {
         status = add_linked(d, d->cluster[i], error);
         if (status == CAL_OK && d->calls_together) status = add_called(d, d->cluster[i], error);
+        if (status == CAL_OK && !d->divided && !d->given) status = add_near(d, d->cluster[i], error);
     }
     return status;
 }

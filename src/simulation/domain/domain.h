@@ -80,11 +80,16 @@ typedef struct cal_domains {
     cal_domain* domains; // [1 … count]
     int count, workers;
     cal_world* border;
-    bool calls_together;     // there are callbacks of several bodies
-    bool divided;            // bodies are in the domains; otherwise in the whole
-    bool grouping;           // there were contact groups
-    bool given;              // the length of windows was given
-    double window;           // its length now
+    bool calls_together; // there are callbacks of several bodies
+    bool divided;        // bodies are in the domains; otherwise in the whole
+    bool grouping;       // there were contact groups
+    bool given;          // the length of windows was given
+    double window;       // its length now
+    // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
+    double alone_until, alone_for;
+    bool priced; // it is divided in any case
+    int64_t seen_windows, seen_runs;
+    double seen_domains_s, seen_busiest_s, seen_between_s;
     double begin;            // where the present one began
     pthread_mutex_t calling; // one callback at a time
     // Scratch: what is handed over, bodies that are looked at, and marks of components.

@@ -67,8 +67,11 @@ cal_status cal_force_rollback(cal_world* world, cal_error* error) {
 }
 
 cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error) {
-    if (cal_world_is_divided(world)) return cal_advance_domains(world, time, error);
     cal_status status = CAL_OK;
+    if (cal_world_is_divided(world)) {
+        status = cal_advance_domains(world, time, error);
+        if (status != CAL_OK || world->domains->divided) return status; // otherwise it goes on here, on one core
+    }
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
         if (event < 0 || cal_events_due(&world->events) > time) break;
