@@ -145,6 +145,56 @@ static void checkpoints_go_from_device_to_core_and_back(void** state) {
     remove(path);
 }
 
+// What others find in the device's memory is what the ensemble has; only a device that the host plays can be looked into from here.
+static void views_show_the_instances(void** state) {
+    (void)state;
+    enum { COUNT = 40, SOME = 37 };
+    cal_machine* machine = make_machine();
+    if (strstr(cal_cuda_device_name(machine), "emulated") == NULL) {
+        cal_machine_destroy(machine);
+        skip();
+    }
+    cal_model* model = cal_test_model("random:n=14,passive=1");
+    const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
+    double *q = cal_test_numbers((size_t)q_count), *v = cal_test_numbers((size_t)v_count);
+    double *zeros = cal_test_numbers((size_t)v_count), *qdd = cal_test_numbers((size_t)v_count);
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble *there = NULL, *here = NULL;
+    cal_cuda_view at_q, at_v, at_qdd;
+    def.count = COUNT;
+    def.sim.solver = "rk4";
+    def.sim.contact = false;
+    assert_int_equal(cal_ensemble_create_def(model, &def, &here, NULL), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(here, CAL_Q, &at_q), CAL_NOT_AVAILABLE);
+    def.machine = machine;
+    assert_int_equal(cal_ensemble_create_def(model, &def, &there, NULL), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_Q, &at_q), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_V, &at_v), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_QDD, &at_qdd), CAL_OK);
+    assert_true(at_q.count == q_count && at_qdd.count == v_count && at_q.groups == 2);
+#define NUMBER(view, i) ((view).data[(SOME / 32 * (view).rows + (view).row[i]) * 32 + SOME % 32])
+    cal_ensemble_get(there, SOME, q, v);
+    for (int i = 0; i < q_count; i++) assert_true(NUMBER(at_q, i) == q[i]);
+    for (int i = 0; i < v_count; i++) NUMBER(at_v, i) = v[i] = 0.1 * i;
+    assert_int_equal(cal_cuda_ensemble_changed(there), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_forward(there), CAL_OK);
+    cal_dynamics* dynamics = NULL;
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    assert_int_equal(cal_dynamics_forward(dynamics, q, v, zeros, NULL, qdd), CAL_OK);
+    for (int i = 0; i < v_count; i++) assert_true(NUMBER(at_qdd, i) == qdd[i]);
+    // And what was written is where the instances go on from.
+    assert_int_equal(cal_ensemble_set(here, SOME, q, v), CAL_OK);
+    assert_int_equal(cal_ensemble_advance(here, 0.01, NULL), CAL_OK);
+    assert_int_equal(cal_ensemble_advance(there, 0.01, NULL), CAL_OK);
+    assert_true(cal_ensemble_hash(here) == cal_ensemble_hash(there));
+    cal_dynamics_destroy(dynamics);
+    cal_ensemble_destroy(here);
+    cal_ensemble_destroy(there);
+    cal_model_destroy(model);
+    cal_machine_destroy(machine);
+    free(q), free(v), free(zeros), free(qdd);
+}
+
 static void what_cannot_run_says_so(void** state) {
     (void)state;
     cal_machine *machine = make_machine(), *none = NULL;
@@ -174,6 +224,7 @@ static void what_cannot_run_says_so(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulations_have_the_bits_of_one_core), cmocka_unit_test(ensembles_have_the_bits_of_one_core),
-        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back), cmocka_unit_test(what_cannot_run_says_so)};
+        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back), cmocka_unit_test(views_show_the_instances),
+        cmocka_unit_test(what_cannot_run_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

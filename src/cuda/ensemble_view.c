@@ -37,7 +37,8 @@ cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble) {
     if (!ensemble) return CAL_BAD_ARGUMENT;
     if (!cal_ensemble_on_device(ensemble, &batch)) return CAL_NOT_AVAILABLE;
     const cal_batch_ops* ops = ensemble->machine->ops->batch;
-    cal_status status = ops->choose(batch, NULL);
+    cal_status status = cal_ensemble_send_drives(ensemble);
+    if (!status) status = ops->choose(batch, NULL);
     if (!status) status = ops->evaluate(batch, NULL, NULL);
     return status ? status : ops->wait(batch);
 }

@@ -54,6 +54,16 @@ static void destroy(cal_ensemble* ensemble) {
     cal_free(own);
 }
 
+cal_status cal_ensemble_send_drives(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    if (!own->driven) return CAL_OK;
+    cal_status status = batch_of(ensemble)->write(own->batch, CAL_BATCH_TAU, own->tau);
+    if (!status && ensemble->model->actuator_count > 0)
+        status = batch_of(ensemble)->write(own->batch, CAL_BATCH_CONTROL, own->control);
+    own->driven = status != CAL_OK;
+    return status;
+}
+
 // All lanes at the model's start, those without an instance too: they are computed, and nobody looks at them.
 static cal_status fill(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
@@ -66,7 +76,8 @@ static cal_status fill(cal_ensemble* ensemble) {
     }
     cal_state_destroy(state);
     if (!status) status = batch_of(ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
-    return status ? status : batch_of(ensemble)->write(own->batch, CAL_BATCH_Y, own->y); // dead lanes of both
+    if (!status) status = batch_of(ensemble)->write(own->batch, CAL_BATCH_Y, own->y); // dead lanes of both
+    return status ? status : cal_ensemble_send_drives(ensemble);
 }
 
 static cal_status create(cal_ensemble* ensemble, cal_error* error) {
@@ -148,16 +159,6 @@ static void count_lives(resident_job* r) {
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].lives = 0;
     for (int i = 0; i < r->count; i++)
         if (is_live(r, i) && !own->begins[i]) own->clocks[own->clock_of[i]].lives++;
-}
-
-static cal_status send_drives(resident_job* r) {
-    struct cal_resident* own = r->own;
-    if (!own->driven) return CAL_OK;
-    cal_status status = batch_of(r->ensemble)->write(own->batch, CAL_BATCH_TAU, own->tau);
-    if (!status && r->ensemble->model->actuator_count > 0)
-        status = batch_of(r->ensemble)->write(own->batch, CAL_BATCH_CONTROL, own->control);
-    own->driven = status != CAL_OK;
-    return status;
 }
 
 // Sums, which would stop everybody, are not shown to control: each instance is looked at when it has arrived.
@@ -367,7 +368,7 @@ static cal_status forward(resident_job* r) {
     fill_vector(r, layout->v_position, v_count, own->y_stride, r->job->v, own->y);
     memset(tau, 0, (size_t)own->groups * own->v_stride * sizeof(double));
     fill_vector(r, layout->tau_position, v_count, own->v_stride, r->job->tau, tau);
-    if (!status) status = send_drives(r);                                   // the controls
+    if (!status) status = cal_ensemble_send_drives(r->ensemble);            // the controls
     if (!status) status = batch->write(own->batch, CAL_ONE_STEP_Y, own->y); // where the states stay: show_kept
     if (!status) status = batch->write(own->batch, CAL_BATCH_TAU, tau);
     if (!status) status = batch->choose(own->batch, NULL);
@@ -418,7 +419,7 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
     if (job->qdd) return forward(&r);
     if (job->steps >= 0) memset(own->begins, 1, instances);
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].steps = own->clocks[c].evaluations = 0;
-    cal_status status = send_drives(&r);
+    cal_status status = cal_ensemble_send_drives(ensemble);
     if (!status) status = begin_clock(&r);
     if (!status) status = take_steps(&r);
     if (!status) status = show(&r);
