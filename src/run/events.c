@@ -148,6 +148,9 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
     cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
                    (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);
     cal_facts_line(report, "states kept", "%lld at most", (long long)w.peak_states);
+    if (w.cores > 0 && w.domains == 0)
+        cal_facts_line(report, "divided", "no: too few bodies, or too many of them in one contact group, for %d cores",
+                       w.cores);
     if (w.domains > 0)
         cal_facts_line(report, "divided",
                        "%d domains, %lld windows of %.2g runs, %lld components handed over; at most %.3g × one core",

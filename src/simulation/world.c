@@ -288,6 +288,7 @@ void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
     *out = world->report;
     out->time = world->time;
+    out->cores = world->machine != NULL ? world->machine->processors : 0;
     out->states = world->states;
     out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
     if (!is_readable(world)) {

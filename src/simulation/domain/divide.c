@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNEVEN 0.1 // of the components: how far from the middle a gap is looked for
+#define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
 
 // What stays together: components of d->cluster from `first` on.
 typedef struct cluster {
@@ -58,6 +58,16 @@ static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error)
         }
     }
     return CAL_OK;
+}
+
+// Whether one of them has nearly everything: a pile.
+static bool is_one(const clusters* found) {
+    int64_t all = 0, most = 0;
+    for (int i = 0; i < found->count; i++) {
+        all += found->list[i].weight;
+        if (found->list[i].weight > most) most = found->list[i].weight;
+    }
+    return (double)most > (1.0 - UNEVEN) * (double)all;
 }
 
 static int order_of_cluster(const void* a, const void* b) {
@@ -180,8 +190,6 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
         part->prescribed = part->component < 0 && part->stage == CAL_BEGUN ? prescribed++ : -1;
         part->noted = false;
     }
-    d->calls_together = false;
-    for (int h = 0; h < whole->periodic_hook_count; h++) d->calls_together |= whole->periodic_hooks[h].count > 1;
     cal_domains_share(d);
     cal_status status = CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) {
@@ -205,8 +213,14 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     const cal_box everywhere = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
     clusters found = {0};
     d->whole->gvt = fmax(d->whole->gvt, d->whole->time);
-    cal_status status = begin_domains(d, error);
-    if (status == CAL_OK) status = find_clusters(d, &found, error);
+    d->calls_together = false;
+    for (int h = 0; h < d->whole->periodic_hook_count; h++) d->calls_together |= d->whole->periodic_hooks[h].count > 1;
+    cal_status status = find_clusters(d, &found, error);
+    if (status == CAL_OK && !d->given && !d->priced && is_one(&found)) {
+        cal_free(found.list);
+        return CAL_OK;
+    }
+    if (status == CAL_OK) status = begin_domains(d, error);
     if (status == CAL_OK) divide(d, found.list, found.count, 1, d->count, &everywhere);
     for (int i = 0; i < found.count; i++)
         for (int k = 0; status == CAL_OK && k < found.list[i].count; k++)

@@ -137,7 +137,7 @@ cal_status cal_domain_reconsider(cal_world* world, int body, double time, bool i
 cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_error* error);
 // What the whole and its domains have in common, after it has changed.
 void cal_domains_share(cal_domains* d);
-// Gives components of the whole to domains (divide.c).
+// Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
 // Makes d->cluster a component and all that must stay with it (cluster.c).
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);

@@ -283,6 +283,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
         status = cal_domains_divide(d, error);
         d->begin = world->time;
     }
+    if (status == CAL_OK && !d->divided) return retreat(d, error);
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
     double before = processor_time();
