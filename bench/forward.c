@@ -9,6 +9,9 @@
 #include "progress.h"
 #include "result.h"
 #include "timing.h"
+#ifdef CALDER_HAVE_CUDA
+#include "calder/calder_cuda.h"
+#endif
 
 #define STATE_COUNT 64
 // Of all prepared states together: 2 MiB, so that a batch times arithmetic and not memory.
@@ -44,6 +47,8 @@ typedef struct subject {
     double *q, *v, *tau, *qdd; // states rows of each but qdd
     size_t states, q_size, v_size;
     size_t next; // state of the next call
+    bool stays;  // on a GPU, whose memory holds one state of each instance from the first call on:
+    bool there;  // it does
 } subject;
 
 static void destroy_subject(subject* s) {
@@ -78,12 +83,29 @@ static cal_status create_states(subject* s) {
     return CAL_OK;
 }
 
-// The machine is the subject's from now on; a batch needs none.
+#ifdef CALDER_HAVE_CUDA
+static cal_status evaluate_there(cal_ensemble* ensemble) { return cal_cuda_ensemble_forward(ensemble); }
+#else
+static cal_status evaluate_there(cal_ensemble* ensemble) {
+    (void)ensemble;
+    return CAL_NOT_AVAILABLE;
+}
+#endif
+
+// The machine is the subject's from now on; a batch needs none, or a GPU.
 static cal_status create_subject(subject* s, const cal_model* model, int64_t batch, cal_machine* machine, int lanes,
                                  cal_error* error) {
     *s = (subject){.model = model, .batch = batch, .machine = machine};
     cal_status status;
-    if (batch > 0) {
+    s->stays = machine && strcmp(cal_machine_name(machine), "cuda") == 0;
+    if (batch > 0 && s->stays) {
+        cal_ensemble_def def = cal_default_ensemble_def();
+        def.count = (int)batch;
+        def.machine = machine;
+        def.sim.solver = "rk4";
+        def.sim.contact = false;
+        status = cal_ensemble_create_def(model, &def, &s->ensemble, error);
+    } else if (batch > 0) {
         status = cal_ensemble_create(model, (int)batch, lanes, &s->ensemble, error);
     } else {
         status = cal_plan_create(model, "aba", s->machine, &s->plan, error);
@@ -97,6 +119,9 @@ static cal_status call_once(void* context, cal_error* error) {
     const size_t which = s->next;
     const double *q = s->q + which * s->q_size, *v = s->v + which * s->v_size, *tau = s->tau + which * s->v_size;
     s->next = which + 1 == s->states ? 0 : which + 1;
+    if (s->stays && s->there)
+        return s->ensemble ? evaluate_there(s->ensemble) : cal_plan_execute(s->plan, s->state, error);
+    s->there = s->stays;
     if (s->ensemble) return cal_ensemble_forward(s->ensemble, q, v, tau, s->qdd);
     cal_status status = cal_state_set(s->state, CAL_Q, q);
     if (status == CAL_OK) status = cal_state_set(s->state, CAL_V, v);
@@ -123,7 +148,8 @@ static int add_own_row(table* t, const char* model_name, int64_t batch) {
     int status = cal_model_from_argument(model_name, &model);
     if (status != CAL_EXIT_DONE) return status;
     cal_machine* machine = NULL;
-    if (batch == 0) status = cal_machine_open(t->machine, t->lanes, NULL, &machine);
+    if (batch == 0 || strncmp(t->machine, "cuda", 4) == 0)
+        status = cal_machine_open(t->machine, t->lanes, NULL, &machine);
     if (status != CAL_EXIT_DONE) {
         cal_model_destroy(model);
         return status;
@@ -235,7 +261,8 @@ static void print_details(void) {
            "humanoid in a batch of 1024. A call sets positions, velocities and forces of a random state,\n"
            "computes, and gets the accelerations; with --batch it does so for all instances. Medians of many\n"
            "repetitions. Peers are the programs calder-peer-mujoco, -bullet and -simbody beside this one; each\n"
-           "is built where its package is installed.\n");
+           "is built where its package is installed. On a GPU the first call brings the numbers, and the others\n"
+           "compute from where they are into where they stay.\n");
 }
 
 static int run(int argc, char** argv) {
@@ -247,7 +274,8 @@ static int run(int argc, char** argv) {
     table t = {.machine = "serial", .lanes = "0", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
-        CAL_OPTION_LINE_MACHINE(&t.machine, "who computes: serial or threads[:N][,pinned]; a batch has one core"),
+        CAL_OPTION_LINE_MACHINE(
+            &t.machine, "who computes: serial, threads[:N][,pinned] or cuda[:N]; a batch has one core or a GPU"),
         CAL_OPTION_LINE_LANES(&t.lanes),
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
         {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds per model", 0.01, 600, NULL},

@@ -14,7 +14,11 @@
 #include <time.h>
 #endif
 
-enum { MOST_THREADS = 1024 };
+#ifdef CALDER_HAVE_CUDA
+#include "calder/calder_cuda.h"
+#endif
+
+enum { MOST_THREADS = 1024, MOST_DEVICES = 1024 };
 
 int cal_core_count(void) {
     static int count = 0;
@@ -131,6 +135,32 @@ static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
 }
 #endif
 
+// --- GPUs -------------------------------------------------------------------------------------------------------------
+
+// "cuda" or "cuda:N"; -1: another text.
+static int device_number(const char* text) {
+    char* end;
+    if (strcmp(text, "cuda") == 0) return 0;
+    if (strncmp(text, "cuda:", 5) != 0 || text[5] < '0' || text[5] > '9') return -1;
+    const long number = strtol(text + 5, &end, 10);
+    return *end == '\0' && number < MOST_DEVICES ? (int)number : -1;
+}
+
+#ifdef CALDER_HAVE_CUDA
+static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
+    cal_cuda_def def = cal_default_cuda_def();
+    def.device = number;
+    return cal_machine_cuda(&def, out, error);
+}
+#else
+static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
+    (void)number;
+    *out = NULL;
+    snprintf(error->text, sizeof error->text, "--machine 'cuda' was left out of this build: no nvcc was found");
+    return CAL_NOT_AVAILABLE;
+}
+#endif
+
 // --- Machines ---------------------------------------------------------------------------------------------------------
 
 int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out) {
@@ -148,10 +178,14 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
         error.status = cal_machine_threads(&def, out, &error);
     } else if (text && strcmp(text, "mpi") == 0) {
         error.status = open_mpi(width, out, &error);
+    } else if (text && device_number(text) >= 0) {
+        if (width != 0 && width != 32)
+            return cal_complain(CAL_EXIT_MISTAKE, "--lanes %d: --machine '%s' has 32", width, text);
+        error.status = open_cuda(device_number(text), out, &error);
     } else {
         error.status = cal_machine_from_text(text ? text : "serial", width, out, &error);
         if (error.status == CAL_BAD_ARGUMENT && strncmp(error.text, "machine", 7) == 0)
-            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and mpi", error.text);
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and mpi and cuda[:N]", error.text);
     }
     if (error.status != CAL_OK) return cal_complain_error(&error);
     if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;

@@ -37,11 +37,13 @@ static void end(int signal_number) {
 
 static void print_details(void) {
     cal_print_scenes();
-    printf("\nIn the page: drag to turn, right button or two fingers to move, wheel or pinch to zoom; space pauses,\n"
-           "arrows step, + and - change the speed, backspace starts anew, a click selects a body, Ctrl and drag\n"
-           "pulls it; ? or F1 shows all of it. Ctrl-C ends the server. Colliding bodies cannot be pulled: what is\n"
-           "shown is final, and they are ahead of it.\n\n"
-           "The server answers only to this machine. With --listen others can connect, look, and pull.\n");
+    printf(
+        "\nIn the page: drag to turn, right button or two fingers to move, wheel or pinch to zoom; space pauses,\n"
+        "arrows step, + and - change the speed, backspace starts anew, a click selects a body, Ctrl and drag\n"
+        "drags it; ? or F1 shows all of it. Ctrl-C ends the server. Without MODEL the page begins with a gallery, and\n"
+        "takes folders with models that are dropped onto it.\n\n"
+        "The server answers only to this machine. With --listen others can connect, look, and pull; folders are taken\n"
+        "from this machine only. 'mpirun -n 8 calder view MODEL --machine mpi' shows a model on ranks.\n");
 }
 
 // Starts the desktop's browser and does not wait for it.
@@ -183,7 +185,8 @@ static int view_gallery(cal_run_options* run, const cal_option_table* table, vie
         return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' needs a MODEL: a gallery is one process's");
     options->gallery = true;
     cal_complain_as_json(false); // what one model is refused for does not end the gallery
-    if (!cal_gallery_make_folder(options->upload, sizeof options->upload)) options->upload[0] = '\0';
+    if (!is_this_machine_only(options->listen) || !cal_gallery_make_folder(options->upload, sizeof options->upload))
+        options->upload[0] = '\0';
     for (bool plain = true; model[0] && status == CAL_EXIT_DONE;) {
         options->next[0] = '\0';
         status = view_one(model, run, table, options);

@@ -22,7 +22,8 @@ calder_write_versions("${calder_versions}")
 # Number and soname of a library of ours, and what it shows.
 function(calder_set_soname target)
     set_target_properties(${target} PROPERTIES
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        DEFINE_SYMBOL "") # shared or not, the same objects
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "SHARED_LIBRARY" AND NOT APPLE)
         set(map "${calder_versions}/part.map")

@@ -25,6 +25,7 @@ static counted operator-(counted a) { return counted{-a.value}; }
 #define CAL_WIDTH 1
 #define CAL_LANES 1
 #define LANE_INLINE static inline
+#define LANE_FUNCTION static
 #define LANE(name) name##_counted
 #define lane counted
 static counted lane_fma(counted a, counted b, counted c) {

@@ -466,19 +466,52 @@ static void test_without_memory(void** state) {
     cal_model_destroy(mobile);
 }
 
+// Bytes go to another process and come back as a snapshot; one bit that differs is noticed.
+static void test_as_bytes(void** unused) {
+    (void)unused;
+    cal_error error = {CAL_OK, ""};
+    cal_model* model = NULL;
+    cal_sim *sim = NULL, *other = NULL;
+    cal_snapshot *kept = NULL, *again = NULL;
+    const cal_sim_def def = cal_default_sim_def();
+    assert_int_equal(cal_model_generate("mobile:s=2,l=3,o=4", &model, &error), CAL_OK);
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
+    assert_int_equal(cal_sim_create(model, &def, &other, &error), CAL_OK);
+    assert_int_equal(cal_sim_advance(sim, 0.2, &error), CAL_OK);
+    assert_int_equal(cal_sim_snapshot(sim, &kept, &error), CAL_OK);
+    size_t size = 0;
+    const void* bytes = cal_snapshot_bytes(kept, &size);
+    char* copy = malloc(size);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    assert_int_equal(cal_snapshot_from_bytes(copy, size, &again, &error), CAL_OK);
+    for (size_t at = 0; at < size; at += 61) {
+        cal_snapshot* damaged = NULL;
+        copy[at] ^= 4;
+        assert_int_equal(cal_snapshot_from_bytes(copy, size, &damaged, &error), CAL_BAD_ARGUMENT);
+        assert_null(damaged);
+        copy[at] ^= 4;
+    }
+    free(copy);
+    assert_int_equal(cal_sim_advance(sim, 0.4, &error), CAL_OK);
+    assert_int_equal(cal_sim_restore(other, again, &error), CAL_OK);
+    assert_int_equal(cal_sim_advance(other, 0.4, &error), CAL_OK);
+    assert_true(cal_sim_hash(other) == cal_sim_hash(sim));
+    cal_snapshot_destroy(kept);
+    cal_snapshot_destroy(again);
+    cal_sim_destroy(sim);
+    cal_sim_destroy(other);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pile),
-        cmocka_unit_test(test_every_loop),
-        cmocka_unit_test(test_asleep),
-        cmocka_unit_test(test_humanoid),
-        cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_without_events),
-        cmocka_unit_test(test_what_was_set),
-        cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_events_are_kept),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_as_bytes),       cmocka_unit_test(test_pile),
+        cmocka_unit_test(test_every_loop),     cmocka_unit_test(test_asleep),
+        cmocka_unit_test(test_humanoid),       cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_without_events), cmocka_unit_test(test_what_was_set),
+        cmocka_unit_test(test_scenes),         cmocka_unit_test(test_events_are_kept),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,14 @@ typedef struct cal_world_report {
     int64_t groups;         ///< made so far
     int groups_now, largest_group, largest_contacts, asleep;
     int64_t states, peak_states; ///< held now, and at most so far
+    int cores;                   ///< of a machine that the world may be divided among; 0: it has one
+    int domains;                 ///< that the world is divided into, each with a core; 0: it is not
+    int64_t windows;             ///< in which they ran side by side
+    int64_t runs;                ///< of all of them: a window has another one where bodies of two domains meet
+    int64_t handed_over;         ///< components that went to another domain
+    double domains_s;            ///< processor time of all domains together
+    double busiest_s;            ///< of the busiest one of each run: what they take with a core each
+    double between_s;            ///< of what one core does between runs
     int start_overlaps;          ///< pairs that overlapped at the start and were moved apart
     double start_depth;          ///< the deepest of them, m
     double start_moved;          ///< how far constraints that were open at the start moved the centre of any link, m
@@ -296,6 +304,9 @@ typedef struct cal_world_report {
 cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 /// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
+/// What a world, advanced to a time, would take on so many processors: it is divided among them, and they run one after the other on
+/// the calling core. The report has domains_s, busiest_s and between_s of that advance. At most 1024 processors.
+cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error);
 
 /// Of a simulation of a model: the model's body that a body of its world is; CAL_GROUND: one that does not move.
 int cal_sim_body_of(const cal_sim* sim, cal_body_id body);

@@ -65,8 +65,8 @@ shared_machine* machine_open(const char* text, int lanes) {
 }
 
 bool machine_is_ours(const shared_machine* machine) {
-    if (machine->process == (long)getpid()) return true;
-    return cal_machine_processors(machine->machine) == 1 && !machine->ranks;
+    // Asking the system last: it takes longer than the rest of a view of q.
+    return (!machine->ranks && cal_machine_processors(machine->machine) == 1) || machine->process == (long)getpid();
 }
 
 void machine_close(shared_machine* machine) {

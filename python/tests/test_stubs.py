@@ -5,6 +5,7 @@ import pathlib
 import unittest
 
 import calder
+import calder.env
 
 STUBS = pathlib.Path(calder.__file__).with_name("__init__.pyi")
 
@@ -27,6 +28,17 @@ class Stubs(unittest.TestCase):
             kind = getattr(calder, node.name)
             public = {name for name in vars(kind) if not name.startswith("_")}
             self.assertEqual({name for name in names_in(node.body) if not name.startswith("_")}, public)
+
+    def test_environments(self):
+        tree = ast.parse(STUBS.with_name("env.pyi").read_text(encoding="utf-8"))
+        self.assertEqual(sorted(names_in(tree.body)), sorted(calder.env.__all__))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                kind = getattr(calder.env, node.name)
+                public = {name for name, value in vars(kind).items() if callable(value) and not name.startswith("_")}
+                named = {n.name for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
+                own = {name for name in public if not any(name in vars(base) for base in kind.__mro__[1:-1])}
+                self.assertLessEqual(own, named | {"unwrapped"})
 
     def test_everything_public_is_documented(self):
         for name in calder.__all__:

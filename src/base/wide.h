@@ -1,6 +1,7 @@
 // CAL_WIDE before a function with plain loops over doubles: it is compiled for several sets of vector instructions, and
 // the processor's best is taken when the program starts. The bits are the same: nothing is contracted or reordered.
 #pragma once
+#include "base/per_lane.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -12,10 +13,12 @@
 #endif
 
 // The choice is made before sanitizers are set up, so they go without.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED)
+#if defined(CAL_THREAD_PER_LANE)
+#define CAL_WIDE CAL_DEVICE
+#elif defined(__x86_64__) && defined(__gnu_linux__) && !defined(CAL_SANITIZED)
 #define CAL_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CAL_WIDE
 #endif
 // For what such functions call, so that it is compiled along with them.
-#define CAL_WIDE_INLINE static inline __attribute__((always_inline))
+#define CAL_WIDE_INLINE CAL_DEVICE static inline __attribute__((always_inline))

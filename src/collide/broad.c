@@ -21,10 +21,7 @@
 enum { LOWEST = -60, LEVELS = 121, ENDLESS = LEVELS };
 static const double last_cell = 0x1p30; // cells beyond are one
 
-typedef struct id_list {
-    int32_t* ids;
-    int count, capacity;
-} id_list;
+typedef cal_broad_ids id_list;
 
 // What a look at a box needs, 64 bytes.
 typedef struct entry {
@@ -63,9 +60,9 @@ struct cal_broad {
     int space_capacity;
     int levels[LEVELS + 1]; // those that have members
     int level_count;
-    double sizes[LEVELS]; // of a cell
-    id_list heads;        // scratch: cells to look at
-    id_list found, began, ceased;
+    double sizes[LEVELS];      // of a cell
+    cal_broad_scratch scratch; // cells to look at, and what was found
+    id_list began, ceased;
 };
 
 // --- Lists of ids -----------------------------------------------------------------------------------------------------
@@ -324,8 +321,7 @@ void cal_broad_destroy(cal_broad* broad) {
     cal_free(broad->places);
     cal_free(broad->blocks);
     cal_free(broad->spaces);
-    cal_free(broad->heads.ids);
-    cal_free(broad->found.ids);
+    cal_broad_scratch_free(&broad->scratch);
     cal_free(broad->began.ids);
     cal_free(broad->ceased.ids);
     cal_free(broad);
@@ -333,10 +329,10 @@ void cal_broad_destroy(cal_broad* broad) {
 
 // --- Looking ----------------------------------------------------------------------------------------------------------
 
-static bool note(cal_broad* broad, const cal_box* box, int32_t id, int32_t self) {
+static bool note(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box, int32_t id, int32_t self) {
     if (id == self || !cal_box_overlap(&broad->entries[id].box, box)) return true;
-    if (!reserve(&broad->found, broad->found.count + 1)) return false;
-    broad->found.ids[broad->found.count++] = id;
+    if (!reserve(&scratch->found, scratch->found.count + 1)) return false;
+    scratch->found.ids[scratch->found.count++] = id;
     return true;
 }
 
@@ -353,11 +349,12 @@ static bool is_clear(const half_space* space, const cal_box* box) {
     return least > 1e-13 * size;
 }
 
-static bool look_at_all(cal_broad* broad, int level, const cal_box* box, int32_t self) {
+static bool look_at_all(const cal_broad* broad, cal_broad_scratch* scratch, int level, const cal_box* box,
+                        int32_t self) {
     const id_list* members = &broad->members[level];
     for (int i = 0; i < members->count; i++) {
         if (level == ENDLESS && is_clear(&broad->spaces[i], box)) continue;
-        if (!note(broad, box, members->ids[i], self)) return false;
+        if (!note(broad, scratch, box, members->ids[i], self)) return false;
     }
     return true;
 }
@@ -369,8 +366,9 @@ static uint32_t cells_within(uint32_t at, uint32_t low, uint32_t high, uint32_t 
 
 // Notes the first boxes of all cells of a level within a range that are not empty; the boxes are on their way into the cache
 // while the next cells are looked for.
-static bool gather(cal_broad* broad, int level, const uint32_t low[3], const uint32_t high[3]) {
-    id_list* heads = &broad->heads;
+static bool gather(const cal_broad* broad, cal_broad_scratch* scratch, int level, const uint32_t low[3],
+                   const uint32_t high[3]) {
+    id_list* heads = &scratch->heads;
     heads->count = 0;
     for (uint32_t z = low[2] >> 1; z <= high[2] >> 1; z++) {
         const uint32_t z_mask = cells_within(z, low[2], high[2], 0x0f);
@@ -392,7 +390,8 @@ static bool gather(cal_broad* broad, int level, const uint32_t low[3], const uin
     return true;
 }
 
-static bool look_at_level(cal_broad* broad, int level, const cal_box* box, int32_t self) {
+static bool look_at_level(const cal_broad* broad, cal_broad_scratch* scratch, int level, const cal_box* box,
+                          int32_t self) {
     const double size = broad->sizes[level], inverse = 1.0 / size;
     uint32_t low[3], high[3];
     double cells = 1.0;
@@ -403,32 +402,33 @@ static bool look_at_level(cal_broad* broad, int level, const cal_box* box, int32
         high[i] = cell_of(box->high[i] + slack, inverse);
         cells *= 1.0 + (high[i] - low[i]);
     }
-    if (!(cells <= broad->members[level].count)) return look_at_all(broad, level, box, self);
-    if (!gather(broad, level, low, high)) return false;
-    for (int i = 0; i < broad->heads.count; i++)
-        for (int32_t id = broad->heads.ids[i]; id >= 0; id = broad->entries[id].next)
-            if (!note(broad, box, id, self)) return false;
+    if (!(cells <= broad->members[level].count)) return look_at_all(broad, scratch, level, box, self);
+    if (!gather(broad, scratch, level, low, high)) return false;
+    for (int i = 0; i < scratch->heads.count; i++)
+        for (int32_t id = scratch->heads.ids[i]; id >= 0; id = broad->entries[id].next)
+            if (!note(broad, scratch, box, id, self)) return false;
     return true;
 }
 
 // space: the box is cut to it; may be NULL.
-static bool look_everywhere(cal_broad* broad, const cal_box* box, const half_space* space, int32_t self) {
-    broad->found.count = 0;
+static bool look_everywhere(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box,
+                            const half_space* space, int32_t self) {
+    scratch->found.count = 0;
     const bool endless = !isfinite(longest_edge(box));
     for (int i = 0; i < broad->level_count; i++) {
         const int level = broad->levels[i];
-        const bool ok =
-            level == ENDLESS || endless ? look_at_all(broad, level, box, self) : look_at_level(broad, level, box, self);
+        const bool ok = level == ENDLESS || endless ? look_at_all(broad, scratch, level, box, self)
+                                                    : look_at_level(broad, scratch, level, box, self);
         if (!ok) return false;
     }
     if (space != NULL) {
         int kept = 0;
-        for (int i = 0; i < broad->found.count; i++)
-            if (!is_clear(space, &broad->entries[broad->found.ids[i]].box))
-                broad->found.ids[kept++] = broad->found.ids[i];
-        broad->found.count = kept;
+        for (int i = 0; i < scratch->found.count; i++)
+            if (!is_clear(space, &broad->entries[scratch->found.ids[i]].box))
+                scratch->found.ids[kept++] = scratch->found.ids[i];
+        scratch->found.count = kept;
     }
-    sort_ids(broad->found.ids, broad->found.count);
+    sort_ids(scratch->found.ids, scratch->found.count);
     return true;
 }
 
@@ -458,16 +458,29 @@ static bool reserve_move(cal_broad* broad, int id, int level) {
     if (!grow_blocks(broad, broad->block_count + 1)) return false;
     if (!reserve(&broad->members[level], broad->members[level].count + 1)) return false;
     if (level == ENDLESS && !grow_spaces(broad, broad->members[level].count + 1)) return false;
-    if (!reserve(&broad->began, broad->found.count) || !reserve(&broad->ceased, p->partners.count) ||
-        !reserve(&p->partners, broad->found.count))
+    if (!reserve(&broad->began, broad->scratch.found.count) || !reserve(&broad->ceased, p->partners.count) ||
+        !reserve(&p->partners, broad->scratch.found.count))
         return false;
-    difference(&broad->found, &p->partners, &broad->began);
-    difference(&p->partners, &broad->found, &broad->ceased);
+    difference(&broad->scratch.found, &p->partners, &broad->began);
+    difference(&p->partners, &broad->scratch.found, &broad->ceased);
     for (int i = 0; i < broad->began.count; i++) {
         id_list* others = &broad->places[broad->began.ids[i]].partners;
         if (!reserve(others, others->count + 1)) return false;
     }
     return true;
+}
+
+// Where a box is from now on; room is there.
+static void put(cal_broad* broad, int id, const cal_box* box, int level) {
+    const place* p = &broad->places[id];
+    uint32_t cell[3] = {0, 0, 0};
+    for (int i = 0; level != ENDLESS && i < 3; i++)
+        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
+    entry* e = &broad->entries[id];
+    e->box = *box;
+    if (p->level == level && memcmp(e->cell, cell, sizeof cell) == 0) return;
+    leave(broad, id);
+    enter(broad, id, level, cell);
 }
 
 static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
@@ -476,24 +489,28 @@ static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_
     if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
     if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
     const int level = level_for(broad, box);
-    if (!look_everywhere(broad, box, space, id) || !reserve_move(broad, id, level)) return CAL_NO_MEMORY;
+    if (!look_everywhere(broad, &broad->scratch, box, space, id) || !reserve_move(broad, id, level))
+        return CAL_NO_MEMORY;
     for (int i = 0; i < broad->began.count; i++) insert_id(&broad->places[broad->began.ids[i]].partners, id);
     for (int i = 0; i < broad->ceased.count; i++) remove_id(&broad->places[broad->ceased.ids[i]].partners, id);
     place* p = &broad->places[id];
-    p->partners.count = broad->found.count;
+    p->partners.count = broad->scratch.found.count;
     if (p->partners.count > 0)
-        memcpy(p->partners.ids, broad->found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
-    uint32_t cell[3] = {0, 0, 0};
-    for (int i = 0; level != ENDLESS && i < 3; i++)
-        cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
-    entry* e = &broad->entries[id];
-    e->box = *box;
-    if (p->level != level || memcmp(e->cell, cell, sizeof cell) != 0) {
-        leave(broad, id);
-        enter(broad, id, level, cell);
-    }
+        memcpy(p->partners.ids, broad->scratch.found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
+    put(broad, id, box, level);
     if (level == ENDLESS) broad->spaces[p->member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
     report(broad, changes);
+    return CAL_OK;
+}
+
+cal_status cal_broad_put(cal_broad* broad, int id, const cal_box* box) {
+    if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
+    if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
+    const int level = level_for(broad, box);
+    broad->scratch.found.count = 0;
+    if (!reserve_move(broad, id, level)) return CAL_NO_MEMORY;
+    put(broad, id, box, level);
+    if (level == ENDLESS) broad->spaces[broad->places[id].member] = (half_space){{0}, (double)INFINITY};
     return CAL_OK;
 }
 
@@ -540,10 +557,20 @@ int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out) {
     return broad->places[id].partners.count;
 }
 
-int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out) {
+void cal_broad_scratch_free(cal_broad_scratch* scratch) {
+    cal_free(scratch->heads.ids);
+    cal_free(scratch->found.ids);
+    *scratch = (cal_broad_scratch){0};
+}
+
+int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out) {
     *out = NULL;
     if (!is_box(box)) return 0;
-    if (!look_everywhere(broad, box, NULL, -1)) return -1;
-    *out = broad->found.ids;
-    return broad->found.count;
+    if (!look_everywhere(broad, scratch, box, NULL, -1)) return -1;
+    *out = scratch->found.ids;
+    return scratch->found.count;
+}
+
+int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out) {
+    return cal_broad_look(broad, box, &broad->scratch, out);
 }

@@ -230,6 +230,8 @@ void cal_broad_destroy(cal_broad* broad);                   // NULL is allowed
 // Inserts box `id` (0 …, the caller's; keep them small) or moves it. changes may be NULL. CAL_BAD_ARGUMENT where the box
 // is empty or not a number, CAL_NO_MEMORY: nothing has changed.
 cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes);
+// The same, but nobody is told, and no partners are kept: for a broad phase that is only asked by cal_broad_query and cal_broad_look.
+cal_status cal_broad_put(cal_broad* broad, int id, const cal_box* box);
 // The same for the half space n·x ≤ height; its box is everything.
 cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3], double height,
                                 cal_broad_changes* changes);
@@ -238,5 +240,16 @@ bool cal_broad_has(const cal_broad* broad, int id);
 const cal_box* cal_broad_box(const cal_broad* broad, int id);
 // Everyone whose box overlaps that of `id`, ascending; valid until the next change.
 int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out);
+// Scratch for whoever asks while others do: one each, from zeros.
+typedef struct cal_broad_ids {
+    int32_t* ids;
+    int count, capacity;
+} cal_broad_ids;
+typedef struct cal_broad_scratch {
+    cal_broad_ids heads, found;
+} cal_broad_scratch;
+void cal_broad_scratch_free(cal_broad_scratch* scratch);
+// As cal_broad_query, while nobody moves a box.
+int cal_broad_look(const cal_broad* broad, const cal_box* box, cal_broad_scratch* scratch, const int32_t** out);
 // Ids whose boxes overlap any box, ascending; the array is valid until the next call. Returns their number, −1: no memory.
 int cal_broad_query(cal_broad* broad, const cal_box* box, const int32_t** out);

@@ -18,13 +18,15 @@ cal_ensemble_def cal_default_ensemble_def(void) {
 
 // Lanes are for what all instances of a group do alike: fixed steps of one algorithm, without anything that is solved, asked or
 // counted for one instance alone. Simulations that let shapes touch are not among those.
-static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_sim_def* def) {
+static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
+    const cal_sim_def* def = &ensemble->sim;
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const bool fixed = cal_lockstep_takes(solver);
     const bool alike = model->constraint_count == 0 && !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
-    return fixed && alike && plain ? &cal_ensemble_lockstep : &cal_ensemble_separate;
+    if (!fixed || !alike || !plain) return &cal_ensemble_separate;
+    return ensemble->machine && ensemble->machine->device ? &cal_ensemble_resident : &cal_ensemble_lockstep;
 }
 
 static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal_error* error) {
@@ -45,7 +47,13 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     cal_sim* sim = NULL;
     const cal_status status = cal_sim_create(model, &def->sim, &sim, error);
     cal_sim_destroy(sim);
-    return status;
+    if (status) return status;
+    if (def->machine && def->machine->device && choose_ops(model, def) == &cal_ensemble_separate)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
+                        "constraints, contact and force callbacks",
+                        cal_machine_name(def->machine));
+    return CAL_OK;
 }
 
 void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v) {
@@ -104,8 +112,9 @@ static cal_status place(cal_ensemble* ensemble) {
 static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     const cal_model* model = ensemble->model;
     const cal_machine* machine = ensemble->machine;
-    const int lanes = ensemble->def.lanes == 0 && machine ? machine->lanes : ensemble->def.lanes;
-    ensemble->ops = choose_ops(model, &ensemble->def.sim);
+    const bool shared = machine && !machine->device;
+    const int lanes = ensemble->def.lanes == 0 && shared ? machine->lanes : ensemble->def.lanes;
+    ensemble->ops = choose_ops(model, &ensemble->def);
     ensemble->solver = cal_find_solver(ensemble->def.sim.solver);
     cal_ensemble_divide(ensemble);
     cal_status status = cal_machine_serial(lanes, &ensemble->engine, error);
@@ -337,6 +346,7 @@ cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const d
 // --- Looking at it -----------------------------------------------------------------------------------------------------
 
 int cal_ensemble_lanes(const cal_ensemble* ensemble) {
+    if (ensemble->ops == &cal_ensemble_resident) return ensemble->machine->lanes;
     return ensemble->ops->takes_steps ? ensemble->engine->lanes : 1;
 }
 int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble->count; }

@@ -1,9 +1,10 @@
-// The inside of an ensemble: what all instances share, and the two ways to advance them.
+// The inside of an ensemble: what all instances share, and the ways to advance them.
 //
 // Every process knows a *row* per instance: its time, state and counts, as they are shown to the user. Behind the rows of its own
-// share a process keeps what advances them, one of two tables of functions (cal_ensemble_ops):
+// share a process keeps what advances them, one of these tables of functions (cal_ensemble_ops):
 //
 //     lockstep   W instances side by side in lanes: trees with a fixed step, nothing that looks at one instance alone
+//     resident   the same on a device: all instances side by side in its memory
 //     separate   one cal_sim per instance: everything else
 //
 // Either divides its instances into *units* (W instances, or one) that need nothing of each other. Workers take units from a
@@ -14,6 +15,7 @@
 //     units      in turn           taken by workers from a counter  in turn
 //     rows       —                 —                                gathered at the end of every advance
 #pragma once
+#include "base/parts.h"
 #include "machine/machine.h"
 #include "solver/solver.h"
 
@@ -57,7 +59,13 @@ typedef struct cal_ensemble_ops {
     void (*show_kept)(const cal_ensemble* ensemble);
     bool takes_steps; // whether jobs may be steps and forward dynamics
 } cal_ensemble_ops;
-extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_separate;
+extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_ensemble_separate;
+// Of an ensemble on a device: its plan of W instances, and where they are; NULL: it is on no device. And what was written there
+// becomes the instances' state: all begin anew from it.
+CAL_FOR_PARTS const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);
+CAL_FOR_PARTS cal_status cal_ensemble_adopt(cal_ensemble* ensemble);
+// Brings joint forces and controls there that were changed here.
+CAL_FOR_PARTS cal_status cal_ensemble_send_drives(cal_ensemble* ensemble);
 // Whether a solver's steps can be taken side by side: fixed ones, with what a group has room for.
 bool cal_lockstep_takes(const cal_solver_ops* ops);
 
@@ -79,6 +87,7 @@ struct cal_ensemble {
     size_t message_size;    // doubles
     unsigned message_count; // so far
     struct cal_lockstep* lockstep;
+    struct cal_resident* resident;
     struct cal_separate* separate;
     // Poses and energy of one instance, for who asks.
     cal_machine* query_machine;

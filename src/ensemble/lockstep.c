@@ -36,7 +36,7 @@ typedef struct group {
     double* vectors[KEPT];
     double *tau, *control;
     int8_t clock_of[CAL_MAX_LANES];
-    uint8_t begins; // lanes that begin anew with the next job, as bits
+    uint32_t begins; // lanes that begin anew with the next job, as bits
 } group;
 
 typedef struct worker {
@@ -104,7 +104,7 @@ static void fill_group(const cal_ensemble* ensemble, int unit) {
     g->clocks = own->clocks + (size_t)unit * lanes;
     g->tau = own->drives + (size_t)unit * (layout->v_size + controls);
     g->control = g->tau + layout->v_size;
-    g->begins = UINT8_MAX;
+    g->begins = UINT32_MAX;
     memcpy(g->vectors[CAL_ONE_STEP_Y], state->context.y, layout->y_size * sizeof(double));
     memcpy(g->control, state->context.control, controls * sizeof(double));
 }
@@ -148,7 +148,7 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     int lane;
     group* g = group_of(ensemble, instance, &lane);
     cal_ensemble_show(ensemble, instance, q, v);
-    g->begins = (uint8_t)(g->begins | 1u << lane);
+    g->begins = g->begins | 1u << lane;
     return CAL_OK;
 }
 
@@ -160,7 +160,7 @@ static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau,
     const int32_t* position = layout->tau_position + (size_t)lane * (size_t)v_count;
     for (int i = 0; tau && i < v_count; i++) g->tau[position[i]] = tau[i];
     if (control) memcpy(g->control + (size_t)lane * (size_t)actuators, control, (size_t)actuators * sizeof(double));
-    g->begins = (uint8_t)(g->begins | 1u << lane);
+    g->begins = g->begins | 1u << lane;
     return CAL_OK;
 }
 
@@ -261,7 +261,7 @@ static cal_status begin_clock(run_of_group* r) {
         cal_layout_scatter(r->own->plan->layout, (int)lane, cal_ensemble_q(r->ensemble, some),
                            cal_ensemble_v(r->ensemble, some), r->g->vectors[CAL_ONE_STEP_Y]);
     }
-    r->g->begins = (uint8_t)(r->g->begins & ~beginning);
+    r->g->begins = r->g->begins & ~beginning;
     lane_clock* clock = &r->g->clocks[number];
     *clock = (lane_clock){0};
     r->job->ops->start(clock->memory, &settings, r->ensemble->time, clock->down, &clock->decision);
@@ -436,7 +436,7 @@ static cal_status forward(run_of_group* r) {
     const cal_status status = cal_plan_run(r->own->plan, r->w->state, NULL, NULL, true, NULL);
     read_lanes(layout->v_position, v_count, live, context->ydot, job->qdd + v_first);
     context->y = own_y;
-    r->g->begins = UINT8_MAX;
+    r->g->begins = UINT32_MAX;
     return status;
 }
 
@@ -457,13 +457,13 @@ static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_en
     for (int lane = 0; lane < r.own->lanes && r.first + lane < ensemble->end; lane++)
         if (!cal_ensemble_has_failed(ensemble, r.first + lane)) r.live |= 1u << lane;
     if (!r.live) return CAL_OK;
-    if (job->steps >= 0) r.g->begins = UINT8_MAX;
+    if (job->steps >= 0) r.g->begins = UINT32_MAX;
     for (int i = 0; i < r.own->lanes; i++) r.g->clocks[i].steps = r.g->clocks[i].evaluations = 0;
     cal_status status = begin_clock(&r);
     if (!status) status = take_steps(&r);
     if (!status) show(&r);
     // Steps may have been another solver's; and what failed has left something half done.
-    if (status || job->steps >= 0) r.g->begins = UINT8_MAX;
+    if (status || job->steps >= 0) r.g->begins = UINT32_MAX;
     return status;
 }
 

@@ -301,7 +301,9 @@ static void lay_column(workshop* shop, const seed* start) {
     if (!shop->out_of_memory) pack_candidates(shop, index);
 }
 
-static void find_shared(cal_layout* layout) {
+static void find_shared(cal_layout* layout, bool lasting) {
+    layout->ground_shared = lasting;
+    for (int i = 0; lasting && i < layout->column_count; i++) layout->columns[i].shared = true;
     for (int i = layout->column_count - 1; i >= 0; i--) {
         const cal_column* column = &layout->columns[i];
         cal_column* parent = column->parent < 0 ? NULL : &layout->columns[column->parent];
@@ -433,8 +435,25 @@ static cal_status sort_actuators(const cal_model* model, int32_t** first, int32_
     return CAL_OK;
 }
 
-static cal_status fill_extras(cal_layout* layout) {
+// The rare forces of one node.
+static void add_extras(cal_layout* layout, cal_column* column, int block, int lane, const int32_t* first,
+                       const int32_t* order) {
     const cal_model* model = layout->model;
+    const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
+    if (node < 0) return;
+    const cal_node* n = &model->nodes[node % model->node_count];
+    if (model->joints[n->joint].def->limited) add_extra(layout, column, CAL_NONLINEAR_LIMIT, block, lane, n->joint);
+    if (model->joints[n->joint].def->friction_loss != 0.0)
+        add_extra(layout, column, CAL_NONLINEAR_FRICTION, block, lane, n->joint);
+    if (n->kind == CAL_BALL && n->stiffness != 0.0)
+        add_extra(layout, column, CAL_NONLINEAR_BALL_SPRING, block, lane, n->joint);
+    for (int i = first[n->joint]; i < first[n->joint + 1]; i++)
+        add_extra(layout, column, CAL_NONLINEAR_ACTUATOR, block, lane, order[i]);
+}
+
+static cal_status fill_extras(cal_layout* layout, bool by_lane) {
+    const cal_model* model = layout->model;
+    const size_t lanes = (size_t)layout->column_count * (size_t)layout->width;
     int32_t *first = NULL, *order = NULL;
     cal_status status = sort_actuators(model, &first, &order);
     int total = 0;
@@ -442,26 +461,19 @@ static cal_status fill_extras(cal_layout* layout) {
         count_extras(model, first, &model->nodes[i], &total);
     if (status == CAL_OK) {
         layout->extras = cal_allocate((size_t)total * (size_t)layout->copies, sizeof(cal_nonlinear_force));
-        if (!layout->extras) status = CAL_NO_MEMORY;
+        if (by_lane) layout->lane_extras = cal_allocate(lanes + 1, sizeof *layout->lane_extras);
+        if (!layout->extras || (by_lane && !layout->lane_extras)) status = CAL_NO_MEMORY;
     }
     for (int c = 0; status == CAL_OK && c < layout->column_count; c++) {
         cal_column* column = &layout->columns[c];
         column->first_extra = layout->extra_count;
-        if (total == 0 || !cal_layout_keeps(layout, column)) continue;
-        for (int block = column->first_block; block < column->first_block + column->block_count; block++)
-            for (int lane = 0; lane < layout->width; lane++) {
-                const int node = layout->block_nodes[(size_t)block * (size_t)layout->width + (size_t)lane];
-                if (node < 0) continue;
-                const cal_node* n = &model->nodes[node % model->node_count];
-                if (model->joints[n->joint].def->limited)
-                    add_extra(layout, column, CAL_NONLINEAR_LIMIT, block, lane, n->joint);
-                if (model->joints[n->joint].def->friction_loss != 0.0)
-                    add_extra(layout, column, CAL_NONLINEAR_FRICTION, block, lane, n->joint);
-                if (n->kind == CAL_BALL && n->stiffness != 0.0)
-                    add_extra(layout, column, CAL_NONLINEAR_BALL_SPRING, block, lane, n->joint);
-                for (int i = first[n->joint]; i < first[n->joint + 1]; i++)
-                    add_extra(layout, column, CAL_NONLINEAR_ACTUATOR, block, lane, order[i]);
-            }
+        const int blocks = total > 0 && cal_layout_keeps(layout, column) ? column->block_count : 0;
+        for (int lane = 0; lane < layout->width; lane++) {
+            for (int block = 0; block < blocks; block++)
+                add_extras(layout, column, column->first_block + block, lane, first, order);
+            if (by_lane)
+                layout->lane_extras[(size_t)c * (size_t)layout->width + (size_t)lane + 1] = layout->extra_count;
+        }
     }
     cal_free(first);
     cal_free(order);
@@ -469,7 +481,7 @@ static cal_status fill_extras(cal_layout* layout) {
 }
 
 // Everything whose size is known once the columns are.
-static cal_status fill(cal_layout* layout, bool constants, cal_error* error) {
+static cal_status fill(cal_layout* layout, const cal_layout_def* def, cal_error* error) {
     const cal_model* model = layout->model;
     const size_t blocks = (size_t)layout->block_count, width = (size_t)layout->width, copies = (size_t)layout->copies;
     layout->block_y = cal_allocate(blocks + 1, sizeof *layout->block_y);
@@ -500,8 +512,8 @@ static cal_status fill(cal_layout* layout, bool constants, cal_error* error) {
         for (int block = column->first_block; block < column->first_block + column->block_count; block++)
             for (int lane = 0; lane < layout->width; lane++) fill_positions(layout, column, block, lane);
     }
-    if (constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
-    return fill_extras(layout);
+    if (def->constants && cal_layout_fill_constants(layout) != CAL_OK) return CAL_NO_MEMORY;
+    return fill_extras(layout, def->by_lane);
 }
 
 cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_error* error) {
@@ -517,6 +529,7 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
         layout->copies = def->copies;
         layout->processors = def->processors;
         layout->keep = def->keep;
+        layout->uniform = def->by_lane && def->copies == def->width;
         for (int p = 0; p < def->processors; p++) shop.newest[p] = -1;
         int rank = 0;
         for (int node = 0; node < model->node_count; node = model->nodes[node].end)
@@ -534,10 +547,10 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
     cal_free(shop.candidates);
     cal_status status = shop.out_of_memory ? CAL_NO_MEMORY : CAL_OK;
     if (status == CAL_OK) {
-        find_shared(layout);
+        find_shared(layout, def->lasting);
         status = place_frames(layout, shop.root_count);
     }
-    if (status == CAL_OK) status = fill(layout, def->constants, error);
+    if (status == CAL_OK) status = fill(layout, def, error);
     if (status != CAL_OK) {
         cal_layout_destroy(layout);
         return status == CAL_NO_MEMORY
@@ -564,6 +577,7 @@ void cal_layout_destroy(cal_layout* layout) {
     cal_free(layout->block_y);
     cal_free(layout->block_v);
     cal_free(layout->extras);
+    cal_free(layout->lane_extras);
     cal_free(layout->constants);
     cal_free(layout->passive);
     cal_free(layout->q_position);

@@ -28,9 +28,10 @@
 // Dead lanes hold a massless body with a unit armature, so that they stay finite and add nothing to anybody.
 #pragma once
 #include "base/parts.h"
+#include "base/per_lane.h"
 #include "model/model.h"
 
-#define CAL_MAX_LANES 8
+#define CAL_MAX_LANES 32
 
 typedef struct cal_column {
     int32_t first_block, block_count;
@@ -46,8 +47,8 @@ typedef struct cal_column {
     size_t scratch; // stack position, in doubles: CAL_SCRATCH_COUNT · W a block, for what lives only within a walk
     size_t
         end_slot; // stack position: what children read (CAL_DOWN_COUNT · W), then what they add to (CAL_UP_COUNT · W)
-    size_t up_slot;      // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
-    int8_t lanes;        // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8
+    size_t up_slot; // stack position where the column leaves what its parent pulls (CAL_UP_COUNT · W)
+    int8_t lanes;   // that kernels work on: 1 (long), W, or W / 2 where no more are alive and W = 8; devices: W = 32
     int8_t parent_lanes; // of the column above; 1 for the ground
     bool is_long;
     bool shared;                       // some column below has another owner: children are pulled when all are there
@@ -82,12 +83,15 @@ typedef struct cal_layout {
     int processors;     // owners of columns are 0 … processors - 1; the ground is 0's
     int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
+    bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
     int column_count, block_count, extra_count;
     cal_column* columns;  // in walking order: parents before children, depth first
     int32_t* block_nodes; // block_count × W: node (copy · node_count + node), -1 for a dead lane
     int32_t* block_y;     // block_count + 1: first double of the block in y-shaped vectors
     int32_t* block_v;     // block_count + 1: first double of the block in v-shaped vectors
     cal_nonlinear_force* extras;
+    int32_t*
+        lane_extras; // devices: column_count × W + 1: the first of each lane's extras, which follow each other; else NULL
     size_t y_size, v_size; // doubles in y-shaped (q then v of each block) and v-shaped vectors
     size_t scratch_size;   // doubles of the stack; the ground's own slots are at its bottom
     double* constants;     // of columns, CAL_CONSTANT_COUNT · W a block; NULL where nobody reads them
@@ -115,7 +119,8 @@ enum {
 //     | scratch of its blocks | end: for its children to read | sum: for its children to add to | slots of its children |
 //
 // and the ground has one without blocks at the bottom. A child's frame begins where its parent's ends, and one slot serves
-// all children in turn. Shared columns, which wait for other processors, have frames for good, with a slot for each child.
+// all children in turn. Shared columns, which wait for other processors, have frames for good, with a slot for each child;
+// where frames are lasting all columns have.
 // What crosses an edge is packed by the column's own lanes: component i of lane l is at i · lanes + l; the ground has one.
 // Every processor has a stack of its own; where memory is not shared it also has frames of the columns above its own.
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
@@ -127,6 +132,8 @@ typedef struct cal_layout_def {
     const cal_model* model;
     int width, copies, processors, keep;
     bool constants; // whether kernels read layout->constants
+    bool by_lane;   // devices: a thread has a lane, so the extras of a lane follow each other
+    bool lasting;   // every column has a frame for good, so that columns of one depth can be worked on at the same time
     const int32_t* owners;
 } cal_layout_def;
 
@@ -137,9 +144,9 @@ cal_status cal_layout_fill_constants(cal_layout* layout);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
 CAL_FOR_PARTS void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
 
-static inline bool cal_layout_keeps(const cal_layout* layout, const cal_column* column) {
+CAL_DEVICE static inline bool cal_layout_keeps(const cal_layout* layout, const cal_column* column) {
     return layout->keep == CAL_KEEP_ALL || layout->keep == column->owner;
 }
 
-static inline int cal_kind_q(int kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }
-static inline int cal_kind_v(int kind) { return kind == CAL_FREE ? 6 : kind == CAL_BALL ? 3 : 1; }
+CAL_DEVICE static inline int cal_kind_q(int kind) { return kind == CAL_FREE ? 7 : kind == CAL_BALL ? 4 : 1; }
+CAL_DEVICE static inline int cal_kind_v(int kind) { return kind == CAL_FREE ? 6 : kind == CAL_BALL ? 3 : 1; }

@@ -42,7 +42,13 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 }
 
 // What crosses an edge of the tree is packed, so that it fills few cache lines and goes into a message as it is: component i
-// of lane l is at i · CAL_LANES + l.
+// of lane l is at i · CAL_LANES + l; where a thread has one of W lanes, at i · W + l.
+#undef SLOT_STRIDE
+#ifdef CAL_THREAD_PER_LANE
+#define SLOT_STRIDE CAL_WIDTH
+#else
+#define SLOT_STRIDE CAL_LANES
+#endif
 #define slot_store LANE(cal_slot_store)
 #define slot_store3 LANE(cal_slot_store3)
 #define slot_store_columns LANE(cal_slot_store_columns)
@@ -51,8 +57,8 @@ LANE_INLINE void store_turning(const double* y, int q, int v, double* ydot) {
 #define slot_load3 LANE(cal_slot_load3)
 #define slot_load_columns LANE(cal_slot_load_columns)
 #define slot_load_symmetric LANE(cal_slot_load_symmetric)
-LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
-LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
+LANE_INLINE lane slot_load(const double* p, int i) { return *(const memory*)(p + i * SLOT_STRIDE); }
+LANE_INLINE void slot_store(double* p, int i, lane value) { *(memory*)(p + i * SLOT_STRIDE) = value; }
 LANE_INLINE v3 slot_load3(const double* p, int i) {
     return (v3){slot_load(p, i), slot_load(p, i + 1), slot_load(p, i + 2)};
 }
@@ -72,3 +78,14 @@ LANE_INLINE s3 slot_load_symmetric(const double* p, int i) {
 LANE_INLINE void slot_store_symmetric(double* p, int i, s3 m) {
     slot_store3(p, i, (v3){m.xx, m.yy, m.zz}), slot_store3(p, i + 3, (v3){m.xy, m.xz, m.yz});
 }
+// Where the scratch of a column's blocks begins. On a device a column without children, which goes up as soon as it has gone down,
+// can have it in faster memory, which the context's workspace then is.
+#undef FRAME_OF
+#ifdef CAL_THREAD_PER_LANE
+#define FRAME_OF(context, column)                                                                                      \
+    ((context)->workspace && (column)->child_count == 0 && (column)->block_count <= CAL_FAST_BLOCKS                    \
+         ? (context)->workspace                                                                                        \
+         : (context)->scratch + (column)->scratch)
+#else
+#define FRAME_OF(context, column) ((context)->scratch + (column)->scratch)
+#endif

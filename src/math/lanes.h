@@ -5,6 +5,7 @@
 // Every operation is a correctly rounded IEEE operation on each lane by itself, and fused multiply-adds are written out
 // (compile with -ffp-contract=off), so a kernel gives the same bits at every width and from every compiler. Operators
 // + - * / work on all widths.
+#include "base/per_lane.h"
 #include <math.h>
 #include <stdint.h>
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(CAL_PORTABLE_LANES)
@@ -13,7 +14,9 @@
 
 // A call would move dozens of lanes through memory.
 #undef LANE_INLINE
-#define LANE_INLINE static inline __attribute__((always_inline))
+#define LANE_INLINE CAL_DEVICE static inline __attribute__((always_inline))
+#undef LANE_FUNCTION
+#define LANE_FUNCTION CAL_DEVICE static
 #undef lane
 #undef lane_bits
 #undef LANE

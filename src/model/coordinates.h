@@ -6,13 +6,14 @@
 //
 // The functions of a model are over arrays in the user's order; those of a kind are over the numbers of one joint.
 #pragma once
+#include "base/per_lane.h"
 #include "model/model.h"
 
 // Where a joint's quaternion begins among its q, which is also where its angular velocity begins among its v; -1 for a joint
 // without one.
-static inline int cal_joint_quaternion(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : -1; }
+CAL_DEVICE static inline int cal_joint_quaternion(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : -1; }
 // How many of a joint's q have its v as their rates; the quaternion, if any, follows.
-static inline int cal_joint_plain(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : 1; }
+CAL_DEVICE static inline int cal_joint_plain(int kind) { return kind == CAL_FREE ? 3 : kind == CAL_BALL ? 0 : 1; }
 
 // q̇ of q and v.
 void cal_joint_rate(int kind, const double* q, const double* v, double* rate);

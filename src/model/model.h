@@ -90,7 +90,7 @@ struct cal_model {
 };
 
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
-bool cal_model_has_joint_forces(const cal_model* model);
+CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
 CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);

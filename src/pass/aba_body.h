@@ -223,8 +223,8 @@ LANE_INLINE void add_turned(s3* m, m3 E, const double* x) {
 
 // A ball: U = [Θ; Hᵀ], D = Θ + armature, three columns at once.
 #define inbound_ball LANE(cal_inbound_ball)
-static void inbound_ball(articulated* I, const double* force, const double* constants, const double* implicit,
-                         double* record) {
+LANE_FUNCTION void inbound_ball(articulated* I, const double* force, const double* constants, const double* implicit,
+                                double* record) {
     const v3 d = load3(record, LANE(BALL_D));
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 D = I->T;
@@ -250,8 +250,8 @@ static void inbound_ball(articulated* I, const double* force, const double* cons
 
 // A free body has nobody above it: solve [Θ H; Hᵀ M] [δα; δa] = [τ; force] − [n⁰; f⁰] here.
 #define inbound_free LANE(cal_inbound_free)
-static void inbound_free(articulated* I, const double* force, const double* constants, const double* implicit,
-                         double* record) {
+LANE_FUNCTION void inbound_free(articulated* I, const double* force, const double* constants, const double* implicit,
+                                double* record) {
     const lane armature = LOAD(constants, CAL_CONSTANT_ARMATURE);
     s3 M = I->M, T = I->T;
     M.xx = M.xx + armature, M.yy = M.yy + armature, M.zz = M.zz + armature;

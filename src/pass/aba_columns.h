@@ -17,7 +17,7 @@ LANE_INLINE motion load_motion(const cal_context* context, const cal_column* col
 #define leave_end LANE(cal_leave_end)
 LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    double* end = context->scratch + column->end_slot + own_lane(column);
     slot_store_columns(end, 0, m->E);
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
     articulated I = {0};
@@ -32,12 +32,17 @@ LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_co
     place at = find_place(context, column, kind, cal_aba_record(kind), 0);
     for (int i = 0; i < count; i++) {
         at = find_place(context, column, kind, cal_aba_record(kind), i);
+        if (i + 1 < count) {
+            const place next = find_place(context, column, kind, cal_aba_record(kind), i + 1);
+            fetch(next.y, cal_kind_q(kind) + cal_kind_v(kind));
+            fetch(next.constants, CAL_CONSTANT_COUNT);
+        }
         outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
     }
     leave_end(context, column, &m, &at);
 }
 
-static void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(outbound_run, context, column);
 }
 
@@ -47,16 +52,22 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
+        if (i > 0) {
+            const place next = find_place(context, column, kind, cal_aba_record(kind), i - 1);
+            fetch(next.scratch, CAL_SCRATCH_COUNT);
+            fetch(next.record, kind == CAL_REVOLUTE || kind == CAL_PRISMATIC ? 6 : 12);
+            fetch(next.force, cal_kind_v(kind));
+        }
         inbound(kind, &I, at.force, at.constants, at.implicit, at.record);
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);
     }
     if (column->parent < 0) return;
-    store_articulated(context->scratch + column->up_slot, &I);
+    store_articulated(context->scratch + column->up_slot + own_lane(column), &I);
 }
 
-static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(inbound_run, context, column);
 }
 
@@ -70,11 +81,16 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
+        if (i + 1 < count) {
+            const place next = find_place(context, column, kind, cal_aba_record(kind), i + 1);
+            fetch(next.record, cal_aba_record(kind));
+            fetch(next.y, cal_kind_q(kind) + cal_kind_v(kind));
+        }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
     store_acceleration(context, column, al, a);
 }
 
-static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(accelerate_run, context, column);
 }

@@ -21,7 +21,7 @@ LANE_INLINE void store_articulated(double* slot, const articulated* I) {
 // Of a column's last node: what its children have added to its own, or its own alone.
 LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_column* column, const place* last) {
     if (column->child_count > 0)
-        return load_articulated(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH);
+        return load_articulated(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own_lane(column));
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
     return I;
@@ -30,6 +30,6 @@ LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_colu
 // For the columns below, where there are any.
 LANE_INLINE void store_acceleration(const cal_context* context, const cal_column* column, v3 al, v3 a) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    double* end = context->scratch + column->end_slot + own_lane(column);
     slot_store3(end, 0, al), slot_store3(end, 3, a);
 }

@@ -3,9 +3,21 @@
 //
 // CAL_LANES > 1 walks a wide column block by block, on all of its lanes or on the first half of them; CAL_LANES = 1
 // with a larger CAL_WIDTH walks a long column node by node: node i is lane i % W of block i / W. For CAL_WIDTH = 1 both
-// are the same.
+// are the same. With a thread per lane (CAL_THREAD_PER_LANE) every call is of one lane: CAL_LANES = 1 walks wide columns on the
+// thread's own lane and long ones node by node.
 #define place LANE(cal_place)
 #define find_place LANE(cal_find_place)
+#define own_lane LANE(cal_own_lane)
+
+// Which of a column's slots and blocks' lanes this call works on.
+LANE_INLINE int own_lane(const cal_column* column) {
+#ifdef CAL_THREAD_PER_LANE
+    return column->is_long ? 0 : CAL_OWN_LANE;
+#else
+    (void)column;
+    return 0;
+#endif
+}
 
 // Where the numbers of one step of a column are.
 typedef struct place {
@@ -16,8 +28,12 @@ typedef struct place {
 // record_doubles: what the algorithm keeps of a node of this kind between the walks.
 LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind, int record_doubles,
                              int step) {
+#ifdef CAL_THREAD_PER_LANE
+    const int block = column->is_long ? step / CAL_WIDTH : step, l = column->is_long ? step % CAL_WIDTH : CAL_OWN_LANE;
+#else
     const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
     const int block = step / lanes_along, l = step % lanes_along;
+#endif
     const cal_layout* layout = context->layout;
     const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
     // The blocks of a column follow each other in every array, so the first one's position gives all.
@@ -26,19 +42,38 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
     const size_t v_at = (size_t)layout->block_v[column->first_block] + b * v * width + (size_t)l;
     return (place){
         .y = context->y + y_at,
+#ifdef CAL_THREAD_PER_LANE
+        .constants =
+            layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (layout->uniform ? 0 : (size_t)l),
+#else
         .constants = layout->constants + column->constants + b * CAL_CONSTANT_COUNT * width + (size_t)l,
+#endif
         .force = context->force + v_at,
         .external = context->wrench ? context->wrench + index * 15 * width + (size_t)l : NULL,
         .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,
         .ydot = context->ydot + y_at,
         .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
-        .scratch = context->scratch + column->scratch + b * CAL_SCRATCH_COUNT * width + (size_t)l,
+        .scratch = FRAME_OF(context, column) + b * CAL_SCRATCH_COUNT * width + (size_t)l,
     };
+}
+
+// Asks for `count` components of a block ahead of time, where a thread has a lane; the host's memory does that by itself.
+#define fetch LANE(cal_fetch)
+LANE_INLINE void fetch(const double* p, int count) {
+#ifdef __CUDA_ARCH__
+    for (int i = 0; i < count; i++) asm volatile("prefetch.L1 [%0];" ::"l"(p + i * CAL_WIDTH));
+#else
+    (void)p, (void)count;
+#endif
 }
 
 #define step_count LANE(cal_step_count)
 LANE_INLINE int step_count(const cal_column* column) {
+#ifdef CAL_THREAD_PER_LANE
+    return column->is_long ? column->node_count : column->block_count;
+#else
     return CAL_LANES == 1 && CAL_WIDTH > 1 ? column->node_count : column->block_count;
+#endif
 }
 
 // The end of the column above, or of the ground.
@@ -51,7 +86,10 @@ LANE_INLINE const double* parent_end(const cal_context* context, const cal_colum
 // Component i of what the parent's end holds, a lane for each of the column's lanes.
 #define from_parent LANE(cal_from_parent)
 LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
-#if CAL_LANES == 1
+#ifdef CAL_THREAD_PER_LANE
+    const int l = column->parent_lane[own_lane(column)];
+    return slot[i * (column->parent < 0 ? 1 : CAL_WIDTH) + (l < 0 ? 0 : l)];
+#elif CAL_LANES == 1
     return slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
 #else
     if (column->based || (column->aligned && column->parent_lanes == CAL_LANES)) return slot_load(slot, i);

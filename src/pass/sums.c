@@ -33,7 +33,8 @@ void cal_sums_add(const cal_context* context, int index) {
     const cal_solver_ops* ops = context->solver_ops;
     const int width = layout->width, count = cal_sums_count(ops, context->solver);
     int extra = column->first_extra + column->extra_count;
-    double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES] = {0};
+    double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES];
+    for (int i = 0; i < count * width; i++) sums[i] = 0.0;
     if (column->child_count > 0)
         for (int k = 0; k < count; k++)
             for (int lane = 0; lane < column->lanes; lane++)

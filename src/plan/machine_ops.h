@@ -28,13 +28,49 @@ typedef struct cal_machine_ops {
     cal_status (*share)(struct cal_machine* machine, double* values, int count);
     // Gives every processor all components of a vector in the user's order, of which each has those of its own nodes.
     cal_status (*collect)(struct cal_machine* machine, const cal_plan* plan, double* q, double* v);
+    // Of devices, whose memory has its own arrays of a state (plan.h, CAL_HELD_…): brings them to the host, all in `what`; frees
+    // them; runs the solver's prepare alone; and its interpolate, into the host's `out`.
+    cal_status (*bring)(struct cal_machine* machine, cal_state* state, unsigned what);
+    void (*forget)(cal_state* state);
+    cal_status (*prepare)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
+    cal_status (*interpolate)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
+                              double time, double* out);
+    const struct cal_batch_ops* batch; // optional: many instances in a device's memory
 } cal_machine_ops;
+
+// Many instances of a model in a device's memory, for ensembles: groups of W, an instance per lane, as a plan with W copies lays
+// them out. Every vector holds all groups, one after the other.
+typedef struct cal_batch cal_batch;
+enum {
+    CAL_BATCH_TAU = -1,
+    CAL_BATCH_CONTROL = -2,
+    CAL_BATCH_YDOT = -3,
+    CAL_BATCH_Y = -4
+}; // beside the solver's vectors 0, 1 …
+typedef struct cal_batch_ops {
+    cal_status (*create)(struct cal_machine* machine, const cal_plan* plan, int groups, int vectors, cal_batch** out,
+                         cal_error* error);
+    void (*destroy)(cal_batch* batch);
+    // Copies a vector of all groups from or to the host. y-shaped ones, v-shaped ones, controls: W × actuators a group.
+    cal_status (*write)(cal_batch* batch, int vector, const double* values);
+    cal_status (*read)(cal_batch* batch, int vector, double* values);
+    // Where a vector is in the device's memory.
+    double* (*address)(cal_batch* batch, int vector);
+    // Which instances what follows is about: a byte each, groups × W; NULL: all.
+    cal_status (*choose)(cal_batch* batch, const uint8_t* chosen);
+    // One evaluation with a solver riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
+    cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
+    cal_status (*wait)(cal_batch* batch);
+    // The solver's interpolate into y, for the chosen instances.
+    cal_status (*interpolate)(cal_batch* batch, const cal_solver_ops* solver, const void* control, double time);
+} cal_batch_ops;
 
 struct cal_machine {
     const cal_machine_ops* ops;
     int lanes;
     int variant; // of the kernels: pass.h
     int processors;
+    bool device;     // a thread has a lane, and numbers live in a memory of its own (machine/cuda)
     int keep;        // the processor that this process is, where memory is not shared; else CAL_KEEP_ALL
     cal_costs costs; // for choosing owners
 };

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "plan/machine_ops.h"
+#include "pass/joint_force.h"
 #include "pass/sums.h"
 #include "plan/distribution.h"
 
@@ -189,6 +190,8 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
                                    .processors = team.processors,
                                    .keep = team.keep,
                                    .constants = program->walked,
+                                   .by_lane = program->walked && machine->device,
+                                   .lasting = program->walked && machine->device && def->copies == 1,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
     cal_free(owners);
@@ -324,12 +327,38 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
     return (int)length;
 }
 
-void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
-                      cal_solver_context* solver_context) {
-    (void)state;
+cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                            cal_solver_context* solver_context) {
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    if (plan->machine->ops->prepare) return plan->machine->ops->prepare(plan->machine, plan, state);
     for (int i = 0; i < plan->layout->column_count; i++)
         if (cal_layout_keeps(plan->layout, &plan->layout->columns[i]))
             solver->prepare(solver_context, &plan->layout->columns[i]);
+    return CAL_OK;
+}
+
+typedef struct interpolation {
+    const cal_solver_ops* solver;
+    const void* control;
+    cal_solver_context* context;
+    double time;
+    double* out;
+} interpolation;
+
+static void interpolate_column(void* argument, const cal_column* column) {
+    const interpolation* at = argument;
+    at->solver->interpolate(at->control, at->context, column, at->time, at->out);
+}
+
+cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                                const void* control, cal_solver_context* solver_context, double time, double* out) {
+    interpolation at = {solver, control, solver_context, time, out};
+    state->context.solver_ops = solver;
+    state->context.solver = solver_context;
+    if (plan->machine->ops->interpolate)
+        return plan->machine->ops->interpolate(plan->machine, plan, state, control, time, out);
+    return cal_plan_each(plan, interpolate_column, &at);
 }
 
 cal_status cal_plan_gather(const cal_plan* plan, const double* y, double* q, double* v) {
@@ -366,6 +395,32 @@ cal_status cal_plan_each(const cal_plan* plan, cal_column_function* function, vo
     return CAL_OK;
 }
 
+static void follow_nothing(const cal_solver_context* context, const cal_column* column, int block, double* shares) {
+    (void)context, (void)column, (void)block, (void)shares;
+}
+
+// The powers of joint forces after an execution on a device, whose kernels sum up the solver's numbers alone: the host sums them up
+// from the motion, in the same order, so that they have the same bits. That is for models that have powers; others bring nothing.
+static cal_status sum_powers(const cal_plan* plan, cal_state* state, double* powers) {
+    static const cal_solver_ops none = {.follow_up = follow_nothing};
+    const cal_stage* stage = &plan->stages[plan->stage_count - 1];
+    const bool implicit = state->context.implicit != NULL;
+    const cal_status status = cal_state_bring(state, CAL_HELD_MOTION | (implicit ? CAL_HELD_VECTORS : 0));
+    if (status != CAL_OK) return status;
+    cal_context context = state->context;
+    context.solver_ops = &none;
+    const int end = stage->tree->first_step[1];
+    for (int i = stage->tree->first_step[0]; i < end; i++) {
+        const cal_step step = stage->tree->steps[i];
+        if (step.kind == CAL_STEP_PULL) cal_sums_pull(&context, step.index);
+        if (step.kind != CAL_STEP_UP) continue;
+        if (implicit && context.force != context.tau) cal_joint_forces(&context, step.index);
+        cal_sums_add(&context, step.index);
+    }
+    cal_sums_end(&context, powers);
+    return CAL_OK;
+}
+
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums) {
     state->context.solver_ops = solver;
@@ -378,6 +433,8 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);
+    if (plan->machine->device)
+        return solver_context->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
     return plan->machine->ops->share
                ? plan->machine->ops->share(plan->machine, sums, cal_sums_count(solver, solver_context))
                : CAL_OK;

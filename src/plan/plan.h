@@ -25,6 +25,7 @@ struct cal_plan {
     int used;                    // processors that have columns: 0 … used - 1, unless the caller chose the owners
     size_t record_size;          // doubles
     struct cal_traffic* traffic; // of machines that send messages
+    struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
 
 // What pushes a body, wherever its numbers are: force and torque in the world's axes, the point in the body's frame.
@@ -44,7 +45,30 @@ struct cal_state {
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;
     int refused; // 1 + the body of a push that was not finite, since the last release; 0: none
+    // Of devices, whose memory has arrays of its own: which of the host's (CAL_HELD_…) were changed since the device has seen
+    // them, and which are older than the device's.
+    unsigned changed, behind;
+    struct cal_device_state* on_device;
 };
+
+// A state's arrays of which a device has its own.
+enum {
+    CAL_HELD_Y = 1,
+    CAL_HELD_YDOT = 2,
+    CAL_HELD_TAU = 4,
+    CAL_HELD_CONTROL = 8,
+    CAL_HELD_WRENCH = 16,
+    CAL_HELD_FIRST = 32,   // the solver's vectors[0]
+    CAL_HELD_VECTORS = 64, // all of its vectors
+    CAL_HELD_SCALE = 128,
+    CAL_HELD_MOTION = CAL_HELD_Y | CAL_HELD_YDOT
+};
+// Before the host reads arrays, or writes a part of them: they are what the device's are. After it has written: says so.
+cal_status cal_state_bring(const cal_state* state, unsigned what);
+static inline void cal_state_changed(cal_state* state, unsigned what) {
+    state->changed |= what;
+    state->behind &= ~what;
+}
 
 // What an edge carries in a pass of the plan.
 static inline cal_crossing cal_plan_crossing(const cal_plan* plan, const cal_pass* pass, int edge) {
@@ -72,9 +96,12 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums);
+// Writes y at a time inside the last accepted step into `out` (y-shaped), on all columns whose numbers are here.
+cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                                const void* control, cal_solver_context* solver_context, double time, double* out);
 // Runs the solver's prepare alone on every column.
-void cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
-                      cal_solver_context* solver_context);
+cal_status cal_plan_prepare(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                            cal_solver_context* solver_context);
 
 // Moves numbers between the user's order and a y-shaped vector of instance `copy`; q and v may be NULL.
 void cal_layout_scatter(const cal_layout* layout, int copy, const double* q, const double* v, double* y);

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "plan/plan.h"
+#include "plan/machine_ops.h"
 
 #include <string.h>
 
@@ -108,6 +108,12 @@ cal_status cal_state_hold(cal_state* state, double error, double speed) {
     return cal_state_hold_active(state, NULL, error, speed, speed) ? CAL_OK : CAL_NOT_AVAILABLE;
 }
 
+cal_status cal_state_bring(const cal_state* state, unsigned what) {
+    struct cal_machine* machine = state->plan->machine;
+    if (!(state->behind & what)) return CAL_OK;
+    return machine->ops->bring(machine, (cal_state*)state, state->behind & what);
+}
+
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     *out = NULL;
     const cal_layout* layout = plan->layout;
@@ -134,6 +140,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     cal_state* state = (cal_state*)block;
     state->plan = plan;
     state->unmet = CAL_NONE;
+    state->changed = ~0u;
     state->signals = (struct cal_signal*)(block + signals);
     state->context = (cal_context){.layout = layout,
                                    .model = model,
@@ -164,6 +171,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
 
 void cal_state_destroy(cal_state* state) {
     if (!state) return;
+    if (state->on_device) state->plan->machine->ops->forget(state);
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
     cal_free(state->wrench);
     cal_free(state->pushes);
@@ -185,10 +193,23 @@ size_t cal_state_size(const cal_state* state, cal_field field) {
     }
 }
 
+// The array that a field is in.
+static unsigned held_by(cal_field field) {
+    return field == CAL_Q || field == CAL_V ? CAL_HELD_Y
+           : field == CAL_QDD               ? CAL_HELD_YDOT
+           : field == CAL_TAU               ? CAL_HELD_TAU
+           : field == CAL_CONTROL           ? CAL_HELD_CONTROL
+                                            : 0;
+}
+
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    const unsigned held = held_by(field);
+    const cal_status status = cal_state_bring(state, held);
+    if (status != CAL_OK) return status;
+    cal_state_changed(state, held);
     switch (field) {
     case CAL_Q: cal_layout_scatter(layout, 0, values, NULL, context->y); return CAL_OK;
     case CAL_V: cal_layout_scatter(layout, 0, NULL, values, context->y); return CAL_OK;
@@ -224,6 +245,8 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    const cal_status status = cal_state_bring(state, held_by(field));
+    if (status != CAL_OK) return status;
     switch (field) {
     case CAL_Q: return cal_plan_gather(state->plan, context->y, values, NULL);
     case CAL_V: return cal_plan_gather(state->plan, context->y, NULL, values);
@@ -275,6 +298,7 @@ static cal_status begin_pushing(cal_state* state) {
         if (!state->wrench) return CAL_NO_MEMORY;
     }
     state->context.wrench = state->wrench;
+    cal_state_changed(state, CAL_HELD_WRENCH);
     return CAL_OK;
 }
 
@@ -351,6 +375,7 @@ uint64_t cal_hash_motion(double time, const double* q, int q_count, const double
 uint64_t cal_state_hash(const cal_state* state) {
     const cal_layout* layout = state->plan->layout;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &state->time, 1);
+    if (cal_state_bring(state, CAL_HELD_Y) != CAL_OK) return 0;
     for (int i = 0; i < layout->model->q_count; i++)
         hash = cal_hash_doubles(hash, &state->context.y[layout->q_position[i]], 1);
     for (int i = 0; i < layout->model->v_count; i++)

@@ -309,6 +309,7 @@ static void put_solver(cal_checkpoint_buffer* s, cal_system* system) {
     // Control holds doubles, so its size is a whole number of words.
     if (s->file && !s->problem) cal_checkpoint_buffer_move(s, system->memory, words_of(system->ops->control_size));
     cal_checkpoint_buffer_move(s, system->flow.block, cal_flow_block_size(&system->flow) / WORD);
+    if (!s->status) s->status = cal_state_bring(system->state, CAL_HELD_VECTORS);
     for (int i = 0; i < system->ops->vector_count && !s->status; i++) {
         s->status = cal_plan_gather(system->plan, system->vectors[i], system->evaluated_q, system->evaluated_v);
         if (!s->status) cal_checkpoint_buffer_move(s, system->evaluated_q, motion_count(system));
@@ -422,6 +423,7 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     }
     cal_system old = *system;
     if (good) become(system, &copy);
+    cal_state_changed(system->state, CAL_HELD_VECTORS);
     const cal_status status = agree(system, good ? cal_system_apply(system) : CAL_NO_MEMORY);
     if (status && good) {
         become(system, &old);

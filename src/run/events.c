@@ -124,7 +124,11 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
                   {"largest_group", w->largest_group},
                   {"largest_contacts", w->largest_contacts},
                   {"asleep", w->asleep},
-                  {"peak_states", w->peak_states}};
+                  {"peak_states", w->peak_states},
+                  {"domains", w->domains},
+                  {"windows", w->windows},
+                  {"runs", w->runs},
+                  {"handed_over", w->handed_over}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         cal_facts_integer(report, counts[i].key, counts[i].count);
     cal_facts_number(report, "average_step_s", per(w->intervals, (double)w->integrations));
@@ -148,4 +152,12 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
     cal_facts_line(report, "contact groups", "%lld, the largest of %d bodies and %d contacts; %d bodies asleep",
                    (long long)w.groups, w.largest_group, w.largest_contacts, w.asleep);
     cal_facts_line(report, "states kept", "%lld at most", (long long)w.peak_states);
+    if (w.cores > 0 && w.domains == 0)
+        cal_facts_line(report, "divided", "no: too few bodies, or too many of them in one contact group, for %d cores",
+                       w.cores);
+    if (w.domains > 0)
+        cal_facts_line(report, "divided",
+                       "%d domains, %lld windows of %.2g runs, %lld components handed over; at most %.3g × one core",
+                       w.domains, (long long)w.windows, per((double)w.runs, (double)w.windows),
+                       (long long)w.handed_over, per(w.domains_s + w.between_s, w.busiest_s + w.between_s));
 }

@@ -117,7 +117,8 @@ void cal_run_report_machine(cal_facts* report, const cal_machine* machine, int p
 
 const char* cal_machine_text(const cal_machine* machine, int used, char* text, size_t capacity) {
     const int processors = cal_machine_processors(machine);
-    const char* noun = strcmp(cal_machine_name(machine), "mpi") == 0 ? "rank" : "core";
+    const char* name = cal_machine_name(machine);
+    const char* noun = strcmp(name, "mpi") == 0 ? "rank" : strcmp(name, "cuda") == 0 ? "GPU" : "core";
     if (used == 1 && processors == 1)
         snprintf(text, capacity, "one %s", noun);
     else if (used == processors)

@@ -5,6 +5,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/pairs.h"
+#include "simulation/domain/domain.h"
 #include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
@@ -47,13 +48,18 @@ cal_multibody_id cal_multibody_id_of(const cal_world* world, int index) {
     return (cal_multibody_id){index, world->first_id + world->multibodies[index]->reuses};
 }
 
-cal_status cal_check_changeable(const cal_world* world, cal_error* error) {
+cal_status cal_check_usable(const cal_world* world, cal_error* error) {
     if (world->failed != CAL_OK)
         return cal_fail(error, world->failed, "this world failed before, at %g s", world->time);
     if (world->calling > 0)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a callback may not change its world: what it does may be undone; do it after the advance");
     return CAL_OK;
+}
+
+cal_status cal_check_changeable(cal_world* world, cal_error* error) {
+    const cal_status status = cal_check_usable(world, error);
+    return status == CAL_OK ? cal_world_gather(world, error) : status;
 }
 
 static cal_status refuse_begun(const cal_world* world, int body, const char* what, cal_error* error) {

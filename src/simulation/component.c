@@ -7,6 +7,7 @@
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
 #include "simulation/contact/impact.h"
+#include "simulation/domain/domain.h"
 #include "simulation/energy.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
@@ -252,6 +253,7 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
     if (world->unused_count > 0) {
         c = world->unused_components[--world->unused_count];
     } else {
+        if (world->domain != CAL_DOMAIN_WHOLE) return -1; // places are given to domains before
         int capacity = world->component_capacity;
         if (!cal_grow((void**)&world->unused_components, &world->unused_capacity, world->component_count,
                       sizeof(int)) ||
@@ -260,8 +262,12 @@ int cal_component_add(cal_world* world, cal_component_kind kind, int stride) {
         world->component_capacity = capacity;
         c = world->component_count++;
     }
-    world->components[c] = (cal_component){
-        .ops = cal_component_table(kind), .number = c, .body = -1, .weight = 1, .local_time = world->time};
+    world->components[c] = (cal_component){.ops = cal_component_table(kind),
+                                           .number = c,
+                                           .body = -1,
+                                           .weight = 1,
+                                           .local_time = world->time,
+                                           .domain = world->domain};
     if (cal_queue_create(&world->components[c].queue, stride)) return c;
     world->components[c].ops = NULL;
     world->unused_components[world->unused_count++] = c;

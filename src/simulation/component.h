@@ -21,6 +21,7 @@ typedef struct cal_component {
     int body;          // the first of its own bodies, which follow each other; −1: none
     int weight;        // moving bodies
     double local_time; // how far it was asked for
+    int domain;        // that it belongs to; 0 in a world that is not divided
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;

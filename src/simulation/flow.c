@@ -16,22 +16,26 @@ static void add_flows(cal_flows* sum, const cal_flows* term, double sign) {
 
 // --- Sums ---------------------------------------------------------------------------------------------------------------------
 
-// Whether a component counts at a time: a group does while it is in charge.
-static bool counts(const cal_component* c, double time) {
-    if (c->ops == NULL || c->queue.tail == c->queue.head) return false;
-    if (!c->ops->stepped) return true;
-    const int64_t n = cal_queue_find(&c->queue, time);
-    return n >= c->queue.head && cal_saved_state_at(&c->queue, n)->kind != CAL_ENDED;
+// What flowed into and out of a component is added to a sum.
+static cal_status add_flowed(cal_world* world, int component, cal_flows* sum) {
+    cal_flows own;
+    const cal_status status = world->components[component].ops->flowed(world, component, world->time, &own);
+    if (status == CAL_OK) add_flows(sum, &own, 1.0);
+    return status;
 }
 
 cal_status cal_world_find_flows(cal_world* world, cal_flows* out) {
     *out = (cal_flows){0};
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
-        cal_flows own;
-        if (!counts(&world->components[i], world->time)) continue;
-        status = world->components[i].ops->flowed(world, i, world->time, &own);
-        if (status == CAL_OK) add_flows(out, &own, 1.0);
+    for (int i = 0; status == CAL_OK && i < world->body_count; i++) {
+        const int own = world->bodies[i].component;
+        if (own < 0 || world->components[own].body != i) continue;
+        const cal_queue* queue = &world->components[own].queue;
+        if (queue->tail == queue->head) continue;
+        status = add_flowed(world, own, out);
+        const int charge = cal_body_component(world, i, world->time);
+        if (status == CAL_OK && charge != own && world->components[charge].group->members[0] == own)
+            status = add_flowed(world, charge, out);
     }
     return status;
 }

@@ -13,7 +13,9 @@
 //     callback        what it does to velocities is work
 //     falling asleep  the last of the kinetic energy is lost
 //
-// The sum is taken in the order of components, at the time that is shown.
+// The sum is taken in the order of bodies, at the time that is shown: each component at its first body, and then the group that is in
+// charge of it, if that body is the group's first. Which places groups have among components depends on how a world is divided
+// (domain/domain.h).
 #pragma once
 #include "simulation/body.h"
 #include "solver/flows.h"

@@ -18,7 +18,9 @@ cal_status cal_check_body(const cal_world* world, cal_body_id id, cal_error* err
 struct cal_multibody* cal_find_multibody(const cal_world* world, cal_multibody_id id);
 cal_multibody_id cal_multibody_id_of(const cal_world* world, int index);
 // Refuses what would change a world that failed, or that waits for a callback.
-cal_status cal_check_changeable(const cal_world* world, cal_error* error);
+cal_status cal_check_usable(const cal_world* world, cal_error* error);
+// The same, and makes a world whole that is divided (domain/domain.h).
+cal_status cal_check_changeable(cal_world* world, cal_error* error);
 
 // --- Places ---------------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include "simulation/body.h"
 #include "simulation/change.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/start.h"
@@ -276,6 +277,7 @@ void cal_multibody_free(cal_world* world, int index) {
     if (m->ground >= 0) cal_body_free(world, m->ground);
     if (m->engine->current == m) m->engine->current = NULL;
     cal_multibody_model_release(m->engine);
+    cal_domains_forget_engines(world);
     void* const lists[] = {m->bodies, m->known[0].links, m->known[0].numbers, m->known[1].links, m->known[1].numbers,
                            m->pushes, m->start};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);

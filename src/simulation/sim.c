@@ -84,7 +84,9 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
 }
 
 int cal_sim_processors(const cal_sim* sim) {
-    return sim->system ? cal_system_processors(sim->system) : cal_multibodies_processors(sim->world);
+    if (sim->system) return cal_system_processors(sim->system);
+    const int domains = sim->world->report.domains, own = cal_multibodies_processors(sim->world);
+    return domains > own ? domains : own;
 }
 
 double cal_sim_time(const cal_sim* sim) {

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "simulation/domain/domain.h"
 #include "simulation/members.h"
 #include "simulation/sim.h"
 #include "simulation/state/image.h"
@@ -200,7 +201,8 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
     if (sim->system == NULL && sim->world->failed != CAL_OK)
         return cal_fail(error, sim->world->failed, "a simulation that failed on its way has no state to keep");
     if (sim->system == NULL) { // what is new is taken in: it is a part of the state
-        const cal_status status = cal_world_admit(sim->world, error);
+        cal_status status = cal_world_gather(sim->world, error);
+        if (status == CAL_OK) status = cal_world_admit(sim->world, error);
         if (status != CAL_OK) return status;
     }
     cal_snapshot* snapshot = cal_allocate(1, sizeof *snapshot);
@@ -266,7 +268,9 @@ cal_status cal_snapshot_restore(cal_sim* sim, cal_image* image, const char* what
     if (image->status != CAL_OK) return cal_fail(error, CAL_BAD_ARGUMENT, "%.120s is damaged", what);
     const cal_status status = compare(&theirs, &own, what, error);
     if (status != CAL_OK) return status;
-    return sim->system != NULL ? load_system(sim->system, image, error) : load_events(sim, image, error);
+    if (sim->system != NULL) return load_system(sim->system, image, error);
+    const cal_status whole = cal_world_gather(sim->world, error);
+    return whole == CAL_OK ? load_events(sim, image, error) : whole;
 }
 
 cal_status cal_sim_restore(cal_sim* sim, const cal_snapshot* snapshot, cal_error* error) {

@@ -7,6 +7,7 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/domain/domain.h"
 #include "simulation/energy.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/flow.h"
@@ -17,6 +18,7 @@
 #include "simulation/members.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/state/graph.h"
+#include "plan/machine_ops.h"
 #include "solver/system.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -87,6 +89,9 @@ static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_err
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "a force callback sees one system, and bodies here collide: use periodic callbacks "
                         "(calder_world.h), or leave contact out (cal_sim_def.contact)");
+    // Domains share a machine whose processors share memory; a system gets it where it is large (motion/multibody_model.c).
+    if (own->machine != NULL && own->machine->ops->together != NULL && own->machine->processors > 1)
+        world->machine = own->machine;
     own->contact = false;
     own->evaluation_limit = 0; // steps of a system are taken whole
     own->events = NULL;
@@ -123,6 +128,7 @@ cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error
 
 void cal_world_destroy(cal_world* world) {
     if (world == NULL) return;
+    cal_domains_destroy(world);
     for (int i = 0; i < world->component_count; i++) {
         cal_group_free(world->components[i].group);
         cal_queue_destroy(&world->components[i].queue);
@@ -172,7 +178,7 @@ static cal_status advance(cal_world* world, double time, cal_error* error) {
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     if (!(time >= world->time) || !isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
-    cal_status status = cal_check_changeable(world, error);
+    cal_status status = cal_check_usable(world, error);
     if (status == CAL_OK) status = cal_world_admit(world, error);
     if (status == CAL_OK) status = cal_world_begin_account(world, error);
     if (status != CAL_OK) return status;
@@ -284,6 +290,7 @@ void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
     *out = world->report;
     out->time = world->time;
+    out->cores = world->machine != NULL ? world->machine->processors : 0;
     out->states = world->states;
     out->hash = cal_hash_doubles(CAL_HASH_START, &world->time, 1);
     if (!is_readable(world)) {

@@ -86,6 +86,14 @@ struct cal_world {
     void (*release)(void* owned); // before that; NULL: nothing to do
     cal_model** models;           // those that live as long as the world
     int model_count, model_capacity;
+    // Of a world that is divided among processors (domain/domain.h); this world is then the whole, one of the domains, or the border.
+    cal_machine* machine;              // NULL: one core
+    struct cal_domains* domains;       // NULL: it is not divided
+    int domain;                        // its number; 0: the whole (domain/domain.h)
+    struct cal_prescribed* prescribed; // of a domain: its own boxes and pairs of fixed and driven bodies
+    double reached;                    // of a domain: the latest event of this window; what is before is a repetition
+    int* noted;                        // bodies of a domain that have a new box or a new motion
+    int noted_count, noted_capacity;
     bool started;
     bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet
     cal_status failed; // a world that failed half way stays failed

@@ -43,42 +43,11 @@
 //
 //   evaluation      1     2   3     4   5   6    …   21    22
 //   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
-#include "solver/vectors.h"
+#include "solver/implicit_euler_columns.h"
 #include <string.h>
-
-enum { ROWS = 6, DERIVATIVES = 5, SUMS = 2 + DERIVATIVES };
-enum {
-    VECTOR_Y, // at the beginning of the step
-    VECTOR_CURRENT,
-    VECTOR_IMPLICIT,
-    VECTOR_SLOPES,
-    VECTOR_CHANGE,                                 // the sums: y₁ − y₀ …
-    VECTOR_ERROR,                                  // … less that of order 5 …
-    VECTOR_DERIVATIVE,                             // … and d_k
-    VECTOR_JUMP = VECTOR_DERIVATIVE + DERIVATIVES, // h ∇⁵ (Δv/h)
-    VECTOR_COUNT
-};
-enum {
-    DOWN_COMMIT = CAL_DOWN_IMPLICIT_COUNT, // 1: y₁ is the new y₀
-    DOWN_FIRST,                            // 1: the first Euler step of an n, from y₀
-    DOWN_BEGIN,                            // 1: the sums begin with this one
-    DOWN_LAST,                             // 1: the sums end with this one
-    DOWN_JUMP,                             // what Δv/h counts in the differences
-    DOWN_WEIGHT,
-    DOWN_COUNT = DOWN_WEIGHT + SUMS
-};
 
 static const double RATIO_NOT_FINITE = 0.25;
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10, ORDER = ROWS };
-
-typedef struct control {
-    cal_solver_settings settings;
-    double time, step;
-    double end, used; // of the last successful step: where it ends, its size
-    bool chosen;      // the first step's size
-    int n, index;     // of the Euler step that is evaluated: index 0 … n − 1
-    int failures, not_finite;
-} control;
 
 // ∏ n / (n − m) over m = first … ROWS but n.
 static double extrapolation_weight(int n, int first) {
@@ -103,92 +72,14 @@ static void find_weights(int n, int index, double weights[SUMS]) {
     }
 }
 
-static void implicit_prepare(const cal_solver_context* context, const cal_column* column) {
-    const double* down = context->down;
-    double* const* x = context->vectors;
-    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
-    if (down[DOWN_COMMIT] != 0.0) {
-        for (int i = first; i < end; i++) x[VECTOR_Y][i] += x[VECTOR_CHANGE][i];
-        cal_normalize_column(context->layout, column, x[VECTOR_Y]);
-    }
-    cal_range_copy(context->y, x[down[DOWN_FIRST] != 0.0 ? VECTOR_Y : VECTOR_CURRENT], first, end);
-}
-
-// q⁺ of a block from v⁺, which out has: q̇ is v, or ½ q ∘ ω.
-static void move_block(int kind, int W, double h, const double* y, double* out) {
-    const int plain = kind == CAL_BALL ? 0 : kind == CAL_FREE ? 3 : 1, v = cal_kind_q(kind) * W;
-    for (int i = 0; i < plain * W; i++) out[i] = y[i] + h * out[v + i];
-    const int at_q = cal_joint_quaternion(kind) * W, at_w = cal_angular_component(kind) * W;
-    if (at_q < 0) return;
-    for (int l = 0; l < W; l++) {
-        const double q[4] = {y[at_q + l], y[at_q + W + l], y[at_q + 2 * W + l], y[at_q + 3 * W + l]};
-        const double w[4] = {0.0, out[at_w + l], out[at_w + W + l], out[at_w + 2 * W + l]};
-        double turned[4];
-        cal_quaternion_multiply(q, w, turned);
-        for (int i = 0; i < 4; i++) turned[i] = q[i] + 0.5 * h * turned[i];
-        const double scale =
-            1.0 / sqrt(turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2] + turned[3] * turned[3]);
-        for (int i = 0; i < 4; i++) out[at_q + i * W + l] = turned[i] * scale;
-    }
-}
-
 // (−1)ⁱ binomial(5, i) for the Euler step that begins i steps before the end.
 static double jump_weight(int n, int index) {
     static const double binomials[6] = {1.0, -5.0, 10.0, -10.0, 5.0, -1.0};
     return n == ROWS && index > 0 ? binomials[ROWS - index] : 0.0;
 }
 
-CAL_WIDE_INLINE void add_to_sums(const cal_solver_context* context, int first, int end) {
-    double* const* x = context->vectors;
-    const bool begins = context->down[DOWN_BEGIN] != 0.0;
-    for (int k = 0; k < SUMS; k++) {
-        const double weight = context->down[DOWN_WEIGHT + k];
-        double* restrict sum = x[VECTOR_CHANGE + k];
-        const double* restrict y = x[VECTOR_Y], * restrict reached = x[VECTOR_CURRENT];
-        if (begins)
-            for (int i = first; i < end; i++) sum[i] = 0.0;
-        if (weight == 0.0) continue;
-        for (int i = first; i < end; i++) sum[i] += weight * (reached[i] - y[i]);
-    }
-}
-
-// 5⁵/6⁶ g / 64 of one component, or what jumps.
-CAL_WIDE_INLINE double inner_error(double* const* x, int i) {
-    double const* const* d = (double const* const*)(x + VECTOR_DERIVATIVE);
-    const double g =
-        (((x[VECTOR_CHANGE][i] - d[0][i]) + d[1][i] / 2.0) + (d[3][i] / 24.0 - d[2][i] / 6.0)) - d[4][i] / 120.0;
-    return fmax(cal_size((3125.0 / 46656.0) * g), cal_size(x[VECTOR_JUMP][i])) / 64.0;
-}
-
-CAL_WIDE static void implicit_follow_up(const cal_solver_context* context, const cal_column* column, int block,
-                                        double* shares) {
-    const cal_layout* layout = context->layout;
-    double* const* x = context->vectors;
-    const int first = layout->block_y[block], end = layout->block_y[block + 1], W = layout->width;
-    const int v = first + cal_kind_q(column->kind) * W;
-    const double h = context->down[CAL_DOWN_IMPLICIT_STEP];
-    double* reached = x[VECTOR_CURRENT];
-    for (int i = v; i < end; i++) reached[i] = context->y[i] + h * context->ydot[i];
-    move_block(column->kind, W, h, context->y + first, reached + first);
-    add_to_sums(context, first, end);
-    for (int i = first; i < end; i++)
-        x[VECTOR_JUMP][i] = i < v || context->down[DOWN_BEGIN] != 0.0
-                                ? 0.0
-                                : x[VECTOR_JUMP][i] + context->down[DOWN_JUMP] * context->ydot[i];
-    // The error at the end of a step; before it, whether all is finite, and how fast y changes.
-    const bool last = context->down[DOWN_LAST] != 0.0;
-    for (int l = 0; l < W; l++) shares[l] = 0.0;
-    for (int i = first; i < end; i += W)
-        for (int l = 0; l < W; l++) {
-            const double error =
-                last ? fmax(cal_size(x[VECTOR_ERROR][i + l]), cal_size(inner_error(x, i + l))) : context->ydot[i + l];
-            const double size = cal_size(error / cal_weight(context, i + l, x[VECTOR_Y][i + l]));
-            shares[l] = size > shares[l] ? size : shares[l];
-        }
-}
-
 // Sends the present Euler step down.
-static cal_status send(control* c, double* down, cal_step_decision* decision) {
+static cal_status send(implicit_control* c, double* down, cal_step_decision* decision) {
     const double h = c->step / c->n;
     down[CAL_DOWN_IMPLICIT_STEP] = h;
     down[CAL_DOWN_FREEZE] = down[DOWN_FIRST] = c->index == 0 ? 1.0 : 0.0;
@@ -204,14 +95,14 @@ static cal_status send(control* c, double* down, cal_step_decision* decision) {
 // The first evaluation has h = 0: dy/dt itself, from which the first step's size follows.
 static void implicit_start(void* memory, const cal_solver_settings* settings, double time, double* down,
                            cal_step_decision* decision) {
-    control* c = memory;
-    *c = (control){.settings = *settings, .time = time, .end = time, .n = 1};
+    implicit_control* c = memory;
+    *c = (implicit_control){.settings = *settings, .time = time, .end = time, .n = 1};
     memset(down, 0, DOWN_COUNT * sizeof *down);
     *decision = (cal_step_decision){.previous = time, .time = time, .order = ORDER};
     (void)send(c, down, decision);
 }
 
-static cal_status reject(control* c, double ratio, double* down, cal_step_decision* decision) {
+static cal_status reject(implicit_control* c, double ratio, double* down, cal_step_decision* decision) {
     decision->rejected = true;
     c->step *= ratio;
     c->n = 1, c->index = 0;
@@ -219,7 +110,7 @@ static cal_status reject(control* c, double ratio, double* down, cal_step_decisi
 }
 
 static cal_status implicit_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
-    control* c = memory;
+    implicit_control* c = memory;
     const double size = sums[0];
     decision->accepted = decision->rejected = false;
     down[DOWN_COMMIT] = 0.0;
@@ -256,22 +147,6 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
     return send(c, down, decision);
 }
 
-static void implicit_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
-                                 double time, double* out) {
-    const control* c = memory;
-    int vectors[1 + DERIVATIVES] = {VECTOR_CHANGE};
-    const double u = (time - c->end) / c->used, sixth = u * u * u * u * u * u;
-    double factors[1 + DERIVATIVES] = {1.0 - sixth}, power = 1.0, sign = 1.0, factorial = 1.0;
-    for (int k = 1; k <= DERIVATIVES; k++) {
-        power *= u, sign = -sign, factorial *= k;
-        factors[k] = (power - sign * sixth) / factorial;
-        vectors[k] = VECTOR_DERIVATIVE + k - 1;
-    }
-    cal_range_combine(out, context->vectors[VECTOR_Y], context->vectors, 1 + DERIVATIVES, vectors, factors,
-                      cal_column_first(context->layout, column), cal_column_end(context->layout, column));
-    cal_normalize_column(context->layout, column, out);
-}
-
 const cal_solver_ops cal_solver_implicit = {
     .name = "implicit",
     .help = "extrapolated linearly implicit Euler: for stiff servos, stops and dampers",
@@ -282,7 +157,7 @@ const cal_solver_ops cal_solver_implicit = {
     .degree = DERIVATIVES + 1,
     .implicit = VECTOR_IMPLICIT,
     .slopes = VECTOR_SLOPES,
-    .control_size = sizeof(control),
+    .control_size = sizeof(implicit_control),
     .start = implicit_start,
     .prepare = implicit_prepare,
     .follow_up = implicit_follow_up,

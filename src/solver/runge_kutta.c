@@ -35,43 +35,8 @@
 //
 // Prepare and follow-up serve all of them: which vectors to combine, with which factors, comes down from control. An
 // attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
-#include "solver/vectors.h"
+#include "solver/runge_kutta_columns.h"
 #include <string.h>
-
-enum { STAGES = 6 };
-enum {
-    VECTOR_NEXT = CAL_ONE_STEP_OWN, // the attempt's result
-    VECTOR_FULL,                    // Y
-    VECTOR_MIDDLE,
-    VECTOR_K,
-    VECTOR_COUNT = VECTOR_K + STAGES,
-    VECTOR_FOURTH = VECTOR_COUNT, // with per_step: v⁽⁴⁾ of the last step
-    VECTOR_COUNT_PER_STEP
-};
-typedef enum finish {
-    FINISH_NOTHING,
-    FINISH_FULL,
-    FINISH_MIDDLE,
-    FINISH_EMBEDDED,
-    FINISH_DOUBLING,
-    FINISH_INSIDE // the last step, with the derivative at its end: how good its polynomial is
-} finish;
-// What control sends down.
-enum {
-    DOWN_COMMIT, // 1: the attempt succeeded, its result is the new y₀
-    DOWN_STAGE,
-    DOWN_PASS,                         // 0, 1, 2
-    DOWN_FINISH,                       // what the stage's follow-up completes
-    DOWN_EXTRAPOLATE,                  // 1 / (2ᵖ − 1)
-    DOWN_ROW,                          // h a_ij of the stage
-    DOWN_RESULT = DOWN_ROW + STAGES,   // h b_j
-    DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
-    DOWN_USED = DOWN_ERROR + STAGES,   // with per_step: the last step's size, and that of the one before it (0: none)
-    DOWN_BEFORE,
-    DOWN_MIDDLE,
-    DOWN_COUNT = DOWN_MIDDLE + STAGES + 1
-};
-_Static_assert((int)DOWN_COUNT <= CAL_MAX_DOWN, "numbers go down");
 
 typedef struct method {
     int stages, order;
@@ -141,122 +106,10 @@ static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RAT
 static const double MOST_INSIDE = 2.0; // allowed errors
 enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
 
-// Control's memory is written into checkpoints, so it names its method by a number: an address would be another one
-// there.
-typedef enum method_name { METHOD_iec, METHOD_rki, METHOD_rkg, METHOD_rkf, METHOD_rkck } method_name;
 static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf, &method_rkck};
 
-typedef struct control {
-    method_name method;
-    cal_solver_settings settings;
-    double time, step;
-    double used;   // size of the last successful step
-    double before; // with per_step: and of the one before it; 0: none
-    bool chosen;   // the first step's size
-    bool pending;  // a step succeeded and waits for the derivative at its end
-    int pass, stage, failures, not_finite;
-} control;
-
-// The first derivative of the first pass is dy/dt at y₀ and stays for the dense output.
-static int stage_vector(int pass, int stage) { return pass == 0 && stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage; }
-
-static int stage_vectors(int pass, int index[STAGES]) {
-    for (int j = 0; j < STAGES; j++) index[j] = stage_vector(pass, j);
-    return pass == 2 ? VECTOR_MIDDLE : CAL_ONE_STEP_Y;
-}
-
-CAL_WIDE static void rk_prepare(const cal_solver_context* context, const cal_column* column) {
-    const double* down = context->down;
-    double* const* x = context->vectors;
-    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
-    const int stage = (int)down[DOWN_STAGE];
-    if (down[DOWN_COMMIT] != 0.0) {
-        cal_range_copy(x[CAL_ONE_STEP_PREVIOUS], x[CAL_ONE_STEP_Y], first, end);
-        cal_range_copy(x[CAL_ONE_STEP_PREVIOUS_F], x[CAL_ONE_STEP_F], first, end);
-        cal_range_copy(x[CAL_ONE_STEP_Y], x[VECTOR_NEXT], first, end);
-        cal_normalize_column(context->layout, column, x[CAL_ONE_STEP_Y]);
-    }
-    int index[STAGES];
-    const int base = stage_vectors((int)down[DOWN_PASS], index);
-    cal_range_combine(context->y, x[base], x, stage, index, down + DOWN_ROW, first, end);
-}
-
-// The largest of a lane's components of `error` by their weights.
-CAL_WIDE_INLINE void largest(const cal_solver_context* context, const double* error, int first, int end,
-                             double* shares) {
-    const int W = context->layout->width;
-    const double* y = context->vectors[CAL_ONE_STEP_Y];
-    for (int l = 0; l < W; l++) shares[l] = 0.0;
-    for (int i = first; i < end; i += W)
-        for (int l = 0; l < W; l++) {
-            const double size = cal_size(error[i - first + l] / cal_weight(context, i + l, y[i + l]));
-            shares[l] = size > shares[l] ? size : shares[l];
-        }
-}
-
-// v(½) of the last step less the cubic of its ends there; the stages are still there until this step's second
-// evaluation.
-CAL_WIDE_INLINE double middle_rest(const cal_solver_context* context, int i) {
-    double* const* x = context->vectors;
-    const double* d = context->down + DOWN_MIDDLE;
-    const double f0 = x[CAL_ONE_STEP_PREVIOUS_F][i], f1 = x[CAL_ONE_STEP_F][i];
-    double sum = d[0] * f0;
-    for (int j = 1; j < STAGES; j++) sum += d[j] * x[stage_vector(0, j)][i];
-    sum += d[STAGES] * f1;
-    return context->down[DOWN_USED] * (sum - (f0 - f1) / 8.0) -
-           0.5 * (x[CAL_ONE_STEP_Y][i] - x[CAL_ONE_STEP_PREVIOUS][i]);
-}
-
-// What the polynomial of the last step's velocities lacks, of a block; positions' is much better.
-CAL_WIDE_INLINE void find_inside(const cal_solver_context* context, const cal_column* column, int first, int end,
-                                 double* error) {
-    const double h = context->down[DOWN_USED], before = context->down[DOWN_BEFORE];
-    const int v = first + cal_kind_q(column->kind) * context->layout->width;
-    double* fourth = context->vectors[VECTOR_FOURTH];
-    for (int i = first; i < v; i++) error[i - first] = 0.0 * context->ydot[i];
-    for (int i = v; i < end; i++) {
-        const double here = 384.0 * middle_rest(context, i) / (h * h * h * h);
-        const double fifth = before > 0.0 ? (here - fourth[i]) / (0.5 * (h + before)) : 0.0 * here;
-        error[i - first] = h * h * h * h * h * fifth / 13416.0;
-        fourth[i] = here;
-    }
-}
-
-CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block,
-                                  double* shares) {
-    const double* down = context->down;
-    double* const* x = context->vectors;
-    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1], n = end - first;
-    const int pass = (int)down[DOWN_PASS], stage = (int)down[DOWN_STAGE];
-    const finish what = (finish)down[DOWN_FINISH];
-    double error[(7 + 6) * CAL_MAX_LANES];
-    int index[STAGES];
-    const int base = stage_vectors(pass, index), count = stage + 1;
-    cal_range_copy(x[index[stage]], context->ydot, first, end);
-
-    double* result = x[what == FINISH_FULL ? VECTOR_FULL : what == FINISH_MIDDLE ? VECTOR_MIDDLE : VECTOR_NEXT];
-    if (what != FINISH_NOTHING && what != FINISH_INSIDE)
-        cal_range_combine(result, x[base], x, count, index, down + DOWN_RESULT, first, end);
-    if (what == FINISH_EMBEDDED) {
-        for (int i = 0; i < n; i++) error[i] = 0.0;
-        for (int j = 0; j < count; j++)
-            for (int i = 0; i < n; i++) error[i] += down[DOWN_ERROR + j] * x[index[j]][first + i];
-    } else if (what == FINISH_DOUBLING) {
-        const double* full = x[VECTOR_FULL];
-        for (int i = 0; i < n; i++) {
-            error[i] = (result[first + i] - full[first + i]) * down[DOWN_EXTRAPOLATE];
-            result[first + i] += error[i];
-        }
-    } else if (what == FINISH_INSIDE) {
-        find_inside(context, column, first, end, error);
-    } else {
-        for (int i = 0; i < n; i++) error[i] = context->ydot[first + i];
-    }
-    largest(context, error, first, end, shares);
-}
-
 // Sends the present stage of the present pass down.
-static cal_status send_stage(control* c, double* down, cal_step_decision* decision) {
+static cal_status send_stage(rk_control* c, double* down, cal_step_decision* decision) {
     const method* m = methods[c->method];
     const double h = c->pass == 0 ? c->step : 0.5 * c->step;
     const bool last = c->stage == m->stages - 1;
@@ -282,15 +135,15 @@ static cal_status send_stage(control* c, double* down, cal_step_decision* decisi
     return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
 }
 
-static double limit_step(const control* c, double step) {
+static double limit_step(const rk_control* c, double step) {
     return c->settings.largest_step > 0.0 ? fmin(step, c->settings.largest_step) : step;
 }
 
 static void rk_start(method_name name, void* memory, const cal_solver_settings* settings, double time, double* down,
                      cal_step_decision* decision) {
-    control* c = memory;
+    rk_control* c = memory;
     const method* m = methods[name];
-    *c = (control){.method = name, .settings = *settings, .time = time};
+    *c = (rk_control){.method = name, .settings = *settings, .time = time};
     memset(down, 0, DOWN_COUNT * sizeof *down);
     *decision = (cal_step_decision){.previous = time, .time = time, .order = m->order};
     down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
@@ -298,7 +151,7 @@ static void rk_start(method_name name, void* memory, const cal_solver_settings* 
     (void)send_stage(c, down, decision);
 }
 
-static cal_status reject(control* c, double ratio, double* down, cal_step_decision* decision) {
+static cal_status reject(rk_control* c, double ratio, double* down, cal_step_decision* decision) {
     decision->rejected = true;
     c->step *= ratio;
     c->pass = c->stage = 0;
@@ -314,7 +167,7 @@ static double next_ratio(const method* m, double size, bool failed) {
 }
 
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
-    control* c = memory;
+    rk_control* c = memory;
     const method* m = methods[c->method];
     const double size = sums[0];
     const bool first = c->pass == 0 && c->stage == 0;
@@ -356,31 +209,6 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     return send_stage(c, down, decision);
 }
 
-// Velocities at the fraction s of the last step: the cubic of values and slopes at both ends, and 16 s² (1 − s)² times
-// what it lacks in the middle. The stages are still there, until the next execution; the first has become the previous
-// derivative.
-static void interpolate_velocities(const cal_solver_context* context, const cal_column* column, double s, double h,
-                                   double* out) {
-    const cal_layout* layout = context->layout;
-    double* const* x = context->vectors;
-    const double *y0 = x[CAL_ONE_STEP_PREVIOUS], *y1 = x[CAL_ONE_STEP_Y];
-    const double *f0 = x[CAL_ONE_STEP_PREVIOUS_F], *f1 = x[CAL_ONE_STEP_F];
-    const double rise = s * s * (3.0 - 2.0 * s), bump = 16.0 * s * s * (1.0 - s) * (1.0 - s);
-    const double c0 = h * s * (1.0 - s) * (1.0 - s), c1 = h * s * s * (s - 1.0);
-    for (int b = column->first_block; b < column->first_block + column->block_count; b++)
-        for (int i = layout->block_y[b] + cal_kind_q(column->kind) * layout->width; i < layout->block_y[b + 1]; i++) {
-            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]) + bump * middle_rest(context, i);
-        }
-}
-
-static void rk_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column, double time,
-                           double* out) {
-    const control* c = memory;
-    const double s = 1.0 + (time - c->time) / c->used;
-    cal_one_step_interpolate(context, column, s, c->used, true, out);
-    if (methods[c->method]->per_step) interpolate_velocities(context, column, s, c->used, out);
-}
-
 #define RUNGE_KUTTA(symbol, vectors, text)                                                                             \
     static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
                                cal_step_decision* decision) {                                                          \
@@ -395,7 +223,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
         .down_count = DOWN_COUNT,                                                                                      \
         .degree = CAL_ONE_STEP_SMOOTH_DEGREE,                                                                          \
         .keeps_end = true,                                                                                             \
-        .control_size = sizeof(control),                                                                               \
+        .control_size = sizeof(rk_control),                                                                            \
         .start = symbol##_start,                                                                                       \
         .prepare = rk_prepare,                                                                                         \
         .follow_up = rk_follow_up,                                                                                     \

@@ -22,4 +22,6 @@ double cal_first_step(const cal_solver_settings* settings, double norm);
 double cal_first_step_named(const cal_solver_settings* settings, double norm);
 
 // Divides the quaternions of a y-shaped vector's column by their lengths.
+#ifndef CAL_THREAD_PER_LANE
 void cal_normalize_column(const cal_layout* layout, const cal_column* column, double* y);
+#endif

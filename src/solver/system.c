@@ -136,6 +136,10 @@ static cal_status fill(cal_system* system, cal_error* error) {
         if (status) return status;
         system->def.machine = system->own_machine;
     }
+    if (system->def.machine->device && strcmp(def->solver, "bdf") == 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "solver bdf does not run on machine %s: use another solver or machine",
+                        cal_machine_name(system->def.machine));
     status = cal_plan_create_scheduled(system->model, def->algorithm, def->schedule, def->machine,
                                        def->processor_of_joint, &system->plan, error);
     if (def->schedule) snprintf(system->schedule, sizeof system->schedule, "%s", def->schedule);
@@ -333,6 +337,7 @@ cal_status cal_system_set_scales(cal_system* system, const double* q, const doub
     for (size_t i = 0; i < size; i++) system->scale[i] = 1.0; // of dead lanes
     cal_layout_scatter(system->plan->layout, 0, q, v, system->scale);
     system->context.scale = system->scale;
+    cal_state_changed(system->state, CAL_HELD_SCALE);
     return CAL_OK;
 }
 
@@ -349,6 +354,7 @@ static cal_status look(cal_system* system, cal_system_query* o, const char* algo
     if (!spreads) machine = o->machine;
     if (!status && !o->plan) status = cal_plan_create(system->model, algorithm, machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
+    if (!status) cal_state_changed(o->state, CAL_HELD_Y);
     if (!status) status = cal_plan_scatter(o->plan, q, v, o->state->context.y);
     if (!status && o->plan->program->solves) status = cal_state_set(o->state, CAL_TAU, system->tau);
     return status ? status : cal_plan_execute(o->plan, o->state, NULL);

@@ -85,8 +85,9 @@ static bool find_bad_force(const cal_system* system, char* text, size_t capacity
 // What depends on q and v as a whole, at the state's y: the user's callback's forces, then the constraints', and what pushes do.
 static cal_status apply_motion_forces(cal_system* system) {
     const double *tau = system->tau, *control = system->control;
-    cal_status status =
-        cal_plan_gather(system->plan, system->state->context.y, system->evaluated_q, system->evaluated_v);
+    cal_status status = cal_state_bring(system->state, CAL_HELD_Y);
+    if (!status)
+        status = cal_plan_gather(system->plan, system->state->context.y, system->evaluated_q, system->evaluated_v);
     if (status) return status;
     if (cal_system_holds(system)) cal_system_project_before(system);
     if (system->def.force) {
@@ -131,8 +132,8 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
     cal_flow_prepare(&system->flow);
     context->powers = false;
     if (system->def.force || cal_system_holds(system) || system->push_count > 0) {
-        cal_plan_prepare(system->plan, system->state, ops, context);
-        const cal_status status = apply_motion_forces(system);
+        cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
+        if (!status) status = apply_motion_forces(system);
         if (status) return status;
         prepared = true;
     }
@@ -218,6 +219,7 @@ static cal_status start(cal_system* system) {
     system->headway = (cal_headway){0};
     if (system->ops) {
         cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
+        cal_state_changed(system->state, CAL_HELD_FIRST);
         cal_flow_start(&system->flow);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
     } else {
@@ -270,7 +272,7 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
         return cal_fail(error, status,
                         "the force callback gave %s that is not a number at t = %g s; the state at t = %g s is kept",
                         bad, system->state->time, system->time);
-    if (status == CAL_NOT_FINITE) {
+    if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
         if (node >= 0) cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
@@ -288,10 +290,9 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
                     cal_status_text(status));
 }
 
-// The polynomial of one column's numbers, in the user's order.
+// One column's numbers of a sample, in the user's order.
 typedef struct sampling {
     cal_system* system;
-    double time;
     atomic_bool finite;
 } sampling;
 
@@ -299,7 +300,6 @@ static void sample_column(void* argument, const cal_column* column) {
     sampling* at = argument;
     cal_system* system = at->system;
     const cal_layout* layout = system->plan->layout;
-    system->ops->interpolate(system->memory, &system->context, column, at->time, system->sample);
     const int first = layout->block_y[column->first_block];
     if (!cal_all_finite(system->sample + first, layout->block_y[column->first_block + column->block_count] - first))
         atomic_store_explicit(&at->finite, false, memory_order_relaxed);
@@ -307,8 +307,10 @@ static void sample_column(void* argument, const cal_column* column) {
 }
 
 static cal_status take_sample(cal_system* system, double time) {
-    sampling at = {system, time, true};
-    cal_status status = cal_plan_each(system->plan, sample_column, &at);
+    sampling at = {system, true};
+    cal_status status = cal_plan_interpolate(system->plan, system->state, system->ops, system->memory, &system->context,
+                                             time, system->sample);
+    if (!status) status = cal_plan_each(system->plan, sample_column, &at);
     if (!status) status = cal_plan_collect(system->plan, system->evaluated_q, system->evaluated_v);
     return status ? status : atomic_load(&at.finite) ? CAL_OK : CAL_NOT_FINITE;
 }
@@ -321,9 +323,11 @@ static cal_status close_step(cal_system* system) {
     const cal_model* model = system->model;
     const size_t count = (size_t)model->q_count + (size_t)model->v_count;
     // A polynomial made of derivatives has the projected velocities already: what is to be corrected are the solver's own.
-    cal_status status = system->ops->keeps_end ? cal_plan_gather(system->plan, system->vectors[0], system->evaluated_q,
-                                                                 system->evaluated_v)
-                                               : take_sample(system, system->decision.time);
+    cal_status status = cal_state_bring(system->state, CAL_HELD_VECTORS);
+    if (!status)
+        status = system->ops->keeps_end
+                     ? cal_plan_gather(system->plan, system->vectors[0], system->evaluated_q, system->evaluated_v)
+                     : take_sample(system, system->decision.time);
     if (status) return status;
     memcpy(system->raw, system->evaluated_q, count * sizeof(double));
     status = cal_system_close_step(system, system->evaluated_q, system->evaluated_v);
@@ -334,6 +338,7 @@ static cal_status close_step(cal_system* system) {
         if (layout->q_position[i] >= 0) y[layout->q_position[i]] += system->evaluated_q[i] - raw_q[i];
     for (int i = 0; i < model->v_count; i++)
         if (layout->v_position[i] >= 0) y[layout->v_position[i]] += system->evaluated_v[i] - raw_v[i];
+    cal_state_changed(system->state, CAL_HELD_FIRST);
     return CAL_OK;
 }
 

@@ -110,6 +110,7 @@ void cal_system_project_before(cal_system* system) {
         return;
     cal_system_project_step(system, system->evaluated_q, system->evaluated_v);
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->state->context.y);
+    cal_state_changed(system->state, CAL_HELD_Y);
 }
 
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
@@ -127,6 +128,7 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     const bool implicit = system->ops && system->ops->implicit > 0;
     cal_status status = cal_plan_run(system->plan, system->state, implicit ? &system->probe : NULL,
                                      implicit ? &system->context : NULL, true, NULL);
+    if (!status) status = cal_state_bring(system->state, CAL_HELD_YDOT | CAL_HELD_VECTORS);
     if (!status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
     if (!status && implicit)
         status = cal_plan_gather(system->plan, system->vectors[system->ops->implicit], NULL, system->added);

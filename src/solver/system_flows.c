@@ -31,7 +31,8 @@ static cal_status find_closing(cal_system* system, double* power) {
     cal_status status = CAL_OK;
     *power = 0.0;
     if (!system->held) return CAL_OK;
-    if (implicit) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
+    if (implicit) status = cal_state_bring(system->state, CAL_HELD_YDOT);
+    if (implicit && !status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
     for (int i = 0; !status && i < model->v_count; i++)
         *power += system->forces[i] * (system->evaluated_v[i] + (implicit ? half * system->qdd[i] : 0.0));
     return status;

@@ -306,7 +306,8 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     const double from = system->decision.time;
     double *q = system->raw, *v = q + model->q_count, *a = find_room(system).center;
     // After an attempt that failed vectors[0] is where it began, whatever the solver.
-    cal_status status = cal_plan_gather(system->plan, system->vectors[0], q, v);
+    cal_status status = cal_state_bring(system->state, CAL_HELD_VECTORS);
+    if (!status) status = cal_plan_gather(system->plan, system->vectors[0], q, v);
     if (status) return status;
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
@@ -330,6 +331,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     system->running = !system->stepped_over;
     if (system->stepped_over) return CAL_OK;
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->vectors[0]);
+    cal_state_changed(system->state, CAL_HELD_FIRST);
     system->ops->start(system->memory, &system->settings, from + step, system->down, &system->decision);
     system->interpolates = false;
     double* const numbers = system->last.numbers;

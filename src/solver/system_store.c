@@ -88,6 +88,8 @@ static void store(const cal_system* system, int count, void* memory) {
     h.push_count = system->push_count;
     memcpy(memory, &h, sizeof h);
 
+    // A device that cannot be read leaves what the host has; the next execution says what failed.
+    (void)cal_state_bring(system->state, CAL_HELD_VECTORS);
     part parts[PARTS];
     list_parts(system, system->push_count, parts);
     char* at = (char*)memory + round_up(sizeof h);
@@ -143,6 +145,7 @@ static cal_status load(cal_system* system, int count, const void* memory) {
         }
     }
     system->energy_query.current = false;
+    cal_state_changed(system->state, CAL_HELD_VECTORS);
     return cal_system_apply(system);
 }
 

@@ -41,20 +41,22 @@ cal_status cal_probes_toggle(cal_probes* probes, const cal_run* run, const char*
     return CAL_OK;
 }
 
+static double read_one(const cal_probes* probes, const cal_run* run, cal_probe_kind kind, int index, bool forces) {
+    if (kind == CAL_PROBE_FORCE) {
+        if (!forces) return (double)NAN;
+        const double* carried = probes->forces + 6 * (size_t)index;
+        return sqrt(carried[0] * carried[0] + carried[1] * carried[1] + carried[2] * carried[2]);
+    }
+    const double* state = kind == CAL_PROBE_Q ? cal_run_q(run) : cal_run_v(run);
+    return state ? state[index] : (double)NAN;
+}
+
 void cal_probes_read(cal_probes* probes, cal_run* run, double* values) {
     bool forces = false;
     for (int i = 0; i < probes->count; i++) forces = forces || probes->list[i].kind == CAL_PROBE_FORCE;
-    if (forces) forces = cal_run_joint_forces(run, probes->forces, NULL) == CAL_OK;
-    for (int i = 0; i < probes->count; i++) {
-        const int index = probes->list[i].index;
-        const double* carried = probes->forces + 6 * (probes->forces ? index : 0);
-        const double* state = probes->list[i].kind == CAL_PROBE_Q ? cal_run_q(run) : cal_run_v(run);
-        if (probes->list[i].kind != CAL_PROBE_FORCE)
-            values[i] = state ? state[index] : (double)NAN;
-        else
-            values[i] = forces ? sqrt(carried[0] * carried[0] + carried[1] * carried[1] + carried[2] * carried[2])
-                               : (double)NAN;
-    }
+    if (forces) forces = probes->forces && cal_run_joint_forces(run, probes->forces, NULL) == CAL_OK;
+    for (int i = 0; i < probes->count; i++)
+        values[i] = read_one(probes, run, probes->list[i].kind, probes->list[i].index, forces);
 }
 
 // The joint that a q or v belongs to, and which of its numbers it is.

@@ -87,6 +87,7 @@ uniform vec3 sun;
 uniform vec3 sky;
 uniform vec3 earth;
 uniform vec3 rim;
+uniform vec3 head; // light from where the eye is
 varying vec4 shown;
 void main() {
   vec3 corner, outward;
@@ -94,14 +95,15 @@ void main() {
 #ifdef DOUBLE_SIDED
   if (dot(outward, cameraPosition - corner) < 0.0) outward = -outward;
 #endif
-  vec3 light = mix(earth, sky, 0.5 * dot(outward, upward) + 0.5) + sun * max(dot(outward, sunward), 0.0);
+  vec3 eye = normalize(cameraPosition - corner);
+  vec3 light = mix(earth, sky, 0.5 * dot(outward, upward) + 0.5) + sun * max(dot(outward, sunward), 0.0) + head * max(dot(outward, eye), 0.0);
   vec3 paint = abs(body - selected) < 0.5 ? mix(color.rgb, vec3(0.04, 0.48, 1.0), 0.65) : color.rgb;
   // Into the screen's colours here and not at every pixel.
   shown = vec4(pow(paint * light, vec3(0.4545)), color.a);
 #ifndef FLOOR
   // What has the background's colour is seen by its edges.
-  float edge = 1.0 - abs(dot(normalize(cameraPosition - corner), outward));
-  shown.rgb = clamp(shown.rgb + rim * edge * edge + 0.14 * max(rim, vec3(0.0)), 0.0, 1.0);
+  float edge = 1.0 - abs(dot(eye, outward));
+  shown.rgb = clamp(shown.rgb + rim * (0.3 + 0.7 * paint) * edge * edge + 0.1 * max(rim, vec3(0.0)), 0.0, 1.0);
 #endif
   gl_Position = projectionMatrix * viewMatrix * vec4(corner, 1.0);
 }`;
@@ -122,6 +124,7 @@ export interface Light {
   sky: THREE.Color;
   earth: THREE.Color;
   rim: THREE.Color; // what edges get, more or less of it
+  head: THREE.Color; // from where the eye is
   horizon: THREE.Color;
   tone: number; // of floors
   cell: number; // m, of a floor's squares
@@ -149,6 +152,7 @@ export class Shared {
       sky: { value: new THREE.Color() },
       earth: { value: new THREE.Color() },
       rim: { value: new THREE.Color() },
+      head: { value: new THREE.Color() },
       horizon: { value: new THREE.Color() },
       horizonShown: { value: new THREE.Vector3() },
       tone: { value: 1 },
@@ -174,7 +178,7 @@ export class Shared {
   setLight(light: Light): void {
     // As three's own materials reflect it: a white surface sends back 1/π of what it gets.
     for (const name of ['sunward', 'upward'] as const) (this.uniforms[name]!.value as THREE.Vector3).copy(light[name]);
-    for (const name of ['sun', 'sky', 'earth'] as const) (this.uniforms[name]!.value as THREE.Color).copy(light[name]).multiplyScalar(1 / Math.PI);
+    for (const name of ['sun', 'sky', 'earth', 'head'] as const) (this.uniforms[name]!.value as THREE.Color).copy(light[name]).multiplyScalar(1 / Math.PI);
     for (const name of ['rim', 'horizon'] as const) (this.uniforms[name]!.value as THREE.Color).copy(light[name]);
     const shown = light.horizon.getRGB({ r: 0, g: 0, b: 0 }, THREE.SRGBColorSpace);
     (this.uniforms['horizonShown']!.value as THREE.Vector3).set(shown.r, shown.g, shown.b);
@@ -206,7 +210,7 @@ function patch(material: THREE.Material, shared: Shared, look: Look): void {
         paint = paint.replace('#include <opaque_fragment>', '#include <opaque_fragment>\ngl_FragColor.rgb = mix(gl_FragColor.rgb, horizon, away());');
       } else {
         paint = paint.replace('#include <common>', '#include <common>\nuniform vec3 rim;');
-        paint = paint.replace('#include <opaque_fragment>', 'float edge = 1.0 - abs(dot(normalize(vViewPosition), normal));\noutgoingLight = max(outgoingLight + 0.5 * rim * edge * edge + 0.02 * max(rim, vec3(0.0)), vec3(0.0));\n#include <opaque_fragment>');
+        paint = paint.replace('#include <opaque_fragment>', 'float edge = 1.0 - abs(dot(normalize(vViewPosition), normal));\noutgoingLight = max(outgoingLight + 0.18 * rim * edge * edge + 0.02 * max(rim, vec3(0.0)), vec3(0.0));\n#include <opaque_fragment>');
       }
       shader.fragmentShader = paint;
       text = text.replace('#include <beginnormal_vertex>', 'vec3 corner, objectNormal;\nplace(corner, objectNormal);');

@@ -10,6 +10,7 @@ import { History } from './history';
 import { Live, type Command } from './live';
 import { ModelView } from './model';
 import { Overlay, type Shown } from './overlay';
+import { choose, cover, element, localTheme, note, plural, recall, remember, uncover } from './page';
 import { showBody } from './panel';
 import { Playhead } from './playhead';
 import { Plots } from './plots';
@@ -23,7 +24,6 @@ const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
 const MINUTE = 60; // s that a live view can be scrubbed back
 const TEXTS = 90; // ms between new texts
 
-const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const root = document.documentElement;
 
 class Viewer {
@@ -63,6 +63,7 @@ class Viewer {
   private tab = 'plots';
   private followed = false; // the camera goes with the selected body
   private readonly wants: Partial<Shown> = {};
+  private asked = { contacts: false, q: false }; // of the server
   private latest = new Float32Array(0);
   private masses: Float64Array = new Float64Array(0); // of a recording: what hangs on each body
   private wanted: number[] | null = null; // target to send with the next drawing
@@ -108,6 +109,7 @@ class Viewer {
     }
     this.opening = '';
     this.probes = [];
+    this.asked = { contacts: false, q: false };
     if (this.overlay) {
       this.stage.scene.remove(this.overlay.root);
       this.overlay.dispose();
@@ -277,8 +279,12 @@ class Viewer {
   // Tells the server what frames should have beside poses, and only that.
   askForMore(): void {
     const shown = this.overlay?.shown;
-    this.command({ do: 'show', kind: 'contacts', index: shown?.contacts ? 1 : 0 });
-    this.command({ do: 'show', kind: 'q', index: shown?.limits || this.tab === 'joints' ? 1 : 0 });
+    const wanted = { contacts: shown?.contacts === true, q: shown?.limits === true || this.tab === 'joints' };
+    for (const kind of ['contacts', 'q'] as const) {
+      // Only what changed: others who look may have asked for it.
+      if (wanted[kind] !== this.asked[kind]) this.command({ do: 'show', kind, index: wanted[kind] ? 1 : 0 });
+      this.asked[kind] = wanted[kind];
+    }
   }
 
   showTab(tab: string): void {
@@ -479,7 +485,7 @@ class Viewer {
       'gallery-toggle': () => this.gallery.show(!this.gallery.visible),
       picture: () => takePicture(this.stage.canvas, this.scene?.model ?? '', () => this.stage.renderer.render(this.stage.scene, this.stage.camera)),
       video: () => element('video').setAttribute('aria-pressed', String(this.video.toggle(this.stage.canvas, this.scene?.model ?? '', note))),
-      'body-close': () => this.select(-1),
+      'body-close': () => (this.gallery.visible ? this.gallery.show(false) : this.select(-1)),
     };
     for (const [id, action] of Object.entries(actions)) element(id).addEventListener('click', action);
     this.listenToPanels();
@@ -533,58 +539,6 @@ class Viewer {
       shapes.blur();
     });
   }
-}
-
-function plural(count: number, noun: string, many = `${noun}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? noun : many}`;
-}
-
-// A file that is opened from the disk may not remember anything.
-function remember(name: string, value: string): void {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    return;
-  }
-}
-
-function recall(name: string): string | null {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-function localTheme(): 'dark' | 'light' {
-  const kept = recall('calder-theme');
-  if (kept === 'dark' || kept === 'light') return kept;
-  return window.matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
-}
-
-function choose(id: string, value: string): void {
-  const select = element<HTMLSelectElement>(id);
-  if (![...select.options].some((option) => option.value === value)) select.add(new Option(value, value));
-  select.value = value;
-}
-
-function note(text: string, bad = false): void {
-  const box = element('notes');
-  const item = document.createElement('div');
-  item.className = bad ? 'note bad' : 'note';
-  item.textContent = text;
-  box.replaceChildren(item);
-  window.setTimeout(() => item.remove(), bad ? 8000 : 4000);
-}
-
-function cover(text: string, more = '', opaque = false): void {
-  element('cover-text').textContent = text;
-  element('cover-more').textContent = more;
-  element('cover').className = opaque ? 'opaque' : '';
-}
-
-function uncover(): void {
-  element('cover').className = 'clear';
 }
 
 function startLive(viewer: Viewer): void {

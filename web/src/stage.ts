@@ -12,12 +12,13 @@ export interface Theme {
   ambient: number;
   key: number;
   tone: number; // of floors
+  head: number; // light from where the eye is
   rim: number; // how much lighter, or where negative darker, edges are
 }
 
 export const themes: Record<'dark' | 'light', Theme> = {
-  dark: { background: 0x1b2027, grid: 0x566173, sky: 0xdfe8ff, earth: 0x4a505c, ambient: 1.35, key: 2.3, tone: 0.52, rim: 0.34 },
-  light: { background: 0xdfdbd3, grid: 0xa39d92, sky: 0xffffff, earth: 0xa9a294, ambient: 1.3, key: 2.1, tone: 0.94, rim: -0.3 },
+  dark: { background: 0x1b2027, grid: 0x566173, sky: 0xdfe8ff, earth: 0x4a505c, ambient: 1.35, key: 2.3, tone: 0.52, head: 0.65, rim: 0.34 },
+  light: { background: 0xdfdbd3, grid: 0xa39d92, sky: 0xffffff, earth: 0xa9a294, ambient: 1.3, key: 2.1, tone: 0.94, head: 0.5, rim: -0.3 },
 };
 
 // Lines every metre (or ten, or a tenth), every fifth stronger, that fade away with the distance.
@@ -74,6 +75,7 @@ export class Stage {
   readonly software: boolean;
   readonly quality: Quality;
   private readonly sun = new THREE.DirectionalLight(0xffffff, 2);
+  private readonly head = new THREE.DirectionalLight(0xffffff, 1);
   private readonly sky = new THREE.HemisphereLight(0xffffff, 0x444444, 1);
   private ground: THREE.LineSegments | null = null;
   private remakeGround: () => void = () => undefined;
@@ -98,7 +100,7 @@ export class Stage {
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = 0.02;
-    this.scene.add(this.sun, this.sun.target, this.sky);
+    this.scene.add(this.sun, this.sun.target, this.head, this.head.target, this.sky);
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
@@ -147,6 +149,7 @@ export class Stage {
       sun: this.sun.color.clone().multiplyScalar(this.sun.intensity),
       sky: this.sky.color.clone().multiplyScalar(this.sky.intensity),
       earth: this.sky.groundColor.clone().multiplyScalar(this.sky.intensity),
+      head: new THREE.Color(0xffffff).multiplyScalar(this.head.intensity),
       rim: new THREE.Color().setRGB(this.theme.rim, this.theme.rim, 1.08 * this.theme.rim, THREE.LinearSRGBColorSpace),
       horizon: new THREE.Color(this.theme.background),
       tone: this.theme.tone,
@@ -162,6 +165,7 @@ export class Stage {
     this.sky.groundColor.set(theme.earth);
     this.sky.intensity = theme.ambient;
     this.sun.intensity = theme.key;
+    this.head.intensity = theme.head;
     this.remakeGround();
     this.dirty = true;
   }
@@ -301,6 +305,8 @@ export class Stage {
       this.camera.near = near;
       this.camera.updateProjectionMatrix();
     }
+    this.head.position.copy(this.camera.position);
+    this.head.target.position.copy(this.controls.target);
     this.renderer.render(this.scene, this.camera);
     this.drawn++;
     return true;

@@ -4,6 +4,7 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/group.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/multibody.h"
@@ -248,8 +249,11 @@ cal_status cal_group_changed(cal_world* world, int component, double time, cal_e
     // Until then nobody knows where its bodies go; only what they touch now can be hit now.
     cal_status status = CAL_OK;
     const cal_contact_group* g = c->group;
-    for (int i = 0; !ended && i < g->group.body_count; i++)
-        if (world->bodies[g->bodies[i]].component >= 0) world->bodies[g->bodies[i]].box_end = now;
+    for (int i = 0; status == CAL_OK && !ended && i < g->group.body_count; i++)
+        if (world->bodies[g->bodies[i]].component >= 0) {
+            world->bodies[g->bodies[i]].box_end = now;
+            status = cal_domain_note_change(world, g->bodies[i], now, error);
+        }
     for (int i = 0; !ended && i < g->group.body_count; i++) {
         const cal_sim_body* part = &world->bodies[g->bodies[i]];
         for (int k = 0; status == CAL_OK && part->component >= 0 && k < part->pair_count; k++)

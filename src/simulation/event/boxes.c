@@ -4,6 +4,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/free_body.h"
@@ -144,7 +145,7 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
         if (pair >= 0) cal_pair_remove(world, pair);
     }
     *began = changes.began_count;
-    return CAL_OK;
+    return cal_domain_note_box(world, body, error);
 }
 
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
@@ -167,7 +168,7 @@ cal_status cal_box_begin_pairs(cal_world* world, int body, const cal_broad_chang
 }
 
 static cal_status renew(cal_world* world, int body, double time, int* began, cal_error* error) {
-    cal_sim_body* part = &world->bodies[body];
+    const cal_presence here = cal_body_presence(world, body);
     cal_motion at;
     const int component = cal_body_component(world, body, time);
     const cal_component_ops* ops = component >= 0 ? world->components[component].ops : cal_body_ops(world, body);
@@ -176,17 +177,17 @@ static cal_status renew(cal_world* world, int body, double time, int* began, cal
         cal_body_failed(world, body, ops->motion(world, component, body, time, false, &at), time, error);
     if (status != CAL_OK) return status;
     const double room = ops->room(world, component, time);
-    part->box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
+    *here.box_end = time + (component >= 0 && !ops->stepped ? box_length(world, body, room, &at) : room);
     // The retroactive loop makes boxes of its steps: an event here would end them.
     const bool none = ops->stepped || world->def.loop == CAL_RETROACTIVE;
-    cal_events_schedule(&world->events, part->box_event, none ? (double)INFINITY : part->box_end, (uint64_t)body);
+    cal_events_schedule(&world->events, *here.box_event, none ? (double)INFINITY : *here.box_end, (uint64_t)body);
     return move_box(world, body, world->lag > 0.0 ? fmin(time, fmax(time - world->lag, world->gvt)) : time,
-                    part->box_end, began, error);
+                    *here.box_end, began, error);
 }
 
 cal_status cal_box_sweep(cal_world* world, int body, double from, double to, cal_error* error) {
     int began = 0;
-    world->bodies[body].box_end = to;
+    *cal_body_presence(world, body).box_end = to;
     const cal_status status = move_box(world, body, from, to, &began, error);
     return status == CAL_OK ? begin_pairs(world, body, began, from, error) : status;
 }
@@ -202,6 +203,7 @@ cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* 
     if (part->form == CAL_FORM_NONE || (world->def.loop == CAL_RETROACTIVE && !world->placing)) return CAL_OK;
     int began = 0;
     cal_status status = renew(world, body, time, &began, error);
+    if (status == CAL_OK) status = cal_domain_note_change(world, body, time, error);
     for (int i = 0; status == CAL_OK && i < part->pair_count; i++)
         status = cal_pair_predict(world, part->pairs[i], time, error);
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;

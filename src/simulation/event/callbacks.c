@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
@@ -155,12 +156,12 @@ static cal_status call(cal_callback_context* view, call_function* function, cons
                        cal_error* error) {
     view->world->report.callbacks++;
     cal_status status = CAL_OK;
-    view->world->calling++;
+    cal_domain_begin_call(view->world);
     if (view->world->def.check_rules)
         status = call_twice(view, function, what, kind, error);
     else
         function(view, what);
-    view->world->calling--;
+    cal_domain_end_call(view->world);
     return status == CAL_OK ? cal_body_failed(view->world, view->bodies[0], view->status, view->time, error) : status;
 }
 

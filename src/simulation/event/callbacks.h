@@ -14,6 +14,7 @@ enum { CAL_VIEW_BODIES = 16 };
 typedef struct cal_periodic_hook {
     int bodies[CAL_VIEW_BODIES];
     int count, event;
+    int domain; // whose queue has the event
     double first, period;
     int64_t tick; // the next one
     cal_periodic_callback* callback;

@@ -71,3 +71,21 @@ void cal_log_pass(cal_event_log* log, int junction, int to, double begin, double
         if (log->junctions[at] == junction && log->events[at].time <= end) log->junctions[at] = to;
     }
 }
+
+cal_status cal_log_hand_over(cal_event_log* log, cal_event_log* to, int junction, int number, double begin,
+                             cal_error* error) {
+    cal_status status = CAL_OK;
+    int64_t out = log->head;
+    for (int64_t i = log->head; i < log->tail; i++) {
+        const size_t from = (size_t)i % (size_t)log->capacity, kept = (size_t)out % (size_t)log->capacity;
+        if (status == CAL_OK && log->junctions[from] == junction && log->events[from].time >= begin) {
+            status = cal_log_add(to, &log->events[from], number, error);
+            if (status == CAL_OK) continue;
+        }
+        log->events[kept] = log->events[from];
+        log->junctions[kept] = log->junctions[from];
+        out++;
+    }
+    log->tail = out;
+    return status;
+}

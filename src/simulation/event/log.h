@@ -17,5 +17,8 @@ static inline int cal_log_group(int component) { return -2 - component; }
 cal_status cal_log_add(cal_event_log* log, const cal_world_event* event, int junction, cal_error* error);
 // Takes back what a junction, or a group, made from a time to another one.
 void cal_log_forget(cal_event_log* log, int junction, double begin, double end);
+// What a junction, or a group, made from a time on is in another log from now on, under another number.
+cal_status cal_log_hand_over(cal_event_log* log, cal_event_log* to, int junction, int number, double begin,
+                             cal_error* error);
 // What a junction made up to a time is another one's, or a group's, from now on.
 void cal_log_pass(cal_event_log* log, int junction, int to, double begin, double end);

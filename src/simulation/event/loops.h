@@ -2,7 +2,12 @@
 #pragma once
 #include "base/error.h"
 #include "calder/calder_world.h"
+#include "simulation/event/events.h"
 
+// What an event asks for (timewarp.c).
+cal_status cal_event_process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error);
+// For finding mistakes: some component goes back to some time that is not committed.
+cal_status cal_force_rollback(cal_world* world, cal_error* error);
 cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error);
 cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* error);
 cal_status cal_advance_conservative(cal_world* world, double time, cal_error* error);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/events.h"
 #include "simulation/motion/multibody.h"
 #include "simulation/motion/search.h"
@@ -76,6 +77,18 @@ void cal_pair_table_index(cal_pair_table* table) {
             table->cells[find_cell(table, table->pairs[i].body[0], table->pairs[i].body[1])] = i + 1;
 }
 
+cal_presence cal_body_presence(const cal_world* world, int body) {
+    cal_sim_body* part = &world->bodies[body];
+    if (world->prescribed != NULL && part->prescribed >= 0) {
+        cal_prescribed* p = &world->prescribed[part->prescribed];
+        return (cal_presence){&p->box_end, &p->box_event, &p->pairs, &p->pair_count, &p->pair_capacity};
+    }
+    if (world->domain == CAL_DOMAIN_BORDER)
+        return (cal_presence){&part->box_end, &part->box_event, &part->border_pairs, &part->border_count,
+                              &part->border_capacity};
+    return (cal_presence){&part->box_end, &part->box_event, &part->pairs, &part->pair_count, &part->pair_capacity};
+}
+
 bool cal_may_collide(const cal_world* world, int a, int b) {
     const cal_sim_body *p = &world->bodies[a], *q = &world->bodies[b];
     if (p->component < 0 && q->component < 0) return false;
@@ -107,18 +120,18 @@ bool cal_world_ignore(cal_world* world, int a, int b) {
 
 static bool list_pair(cal_world* world, int pair, int which) {
     cal_pair* p = &world->table.pairs[pair];
-    cal_sim_body* part = &world->bodies[p->body[which]];
-    if (!cal_grow((void**)&part->pairs, &part->pair_capacity, part->pair_count, sizeof *part->pairs)) return false;
-    p->place[which] = part->pair_count;
-    part->pairs[part->pair_count++] = pair;
+    const cal_presence at = cal_body_presence(world, p->body[which]);
+    if (!cal_grow((void**)at.pairs, at.pair_capacity, *at.pair_count, sizeof **at.pairs)) return false;
+    p->place[which] = *at.pair_count;
+    (*at.pairs)[(*at.pair_count)++] = pair;
     return true;
 }
 
 static void unlist_pair(cal_world* world, int pair, int which) {
     const cal_pair* p = &world->table.pairs[pair];
-    cal_sim_body* part = &world->bodies[p->body[which]];
-    const int moved = part->pairs[--part->pair_count];
-    part->pairs[p->place[which]] = moved;
+    const cal_presence at = cal_body_presence(world, p->body[which]);
+    const int moved = (*at.pairs)[--*at.pair_count];
+    (*at.pairs)[p->place[which]] = moved;
     cal_pair* other = &world->table.pairs[moved];
     other->place[other->body[0] == p->body[which] ? 0 : 1] = p->place[which];
 }
@@ -208,7 +221,7 @@ static double look_again(const cal_world* world, const cal_pair* pair, double un
 // Conservative advancement: the next look is where something might happen.
 static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal_error* error) {
     const int a = p->body[0], b = p->body[1];
-    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    const double until = fmin(*cal_body_presence(world, a).box_end, *cal_body_presence(world, b).box_end);
     double bound = until;
     p->hit = false;
     const cal_status status = cal_bound_hit(world, p, time, until, &bound, &p->hit);
@@ -223,34 +236,55 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     return CAL_OK;
 }
 
-cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
-    cal_pair* p = &world->table.pairs[pair];
+cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_error* error) {
     const int a = p->body[0], b = p->body[1];
-    // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
-    // others did then may be forgotten.
-    const double time = fmax(when, world->gvt);
-    p->off = !world->placing && cal_component_holds(world, a, b, time);
-    if (p->off || world->placing) {
-        p->hit = false;
-        cal_events_schedule(&world->events, p->event, (double)INFINITY, 0);
-        return CAL_OK;
-    }
-    if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
-    if (world->def.loop == CAL_CONSERVATIVE) return schedule_bound(world, p, time, error);
+    *out = (cal_prediction){.time = (double)INFINITY, .off = !world->placing && cal_component_holds(world, a, b, time)};
+    if (out->off || world->placing) return CAL_OK;
     // A closed formula looks as far as the motions go; a search as far as the boxes do.
     const bool settled = !(fmin(next_change(world, a, time), next_change(world, b, time)) < (double)INFINITY);
     const bool exact = settled && cal_has_formula(world, p, time);
-    const double until = fmin(world->bodies[a].box_end, world->bodies[b].box_end);
+    const double until = fmin(*cal_body_presence(world, a).box_end, *cal_body_presence(world, b).box_end);
     cal_hit hit = {(double)INFINITY, 0.0};
     for (double from = exact ? time : search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
         const cal_status status = cal_find_hit(world, p, from, exact ? change : fmin(until, change), &hit, error);
         if (status != CAL_OK) return status;
+        // What is final has happened, also where a search that begins before finds it again.
+        if (world->domain != CAL_DOMAIN_WHOLE && hit.time < world->gvt && from < world->gvt) {
+            hit.time = (double)INFINITY;
+            from = world->gvt;
+            continue;
+        }
         if (hit.time < (double)INFINITY || !(change < (exact ? (double)INFINITY : until))) break;
         from = change;
     }
-    p->hit = hit.time < (double)INFINITY;
-    const double next = p->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
-    cal_events_schedule(&world->events, p->event, next, cal_pair_key(a, b));
+    out->hit = hit.time < (double)INFINITY;
+    out->time = out->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
     return CAL_OK;
+}
+
+void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction) {
+    cal_pair* p = &world->table.pairs[pair];
+    p->off = prediction->off;
+    p->hit = prediction->hit;
+    cal_events_schedule(&world->events, p->event, prediction->time, cal_pair_key(p->body[0], p->body[1]));
+}
+
+cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
+    cal_pair* p = &world->table.pairs[pair];
+    // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
+    // others did then may be forgotten.
+    const double time = fmax(when, world->gvt);
+    // What is due before that, of motions that have not changed before that, comes first: a domain may have gone on without knowing of it.
+    if (cal_events_time(&world->events, p->event) < time) return CAL_OK;
+    if (world->def.loop != CAL_TIMEWARP && !world->placing &&
+        !cal_component_holds(world, p->body[0], p->body[1], time)) {
+        p->off = false;
+        if (world->def.loop == CAL_RETROACTIVE) return CAL_OK; // looks at all pairs after each step
+        return schedule_bound(world, p, time, error);
+    }
+    cal_prediction found;
+    const cal_status status = cal_pair_look(world, p, time, &found, error);
+    if (status == CAL_OK) cal_pair_take(world, pair, &found);
+    return status;
 }

@@ -30,6 +30,13 @@ typedef struct cal_pair_table {
 static inline uint64_t cal_pair_key(int a, int b) {
     return a < b ? (uint64_t)a << 29 | (uint64_t)b : (uint64_t)b << 29 | (uint64_t)a;
 }
+// What a world, or a domain, keeps of a body: until when its box holds it, the event that ends it, and the list of its pairs.
+typedef struct cal_presence {
+    double* box_end;
+    int* box_event;
+    int **pairs, *pair_count, *pair_capacity;
+} cal_presence;
+cal_presence cal_body_presence(const cal_world* world, int body);
 int cal_pair_find(const cal_world* world, int a, int b); // −1: none
 cal_status cal_pair_add(cal_world* world, int a, int b, int* out, cal_error* error);
 void cal_pair_remove(cal_world* world, int pair);
@@ -38,6 +45,13 @@ bool cal_pair_table_reserve(cal_pair_table* table, int count); // room for so ma
 void cal_pair_table_index(cal_pair_table* table);              // after pairs were written into an empty table
 bool cal_may_collide(const cal_world* world, int a, int b);
 bool cal_world_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
+// What a search from a time on finds: when the pair is due, and whether it collides then. off: a group is in charge of the two.
+typedef struct cal_prediction {
+    double time;
+    bool hit, off;
+} cal_prediction;
+cal_status cal_pair_look(cal_world* world, const cal_pair* pair, double time, cal_prediction* out, cal_error* error);
+void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction);
 // Searches from a time on and schedules what comes of it.
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error);
 // A new swept box of a body from a time on, with what that does to its pairs.

@@ -8,6 +8,7 @@
 #include "simulation/component.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/contact/impact.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/loops.h"
@@ -15,7 +16,7 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
-static cal_status process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error) {
+cal_status cal_event_process(cal_world* world, const cal_event_slot* slot, double time, cal_error* error) {
     switch (cal_event_kind_of(slot)) {
     case CAL_EVENT_BOX: {
         const int component = cal_body_component(world, slot->owner, time);
@@ -48,15 +49,14 @@ static bool is_new(cal_world* world) {
     return true;
 }
 
-// For finding mistakes: some component goes back to some time that is not committed.
-static cal_status force_rollback(cal_world* world, cal_error* error) {
+cal_status cal_force_rollback(cal_world* world, cal_error* error) {
     if (!is_new(world)) return CAL_OK;
     if (cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
     const int component = cal_random_below(&world->random, world->component_count);
     const double floor = fmax(world->gvt, world->time);
     const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
     const cal_component* c = &world->components[component];
-    if (c->queue.tail == c->queue.head) return CAL_OK; // unused
+    if (c->queue.tail == c->queue.head || c->domain != world->domain) return CAL_OK; // unused, or another domain's
     // While a group is in charge, the group is what goes back.
     const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
     if (last->kind == CAL_FUSED && last->time <= time) return CAL_OK;
@@ -68,6 +68,10 @@ static cal_status force_rollback(cal_world* world, cal_error* error) {
 
 cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
+    if (cal_world_is_divided(world)) {
+        status = cal_advance_domains(world, time, error);
+        if (status != CAL_OK || world->domains->divided) return status; // otherwise it goes on here, on one core
+    }
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
         if (event < 0 || cal_events_due(&world->events) > time) break;
@@ -76,8 +80,8 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
-        status = process(world, &slot, world->now, error);
-        if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = force_rollback(world, error);
+        status = cal_event_process(world, &slot, world->now, error);
+        if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = cal_force_rollback(world, error);
     }
     if (status != CAL_OK) return status;
     world->now = time;

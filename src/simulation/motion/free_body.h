@@ -38,6 +38,8 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
 // Where the centre is at both ends of an interval that is one flight, and its acceleration. False: it is not, as far as is known.
 bool cal_free_body_ends(const cal_world* world, int body, double from, double to, double ends[2][3],
                         double acceleration[3]);
+// Whether where it is until a time is known without going on with its series: nobody writes who looks at it.
+bool cal_free_body_is_known(const cal_world* world, int body, double until);
 // Puts the state that holds at a time at the end of its queue (segment.c).
 cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,
                               cal_error* error);

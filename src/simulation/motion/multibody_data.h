@@ -57,6 +57,7 @@ typedef struct cal_multibody_places {
 struct cal_multibody {
     cal_world* world;
     cal_multibody_model* engine;
+    cal_multibody_model* home; // the engine in the whole world, where this is one of a domain; NULL: it is `engine`
     double position[3], quaternion[4]; // of the model's world in the world
     int slots;
     cal_multibody_places at;

@@ -4,6 +4,10 @@
 #include "simulation/world.h"
 #include <string.h>
 
+// From so many joints on a system of a world with events is worth several processors; of smaller ones there are many, which have a
+// processor each (domain/domain.h). Passes over a thousand joints take as long as a dozen hand-overs between processors.
+enum { MANY_JOINTS = 4096 };
+
 void cal_multibody_model_release(cal_multibody_model* e) {
     if (e == NULL || --e->references > 0) return;
     for (int i = 0; i < CAL_FLIGHT_SYSTEMS; i++) cal_system_destroy(e->systems[i]);
@@ -31,6 +35,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
 // The systems: the user's solver, or "auto": an explicit one, and an implicit one for where joint forces are stiff.
 static cal_status create_systems(const cal_world* world, cal_multibody_model* e, cal_error* error) {
     cal_sim_def def = world->systems;
+    if (world->machine != NULL && e->model->node_count < MANY_JOINTS) def.machine = NULL;
     const bool automatic = strcmp(def.solver, "auto") == 0;
     if (automatic) def.solver = "rkck";
     cal_status status = cal_system_create(e->model, &def, &e->systems[0], error);

@@ -345,6 +345,15 @@ bool cal_free_body_ends(const cal_world* world, int body, double from, double to
     return true;
 }
 
+bool cal_free_body_is_known(const cal_world* world, int body, double until) {
+    const cal_sim_body* part = &world->bodies[body];
+    const cal_component* c = &world->components[part->component];
+    if (!c->ops->single || cal_component_is_fused(c)) return false;
+    if (part->round || c->queue.tail == c->queue.head) return true;
+    const int64_t last = c->queue.tail - 1;
+    return until <= cal_saved_state_at(&c->queue, last)->time + series_of(part, cal_data_at(&c->queue, last))[0];
+}
+
 // --- States -------------------------------------------------------------------------------------------------------------------
 
 cal_status cal_free_body_push(cal_world* world, int component, cal_saved_state_kind kind, double time,

@@ -44,7 +44,7 @@ bool cal_queue_reserve(cal_queue* queue, int64_t count) {
 
 static void release_junction(cal_world* world, int junction) {
     if (junction < 0 || --world->junctions[junction].references > 0) return;
-    world->junctions[junction].count = 0;
+    world->junctions[junction].count = world->junctions[junction].moved = 0;
     world->unused_junctions[world->unused_junction_count++] = junction;
 }
 
@@ -58,7 +58,8 @@ void cal_queue_release(cal_world* world, int component) {
 }
 
 double cal_kept_from(const cal_world* world) {
-    return fmin(world->gvt, world->now) - (world->report.groups > 0 ? 1.0 / world->def.group_rate : 0.0);
+    const bool groups = world->report.groups > 0 || world->domains != NULL; // of any domain
+    return fmin(world->gvt, world->now) - (groups ? 1.0 / world->def.group_rate : 0.0);
 }
 
 // States before the last one that is not after that: nobody can go back to them.
@@ -139,6 +140,39 @@ bool cal_junction_add(cal_world* world, int junction, int component, int64_t num
     j->references++;
     cal_saved_state_at(&world->components[component].queue, number)->junction = junction;
     return true;
+}
+
+// --- Handing over -----------------------------------------------------------------------------------------------------------
+
+// The number of a junction in another domain, made where it is not there yet; −1: no memory.
+static int hand_over_junction(cal_world* from, cal_world* to, int junction, cal_error* error) {
+    if (from->junctions[junction].moved == 0) {
+        const int made = cal_junction_create(to);
+        if (made < 0 || cal_log_hand_over(&from->log, &to->log, junction, made, from->gvt, error) != CAL_OK) return -1;
+        from->junctions[junction].moved = made + 1;
+    }
+    return from->junctions[junction].moved - 1;
+}
+
+cal_status cal_queue_hand_over(cal_world* from, cal_world* to, int component, cal_error* error) {
+    const cal_queue* queue = &from->components[component].queue;
+    const int label = cal_log_group(component);
+    cal_status status = cal_log_hand_over(&from->log, &to->log, label, label, from->gvt, error);
+    for (int64_t n = queue->head; status == CAL_OK && n < queue->tail; n++) {
+        cal_saved_state* knot = cal_saved_state_at(queue, n);
+        const int old = knot->junction;
+        if (old < 0) continue;
+        knot->junction = -1;
+        if (knot->time >= from->gvt) { // others are final, and nothing is undone that came from them
+            const int made = hand_over_junction(from, to, old, error);
+            if (made < 0 || !cal_junction_add(to, made, component, n))
+                status = cal_fail(error, CAL_NO_MEMORY, "out of memory for the state graph");
+        }
+        release_junction(from, old);
+    }
+    from->states -= queue->tail - queue->head;
+    to->states += queue->tail - queue->head;
+    return status;
 }
 
 // --- Rollback ---------------------------------------------------------------------------------------------------------------
@@ -260,12 +294,16 @@ static cal_status settle_component(cal_world* world, const cal_change* change, c
 }
 
 cal_status cal_world_update_changed(cal_world* world, cal_error* error) {
-    // Motions that continue where a state was deleted come first: predictions need all of them.
-    for (int i = 0; i < world->change_count; i++) {
-        const cal_change change = world->changes[i];
+    // The latest change first: of a pair of which both sides have changed, what is predicted last is from where the first one did.
+    while (world->change_count > 0) {
+        int latest = 0;
+        for (int i = 1; i < world->change_count; i++)
+            if (world->changes[i].time > world->changes[latest].time) latest = i;
+        const cal_change change = world->changes[latest];
+        memmove(world->changes + latest, world->changes + latest + 1,
+                (size_t)(--world->change_count - latest) * sizeof change);
         const cal_status status = settle_component(world, &change, error);
         if (status != CAL_OK) return status;
     }
-    world->change_count = 0;
     return CAL_OK;
 }

@@ -53,6 +53,7 @@ typedef struct cal_junction {
     cal_state_ref* links;
     int count, capacity;
     int references; // states that name it; unused when there are none
+    int moved;      // 1 + its number in the domain that it is being handed over to; 0: it stays
 } cal_junction;
 
 typedef struct cal_change {
@@ -76,6 +77,9 @@ int64_t cal_queue_find(const cal_queue* queue, double time);
 // A junction of newly made states; −1: no memory.
 int cal_junction_create(cal_world* world);
 bool cal_junction_add(cal_world* world, int junction, int component, int64_t number);
+// The states of a component are another domain's from now on, with the junctions of those that are not final and what they wrote into
+// the log; all that is linked to them must be handed over, too.
+cal_status cal_queue_hand_over(cal_world* from, cal_world* to, int component, cal_error* error);
 // Deletes states from a number on, everything that may have come from them, and so on. What went back is noted;
 // cal_world_update_changed then moves its events.
 cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_error* error);

@@ -1,0 +1,359 @@
+// One NVIDIA GPU: programs run there level by level (work.h); solvers ride along, and their control stays on the host, which
+// sends at most CAL_MAX_DOWN numbers before an evaluation and gets at most CAL_MAX_SUMS after it.
+//
+// Which of a state's arrays are newer, the host's or the device's, is in the state (plan.h, CAL_HELD_…): an execution brings what
+// the host has changed, and leaves the rest where it is until somebody looks.
+#include "calder/calder_cuda.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "cuda/device_plan.h"
+#include <string.h>
+
+// A state in the device's memory.
+typedef struct cal_device_state {
+    cal_device* device;
+    cal_device_memory_list memory;
+    double *y, *ydot, *tau, *force, *control, *wrench, *records, *scratch;
+    const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
+    cal_device_memory_list solver_memory;
+    double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sums, *sample;
+    double* const* host_vectors;
+    void* settings;       // of the solver's control, for interpolate
+    double* numbers;      // of the host: what goes down, then the sums that come up
+    cal_device_work work; // of the last recording
+    cal_device_graph* graph;
+    bool recorded_prepare;
+} cal_device_state;
+
+static cal_device* device_of(const cal_plan* plan) { return ((cal_cuda_machine*)plan->machine)->device; }
+
+// --- States ------------------------------------------------------------------------------------------------------------
+
+static void forget(cal_state* state) {
+    cal_device_state* own = state->on_device;
+    if (!own) return;
+    cal_device_graph_free(own->graph);
+    cal_device_give_back(own->device, &own->solver_memory);
+    cal_device_give_back(own->device, &own->memory);
+    cal_device_free_host(own->numbers);
+    cal_free(own);
+    state->on_device = NULL;
+}
+
+static size_t control_count(const cal_plan* plan) {
+    return (size_t)plan->layout->copies * (size_t)plan->model->actuator_count;
+}
+
+static cal_status hold(const cal_plan* plan, cal_state* state) {
+    if (state->on_device) return CAL_OK;
+    const cal_layout* layout = plan->layout;
+    cal_device* device = device_of(plan);
+    cal_device_state* own = state->on_device = cal_allocate(1, sizeof *own);
+    if (!own) return CAL_NO_MEMORY;
+    cal_device_memory_list* memory = &own->memory;
+    const bool has_forces = state->context.force != state->context.tau;
+    own->device = device;
+    own->y = cal_device_take(device, memory, layout->y_size * sizeof(double));
+    own->ydot = cal_device_take(device, memory, layout->y_size * sizeof(double));
+    own->tau = cal_device_take(device, memory, layout->v_size * sizeof(double));
+    own->force = has_forces ? cal_device_take(device, memory, layout->v_size * sizeof(double)) : own->tau;
+    own->control = cal_device_take(device, memory, control_count(plan) * sizeof(double));
+    own->records = cal_device_take(device, memory, plan->record_size * sizeof(double));
+    own->scratch = cal_device_take(device, memory, layout->scratch_size * sizeof(double));
+    own->down = cal_device_take(device, memory, CAL_MAX_DOWN * sizeof(double));
+    own->sums = cal_device_take(device, memory, CAL_MAX_SUMS * sizeof(double));
+    own->numbers = cal_device_allocate_host((CAL_MAX_DOWN + CAL_MAX_SUMS) * sizeof(double));
+    if (memory->failed || !own->numbers) {
+        forget(state);
+        return CAL_NO_MEMORY;
+    }
+    // The ground, which the state has at the bottom of its stack.
+    cal_device_write(device, own->scratch, state->context.scratch, CAL_DOWN_COUNT * sizeof(double));
+    state->changed = ~0u;
+    return CAL_OK;
+}
+
+// Memory for the vectors of a solver.
+static cal_status hold_solver(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver) {
+    cal_device_state* own = state->on_device;
+    const size_t bytes = plan->layout->y_size * sizeof(double);
+    if (own->solver == solver) return CAL_OK;
+    cal_device_give_back(own->device, &own->solver_memory);
+    own->solver = NULL;
+    for (int i = 0; i < solver->vector_count; i++)
+        own->vectors[i] = cal_device_take(own->device, &own->solver_memory, bytes);
+    own->sample = cal_device_take(own->device, &own->solver_memory, bytes);
+    own->scale = cal_device_take(own->device, &own->solver_memory, bytes);
+    own->settings = cal_device_take(own->device, &own->solver_memory, solver->control_size);
+    if (own->solver_memory.failed) {
+        cal_device_give_back(own->device, &own->solver_memory);
+        return CAL_NO_MEMORY;
+    }
+    own->solver = solver;
+    state->changed |= CAL_HELD_VECTORS | CAL_HELD_SCALE;
+    return CAL_OK;
+}
+
+static cal_status bring_wrench(const cal_plan* plan, cal_state* state) {
+    cal_device_state* own = state->on_device;
+    const size_t bytes = (size_t)plan->layout->block_count * 15 * (size_t)plan->layout->width * sizeof(double);
+    if (!state->context.wrench) return CAL_OK;
+    if (!own->wrench) own->wrench = cal_device_take(own->device, &own->memory, bytes);
+    if (!own->wrench) return CAL_NO_MEMORY;
+    cal_device_write(own->device, own->wrench, state->context.wrench, bytes);
+    return CAL_OK;
+}
+
+// Gives the device what the host has changed.
+static cal_status send_changes(const cal_plan* plan, cal_state* state) {
+    cal_device_state* own = state->on_device;
+    cal_device* device = own->device;
+    const cal_context* context = &state->context;
+    const cal_solver_context* solver = context->solver;
+    const size_t y = plan->layout->y_size * sizeof(double), v = plan->layout->v_size * sizeof(double);
+    if (state->changed & CAL_HELD_Y) cal_device_write(device, own->y, context->y, y);
+    if (state->changed & CAL_HELD_TAU) cal_device_write(device, own->tau, context->tau, v);
+    if (state->changed & CAL_HELD_CONTROL)
+        cal_device_write(device, own->control, context->control, control_count(plan) * sizeof(double));
+    if (state->changed & CAL_HELD_WRENCH) {
+        const cal_status status = bring_wrench(plan, state);
+        if (status) return status;
+    }
+    unsigned sent = CAL_HELD_Y | CAL_HELD_YDOT | CAL_HELD_TAU | CAL_HELD_CONTROL | CAL_HELD_WRENCH;
+    if (solver) {
+        const bool all = state->changed & CAL_HELD_VECTORS;
+        const int count = all ? context->solver_ops->vector_count : state->changed & CAL_HELD_FIRST ? 1 : 0;
+        for (int i = 0; i < count; i++) cal_device_write(device, own->vectors[i], solver->vectors[i], y);
+        if (state->changed & CAL_HELD_SCALE && solver->scale) cal_device_write(device, own->scale, solver->scale, y);
+        sent |= CAL_HELD_FIRST | CAL_HELD_VECTORS | CAL_HELD_SCALE;
+    }
+    state->changed &= ~sent;
+    return CAL_OK;
+}
+
+static cal_status bring(cal_machine* machine, cal_state* state, unsigned what) {
+    cal_device_state* own = state->on_device;
+    const cal_context* context = &state->context;
+    const size_t y = state->plan->layout->y_size * sizeof(double);
+    (void)machine;
+    if (!own) return CAL_OK;
+    if (what & CAL_HELD_Y) cal_device_read(own->device, context->y, own->y, y);
+    if (what & CAL_HELD_YDOT) cal_device_read(own->device, context->ydot, own->ydot, y);
+    // The first of them may be newer than the others.
+    if (what & CAL_HELD_VECTORS && own->solver)
+        for (int i = state->changed & CAL_HELD_FIRST ? 1 : 0; i < own->solver->vector_count; i++)
+            cal_device_read(own->device, own->host_vectors[i], own->vectors[i], y);
+    state->behind &= ~what;
+    return cal_device_wait(own->device);
+}
+
+// --- Executions --------------------------------------------------------------------------------------------------------
+
+// Bytes are copied, those between members too: works are compared as a whole.
+static void find_work(const cal_plan* plan, const cal_state* state, cal_device_work* work) {
+    const cal_device_state* own = state->on_device;
+    const cal_context* host = &state->context;
+    memcpy(work, &plan->on_device->work, sizeof *work);
+    cal_context* context = &work->context;
+    context->y = own->y;
+    context->ydot = own->ydot;
+    context->tau = own->tau;
+    context->force = own->force;
+    context->control = own->control;
+    context->wrench = host->wrench ? own->wrench : NULL;
+    context->records = own->records;
+    context->scratch = own->scratch;
+    work->sums = own->sums;
+    work->down = own->down;
+    if (!host->solver) return;
+    memcpy(work->vectors, own->vectors, sizeof work->vectors);
+    const bool implicit = host->implicit != NULL;
+    context->implicit = implicit ? own->vectors[host->solver_ops->implicit] : NULL;
+    context->slopes = implicit ? own->vectors[host->solver_ops->slopes] : NULL;
+    work->relative = host->solver->relative;
+    work->absolute = host->solver->absolute;
+    work->scale = host->solver->scale ? own->scale : NULL;
+}
+
+static void launch(cal_device_launch* kernel, cal_device* device, cal_device_work* work, int first, int count) {
+    if (count <= 0) return;
+    work->first = first;
+    work->count = count;
+    kernel(device, work, count);
+}
+
+// All of an evaluation, in order.
+static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
+                  const cal_device_solver* solver, bool prepares) {
+    cal_device* device = own->device;
+    const cal_device_mechanics* aba = &cal_device_aba;
+    const int columns = plan->column_count;
+    const int *level = plan->level, last = plan->level_count - 1;
+    // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
+    if (solver) cal_device_post(device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    if (solver && prepares) launch(solver->prepare, device, work, 0, columns);
+    if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
+    for (int i = 0; i <= last; i++) launch(aba->velocity, device, work, level[i], level[i + 1] - level[i]);
+    for (int i = last; i >= 0; i--) launch(aba->inertia, device, work, level[i], plan->inner[i]);
+    for (int i = 0; i <= last; i++) launch(aba->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    if (!solver) return;
+    launch(solver->follow, device, work, 0, columns);
+    for (int i = last; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
+    solver->end_sums(device, work, 1);
+    cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
+}
+
+// The same, recorded the first time: one request to the driver instead of dozens.
+static void run(const cal_plan* plan, cal_state* state, const cal_device_solver* solver, bool prepares) {
+    cal_device_state* own = state->on_device;
+    cal_device_work work, trial;
+    find_work(plan, state, &work);
+    memcpy(&trial, &work, sizeof work);
+    if (own->graph && (memcmp(&own->work, &work, sizeof work) != 0 || own->recorded_prepare != prepares)) {
+        cal_device_graph_free(own->graph);
+        own->graph = NULL;
+    }
+    if (!own->graph && cal_device_record(own->device)) {
+        issue(plan->on_device, own, &trial, solver, prepares);
+        own->graph = cal_device_record_end(own->device);
+        memcpy(&own->work, &work, sizeof work);
+        own->recorded_prepare = prepares;
+    }
+    if (own->graph)
+        cal_device_replay(own->device, own->graph);
+    else
+        issue(plan->on_device, own, &work, solver, prepares);
+}
+
+// Everything that an execution needs is on the device afterwards.
+static cal_status begin(const cal_plan* plan, cal_state* state, const cal_device_solver** solver) {
+    const cal_context* context = &state->context;
+    cal_status status = hold(plan, state);
+    *solver = NULL;
+    if (!status && context->solver) {
+        *solver = cal_device_find_solver(context->solver_ops);
+        if (!*solver) return CAL_NOT_AVAILABLE;
+        if (!status) status = hold_solver(plan, state, context->solver_ops);
+        if (!status) state->on_device->host_vectors = context->solver->vectors;
+    }
+    if (!status) status = send_changes(plan, state);
+    if (!status && *solver) {
+        const size_t down = (size_t)context->solver_ops->down_count;
+        memcpy(state->on_device->numbers, context->solver->down, down * sizeof(double));
+    }
+    return status;
+}
+
+static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
+    (void)machine;
+    if (!plan->program->walked) {
+        cal_execute_alone(plan, state, prepared);
+        return CAL_OK;
+    }
+    const cal_device_solver* solver;
+    cal_status status = begin(plan, state, &solver);
+    if (status) return status;
+    run(plan, state, solver, solver && !prepared);
+    status = cal_device_wait(state->on_device->device);
+    state->behind |= solver ? CAL_HELD_MOTION | CAL_HELD_VECTORS : CAL_HELD_YDOT;
+    if (!status && solver)
+        memcpy(state->context.scratch + CAL_DOWN_COUNT * (size_t)plan->layout->width,
+               state->on_device->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+    return status;
+}
+
+static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state* state) {
+    (void)machine;
+    const cal_device_solver* solver;
+    cal_status status = begin(plan, state, &solver);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
+    cal_device_work work;
+    find_work(plan, state, &work);
+    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    launch(solver->prepare, own->device, &work, 0, plan->on_device->column_count);
+    state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
+    return cal_device_wait(own->device);
+}
+
+static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
+                              double time, double* out) {
+    (void)machine;
+    const cal_device_solver* solver;
+    cal_status status = begin(plan, state, &solver);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
+    cal_device_work work;
+    find_work(plan, state, &work);
+    work.control = own->settings;
+    work.time = time;
+    work.out = own->sample;
+    cal_device_write(own->device, own->settings, control, own->solver->control_size);
+    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    launch(solver->interpolate, own->device, &work, 0, plan->on_device->column_count);
+    cal_device_read(own->device, out, own->sample, plan->layout->y_size * sizeof(double));
+    return cal_device_wait(own->device);
+}
+
+// --- The machine -------------------------------------------------------------------------------------------------------
+
+static cal_status attach(cal_machine* machine, cal_plan* plan, cal_error* error) {
+    if (!plan->program->walked) return CAL_OK;
+    if (strcmp(plan->program->name, "aba") != 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "machine cuda runs algorithm aba, not %s", plan->program->name);
+    return cal_device_plan_create(((cal_cuda_machine*)machine)->device, plan, &plan->on_device, error);
+}
+
+static void detach(cal_plan* plan) {
+    cal_device_plan_destroy(plan->on_device);
+    plan->on_device = NULL;
+}
+
+static void destroy(cal_machine* base) {
+    cal_cuda_machine* machine = (cal_cuda_machine*)base;
+    cal_device_close(machine->device);
+    cal_free(machine);
+}
+
+static const cal_machine_ops cuda_ops = {.name = "cuda",
+                                         .execute = execute,
+                                         .destroy = destroy,
+                                         .attach = attach,
+                                         .detach = detach,
+                                         .bring = bring,
+                                         .forget = forget,
+                                         .prepare = prepare,
+                                         .interpolate = interpolate,
+                                         .batch = &cal_cuda_batch};
+
+static const uint32_t COOKIE = 0x43554441;
+
+cal_cuda_def cal_default_cuda_def(void) { return (cal_cuda_def){.device = 0, .cookie = COOKIE}; }
+
+cal_status cal_machine_cuda(const cal_cuda_def* def, cal_machine** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_cuda: out must not be NULL");
+    *out = NULL;
+    if (!def || def->cookie != COOKIE)
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "cal_machine_cuda: the definition must come from "
+                        "cal_default_cuda_def()");
+    cal_cuda_machine* machine = cal_allocate(1, sizeof *machine);
+    if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");
+    const cal_status status = cal_device_open(def->device, &machine->device, error);
+    if (status) {
+        cal_free(machine);
+        return status;
+    }
+    machine->base = (cal_machine){.ops = &cuda_ops,
+                                  .lanes = CAL_DEVICE_LANES,
+                                  .variant = -1,
+                                  .processors = 1,
+                                  .device = true,
+                                  .keep = CAL_KEEP_ALL};
+    *out = &machine->base;
+    return CAL_OK;
+}
+
+const char* cal_cuda_device_name(const cal_machine* machine) {
+    return machine && machine->ops == &cuda_ops ? cal_device_name(((const cal_cuda_machine*)machine)->device) : NULL;
+}

@@ -1,0 +1,206 @@
+// Plans in a device's memory: the layout's arrays, what joint forces read of the model, and the columns by level.
+#include "cuda/device_plan.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <string.h>
+
+void* cal_device_take(cal_device* device, cal_device_memory_list* list, size_t bytes) {
+    const int most = (int)(sizeof list->parts / sizeof list->parts[0]);
+    void* memory = list->count < most ? cal_device_allocate(device, bytes) : NULL;
+    if (memory)
+        list->parts[list->count++] = memory;
+    else
+        list->failed = true;
+    return memory;
+}
+
+void* cal_device_copy(cal_device* device, cal_device_memory_list* list, const void* from, size_t bytes) {
+    if (!from) return NULL;
+    void* memory = cal_device_take(device, list, bytes);
+    if (memory) cal_device_write(device, memory, from, bytes);
+    return memory;
+}
+
+void cal_device_give_back(cal_device* device, cal_device_memory_list* list) {
+    for (int i = 0; i < list->count; i++) cal_device_free(device, list->parts[i]);
+    *list = (cal_device_memory_list){0};
+}
+
+const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops) {
+    static const struct {
+        const char* name;
+        const cal_device_solver* kernels;
+    } known[] = {
+        {"gear", &cal_device_gear},       {"iec", &cal_device_runge_kutta}, {"rki", &cal_device_runge_kutta},
+        {"rkg", &cal_device_runge_kutta}, {"rkf", &cal_device_runge_kutta}, {"rkck", &cal_device_runge_kutta},
+        {"rk4", &cal_device_rk4},         {"euler", &cal_device_euler},     {"implicit", &cal_device_implicit}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, ops->name) == 0 && ops->vector_count <= CAL_DEVICE_VECTORS) return known[i].kernels;
+    return NULL;
+}
+
+// Joints with their definitions, and actuators: what the laws of joint forces read.
+static void copy_model(cal_device_plan* own, const cal_model* model) {
+    cal_model copy = {.actuator_count = model->actuator_count, .joint_count = model->joint_count};
+    memcpy(copy.gravity, model->gravity, sizeof copy.gravity);
+    const size_t joints = (size_t)model->joint_count;
+    cal_joint_def* defs = cal_device_copy(own->device, &own->memory, model->joint_defs,
+                                          (size_t)model->joint_def_count * sizeof *model->joint_defs);
+    cal_joint* moved = cal_allocate(joints + 1, sizeof *moved);
+    if (!moved || !defs) {
+        own->memory.failed = true;
+        cal_free(moved);
+        return;
+    }
+    for (size_t i = 0; i < joints; i++) {
+        moved[i] = model->joints[i];
+        moved[i].def = defs + (model->joints[i].def - model->joint_defs);
+        moved[i].name = NULL;
+    }
+    copy.joints = cal_device_copy(own->device, &own->memory, moved, joints * sizeof *moved);
+    copy.actuators = cal_device_copy(own->device, &own->memory, model->actuators,
+                                     (size_t)model->actuator_count * sizeof *model->actuators);
+    own->work.context.model = cal_device_copy(own->device, &own->memory, &copy, sizeof copy);
+    (void)cal_device_wait(own->device); // `moved` and `copy` go
+    cal_free(moved);
+}
+
+static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
+    cal_device* device = own->device;
+    cal_device_memory_list* memory = &own->memory;
+    const size_t columns = (size_t)layout->column_count, blocks = (size_t)layout->block_count;
+    size_t constants = 0;
+    for (size_t i = 0; i < columns; i++) {
+        const cal_column* column = &layout->columns[i];
+        const size_t end = column->constants + CAL_CONSTANT_COUNT * (size_t)layout->width * (size_t)column->block_count;
+        if (end > constants) constants = end;
+    }
+    cal_layout copy = *layout;
+    copy.model = NULL;
+    copy.block_nodes = copy.q_position = copy.v_position = copy.tau_position = NULL;
+    copy.columns = cal_device_copy(device, memory, layout->columns, columns * sizeof *copy.columns);
+    copy.block_y = cal_device_copy(device, memory, layout->block_y, (blocks + 1) * sizeof *copy.block_y);
+    copy.block_v = cal_device_copy(device, memory, layout->block_v, (blocks + 1) * sizeof *copy.block_v);
+    copy.constants = cal_device_copy(device, memory, layout->constants, constants * sizeof(double));
+    copy.passive = cal_device_copy(device, memory, layout->passive, 3 * layout->v_size * sizeof(double));
+    copy.extras = cal_device_copy(device, memory, layout->extra_count > 0 ? layout->extras : NULL,
+                                  (size_t)layout->extra_count * sizeof *copy.extras);
+    copy.lane_extras = cal_device_copy(device, memory, layout->lane_extras,
+                                       (columns * (size_t)layout->width + 1) * sizeof *copy.lane_extras);
+    own->work.layout = copy;
+}
+
+// Whether a column's way up, and its sums, can follow at once what goes down.
+static bool is_limb(const cal_column* column) { return column->child_count == 0 && !column->is_long; }
+
+// Columns sorted by level, in each those that are no limbs first.
+static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
+    const int columns = layout->column_count;
+    int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
+            *order = cal_allocate((size_t)columns + 1, sizeof *order);
+    cal_status status = depth && order ? CAL_OK : CAL_NO_MEMORY;
+    for (int i = 0; !status && i < columns; i++) {
+        const int parent = layout->columns[i].parent;
+        depth[i] = parent < 0 ? 0 : depth[parent] + 1;
+        if (depth[i] >= own->level_count) own->level_count = depth[i] + 1;
+    }
+    own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
+    if (!own->level) status = CAL_NO_MEMORY;
+    if (!status) {
+        own->inner = own->level + own->level_count + 1;
+        // Twice as many places as levels: inner ones, then limbs.
+        int32_t* next = cal_allocate(2 * (size_t)own->level_count + 1, sizeof *next);
+        if (!next) status = CAL_NO_MEMORY;
+        for (int i = 0; next && i < columns; i++) next[2 * depth[i] + (is_limb(&layout->columns[i])) + 1]++;
+        for (int i = 0; next && i < own->level_count; i++) own->inner[i] = next[2 * i + 1];
+        for (int i = 0; next && i < 2 * own->level_count; i++) next[i + 1] += next[i];
+        for (int i = 0; next && i <= own->level_count; i++) own->level[i] = next[2 * i];
+        for (int i = 0; next && i < columns; i++) order[next[2 * depth[i] + (is_limb(&layout->columns[i]))]++] = i;
+        cal_free(next);
+    }
+    own->column_count = columns;
+    if (!status) {
+        own->work.order = cal_device_copy(own->device, &own->memory, order, ((size_t)columns + 1) * sizeof *order);
+        status = cal_device_wait(own->device);
+    }
+    cal_free(depth);
+    cal_free(order);
+    return status;
+}
+
+// What every lane pulls (work.h): columns are numbered parents first, and the children of one in the order of the tree.
+static cal_status list_pulls(cal_device_plan* own, const cal_layout* layout, cal_error* error) {
+    const size_t width = (size_t)layout->width, lists = ((size_t)layout->column_count + 1) * width;
+    if (layout->scratch_size > UINT32_MAX)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "the model is too large for one device: its scratch memory has %zu numbers",
+                        layout->scratch_size);
+    int32_t* first = cal_allocate(lists + 2, sizeof *first);
+    uint32_t* pulls = NULL;
+    cal_status status = first ? CAL_OK : CAL_NO_MEMORY;
+    // Counted two places on, so that the filling leaves every list's beginning where it belongs.
+    for (int c = 0; !status && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        for (int k = 0; k < column->pull_count; k++)
+            first[width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[column->pull_order[k]] + 2]++;
+    }
+    for (size_t i = 0; !status && i + 1 < lists + 2; i++) first[i + 1] += first[i];
+    if (!status) pulls = cal_allocate((size_t)first[lists + 1] + 1, sizeof *pulls);
+    if (!pulls) status = CAL_NO_MEMORY;
+    for (int c = 0; !status && c < layout->column_count; c++) {
+        const cal_column* column = &layout->columns[c];
+        for (int k = 0; k < column->pull_count; k++) {
+            const int lane = column->pull_order[k];
+            const size_t list = width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[lane];
+            pulls[first[list + 1]++] = (uint32_t)(column->up_slot + (size_t)lane);
+        }
+    }
+    if (!status) {
+        own->work.first_pull = cal_device_copy(own->device, &own->memory, first, (lists + 1) * sizeof *first);
+        own->work.pulls = cal_device_copy(own->device, &own->memory, pulls, ((size_t)first[lists] + 1) * sizeof *pulls);
+        status = cal_device_wait(own->device);
+    }
+    cal_free(first);
+    cal_free(pulls);
+    return status;
+}
+
+static cal_status find_rows(cal_device_plan* own, const cal_layout* layout) {
+    const int q_count = layout->model->q_count, v_count = layout->model->v_count, width = layout->width;
+    own->rows = cal_allocate((size_t)q_count + 2 * (size_t)v_count + 1, sizeof *own->rows);
+    if (!own->rows) return CAL_NO_MEMORY;
+    for (int i = 0; i < q_count; i++) own->rows[i] = layout->q_position[i] / width;
+    for (int i = 0; i < v_count; i++) own->rows[q_count + i] = layout->v_position[i] / width;
+    for (int i = 0; i < v_count; i++) own->rows[q_count + v_count + i] = layout->tau_position[i] / width;
+    return CAL_OK;
+}
+
+cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error) {
+    const cal_layout* layout = plan->layout;
+    cal_device_plan* own = *out = cal_allocate(1, sizeof *own);
+    if (!own) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
+    own->device = device;
+    copy_layout(own, layout);
+    copy_model(own, plan->model);
+    const int steps = plan->columns.first_step[1];
+    own->work.walk_length = steps;
+    own->work.steps = cal_device_copy(device, &own->memory, plan->columns.steps, (size_t)steps * sizeof(cal_step));
+    cal_status status = sort_columns(own, layout);
+    if (!status && layout->copies == 1) status = list_pulls(own, layout, error);
+    if (!status) status = find_rows(own, layout);
+    if (!status) status = cal_device_wait(device);
+    if (!status && own->memory.failed) status = CAL_NO_MEMORY;
+    if (!status) return CAL_OK;
+    cal_device_plan_destroy(own);
+    *out = NULL;
+    return cal_fail(error, status, "the device cannot hold a plan of %d joints: %s", plan->model->joint_count,
+                    cal_status_text(status));
+}
+
+void cal_device_plan_destroy(cal_device_plan* own) {
+    if (!own) return;
+    cal_device_give_back(own->device, &own->memory);
+    cal_free(own->level);
+    cal_free(own->rows);
+    cal_free(own);
+}

@@ -1,0 +1,44 @@
+// Ensembles in the GPU's memory, for others that work there.
+#include "base/memory.h"
+#include "calder/calder_cuda.h"
+#include "cuda/device_plan.h"
+#include "ensemble/ensemble.h"
+
+cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_cuda_view* out) {
+    cal_batch* batch = NULL;
+    if (!ensemble || !out) return CAL_BAD_ARGUMENT;
+    const cal_plan* plan = cal_ensemble_on_device(ensemble, &batch);
+    if (!plan) return CAL_NOT_AVAILABLE;
+    if (field != CAL_Q && field != CAL_V && field != CAL_TAU && field != CAL_QDD) return CAL_BAD_ARGUMENT;
+    const cal_batch_ops* ops = ensemble->machine->ops->batch;
+    const cal_device_plan* device = plan->on_device;
+    const bool forces = field == CAL_TAU;
+    const int vector = forces ? CAL_BATCH_TAU : field == CAL_QDD ? CAL_BATCH_YDOT : 0;
+    const size_t lanes = (size_t)plan->layout->width;
+    const size_t size = forces ? plan->layout->v_size : plan->layout->y_size;
+    *out = (cal_cuda_view){.data = ops->address(batch, vector),
+                           .groups = ((int64_t)ensemble->count + (int64_t)lanes - 1) / (int64_t)lanes,
+                           .rows = (int64_t)(size / lanes),
+                           .row = device->rows + (field == CAL_Q     ? 0
+                                                  : field == CAL_TAU ? plan->model->q_count + plan->model->v_count
+                                                                     : plan->model->q_count),
+                           .count = field == CAL_Q ? plan->model->q_count : plan->model->v_count};
+    return CAL_OK;
+}
+
+cal_status cal_cuda_ensemble_changed(cal_ensemble* ensemble) {
+    cal_batch* batch = NULL;
+    if (!ensemble) return CAL_BAD_ARGUMENT;
+    return cal_ensemble_on_device(ensemble, &batch) ? cal_ensemble_adopt(ensemble) : CAL_NOT_AVAILABLE;
+}
+
+cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble) {
+    cal_batch* batch = NULL;
+    if (!ensemble) return CAL_BAD_ARGUMENT;
+    if (!cal_ensemble_on_device(ensemble, &batch)) return CAL_NOT_AVAILABLE;
+    const cal_batch_ops* ops = ensemble->machine->ops->batch;
+    cal_status status = cal_ensemble_send_drives(ensemble);
+    if (!status) status = ops->choose(batch, NULL);
+    if (!status) status = ops->evaluate(batch, NULL, NULL);
+    return status ? status : ops->wait(batch);
+}

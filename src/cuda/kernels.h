@@ -1,0 +1,30 @@
+// The kernels, as the host asks for them: a table each for the mechanics and for a solver. `warps`: columns or groups.
+#pragma once
+#include "cuda/device.h"
+#include "cuda/work.h"
+
+typedef void cal_device_launch(cal_device* device, const cal_device_work* work, int warps);
+
+typedef struct cal_device_mechanics {
+    cal_device_launch *forces, *velocity, *inertia,
+        *acceleration; // of columns; velocity goes up again where nothing hangs below and the column is wide
+    cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
+} cal_device_mechanics;
+
+typedef struct cal_device_solver {
+    cal_device_launch *prepare, *interpolate; // of columns
+    cal_device_launch* follow;                // of columns, before the sums
+    cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
+    cal_device_launch* end_sums; // one warp: the ground's
+    cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups' columns
+} cal_device_solver;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const cal_device_mechanics cal_device_aba;
+extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
+    cal_device_implicit;
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,168 @@
+// The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
+// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined; may be included again.
+#define SOLVER_JOIN_(a, b) a##_##b
+#define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
+#define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
+
+#ifndef CAL_SOLVER_KERNELS_ONCE
+#define CAL_SOLVER_KERNELS_ONCE
+CAL_DEVICE static inline double join(double a, double b, bool largest) {
+    // A NaN must win, so that control sees it.
+    return largest ? (a > b || a != a ? a : b) : a + b;
+}
+
+// What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
+CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
+                                                           int group, double** vectors) {
+    for (int i = 0; vectors && i < CAL_DEVICE_VECTORS; i++)
+        vectors[i] = work->vectors[i] + (size_t)group * work->y_stride;
+    cal_solver_context out = {.layout = &work->layout, .y = context->y, .ydot = context->ydot};
+    out.vectors = vectors ? vectors : (double**)work->vectors;
+    out.down = work->down ? work->down : work->numbers;
+    out.relative = work->relative;
+    out.absolute = work->absolute;
+    out.scale = work->scale;
+    return out;
+}
+
+#endif
+
+// The sums of what hangs below a lane, in the order of the tree; list: work.h, first_pull.
+CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int list, double* sums) {
+    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    const int end = work->first_pull[list + 1];
+    for (int next = work->first_pull[list]; next < end; next++) {
+        const double* from = work->context.scratch + work->pulls[next];
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH], i < SOLVER_MAXIMA);
+    }
+}
+
+// The ground's sums, one thread's.
+CAL_KERNEL void SOLVER(end_sums_kernel)(const cal_device_work work) {
+    double sums[SOLVER_SUMS];
+    if (CAL_OWN_WARP != 0 || CAL_OWN_LANE != 0) return;
+    SOLVER(pull_sums)(&work, 0, sums);
+    for (int i = 0; i < SOLVER_SUMS; i++) work.sums[i] = sums[i];
+}
+
+CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+    SOLVER_PREPARE(&own, column);
+}
+
+CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+    SOLVER_INTERPOLATE(work.control, &own, column, work.time, work.out);
+}
+
+// Where the shares of a block are kept until its column's are summed: nobody needs its scratch any more.
+#ifndef CAL_KEPT_SHARES
+#define CAL_KEPT_SHARES(work, column, block)                                                                           \
+    ((work)->context.scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
+#endif
+
+// The follow-up of every column. Where nothing hangs below, the sums too; else the shares wait for those from below.
+CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    double shares[SOLVER_SUMS], sums[SOLVER_SUMS];
+    const cal_context context = own_context(&work, 0);
+    const cal_solver_context own = solver_context(&work, &context, 0, NULL);
+    const bool ends = column->child_count == 0 && !column->is_long;
+    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    for (int block = column->block_count - 1; block >= 0; block--) {
+        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+        for (int i = 0; ends && i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
+        if (ends) continue;
+        double* kept = CAL_KEPT_SHARES(&work, column, block) + CAL_OWN_LANE;
+        for (int i = 0; i < SOLVER_SUMS; i++) kept[i * CAL_WIDTH] = shares[i];
+    }
+    double* out = context.scratch + column->up_slot + CAL_OWN_LANE;
+    for (int i = 0; ends && i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
+}
+
+// The sums of columns whose shares are kept, in the order of the tree.
+CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
+    double sums[SOLVER_SUMS];
+    const int lane = column->is_long ? 0 : CAL_OWN_LANE;
+    SOLVER(pull_sums)(&work, CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane, sums);
+    const int count = column->is_long ? column->node_count : column->block_count;
+    for (int step = count - 1; step >= 0; step--) {
+        const int block = column->is_long ? step / CAL_WIDTH : step, l = column->is_long ? step % CAL_WIDTH : lane;
+        const double* kept = CAL_KEPT_SHARES(&work, column, block) + l;
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[i * CAL_WIDTH], sums[i], i < SOLVER_MAXIMA);
+    }
+    double* out = work.context.scratch + column->up_slot + lane;
+    for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
+}
+
+// Most of the registers would be for quaternions, which few columns have.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_kernel)(const cal_device_work work) {
+    const cal_column* column;
+    const int group = own_part(&work, &column);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    SOLVER_PREPARE(&own, column);
+}
+
+CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
+    const cal_column* column;
+    const int group = own_part(&work, &column);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    double shares[SOLVER_SUMS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    for (int block = 0; block < column->block_count; block++)
+        SOLVER_FOLLOW_UP(&own, column, column->first_block + block, shares);
+}
+
+CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
+    const cal_column* column;
+    const int group = own_part(&work, &column);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    SOLVER_INTERPOLATE(work.control, &own, column, work.time, context.y);
+}
+
+#define SOLVER_LAUNCH(name)                                                                                            \
+    static void SOLVER(name)(cal_device * device, const cal_device_work* work, int warps) {                            \
+        CAL_LAUNCH(SOLVER(name##_kernel), device, warps, work);                                                        \
+    }
+SOLVER_LAUNCH(prepare)
+SOLVER_LAUNCH(interpolate)
+SOLVER_LAUNCH(follow)
+SOLVER_LAUNCH(sums)
+SOLVER_LAUNCH(batch_prepare)
+SOLVER_LAUNCH(batch_follow)
+SOLVER_LAUNCH(batch_interpolate)
+SOLVER_LAUNCH(end_sums)
+
+CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
+                                                       .interpolate = SOLVER(interpolate),
+                                                       .follow = SOLVER(follow),
+                                                       .sums = SOLVER(sums),
+                                                       .end_sums = SOLVER(end_sums),
+                                                       .batch_prepare = SOLVER(batch_prepare),
+                                                       .batch_follow = SOLVER(batch_follow),
+                                                       .batch_interpolate = SOLVER(batch_interpolate)};
+#undef SOLVER_LAUNCH
+#undef SOLVER
+#undef SOLVER_KERNELS
+#undef SOLVER_PREPARE
+#undef SOLVER_SUMS
+#undef SOLVER_MAXIMA
+#undef SOLVER_FOLLOW_UP
+#undef SOLVER_INTERPOLATE

@@ -1,0 +1,43 @@
+// What a kernel is given, by value: where everything lives in the device's memory, and which columns or groups it is about.
+//
+// A warp has a column: its 32 threads have a lane each. One model is worked on level by level, all columns of one depth at the
+// same time, and every column has a frame of its own (layout.h, lasting):
+//
+//     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces; columns without children go up again at once
+//     up     … 2 ─▸ 1 ─▸ 0               a column's threads pull what its children left, in the order of the tree
+//     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
+//     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
+//
+// Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
+#pragma once
+#include "pass/pass.h"
+#include "pass/solver_ops.h"
+
+enum { CAL_DEVICE_LANES = 32, CAL_DEVICE_VECTORS = 16 };
+
+typedef struct cal_device_work {
+    cal_layout layout;   // its arrays are the device's
+    cal_context context; // dito; but its layout, which is this one
+    // One model: the columns order[first] … order[first + count - 1].
+    const int32_t* order;
+    // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
+    // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
+    const int32_t* first_pull;
+    const uint32_t* pulls;
+    int first, count;
+    // A batch: groups, and how far apart their numbers are.
+    int groups, walk_length;
+    const cal_step* steps;
+    size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
+    const uint8_t* chosen; // instances; NULL: all
+    // The solver.
+    double* vectors[CAL_DEVICE_VECTORS];
+    const double* down; // what control sent; NULL: `numbers`
+    double numbers[CAL_MAX_DOWN];
+    double relative, absolute;
+    const double* scale;
+    double* sums;
+    const void* control; // what interpolate reads
+    double time;
+    double* out;
+} cal_device_work;

@@ -1,0 +1,437 @@
+// Instances in the memory of a device (ensemble.h): all of a share at once, as groups of W, an instance per lane (machine_ops.h,
+// cal_batch). Fixed steps are taken there; the host asks for evaluations and waits for none of them before the job is done.
+//
+// As in lockstep.c all instances are in the same stage at the same time, and one that begins anew has a clock of its own. Which
+// instances an evaluation is about is chosen by clock: those that have arrived keep what they have. Nothing is put back.
+//
+// What the rows show is read from the device at the end of a job.
+#include "base/error.h"
+#include "base/memory.h"
+#include "ensemble/ensemble.h"
+#include "plan/plan.h"
+#include "solver/vectors.h"
+#include <stdio.h>
+
+enum { VECTORS = CAL_ONE_STEP_OWN + 3, CLOCK_NUMBERS = 8, CLOCK_DOWN = 4 };
+
+typedef struct instance_clock {
+    double memory[CLOCK_NUMBERS]; // of the solver's control
+    double down[CLOCK_DOWN];
+    cal_step_decision decision;
+    bool interpolates;          // a step has been accepted
+    bool moves;                 // has not arrived yet
+    int64_t steps, evaluations; // of this job
+    int lives;                  // instances that have it and have not failed
+} instance_clock;
+
+struct cal_resident {
+    cal_plan* plan; // of W instances
+    cal_batch* batch;
+    int lanes, groups;
+    size_t y_stride, v_stride;
+    double *y, *slopes, *tau, *control; // of the host, all groups: y and dy/dt for what is shown, what drives
+    bool driven;                        // tau or control were changed
+    uint8_t *begins, *chosen;           // per instance
+    int32_t* clock_of;
+    instance_clock* clocks; // as many as instances
+    int clock_count;        // those after it have no instances
+};
+
+static const cal_batch_ops* batch_of(const cal_ensemble* ensemble) { return ensemble->machine->ops->batch; }
+
+// --- Making one --------------------------------------------------------------------------------------------------------
+
+static void destroy(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    if (!own) return;
+    if (own->batch) batch_of(ensemble)->destroy(own->batch);
+    cal_plan_destroy(own->plan);
+    cal_free(own->y);
+    cal_free(own->tau);
+    cal_free(own->begins);
+    cal_free(own->clock_of);
+    cal_free(own->clocks);
+    cal_free(own);
+}
+
+cal_status cal_ensemble_send_drives(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    if (!own->driven) return CAL_OK;
+    cal_status status = batch_of(ensemble)->write(own->batch, CAL_BATCH_TAU, own->tau);
+    if (!status && ensemble->model->actuator_count > 0)
+        status = batch_of(ensemble)->write(own->batch, CAL_BATCH_CONTROL, own->control);
+    own->driven = status != CAL_OK;
+    return status;
+}
+
+// All lanes at the model's start, those without an instance too: they are computed, and nobody looks at them.
+static cal_status fill(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    const size_t controls = (size_t)own->lanes * (size_t)ensemble->model->actuator_count;
+    cal_state* state = NULL;
+    cal_status status = cal_state_create(own->plan, &state);
+    for (size_t g = 0; !status && g < (size_t)own->groups; g++) {
+        memcpy(own->y + g * own->y_stride, state->context.y, own->y_stride * sizeof(double));
+        memcpy(own->control + g * controls, state->context.control, controls * sizeof(double));
+    }
+    cal_state_destroy(state);
+    if (!status) status = batch_of(ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
+    if (!status) status = batch_of(ensemble)->write(own->batch, CAL_BATCH_Y, own->y); // dead lanes of both
+    return status ? status : cal_ensemble_send_drives(ensemble);
+}
+
+static cal_status create(cal_ensemble* ensemble, cal_error* error) {
+    struct cal_resident* own = ensemble->resident = cal_allocate(1, sizeof *own);
+    if (!own) return CAL_NO_MEMORY;
+    const int lanes = own->lanes = ensemble->machine->lanes, count = ensemble->end - ensemble->first;
+    const cal_plan_def def = {
+        .model = ensemble->model, .program = &cal_program_aba, .machine = ensemble->machine, .copies = lanes};
+    cal_status status = cal_plan_create_def(&def, &own->plan, error);
+    if (status) return status;
+    own->groups = (count + lanes - 1) / lanes;
+    ensemble->unit_count = own->groups > 0 ? 1 : 0;
+    const size_t groups = (size_t)own->groups, instances = groups * (size_t)lanes;
+    own->y_stride = own->plan->layout->y_size;
+    own->v_stride = own->plan->layout->v_size;
+    own->y = cal_allocate(2 * groups * own->y_stride + 1, sizeof(double));
+    own->tau =
+        cal_allocate(groups * own->v_stride + instances * (size_t)ensemble->model->actuator_count + 1, sizeof(double));
+    own->begins = cal_allocate(2 * instances + 1, 1);
+    own->clock_of = cal_allocate(instances + 1, sizeof *own->clock_of);
+    own->clocks = cal_allocate(instances + 1, sizeof *own->clocks);
+    if (!own->y || !own->tau || !own->begins || !own->clock_of || !own->clocks) return CAL_NO_MEMORY;
+    own->slopes = own->y + groups * own->y_stride;
+    own->control = own->tau + groups * own->v_stride;
+    own->chosen = own->begins + instances;
+    own->driven = true;
+    memset(own->begins, 1, instances);
+    status = batch_of(ensemble)->create(ensemble->machine, own->plan, own->groups, VECTORS, &own->batch, error);
+    return status ? status : fill(ensemble);
+}
+
+// --- Changing instances ------------------------------------------------------------------------------------------------
+
+// Where an instance's numbers are: its group's part of a vector, and its lane there.
+static size_t group_of(const cal_ensemble* ensemble, int instance, int* lane) {
+    const int own = instance - ensemble->first, lanes = ensemble->resident->lanes;
+    *lane = own % lanes;
+    return (size_t)(own / lanes);
+}
+
+static cal_status start(cal_ensemble* ensemble, int instance, const double* q, const double* v, bool projects,
+                        cal_error* error) {
+    (void)projects, (void)error; // there are no constraints
+    cal_ensemble_show(ensemble, instance, q, v);
+    ensemble->resident->begins[instance - ensemble->first] = 1;
+    return CAL_OK;
+}
+
+static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau, const double* control) {
+    struct cal_resident* own = ensemble->resident;
+    const int v_count = ensemble->model->v_count;
+    const size_t actuators = (size_t)ensemble->model->actuator_count;
+    int lane;
+    double* group = own->tau + group_of(ensemble, instance, &lane) * own->v_stride;
+    const int32_t* position = own->plan->layout->tau_position + (size_t)lane * (size_t)v_count;
+    for (int i = 0; tau && i < v_count; i++) group[position[i]] = tau[i];
+    if (control)
+        memcpy(own->control + (size_t)(instance - ensemble->first) * actuators, control, actuators * sizeof(double));
+    own->begins[instance - ensemble->first] = 1;
+    own->driven = true;
+    return CAL_OK;
+}
+
+// --- Steps -------------------------------------------------------------------------------------------------------------
+
+typedef struct resident_job {
+    cal_ensemble* ensemble;
+    struct cal_resident* own;
+    const cal_ensemble_job* job;
+    int count; // instances of the share
+} resident_job;
+
+static bool is_live(const resident_job* r, int i) {
+    return !cal_ensemble_has_failed(r->ensemble, r->ensemble->first + i);
+}
+
+static void count_lives(resident_job* r) {
+    struct cal_resident* own = r->own;
+    for (int c = 0; c < own->clock_count; c++) own->clocks[c].lives = 0;
+    for (int i = 0; i < r->count; i++)
+        if (is_live(r, i) && !own->begins[i]) own->clocks[own->clock_of[i]].lives++;
+}
+
+// Sums, which would stop everybody, are not shown to control: each instance is looked at when it has arrived.
+static cal_status control(const resident_job* r, instance_clock* clock) {
+    static const double quiet[CAL_MAX_SUMS] = {0};
+    clock->evaluations++;
+    const cal_status status = r->job->ops->control(clock->memory, quiet, clock->down, &clock->decision);
+    clock->interpolates = clock->decision.accepted;
+    if (clock->decision.accepted) clock->steps++;
+    return status;
+}
+
+// Time does not get on, since the step is too small for it.
+static void fail_clock(resident_job* r, int clock, cal_status status) {
+    char text[200];
+    for (int i = 0; i < r->count; i++) {
+        if (!is_live(r, i) || r->own->begins[i] || r->own->clock_of[i] != clock) continue;
+        snprintf(text, sizeof text, "steps of %g s do not get past t = %g s; the state at t = %g s is kept",
+                 r->job->step, r->own->clocks[clock].decision.time,
+                 cal_ensemble_row(r->ensemble, r->ensemble->first + i)[CAL_ROW_TIME]);
+        cal_ensemble_fail(r->ensemble, r->ensemble->first + i, status, text);
+    }
+    r->own->clocks[clock].lives = 0;
+    r->own->clocks[clock].moves = false;
+}
+
+// The device's y with the rows of the instances that begin.
+static cal_status send_beginnings(resident_job* r) {
+    struct cal_resident* own = r->own;
+    cal_status status = batch_of(r->ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y);
+    for (int i = 0; !status && i < r->count; i++) {
+        int lane;
+        const int instance = r->ensemble->first + i;
+        if (!own->chosen[i]) continue;
+        double* y = own->y + group_of(r->ensemble, instance, &lane) * own->y_stride;
+        cal_layout_scatter(own->plan->layout, lane, cal_ensemble_q(r->ensemble, instance),
+                           cal_ensemble_v(r->ensemble, instance), y);
+    }
+    return status ? status : batch_of(r->ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
+}
+
+// A clock for the instances that begin anew: one that no other has. They are all at the ensemble's time.
+static cal_status begin_clock(resident_job* r) {
+    struct cal_resident* own = r->own;
+    const cal_solver_settings settings = {.step = r->job->step, .horizon = r->job->step, .component_count = 1};
+    int number = 0, beginning = 0;
+    for (int i = 0; i < own->groups * own->lanes; i++) {
+        own->chosen[i] = i < r->count && is_live(r, i) && own->begins[i];
+        beginning += own->chosen[i];
+    }
+    count_lives(r);
+    if (beginning == 0) return CAL_OK;
+    while (number < own->clock_count && own->clocks[number].lives > 0) number++;
+    if (number == own->clock_count) own->clock_count++;
+    cal_status status = send_beginnings(r);
+    for (int i = 0; i < r->count; i++) {
+        if (!own->chosen[i]) continue;
+        own->clock_of[i] = number;
+        own->begins[i] = 0;
+    }
+    instance_clock* clock = &own->clocks[number];
+    *clock = (instance_clock){.lives = beginning};
+    r->job->ops->start(clock->memory, &settings, r->ensemble->time, clock->down, &clock->decision);
+    if (!status) status = batch_of(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
+    if (!status) status = batch_of(r->ensemble)->evaluate(own->batch, r->job->ops, clock->down);
+    if (status) return status;
+    const cal_status failed = control(r, clock);
+    if (failed) fail_clock(r, number, failed);
+    return CAL_OK;
+}
+
+static bool has_arrived(const cal_ensemble_job* job, const instance_clock* clock) {
+    if (job->steps >= 0) return clock->steps >= job->steps;
+    return clock->interpolates && clock->decision.time >= job->time;
+}
+
+// The first clock that has not arrived; NULL: all have. `changed`: some have since the last time.
+static instance_clock* find_moving(resident_job* r, bool* changed) {
+    instance_clock* leader = NULL;
+    for (int c = 0; c < r->own->clock_count; c++) {
+        instance_clock* clock = &r->own->clocks[c];
+        const bool moves = clock->lives > 0 && !has_arrived(r->job, clock);
+        if (moves != clock->moves) *changed = true;
+        clock->moves = moves;
+        if (moves && !leader) leader = clock;
+    }
+    return leader;
+}
+
+static cal_status choose_moving(resident_job* r) {
+    struct cal_resident* own = r->own;
+    bool all = true;
+    for (int i = 0; i < own->groups * own->lanes; i++) {
+        const bool known = i < r->count && is_live(r, i);
+        own->chosen[i] = known && own->clocks[own->clock_of[i]].moves;
+        all = all && (own->chosen[i] || i >= r->count);
+    }
+    return batch_of(r->ensemble)->choose(own->batch, all ? NULL : own->chosen);
+}
+
+// Steps of all clocks that move, side by side: they are in the same stage at the same time.
+static cal_status take_steps(resident_job* r) {
+    struct cal_resident* own = r->own;
+    bool changed = true;
+    for (int c = 0; c < own->clock_count; c++) own->clocks[c].moves = false;
+    for (instance_clock* leader; (leader = find_moving(r, &changed)) != NULL;) {
+        cal_status status = changed ? choose_moving(r) : CAL_OK;
+        changed = false;
+        do {
+            if (!status) status = batch_of(r->ensemble)->evaluate(own->batch, r->job->ops, leader->down);
+            if (status) return status;
+            for (int c = 0; c < own->clock_count; c++) {
+                if (!own->clocks[c].moves) continue;
+                const cal_status failed = control(r, &own->clocks[c]);
+                if (failed) fail_clock(r, c, failed), changed = true;
+            }
+        } while (leader->moves && !leader->decision.accepted);
+    }
+    return CAL_OK;
+}
+
+// --- What comes of it --------------------------------------------------------------------------------------------------
+
+// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
+static int find_not_finite(const resident_job* r, int lane, const double* y, const double* slopes) {
+    const cal_model* model = r->ensemble->model;
+    const cal_layout* layout = r->own->plan->layout;
+    const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count;
+    const int32_t* v = layout->v_position + (size_t)lane * (size_t)model->v_count;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        double sum = 0.0; // stays zero while all are finite
+        for (int i = node->first_q; i < node->first_q + cal_kind_q(node->kind); i++)
+            sum += 0.0 * y[q[i]] + 0.0 * slopes[q[i]];
+        for (int i = node->first_v; i < node->first_v + cal_kind_v(node->kind); i++)
+            sum += 0.0 * y[v[i]] + 0.0 * slopes[v[i]];
+        if (!(sum == 0.0)) return n;
+    }
+    return -1;
+}
+
+static void show_instance(resident_job* r, int i) {
+    cal_ensemble* ensemble = r->ensemble;
+    const int instance = ensemble->first + i;
+    int lane;
+    const size_t at = group_of(ensemble, instance, &lane) * r->own->y_stride;
+    const instance_clock* clock = &r->own->clocks[r->own->clock_of[i]];
+    double* row = cal_ensemble_row(ensemble, instance);
+    row[CAL_ROW_STEPS] += (double)clock->steps;
+    row[CAL_ROW_EVALUATIONS] += (double)clock->evaluations;
+    const int node = find_not_finite(r, lane, r->own->y + at, r->own->slopes + at);
+    if (node >= 0) {
+        char name[80], text[256];
+        snprintf(text, sizeof text,
+                 "body '%s' became infinite or not a number before t = %g s; the state at t = %g s is kept: use a "
+                 "smaller step, or check the forces",
+                 cal_model_body_name(ensemble->model, ensemble->model->nodes[node].body, name, sizeof name),
+                 r->job->time, row[CAL_ROW_TIME]);
+        cal_ensemble_fail(ensemble, instance, CAL_NOT_FINITE, text);
+        return;
+    }
+    cal_layout_gather(r->own->plan->layout, lane, r->own->y + at, cal_ensemble_q(ensemble, instance),
+                      cal_ensemble_v(ensemble, instance));
+    row[CAL_ROW_TIME] = r->job->time;
+}
+
+// Every instance at the job's time, by its clock's polynomial; or at the end of its steps.
+static cal_status show(resident_job* r) {
+    struct cal_resident* own = r->own;
+    const cal_batch_ops* batch = batch_of(r->ensemble);
+    cal_status status = CAL_OK;
+    for (int c = 0; r->job->steps < 0 && !status && c < own->clock_count; c++) {
+        if (own->clocks[c].lives == 0) continue;
+        for (int i = 0; i < own->groups * own->lanes; i++)
+            own->chosen[i] = i < r->count && is_live(r, i) && own->clock_of[i] == c;
+        status = batch->choose(own->batch, own->clocks[c].lives == r->count ? NULL : own->chosen);
+        if (!status) status = batch->interpolate(own->batch, r->job->ops, own->clocks[c].memory, r->job->time);
+    }
+    if (!status) status = batch->read(own->batch, r->job->steps < 0 ? CAL_BATCH_Y : CAL_ONE_STEP_Y, own->y);
+    if (!status) status = batch->read(own->batch, CAL_ONE_STEP_F, own->slopes);
+    for (int i = 0; !status && i < r->count; i++)
+        if (is_live(r, i)) show_instance(r, i);
+    return status;
+}
+
+// --- Forward dynamics --------------------------------------------------------------------------------------------------
+
+// The user's rows of `count` numbers into a vector of all groups; NULL: zeros.
+static void fill_vector(const resident_job* r, const int32_t* position, int count, size_t stride, const double* rows,
+                        double* out) {
+    for (int i = 0; i < r->count; i++) {
+        const int lane = i % r->own->lanes;
+        double* group = out + (size_t)(i / r->own->lanes) * stride;
+        const double* row = rows ? rows + (size_t)(r->ensemble->first + i) * (size_t)count : NULL;
+        for (int k = 0; k < count; k++) group[position[lane * count + k]] = row ? row[k] : 0.0;
+    }
+}
+
+static cal_status forward(resident_job* r) {
+    struct cal_resident* own = r->own;
+    const cal_batch_ops* batch = batch_of(r->ensemble);
+    const cal_layout* layout = own->plan->layout;
+    const int q_count = r->ensemble->model->q_count, v_count = r->ensemble->model->v_count;
+    double* const tau = own->slopes;                                     // room for numbers that nobody keeps
+    cal_status status = batch->read(own->batch, CAL_ONE_STEP_Y, own->y); // dead lanes
+    fill_vector(r, layout->q_position, q_count, own->y_stride, r->job->q, own->y);
+    fill_vector(r, layout->v_position, v_count, own->y_stride, r->job->v, own->y);
+    memset(tau, 0, (size_t)own->groups * own->v_stride * sizeof(double));
+    fill_vector(r, layout->tau_position, v_count, own->v_stride, r->job->tau, tau);
+    if (!status) status = cal_ensemble_send_drives(r->ensemble);            // the controls
+    if (!status) status = batch->write(own->batch, CAL_ONE_STEP_Y, own->y); // where the states stay: show_kept
+    if (!status) status = batch->write(own->batch, CAL_BATCH_TAU, tau);
+    if (!status) status = batch->choose(own->batch, NULL);
+    if (!status) status = batch->evaluate(own->batch, NULL, NULL);
+    if (!status) status = batch->read(own->batch, CAL_BATCH_YDOT, own->slopes);
+    for (int i = 0; !status && i < r->count; i++) {
+        const double* group = own->slopes + (size_t)(i / own->lanes) * own->y_stride;
+        const int32_t* position = layout->v_position + (size_t)(i % own->lanes) * (size_t)v_count;
+        double* row = r->job->qdd + (size_t)(r->ensemble->first + i) * (size_t)v_count;
+        for (int k = 0; k < v_count; k++) row[k] = group[position[k]];
+    }
+    memset(own->begins, 1, (size_t)own->groups * (size_t)own->lanes);
+    own->driven = true;
+    return status;
+}
+
+static void show_kept(const cal_ensemble* ensemble) {
+    const struct cal_resident* own = ensemble->resident;
+    if (batch_of(ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y) != CAL_OK) return; // the next job says so
+    for (int i = ensemble->first; i < ensemble->end; i++) {
+        int lane;
+        const double* group = own->y + group_of(ensemble, i, &lane) * own->y_stride;
+        cal_layout_gather(own->plan->layout, lane, group, cal_ensemble_q(ensemble, i), cal_ensemble_v(ensemble, i));
+    }
+}
+
+const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch) {
+    if (ensemble->ops != &cal_ensemble_resident) return NULL;
+    *batch = ensemble->resident->batch;
+    return ensemble->resident->plan;
+}
+
+cal_status cal_ensemble_adopt(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    const cal_status status = batch_of(ensemble)->read(own->batch, CAL_BATCH_TAU, own->tau);
+    for (int i = ensemble->first; i < ensemble->end; i++) cal_ensemble_revive(ensemble, i);
+    memset(own->begins, 1, (size_t)own->groups * (size_t)own->lanes);
+    ensemble->behind = true;
+    ensemble->queried = CAL_NONE;
+    return status;
+}
+
+static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job) {
+    (void)worker, (void)unit; // all are one
+    struct cal_resident* own = ensemble->resident;
+    resident_job r = {ensemble, own, job, ensemble->end - ensemble->first};
+    const size_t instances = (size_t)own->groups * (size_t)own->lanes;
+    if (job->qdd) return forward(&r);
+    if (job->steps >= 0) memset(own->begins, 1, instances);
+    for (int c = 0; c < own->clock_count; c++) own->clocks[c].steps = own->clocks[c].evaluations = 0;
+    cal_status status = cal_ensemble_send_drives(ensemble);
+    if (!status) status = begin_clock(&r);
+    if (!status) status = take_steps(&r);
+    if (!status) status = show(&r);
+    // Steps may have been another solver's; and what failed has left something half done.
+    if (status || job->steps >= 0) memset(own->begins, 1, instances);
+    return status;
+}
+
+const cal_ensemble_ops cal_ensemble_resident = {.create = create,
+                                                .destroy = destroy,
+                                                .start = start,
+                                                .drive = drive,
+                                                .run = run,
+                                                .show_kept = show_kept,
+                                                .takes_steps = true};

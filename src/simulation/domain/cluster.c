@@ -1,0 +1,140 @@
+// What stays together when a component goes to another domain: the groups that it was in as far as states are kept, with their
+// members; what may go back with it, by junctions; who shares a callback with it; and what it has met in this window.
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/domain/domain.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/pairs.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+
+static cal_status add_to_cluster(cal_domains* d, int component, cal_error* error) {
+    if (component < 0 || d->mark[component] == d->marked) return CAL_OK;
+    if (!cal_grow((void**)&d->cluster, &d->cluster_capacity, d->cluster_count, sizeof *d->cluster))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    d->mark[component] = d->marked;
+    d->cluster[d->cluster_count++] = component;
+    return CAL_OK;
+}
+
+// Groups that a component was in as far as states are kept, and what may go back with it.
+static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
+    const cal_component* c = &d->whole->components[component];
+    const cal_world* view = cal_domain_world(d, c->domain);
+    cal_status status = CAL_OK;
+    for (int64_t n = c->queue.head; status == CAL_OK && n < c->queue.tail; n++) {
+        const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
+        if (knot->kind == CAL_FUSED && d->whole->components[knot->group].group != NULL)
+            status = add_to_cluster(d, knot->group, error);
+        if (knot->junction < 0 || knot->time < view->gvt) continue;
+        const cal_junction* junction = &view->junctions[knot->junction];
+        for (int i = 0; status == CAL_OK && i < junction->count; i++)
+            status = add_to_cluster(d, junction->links[i].component, error);
+    }
+    if (component < d->ring_capacity && d->ring[component] > 0)
+        status = status == CAL_OK ? add_to_cluster(d, d->ring[component] - 1, error) : status;
+    for (int i = 0; status == CAL_OK && c->group != NULL && i < c->group->group.unit_count; i++)
+        status = add_to_cluster(d, c->group->members[i], error);
+    return status;
+}
+
+// Whether two bodies may become members of one contact group soon: what they are near to each other, and how fast.
+static bool may_group(cal_domains* d, int a, int b, double time) {
+    cal_world* whole = d->whole;
+    const cal_sim_body *p = &whole->bodies[a], *q = &whole->bodies[b];
+    if (p->component < 0 || q->component < 0) return false;
+    if (p->multibody < 0 && q->multibody < 0 && !cal_group_is_inner(whole, a, b)) return false;
+    cal_motion at[2];
+    if (cal_body_at(whole, a, time, &at[0]) != CAL_OK || cal_body_at(whole, b, time, &at[1]) != CAL_OK) return true;
+    double apart[3], closing[3];
+    for (int i = 0; i < 3; i++) {
+        apart[i] = at[0].pose.position[i] - at[1].pose.position[i];
+        closing[i] = at[0].u[i] - at[1].u[i];
+    }
+    const double reach = p->reach + q->reach + sqrt(cal_dot3(closing, closing)) / whole->def.group_rate;
+    return cal_dot3(apart, apart) <= reach * reach;
+}
+
+// Of a world that is whole: who is near a component, and may be in a group with it before long.
+static cal_status add_near(cal_domains* d, int component, cal_error* error) {
+    const cal_world* whole = d->whole;
+    const cal_component* c = &whole->components[component];
+    cal_status status = CAL_OK;
+    for (int k = 0; c->body >= 0 && k < c->weight; k++) {
+        const cal_sim_body* part = &whole->bodies[c->body + k];
+        for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
+            const int* pair = whole->table.pairs[part->pairs[i]].body;
+            const int other = pair[0] == c->body + k ? pair[1] : pair[0];
+            if (may_group(d, c->body + k, other, whole->time))
+                status = add_to_cluster(d, whole->bodies[other].component, error);
+        }
+    }
+    return status;
+}
+
+// Whoever shares a callback with a component.
+static cal_status add_called(cal_domains* d, int component, cal_error* error) {
+    const cal_world* whole = d->whole;
+    cal_status status = CAL_OK;
+    for (int h = 0; h < whole->periodic_hook_count; h++) {
+        const cal_periodic_hook* hook = &whole->periodic_hooks[h];
+        bool has = false;
+        for (int i = 0; hook->count > 1 && i < hook->count; i++)
+            has |= whole->bodies[hook->bodies[i]].component == component;
+        for (int i = 0; status == CAL_OK && has && i < hook->count; i++)
+            status = add_to_cluster(d, whole->bodies[hook->bodies[i]].component, error);
+    }
+    return status;
+}
+
+cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error) {
+    d->marked++;
+    d->cluster_count = 0;
+    return cal_domains_collect_from(d, component, 0, error);
+}
+
+cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error) {
+    while (d->mark_capacity < d->whole->component_count)
+        if (!cal_grow((void**)&d->mark, &d->mark_capacity, d->mark_capacity, sizeof *d->mark))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    cal_status status = add_to_cluster(d, component, error);
+    for (int i = first; status == CAL_OK && i < d->cluster_count; i++) {
+        status = add_linked(d, d->cluster[i], error);
+        if (status == CAL_OK && d->calls_together) status = add_called(d, d->cluster[i], error);
+        if (status == CAL_OK && !d->divided && !d->given) status = add_near(d, d->cluster[i], error);
+    }
+    return status;
+}
+
+// --- Until the end of a window ------------------------------------------------------------------------------------------------
+
+static cal_status begin_ring(cal_domains* d, int component, cal_error* error) {
+    while (d->ring_capacity <= component)
+        if (!cal_grow((void**)&d->ring, &d->ring_capacity, d->ring_capacity, sizeof *d->ring))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    if (d->ring[component] > 0) return CAL_OK;
+    if (!cal_grow((void**)&d->joined, &d->joined_capacity, d->joined_count, sizeof *d->joined))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    d->joined[d->joined_count++] = component;
+    d->ring[component] = component + 1;
+    return CAL_OK;
+}
+
+cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error) {
+    cal_status status = begin_ring(d, a, error);
+    if (status == CAL_OK) status = begin_ring(d, b, error);
+    if (status != CAL_OK) return status;
+    for (int i = d->ring[a] - 1; i != a; i = d->ring[i] - 1)
+        if (i == b) return CAL_OK;
+    const int next = d->ring[a]; // two rings become one
+    d->ring[a] = d->ring[b];
+    d->ring[b] = next;
+    return CAL_OK;
+}
+
+void cal_domains_untie(cal_domains* d) {
+    for (int i = 0; i < d->joined_count; i++) d->ring[d->joined[i]] = 0;
+    d->joined_count = 0;
+}

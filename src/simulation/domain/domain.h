@@ -1,0 +1,172 @@
+// Worlds divided among processors: domains, each with a worker.
+//
+// A domain has components, and everything that their events need: an event queue, a table of pairs, a broad phase, junctions, a log,
+// scratch. It is a cal_world that shares the lists of bodies and components with the whole. What two domains have in common are
+// pairs of bodies of which each has one: the border, in which nothing happens.
+//
+//     time   T ──────────────── window ──────────────── T + w
+//     domain 1  ●──●────●──────────●────────●───────────▸        run: every domain takes its own events in order, all at the same
+//     domain 2  ───●──●───────●───────●──────●──────────▸        time (run.c)
+//     border        ╎    ╳                                       meet: pairs of the border are predicted anew. Of two that collide
+//                                                                in the window one is handed over to the other's domain, with all
+//                                                                that it is linked to (border.c, hand_over.c); run again
+//
+// Nothing is undone for that but by the state graph: a pair that comes into a domain has its collision in the past of its bodies,
+// which go back there, with what came from them. When no pair of the border collides before T + w, what is before is final. What a
+// motion is after a state, and when a pair collides, are functions of states alone: so neither the domains, nor the length of the
+// window, nor who is ahead of whom, changes a bit of what is committed.
+//
+// Contact groups decide who joins them from states that nothing links them to. So a body near a group is in its domain; and where the
+// motion of a body changes before such a decision of a group near it, the decision is made again (reconsider.c).
+#pragma once
+#include "base/error.h"
+#include "calder/calder_world.h"
+#include "collide/collide.h"
+#include "simulation/event/pairs.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { CAL_DOMAIN_WHOLE = 0, CAL_DOMAIN_BORDER = -1 }; // domains have the numbers from 1 on
+
+struct cal_multibody_model;
+
+// What a domain keeps of a fixed or driven body, as cal_presence says.
+typedef struct cal_prescribed {
+    double box_end;
+    int box_event;
+    int pair_count, pair_capacity;
+    int* pairs;
+} cal_prescribed;
+
+// A component that goes to another domain.
+typedef struct cal_handing {
+    int component, to;
+} cal_handing;
+
+// Two bodies of different domains whose boxes overlap, found by one of them; what their pair is to be predicted from, infinite: it
+// is known; and what was found.
+typedef struct cal_border_find {
+    int body, other;
+    double from;
+    bool done;
+    cal_prediction prediction;
+} cal_border_find;
+
+typedef struct cal_domain {
+    cal_world* world;
+    cal_box region; // a box that is inside is met by none of another domain that is inside of its own
+    struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
+    int engine_count, engine_capacity;
+    cal_status status;
+    cal_error error;
+    bool starved;   // wants places for components
+    double spent;   // processor time of its last task, s
+    int64_t events; // since the world was divided
+    // For the border: what its bodies have found, and scratch of the search.
+    cal_border_find* finds;
+    int find_count, find_capacity;
+    cal_broad_scratch scratch;
+} cal_domain;
+
+// A pair of bodies on its way to another table.
+typedef struct cal_carried_pair {
+    int body[2];
+    bool hit, off;
+    double time;
+} cal_carried_pair;
+
+typedef struct cal_domains {
+    cal_world* whole;
+    cal_domain* domains; // [1 … count]
+    int count, workers;
+    cal_world* border;
+    bool calls_together; // there are callbacks of several bodies
+    bool divided;        // bodies are in the domains; otherwise in the whole
+    bool grouping;       // there were contact groups
+    bool given;          // the length of windows was given
+    double window;       // its length now
+    // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
+    double alone_until, alone_for;
+    bool priced; // it is divided in any case
+    int64_t seen_windows, seen_runs;
+    double seen_domains_s, seen_busiest_s, seen_between_s;
+    double begin;            // where the present one began
+    pthread_mutex_t calling; // one callback at a time
+    // Scratch: what is handed over, bodies that are looked at, and marks of components.
+    cal_handing* handings;
+    int handing_count, handing_capacity;
+    cal_carried_pair* carried; // pairs that are between two domains
+    int carried_count, carried_capacity;
+    int *cluster, cluster_count, cluster_capacity;
+    int *mark, mark_capacity; // of each component
+    int marked;
+    // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
+    int *ring, ring_capacity;
+    int *joined, joined_count, joined_capacity;
+    int64_t windows, runs,
+        handed; // what it took, with the processor time of domains, of the busiest of each run, and in between
+    double domains_s, busiest_s, between_s;
+    atomic_int next; // of a run: the domain that is to be taken next
+    double end;      // of a run
+    void (*task)(struct cal_domains* d, int domain);
+} cal_domains;
+
+// Whether a world is to be divided: it has a machine with several processors that share memory, and enough to do.
+bool cal_world_is_divided(const cal_world* world);
+// As cal_advance_timewarp, of a divided world.
+cal_status cal_advance_domains(cal_world* world, double time, cal_error* error);
+// All bodies are in the whole again: for whoever changes or copies a world. Nothing to do where they are.
+cal_status cal_world_gather(cal_world* world, cal_error* error);
+void cal_domains_destroy(cal_world* world);
+// For tests: so many domains, and windows of a length, 0: as usual, whatever the size of a world.
+cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error);
+
+// --- For events ---------------------------------------------------------------------------------------------------------------
+
+// A body of a domain has a new box; its motion is another one from a time on. Nothing in a world that is not divided.
+cal_status cal_domain_note_box(cal_world* world, int body, cal_error* error);
+cal_status cal_domain_note_change(cal_world* world, int body, double time, cal_error* error);
+// Before and after a callback of the user.
+void cal_domain_begin_call(cal_world* world);
+void cal_domain_end_call(cal_world* world);
+// Groups near a body that have decided after a time, or at it, who joins them decide again (reconsider.c).
+cal_status cal_domain_reconsider(cal_world* world, int body, double time, bool inclusive, cal_error* error);
+
+// --- What the files about domains share -----------------------------------------------------------------------------------------
+
+cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_error* error);
+// What the whole and its domains have in common, after it has changed.
+void cal_domains_share(cal_domains* d);
+// Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
+cal_status cal_domains_divide(cal_domains* d, cal_error* error);
+// Makes d->cluster a component and all that must stay with it (cluster.c).
+cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);
+// The same for one of several, whose list begins at a place in d->cluster.
+cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error);
+// From now on to the end of the window two components stay together.
+cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
+void cal_domains_untie(cal_domains* d);
+// Hands over d->handings, with their boxes, pairs, events, states and engines.
+cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
+// Runs a task for every domain, on all workers (run.c); the first error of them.
+typedef void cal_domain_task(cal_domains* d, int domain);
+cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
+// Places for components that groups need; whether there were too few is asked before every event.
+cal_status cal_domains_feed(cal_domains* d, cal_error* error);
+// Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
+cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error);
+// The engine of a model in a domain.
+cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model, struct cal_multibody_model** out,
+                             cal_error* error);
+// Moves an event from one queue to another.
+cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint64_t who, cal_error* error);
+// A domain by its number: the whole, the border, or one of the domains.
+static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
+    return domain == CAL_DOMAIN_WHOLE ? d->whole : domain == CAL_DOMAIN_BORDER ? d->border : d->domains[domain].world;
+}
+// That of a body; the whole for one that is fixed or driven.
+int cal_domain_of_body(const cal_world* world, int body);
+// Ends what a domain, or the border, keeps of bodies that it has no more.
+void cal_domain_clear(cal_domains* d, cal_world* view);
+// After a multibody is gone: engines of its model are no longer needed.
+void cal_domains_forget_engines(cal_world* world);

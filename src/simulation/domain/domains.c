@@ -1,0 +1,242 @@
+// Domains as data: what a domain has of its own, and what it shares with the whole.
+#include "simulation/domain/domain.h"
+#include "base/memory.h"
+#include "plan/machine_ops.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/world.h"
+#include <string.h>
+
+enum { PLACES = 64 }; // for components that a domain has in store
+
+int cal_domain_of_body(const cal_world* world, int body) {
+    const int component = world->bodies[body].component;
+    return component >= 0 ? world->components[component].domain : CAL_DOMAIN_WHOLE;
+}
+
+// --- Making and destroying ----------------------------------------------------------------------------------------------------
+
+static void share(const cal_world* whole, cal_world* view) {
+    view->def = whole->def;
+    view->systems = whole->systems;
+    view->systems.machine = NULL;
+    view->group_ops = whole->group_ops;
+    view->bodies = whole->bodies, view->body_count = whole->body_count;
+    view->first_id = whole->first_id;
+    view->components = whole->components;
+    view->component_count = whole->component_count, view->component_capacity = whole->component_capacity;
+    view->multibodies = whole->multibodies, view->multibody_count = whole->multibody_count;
+    view->ignored = whole->ignored, view->ignored_count = whole->ignored_count;
+    view->collision_hooks = whole->collision_hooks, view->collision_hook_count = whole->collision_hook_count;
+    view->periodic_hooks = whole->periodic_hooks, view->periodic_hook_count = whole->periodic_hook_count;
+    view->window = whole->window;
+    view->contact_speed = whole->contact_speed, view->slow = whole->slow;
+    view->log.keep = whole->log.keep;
+    view->started = whole->started;
+    view->domains = whole->domains;
+    view->time = whole->time;
+}
+
+void cal_domains_share(cal_domains* d) {
+    for (int i = 1; i <= d->count; i++) share(d->whole, d->domains[i].world);
+    share(d->whole, d->border);
+}
+
+void cal_domain_clear(cal_domains* d, cal_world* view) {
+    int prescribed = 0;
+    for (int i = 0; i < d->whole->body_count; i++) prescribed += d->whole->bodies[i].prescribed >= 0;
+    for (int i = 0; view->prescribed != NULL && i < prescribed; i++) cal_free(view->prescribed[i].pairs);
+    cal_free(view->prescribed);
+    view->prescribed = NULL;
+    cal_pair_table_destroy(&view->table);
+    cal_events_destroy(&view->events);
+    cal_broad_destroy(view->broad);
+    view->broad = NULL;
+    for (int i = 0; i < view->junction_count; i++) cal_free(view->junctions[i].links);
+    view->junction_count = view->unused_junction_count = 0;
+    view->noted_count = view->ended_count = 0;
+}
+
+static void destroy_view(cal_domains* d, cal_world* view) {
+    if (view == NULL) return;
+    cal_domain_clear(d, view);
+    void* const lists[] = {view->unused_components,
+                           view->ended,
+                           view->junctions,
+                           view->unused_junctions,
+                           view->changes,
+                           view->stack,
+                           view->partners,
+                           view->scratch,
+                           view->impacts,
+                           view->log.events,
+                           view->log.junctions,
+                           view->noted,
+                           view};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+}
+
+static void free_engines(cal_domain* domain) {
+    for (int k = 0; k < domain->engine_count; k++) cal_multibody_model_release(domain->engines[k]);
+    domain->engine_count = 0;
+}
+
+void cal_domains_forget_engines(cal_world* world) {
+    for (int i = 1; world->domains != NULL && i <= world->domains->count; i++)
+        free_engines(&world->domains->domains[i]);
+}
+
+void cal_domains_destroy(cal_world* world) {
+    cal_domains* d = world->domains;
+    if (d == NULL) return;
+    for (int i = 0; i < world->body_count; i++) cal_free(world->bodies[i].border_pairs);
+    for (int i = 0; i < world->body_count; i++) world->bodies[i].border_pairs = NULL;
+    for (int i = 0; i < world->multibody_count; i++) {
+        cal_multibody* m = world->multibodies[i];
+        if (m->home != NULL) m->engine = m->home;
+        m->home = NULL;
+    }
+    for (int i = 1; d->domains != NULL && i <= d->count; i++) {
+        destroy_view(d, d->domains[i].world);
+        free_engines(&d->domains[i]);
+        cal_free(d->domains[i].engines);
+        cal_free(d->domains[i].finds);
+        cal_broad_scratch_free(&d->domains[i].scratch);
+    }
+    destroy_view(d, d->border);
+    pthread_mutex_destroy(&d->calling);
+    void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
+    world->domains = NULL;
+}
+
+cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_error* error) {
+    cal_domains* d = cal_allocate(1, sizeof *d);
+    if (d == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
+    if (pthread_mutex_init(&d->calling, NULL) != 0) {
+        cal_free(d);
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
+    }
+    whole->domains = d;
+    d->whole = whole, d->count = count, d->workers = workers;
+    d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
+    d->border = cal_allocate(1, sizeof *d->border);
+    bool enough = d->domains != NULL && d->border != NULL;
+    if (enough) d->border->domain = CAL_DOMAIN_BORDER;
+    for (int i = 1; enough && i <= count; i++) {
+        d->domains[i].world = cal_allocate(1, sizeof *d->domains[i].world);
+        enough = d->domains[i].world != NULL;
+        if (enough) d->domains[i].world->domain = i;
+        // Forced rollbacks: of other components than in the next domain.
+        if (enough) d->domains[i].world->random.state = whole->def.seed + (uint64_t)i;
+    }
+    if (enough) return CAL_OK;
+    cal_domains_destroy(whole);
+    return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
+}
+
+// --- Places for components ----------------------------------------------------------------------------------------------------
+
+// One that is not in use, of the whole; −1: no memory.
+static int take_place(cal_world* whole) {
+    if (whole->unused_count > 0) return whole->unused_components[--whole->unused_count];
+    int capacity = whole->component_capacity;
+    if (!cal_grow((void**)&whole->unused_components, &whole->unused_capacity, whole->component_count, sizeof(int)) ||
+        !cal_grow((void**)&whole->components, &capacity, whole->component_count, sizeof *whole->components))
+        return -1;
+    whole->component_capacity = capacity;
+    whole->components[whole->component_count] = (cal_component){.number = whole->component_count, .body = -1};
+    return whole->component_count++;
+}
+
+static int most_members(const cal_world* view) {
+    int most = 0;
+    for (int i = 0; i < view->events.slot_count; i++) {
+        const cal_event_slot* slot = &view->events.slots[i];
+        if (cal_event_kind_of(slot) != CAL_EVENT_GROUP || slot->position < 0) continue;
+        if (view->components[slot->owner].weight > most) most = view->components[slot->owner].weight;
+    }
+    return most;
+}
+
+cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
+    cal_world* whole = d->whole;
+    for (int i = 1; i <= d->count; i++) {
+        cal_world* view = d->domains[i].world;
+        int wanted = view->unused_count < PLACES / 2 || d->domains[i].starved ? PLACES : 0;
+        if (d->domains[i].starved) wanted += 2 * most_members(view);
+        d->domains[i].starved = false;
+        int capacity = view->unused_capacity;
+        // A domain may end any group: there is room for all of them.
+        while (capacity < whole->component_count + wanted)
+            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
+        view->unused_capacity = capacity;
+        while (view->unused_count < wanted) {
+            const int place = take_place(whole);
+            if (place < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
+            view->unused_components[view->unused_count++] = place;
+        }
+    }
+    // What was given to one is a place that all may have to list.
+    for (int i = 1; i <= d->count; i++) {
+        cal_world* view = d->domains[i].world;
+        int capacity = view->unused_capacity;
+        while (capacity < whole->component_count)
+            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
+        view->unused_capacity = capacity;
+    }
+    cal_domains_share(d);
+    return CAL_OK;
+}
+
+// --- Engines ------------------------------------------------------------------------------------------------------------------
+
+cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model, cal_multibody_model** out,
+                             cal_error* error) {
+    cal_domain* own = &d->domains[domain];
+    for (int i = 0; i < own->engine_count; i++)
+        if (own->engines[i]->model == model) {
+            *out = own->engines[i];
+            return CAL_OK;
+        }
+    if (!cal_grow((void**)&own->engines, &own->engine_capacity, own->engine_count, sizeof *own->engines))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a multibody");
+    const cal_status status = cal_multibody_model_create(own->world, model, out, error);
+    if (status == CAL_OK) own->engines[own->engine_count++] = *out;
+    return status;
+}
+
+// --- For events ---------------------------------------------------------------------------------------------------------------
+
+cal_status cal_domain_note_box(cal_world* world, int body, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    if (world->domain <= CAL_DOMAIN_WHOLE || part->component < 0 || part->noted) return CAL_OK;
+    if (!cal_grow((void**)&world->noted, &world->noted_capacity, world->noted_count, sizeof *world->noted))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
+    part->noted = true;
+    part->changed_from = (double)INFINITY;
+    world->noted[world->noted_count++] = body;
+    return CAL_OK;
+}
+
+cal_status cal_domain_note_change(cal_world* world, int body, double time, cal_error* error) {
+    if (world->domain <= CAL_DOMAIN_WHOLE) return CAL_OK;
+    const cal_status status = cal_domain_note_box(world, body, error);
+    if (status != CAL_OK || world->bodies[body].component < 0) return status;
+    world->bodies[body].changed_from = fmin(world->bodies[body].changed_from, time);
+    return world->now < world->reached ? cal_domain_reconsider(world, body, time, false, error) : CAL_OK;
+}
+
+void cal_domain_begin_call(cal_world* world) {
+    if (world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_lock(&world->domains->calling);
+    (world->domains != NULL ? world->domains->whole : world)->calling++;
+}
+
+void cal_domain_end_call(cal_world* world) {
+    (world->domains != NULL ? world->domains->whole : world)->calling--;
+    if (world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_unlock(&world->domains->calling);
+}

@@ -1,0 +1,148 @@
+// Components go from one domain to another, with their boxes, pairs, events, states, and what goes on under their names in the log.
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/domain/domain.h"
+#include "simulation/event/callbacks.h"
+#include "simulation/event/events.h"
+#include "simulation/event/pairs.h"
+#include "simulation/motion/multibody_data.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+#include <string.h>
+
+// --- Handing over -------------------------------------------------------------------------------------------------------------
+
+cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint64_t who, cal_error* error) {
+    if (*event < 0) return CAL_OK;
+    const cal_event_slot slot = from->events.slots[*event];
+    const double time = cal_events_time(&from->events, *event);
+    const int made = cal_events_add(&to->events, cal_event_kind_of(&slot), slot.owner);
+    if (made < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for events");
+    cal_events_remove(&from->events, *event);
+    cal_events_schedule(&to->events, made, time, who);
+    *event = made;
+    return CAL_OK;
+}
+
+// Takes a pair out of its table.
+static cal_status carry(cal_domains* d, cal_world* from, int pair, cal_error* error) {
+    if (!cal_grow((void**)&d->carried, &d->carried_capacity, d->carried_count, sizeof *d->carried))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
+    const cal_pair* p = &from->table.pairs[pair];
+    d->carried[d->carried_count++] = (cal_carried_pair){.body = {p->body[0], p->body[1]},
+                                                        .hit = p->hit,
+                                                        .off = p->off,
+                                                        .time = cal_events_time(&from->events, p->event)};
+    cal_pair_remove(from, pair);
+    return CAL_OK;
+}
+
+// Puts pairs where their bodies are.
+static cal_status put_pairs(cal_domains* d, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < d->carried_count; i++) {
+        const cal_carried_pair* c = &d->carried[i];
+        int domain[2], pair;
+        for (int k = 0; k < 2; k++) domain[k] = cal_domain_of_body(d->whole, c->body[k]);
+        const bool fixed[2] = {d->whole->bodies[c->body[0]].component < 0, d->whole->bodies[c->body[1]].component < 0};
+        const int home = fixed[0] ? domain[1] : fixed[1] || domain[0] == domain[1] ? domain[0] : CAL_DOMAIN_BORDER;
+        cal_world* to = cal_domain_world(d, home);
+        status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
+        if (status != CAL_OK) break;
+        to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off;
+        cal_events_schedule(&to->events, to->table.pairs[pair].event, c->time, cal_pair_key(c->body[0], c->body[1]));
+    }
+    d->carried_count = 0;
+    return status;
+}
+
+static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to, int body, cal_error* error) {
+    cal_sim_body* part = &d->whole->bodies[body];
+    cal_status status = cal_event_hand_over(from, to, &part->box_event, (uint64_t)body, error);
+    while (status == CAL_OK && part->pair_count > 0) status = carry(d, from, part->pairs[part->pair_count - 1], error);
+    while (status == CAL_OK && part->border_count > 0)
+        status = carry(d, d->border, part->border_pairs[part->border_count - 1], error);
+    if (status != CAL_OK || !cal_broad_has(from->broad, body)) return status;
+    const cal_box box = *cal_broad_box(from->broad, body);
+    cal_broad_remove(from->broad, body, NULL);
+    cal_broad_remove(d->border->broad, body, NULL);
+    if (cal_broad_move(to->broad, body, &box, NULL) != CAL_OK)
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
+    return cal_domain_note_box(to, body, error);
+}
+
+static cal_status hand_over_multibody(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
+    if (m->engine->current == m) m->engine->current = NULL;
+    if (m->home == NULL) m->home = m->engine;
+    if (to == CAL_DOMAIN_WHOLE) {
+        m->engine = m->home;
+        m->home = NULL;
+        return CAL_OK;
+    }
+    cal_multibody_model* e;
+    cal_status status = cal_domain_engine(d, to, m->home->model, &e, error);
+    if (status != CAL_OK) return status;
+    m->engine = e;
+    const size_t size = (size_t)(e->q_count + e->v_count) * sizeof *e->scale;
+    if (cal_same_bits(e->scale, m->home->scale, size)) return CAL_OK;
+    memcpy(e->scale, m->home->scale, size);
+    for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++)
+        if (e->systems[i] != NULL) status = cal_system_set_scales(e->systems[i], e->scale, e->scale + e->q_count);
+    return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for a multibody");
+}
+
+static cal_status hand_over_group(cal_world* from, cal_world* to, int component, cal_error* error) {
+    cal_contact_group* g = from->components[component].group;
+    const uint64_t who = (uint64_t)g->bodies[0];
+    cal_status status = cal_event_hand_over(from, to, &g->check_event, who, error);
+    if (status == CAL_OK) status = cal_event_hand_over(from, to, &g->step_event, who, error);
+    g->group.world = to;
+    for (int i = 0; status == CAL_OK && i < from->ended_count; i++) {
+        if (from->ended[i] != component) continue;
+        from->ended[i--] = from->ended[--from->ended_count];
+        if (!cal_grow((void**)&to->ended, &to->ended_capacity, to->ended_count, sizeof *to->ended))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group");
+        to->ended[to->ended_count++] = component;
+    }
+    return status;
+}
+
+// Callbacks are with the first of their bodies that moves; those of none, in the first domain.
+static cal_status hand_over_hooks(cal_domains* d, int without, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int h = 0; status == CAL_OK && h < d->whole->periodic_hook_count; h++) {
+        cal_periodic_hook* hook = &d->whole->periodic_hooks[h];
+        int to = without;
+        for (int i = hook->count - 1; i >= 0; i--)
+            if (d->whole->bodies[hook->bodies[i]].component >= 0) to = cal_domain_of_body(d->whole, hook->bodies[i]);
+        if (hook->count == 0 || hook->event < 0 || hook->domain == to) continue;
+        status = cal_event_hand_over(cal_domain_world(d, hook->domain), cal_domain_world(d, to), &hook->event,
+                                     (uint64_t)h, error);
+        hook->domain = to;
+    }
+    return status;
+}
+
+cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
+    cal_status status = CAL_OK;
+    int last = CAL_DOMAIN_WHOLE;
+    for (int i = 0; status == CAL_OK && i < d->handing_count; i++) {
+        const int component = d->handings[i].component;
+        cal_component* c = &d->whole->components[component];
+        cal_world *from = cal_domain_world(d, c->domain), *to = cal_domain_world(d, d->handings[i].to);
+        last = d->handings[i].to;
+        if (from == to) continue;
+        if (c->group != NULL) status = hand_over_group(from, to, component, error);
+        for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
+            status = hand_over_body(d, from, to, c->body + k, error);
+        if (status == CAL_OK && c->multibody != NULL) status = hand_over_multibody(d, c->multibody, last, error);
+        if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
+        c->domain = last;
+        d->handed++;
+    }
+    d->handing_count = 0;
+    if (status == CAL_OK) status = hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
+    return status == CAL_OK ? put_pairs(d, error) : status;
+}

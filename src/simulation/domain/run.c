@@ -1,0 +1,328 @@
+// Windows: all domains run to the end of one, and meet, until nothing is left to do in it.
+#define _POSIX_C_SOURCE 200809L
+#include "base/memory.h"
+#include "plan/machine_ops.h"
+#include "simulation/component.h"
+#include "simulation/contact/contact_group.h"
+#include "simulation/domain/domain.h"
+#include "simulation/event/events.h"
+#include "simulation/event/log.h"
+#include "simulation/event/loops.h"
+#include "simulation/members.h"
+#include "simulation/motion/multibody.h"
+#include "simulation/state/graph.h"
+#include "simulation/world.h"
+#include <math.h>
+#include <time.h>
+
+// Events of a window that are worth a meeting, for each domain: a meeting takes the time of a few, and domains that have more of them
+// than others keep those waiting.
+enum { FEW_EVENTS = 100, FIRST_SHARE = 8, LONGEST = 4 };
+// Components below which a processor is not worth having: events of one are then rarely apart from those of the others.
+enum { FEW_COMPONENTS = 48, MOST_PROCESSORS = 1024 };
+// Windows after which it is looked whether a division is worth it, and for how many windows of the world (world.h) one core then goes on
+// before the next attempt, which is twice as long after each. A division pays for itself where it saves a tenth.
+enum { FEW_WINDOWS = 16, FIRST_ALONE = 64 };
+#define WORTH 1.1
+
+// --- Whether --------------------------------------------------------------------------------------------------------------------
+
+static int moving_components(const cal_world* world) {
+    int count = 0;
+    for (int i = 0; i < world->component_count; i++) {
+        const cal_component* c = &world->components[i];
+        count += c->ops != NULL && c->body >= 0;
+    }
+    return count;
+}
+
+bool cal_world_is_divided(const cal_world* world) {
+    if (world->domains != NULL) return world->domains->divided || !(world->time < world->domains->alone_until);
+    if (world->machine == NULL || world->domain != CAL_DOMAIN_WHOLE || world->def.loop != CAL_TIMEWARP) return false;
+    return moving_components(world) >= 2 * FEW_COMPONENTS && cal_multibodies_processors(world) == 1;
+}
+
+static int domain_count(const cal_world* world) {
+    const int most = moving_components(world) / FEW_COMPONENTS, processors = cal_machine_processors(world->machine);
+    return most < processors ? most : processors;
+}
+
+cal_status cal_world_divide(cal_world* world, int domains, double window, cal_error* error) {
+    cal_status status = cal_world_gather(world, error);
+    if (status != CAL_OK) return status;
+    cal_domains_destroy(world);
+    const int workers = world->machine != NULL ? cal_machine_processors(world->machine) : 1;
+    status = cal_domains_create(world, domains, workers < domains ? workers : domains, error);
+    if (status == CAL_OK && window > 0.0) world->domains->window = window, world->domains->given = true;
+    return status;
+}
+
+// --- A run ----------------------------------------------------------------------------------------------------------------------
+
+// Whether a domain has places for the groups that an event may make.
+static bool has_places(const cal_world* view, const cal_event_slot* slot) {
+    int needed = 2;
+    if (cal_event_kind_of(slot) == CAL_EVENT_GROUP) needed += view->components[slot->owner].weight;
+    return view->unused_count >= needed;
+}
+
+static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
+    cal_world* view = domain->world;
+    cal_status status = CAL_OK;
+    while (status == CAL_OK) {
+        const int event = cal_events_first(&view->events);
+        if (event < 0 || !(cal_events_due(&view->events) < end)) break;
+        const cal_event_slot slot = view->events.slots[event];
+        if (!has_places(view, &slot)) {
+            domain->starved = true;
+            break;
+        }
+        view->now = cal_events_due(&view->events);
+        view->reached = fmax(view->reached, view->now);
+        view->report.events++;
+        domain->events++;
+        cal_events_schedule(&view->events, event, (double)INFINITY, 0);
+        status = cal_event_process(view, &slot, view->now, error);
+        if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
+        if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
+    }
+    return status;
+}
+
+static void run_one(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->status = run_domain(own, d->end, &own->error);
+}
+
+// Of the calling thread, s.
+static double processor_time(void) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0.0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void run_some(void* argument, int worker) {
+    (void)worker;
+    cal_domains* d = argument;
+    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) {
+        const double begin = processor_time();
+        d->task(d, i);
+        d->domains[i].spent = processor_time() - begin;
+    }
+}
+
+cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
+    const double begin = processor_time();
+    atomic_store(&d->next, 1);
+    d->task = task;
+    const cal_machine* machine = d->whole->machine;
+    if (d->workers > 1 && machine != NULL) {
+        const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
+        if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
+    } else {
+        run_some(d, 0);
+    }
+    double all = 0.0, busiest = 0.0;
+    for (int i = 1; i <= d->count; i++) {
+        all += d->domains[i].spent;
+        busiest = fmax(busiest, d->domains[i].spent);
+    }
+    d->domains_s += all, d->busiest_s += busiest;
+    d->between_s -= processor_time() - begin;
+    // The first of those that failed.
+    const cal_domain* failed = NULL;
+    for (int i = 1; i <= d->count; i++)
+        if (d->domains[i].status != CAL_OK && (failed == NULL || d->domains[i].world->now < failed->world->now))
+            failed = &d->domains[i];
+    if (failed == NULL) return CAL_OK;
+    const char* said = failed->world->trouble.text[0] != '\0' ? failed->world->trouble.text : failed->error.text;
+    return cal_fail(error, failed->status, "%s", said);
+}
+
+// --- The end of a window ----------------------------------------------------------------------------------------------------------
+
+static void add_report(cal_world_report* to, cal_world_report* from) {
+    int64_t* const sums[][2] = {{&to->discontinuities, &from->discontinuities},
+                                {&to->collisions, &from->collisions},
+                                {&to->fusions, &from->fusions},
+                                {&to->fissions, &from->fissions},
+                                {&to->checks, &from->checks},
+                                {&to->predictions, &from->predictions},
+                                {&to->events, &from->events},
+                                {&to->series, &from->series},
+                                {&to->integrations, &from->integrations},
+                                {&to->rollbacks, &from->rollbacks},
+                                {&to->undone, &from->undone},
+                                {&to->forced, &from->forced},
+                                {&to->callbacks, &from->callbacks},
+                                {&to->group_steps, &from->group_steps},
+                                {&to->groups, &from->groups},
+                                {&to->group_rejected, &from->group_rejected},
+                                {&to->group_solves, &from->group_solves},
+                                {&to->group_newton, &from->group_newton}};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) *sums[i][0] += *sums[i][1];
+    to->intervals += from->intervals;
+    to->integrated += from->integrated;
+    to->rolled_back += from->rolled_back;
+    to->penetration = fmax(to->penetration, from->penetration);
+    if (from->largest_group > to->largest_group) to->largest_group = from->largest_group;
+    if (from->largest_contacts > to->largest_contacts) to->largest_contacts = from->largest_contacts;
+    *from = (cal_world_report){0};
+}
+
+// What is before a time goes into the log of the whole, in order.
+static cal_status merge_logs(cal_domains* d, double end, cal_error* error) {
+    cal_event_log* log = &d->whole->log;
+    for (int i = 1; i <= d->count; i++) {
+        cal_event_log* own = &d->domains[i].world->log;
+        for (; own->head < own->tail; own->head++) {
+            const cal_world_event* event = &own->events[(size_t)own->head % (size_t)own->capacity];
+            if (!(event->time < end)) break;
+            const cal_status status = cal_log_add(log, event, -1, error);
+            if (status != CAL_OK) return status;
+        }
+    }
+    return CAL_OK;
+}
+
+static cal_status end_window(cal_domains* d, double end, double until, cal_error* error) {
+    int64_t states = 0;
+    for (int i = 1; i <= d->count; i++) {
+        cal_world* view = d->domains[i].world;
+        add_report(&d->whole->report, &view->report);
+        states += view->states;
+    }
+    add_report(&d->whole->report, &d->border->report);
+    d->whole->states = states;
+    if (states > d->whole->report.peak_states) d->whole->report.peak_states = states;
+    d->whole->gvt = fmax(d->whole->gvt, end);
+    d->whole->now = end;
+    return merge_logs(d, until, error);
+}
+
+// --- Windows ----------------------------------------------------------------------------------------------------------------------
+
+static double first_due(const cal_domains* d) {
+    double due = cal_events_due(&d->border->events);
+    for (int i = 1; i <= d->count; i++) due = fmin(due, cal_events_due(&d->domains[i].world->events));
+    return due;
+}
+
+static void begin_window(cal_domains* d) {
+    cal_domains_untie(d);
+    for (int i = 1; i <= d->count; i++) {
+        cal_world* view = d->domains[i].world;
+        view->gvt = view->now = view->reached = d->begin;
+        view->time = d->whole->time;
+        view->lag = (double)INFINITY;
+    }
+    d->border->gvt = d->border->now = d->begin;
+}
+
+static int64_t count_events(const cal_domains* d) {
+    int64_t events = 0;
+    for (int i = 1; i <= d->count; i++) events += d->domains[i].events;
+    return events;
+}
+
+// A window is as long as there are events enough in it, unless too much is handed over; what it is has no influence on results.
+static void adapt(cal_domains* d, int64_t events, int64_t handed) {
+    if (d->given) return;
+    const double longest = LONGEST * d->whole->window;
+    if (8 * handed > events && events > d->count)
+        d->window *= 0.8;
+    else if (events < (int64_t)FEW_EVENTS * d->count)
+        d->window = fmin(1.25 * d->window, longest);
+    else if (events > 4 * (int64_t)FEW_EVENTS * d->count)
+        d->window *= 0.8;
+}
+
+static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
+    const int64_t events = count_events(d), handed = d->handed;
+    d->grouping = d->grouping || d->whole->report.groups > 0;
+    d->end = end;
+    begin_window(d);
+    bool met = false;
+    cal_status status = cal_border_meet(d, end, false, &met, error);
+    met = true;
+    while (status == CAL_OK && met) {
+        status = cal_domains_feed(d, error);
+        if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
+        for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
+        if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
+        for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
+        d->runs++;
+    }
+    d->windows++;
+    adapt(d, count_events(d) - events, d->handed - handed);
+    return status;
+}
+
+// How much faster a world was since the last look than on one core, from processor times: what was run again counts once.
+static double gain(cal_domains* d) {
+    const double windows = (double)(d->windows - d->seen_windows), runs = (double)(d->runs - d->seen_runs),
+                 domains = d->domains_s - d->seen_domains_s, busiest = d->busiest_s - d->seen_busiest_s,
+                 between = d->between_s - d->seen_between_s;
+    d->seen_windows = d->windows, d->seen_runs = d->runs;
+    d->seen_domains_s = d->domains_s, d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s;
+    return domains * windows / (runs * (busiest + between));
+}
+
+// One core goes on from here for a while.
+static cal_status retreat(cal_domains* d, cal_error* error) {
+    d->alone_for = fmax(2.0 * d->alone_for, FIRST_ALONE * d->whole->window);
+    d->alone_until = d->begin + d->alone_for;
+    return cal_world_gather(d->whole, error);
+}
+
+cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
+    cal_status status = CAL_OK;
+    if (world->domains == NULL) status = cal_world_divide(world, domain_count(world), 0.0, error);
+    cal_domains* d = world->domains;
+    if (status == CAL_OK && !d->divided) {
+        status = cal_domains_divide(d, error);
+        d->begin = world->time;
+    }
+    if (status == CAL_OK && !d->divided) return retreat(d, error);
+    if (status != CAL_OK) return status;
+    if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
+    double before = processor_time();
+    for (bool last = false; status == CAL_OK && !last;) {
+        const double next = fmin(fmax(first_due(d), d->begin), time);
+        const double end = next + d->window;
+        last = !(end < time);
+        const double until = last ? nextafter(time, (double)INFINITY) : end;
+        status = pass_window(d, until, error);
+        if (status == CAL_OK) status = end_window(d, last ? time : end, until, error);
+        d->begin = last ? time : end;
+        d->between_s += processor_time() - before;
+        before = processor_time();
+        if (status != CAL_OK || d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
+        if (gain(d) >= WORTH) continue;
+        begin_window(d);
+        status = retreat(d, error);
+        last = true;
+    }
+    if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
+    world->report.domains = d->divided ? d->count : 0;
+    world->report.windows = d->windows, world->report.runs = d->runs, world->report.handed_over = d->handed;
+    world->report.domains_s = d->domains_s, world->report.busiest_s = d->busiest_s,
+    world->report.between_s = d->between_s;
+    return status;
+}
+
+cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error) {
+    if (processors < 1 || processors > MOST_PROCESSORS)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a world is priced for 1 to %d processors, not %d",
+                        (int)MOST_PROCESSORS, processors);
+    if (world->def.loop != CAL_TIMEWARP)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "only the timewarp loop is divided among processors");
+    cal_status status = cal_check_changeable(world, error);
+    if (status == CAL_OK) status = cal_world_advance(world, world->time, error); // what is new is taken in
+    if (status == CAL_OK) status = cal_world_divide(world, processors, 0.0, error);
+    if (status != CAL_OK) return status;
+    world->domains->workers = 1;
+    world->domains->priced = true;
+    status = cal_world_advance(world, time, error);
+    return status == CAL_OK ? cal_world_get_report(world, out) : status;
+}

@@ -1,0 +1,273 @@
+// Gear's method on the vectors of a column: what rides in the passes (gear.c has the method and its control).
+#pragma once
+#ifdef CAL_THREAD_PER_LANE
+#include "solver/one_step_columns.h"
+#endif
+#include "solver/vectors.h"
+
+enum { LARGEST_ORDER = CAL_MAX_ORDER, ROWS = LARGEST_ORDER + 1 };
+// CORRECTION is the predicted slope (P z)₁ from a step's prediction to its first follow-up, and e from then on; a further
+// correction, which is rare, keeps the slope apart. What big models lack is memory's speed, so a vector less counts.
+enum { CORRECTION = ROWS, SAVED, SLOPE_AGAIN, VECTOR_COUNT };
+enum { MAX_CHANGE, SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
+// What control sends down.
+enum {
+    DOWN_MODE,
+    DOWN_COMMIT, // 1: the last step succeeded, move the history on
+    DOWN_OLD_ORDER,
+    DOWN_SAVE,     // 1: keep e for ∇² of the next step
+    DOWN_INCREASE, // ≠ 0: a new last row, e times this
+    DOWN_RATIO,    // new step size / old one
+    DOWN_ORDER,
+    DOWN_STEP,
+    DOWN_FIRST, // l₀ and l_q of the present order
+    DOWN_LAST,
+    DOWN_SECOND, // 1: ∇²a_q is wanted, since the order may change after this step
+    DOWN_OLD,    // l of the old order
+    DOWN_COUNT = DOWN_OLD + ROWS
+};
+typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
+
+typedef struct gear_control {
+    cal_solver_settings settings;
+    double elco[ROWS][ROWS];   // [order][row]
+    double tesco[ROWS + 1][3]; // [order]: error test one order down, here, one order up
+    gear_mode mode;
+    bool started;
+    bool not_finite;                // the present step's last attempt was
+    int largest_order, order, wait; // wait: steps before the next change of order is considered (LSODE's ialth)
+    int iteration, failures, convergence_failures;
+    double time, step, largest_change, rate, last_correction;
+    double used_step; // of the last accepted step
+    int used_order;
+} gear_control;
+
+// --- Preparation -----------------------------------------------------------------------------------------------------
+
+// z ← P z + l e, the new last row, the saved e; then the order changes and z_j ← ratioʲ z_j.
+CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int end) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int order = (int)down[DOWN_OLD_ORDER], n = end - first;
+    const double* restrict e = z[CORRECTION] + first;
+    for (int k = 0; k < order; k++)
+        for (int j = order - 1; j >= k; j--) {
+            double* restrict row = z[j] + first;
+            const double* restrict above = z[j + 1] + first;
+            CAL_EACH(i, 0, n) row[i] += above[i];
+        }
+    for (int j = 0; j <= order; j++) {
+        double* restrict row = z[j] + first;
+        const double l = down[DOWN_OLD + j];
+        CAL_EACH(i, 0, n) row[i] += l * e[i];
+    }
+    if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, end);
+    if (down[DOWN_INCREASE] != 0.0) {
+        double* restrict row = z[order + 1] + first;
+        CAL_EACH(i, 0, n) row[i] = e[i] * down[DOWN_INCREASE];
+    }
+}
+
+CAL_WIDE_INLINE void rescale(double* const* z, int order, double ratio, int first, int end) {
+    double factor = 1.0;
+    for (int j = 1; j <= order; j++) {
+        factor *= ratio;
+        double* restrict row = z[j];
+        CAL_EACH(i, first, end) row[i] *= factor;
+    }
+}
+
+// dq/dt is linear in q: a history divided by |q| is the history of the unit solution.
+CAL_DEVICE static void normalize_history(const cal_solver_context* context, const cal_column* column, int order) {
+    const int component = cal_joint_quaternion(column->kind), W = context->layout->width;
+    if (component < 0) return;
+    double* const* z = context->vectors;
+    for (int b = column->first_block; b < column->first_block + column->block_count; b++) {
+        const int first = context->layout->block_y[b] + component * W;
+        CAL_EACH_LANE(l, W) {
+            const double* q = z[0] + first + l;
+            const double scale = 1.0 / sqrt(q[0] * q[0] + q[W] * q[W] + q[2 * W] * q[2 * W] + q[3 * W] * q[3 * W]);
+            for (int c = 0; c < 4; c++) {
+                const int at = first + c * W + l;
+                for (int j = 0; j <= order; j++) z[j][at] *= scale;
+                z[SAVED][at] *= scale;
+            }
+        }
+    }
+}
+
+// (P z)₀ into y, (P z)₁ into the given vector.
+CAL_WIDE_INLINE void predict(const cal_solver_context* context, int order, int slope_vector, int first, int end) {
+    double* const* z = context->vectors;
+    const int n = end - first;
+    double value[CAL_OWN_CHUNK], slope[CAL_OWN_CHUNK];
+    CAL_EACH(i, 0, n) value[CAL_IN_CHUNK(i)] = slope[CAL_IN_CHUNK(i)] = 0.0;
+    for (int j = order; j > 0; j--) {
+        const double* restrict row = z[j] + first;
+        CAL_EACH(i, 0, n) {
+            value[CAL_IN_CHUNK(i)] += row[i];
+            slope[CAL_IN_CHUNK(i)] += j * row[i];
+        }
+    }
+    const double* restrict row = z[0] + first;
+    double* restrict y = context->y + first;
+    double* restrict predicted_slope = z[slope_vector] + first;
+    CAL_EACH(i, 0, n) {
+        y[i] = value[CAL_IN_CHUNK(i)] + row[i];
+        predicted_slope[i] = slope[CAL_IN_CHUNK(i)];
+    }
+}
+
+CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_column* column) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const int first = cal_column_first(context->layout, column), end = cal_column_end(context->layout, column);
+    const int order = (int)down[DOWN_ORDER];
+    switch ((gear_mode)down[DOWN_MODE]) {
+    case MODE_EVALUATE: cal_range_copy(context->y, z[0], first, end); break;
+    case MODE_PREDICT:
+        if (down[DOWN_COMMIT] != 0.0) {
+            for (int i = first, next; i < end; i = next) {
+                next = cal_chunk_end(i, end);
+                commit(context, i, next);
+            }
+            normalize_history(context, column, order);
+        }
+        for (int i = first, next; i < end; i = next) {
+            next = cal_chunk_end(i, end);
+            if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
+            predict(context, order, CORRECTION, i, next);
+        }
+        break;
+    case MODE_CORRECT: {
+        // The prediction is made again rather than kept.
+        const double* restrict e = z[CORRECTION];
+        double* restrict y = context->y;
+        for (int i = first, next; i < end; i = next) {
+            next = cal_chunk_end(i, end);
+            predict(context, order, SLOPE_AGAIN, i, next);
+        }
+        CAL_EACH(i, first, end) y[i] += down[DOWN_FIRST] * e[i];
+        break;
+    }
+    }
+}
+
+// --- Follow-up -------------------------------------------------------------------------------------------------------
+
+// What the loops over one component's lanes read and write.
+typedef struct correction_rows {
+    double h, last_l, relative, absolute;
+    const double* scale; // NULL: 1
+    const double *y, *last, *slope_again, *saved, *ydot;
+    double* correction;
+} correction_rows;
+
+// One component of W lanes, `at` its first. begins: the first component of a block; again: not the step's first
+// correction; twice: ∇² is wanted.
+CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
+                                       double* restrict shares) {
+    const double h = rows->h, last_l = rows->last_l;
+    const double relative = rows->relative, absolute = rows->absolute;
+    const double* restrict y = rows->y + at;
+    const double* restrict last = rows->last + at;
+    const double* restrict slope_again = rows->slope_again + at;
+    const double* restrict saved = rows->saved + at;
+    const double* restrict ydot = rows->ydot + at;
+    double* restrict correction = rows->correction + at;
+    CAL_EACH_LANE(l, W) {
+        const double floor = rows->scale ? absolute * rows->scale[at + l] : absolute;
+        const double scale = 1.0 / (relative * fabs(y[l]) + floor),
+                     e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
+        const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
+        const double changed = (last[l] + last_l * e) * scale, change = e * scale;
+        const double second = twice ? (e - saved[l]) * scale : 0.0;
+        correction[l] = e;
+        const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
+        shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > change * change ? largest : change * change;
+        shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
+            actual * actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
+        shares[CAL_SHARE(SUM_LAST_OLD, W, l)] = old * old + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST_OLD, W, l)]);
+        shares[CAL_SHARE(SUM_LAST_NEW, W, l)] =
+            changed * changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST_NEW, W, l)]);
+        shares[CAL_SHARE(SUM_CHANGE, W, l)] = change * change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
+        shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
+            second * second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
+    }
+}
+
+CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int first, int end, int W, bool again,
+                                       bool twice, double* shares) {
+    const double* down = context->down;
+    double* const* z = context->vectors;
+    const correction_rows rows = {.h = down[DOWN_STEP],
+                                  .last_l = down[DOWN_LAST],
+                                  .relative = context->relative,
+                                  .absolute = context->absolute,
+                                  .scale = context->scale,
+                                  .y = z[0],
+                                  .last = z[(int)down[DOWN_ORDER]],
+                                  .slope_again = z[SLOPE_AGAIN],
+                                  .saved = z[SAVED],
+                                  .ydot = context->ydot,
+                                  .correction = z[CORRECTION]};
+    correct_component(&rows, first, W, true, again, twice, shares);
+    for (int i = first + W; i < end; i += W) correct_component(&rows, i, W, false, again, twice, shares);
+}
+
+// The derivative by itself, for a start.
+CAL_DEVICE static void follow_up_evaluate(const cal_solver_context* context, int first, int end, int W,
+                                          double* shares) {
+    const double* y = context->vectors[0];
+    double* row = context->vectors[1];
+    const double h = context->down[DOWN_STEP];
+    for (int k = 0; k < SUM_COUNT; k++) CAL_EACH_LANE(l, W) shares[CAL_SHARE(k, W, l)] = 0.0;
+    for (int i = first; i < end; i += W) CAL_EACH_LANE(l, W) {
+            const double f = context->ydot[i + l], part = f / cal_weight(context, i + l, y[i + l]);
+            row[i + l] = h * f;
+            shares[CAL_SHARE(SUM_CORRECTION, W, l)] += part * part;
+        }
+}
+
+CAL_WIDE static void gear_follow_up(const cal_solver_context* context, const cal_column* column, int block,
+                                    double* shares) {
+    (void)column;
+    const int first = context->layout->block_y[block], end = context->layout->block_y[block + 1];
+    const int W = context->layout->width;
+    const gear_mode mode = (gear_mode)context->down[DOWN_MODE];
+    const bool twice = context->down[DOWN_SECOND] != 0.0;
+    // The usual cases as constants, for the compiler to unroll.
+    if (mode == MODE_EVALUATE)
+        follow_up_evaluate(context, first, end, W, shares);
+    else if (mode == MODE_PREDICT && W == 8 && !twice)
+        follow_up_correct(context, first, end, 8, false, false, shares);
+    else if (mode == MODE_PREDICT && W == 8)
+        follow_up_correct(context, first, end, 8, false, true, shares);
+    else if (mode == MODE_PREDICT && W == 4)
+        follow_up_correct(context, first, end, 4, false, twice, shares);
+    else
+        follow_up_correct(context, first, end, W, mode == MODE_CORRECT, twice, shares);
+}
+
+CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_context* context, const cal_column* column,
+                                        double time, double* out) {
+    const gear_control* g = (const gear_control*)memory;
+    double* const* z = context->vectors;
+    const double s = (time - g->time) / g->used_step;
+    double factors[ROWS + 1], power = 1.0, moved = 1.0;
+    int rows[ROWS + 1];
+    const int q = g->used_order;
+    factors[q] = 0.0;
+    rows[q] = CORRECTION;
+    for (int j = 0; j <= q; j++) {
+        factors[q] += g->elco[q][j] * power;
+        power *= s;
+        if (j == q) break;
+        moved *= 1.0 + s;
+        factors[j] = moved;
+        rows[j] = j + 1;
+    }
+    cal_range_combine(out, z[0], z, q + 1, rows, factors, cal_column_first(context->layout, column),
+                      cal_column_end(context->layout, column));
+    cal_normalize_column(context->layout, column, out);
+}

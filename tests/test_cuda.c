@@ -1,0 +1,234 @@
+// A GPU gives the bits of one core: compiled twice, for the code of the kernels run on the host and, where the build has nvcc and
+// there is one, for a GPU.
+#include "base/hash.h"
+#include "calder/calder_cuda.h"
+#include "calder/calder_record.h"
+#include "support.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cal_machine* make_machine(void) {
+    const cal_cuda_def def = cal_default_cuda_def();
+    cal_machine* machine = NULL;
+    cal_error error = {CAL_OK, ""};
+    const cal_status status = cal_machine_cuda(&def, &machine, &error);
+    if (status == CAL_NOT_AVAILABLE) {
+        printf("skipped: %s\n", error.text);
+        skip();
+    }
+    if (status) fail_msg("%s", error.text);
+    return machine;
+}
+
+// The hash of a simulation and its account of energy after a few advances, of which some end inside a step.
+static uint64_t simulate(const cal_model* model, const char* solver, cal_machine* machine, bool pushed) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {CAL_OK, ""};
+    def.solver = solver;
+    def.contact = false;
+    def.machine = machine;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", solver, error.text);
+    if (pushed)
+        assert_int_equal(
+            cal_sim_push(sim, 1, (double[3]){0.3, 0.1, 0.2}, (double[3]){0.1, 0.0, 0.2}, (double[3]){0.0, 0.1, 0.0}),
+            CAL_OK);
+    for (int i = 1; i <= 3; i++)
+        if (cal_sim_advance(sim, 0.0071 * i, &error)) fail_msg("%s: %s", solver, error.text);
+    cal_energy_balance b;
+    if (cal_sim_balance(sim, &b)) fail_msg("%s: no account of energy", solver);
+    const uint64_t hash =
+        cal_hash_doubles(cal_sim_hash(sim), (double[]){b.work, b.loss, b.closing, b.kinetic, b.potential, b.error}, 6);
+    cal_sim_destroy(sim);
+    return hash;
+}
+
+// Every kind of joint and joint force, columns of one lane and of many, loops, every solver.
+static void simulations_have_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const char* const runs[][2] = {{"mobile:s=2,l=3,o=5", "gear"},
+                                          {"random:n=120,passive=1", "gear"},
+                                          {"random:n=90", "rkf"},
+                                          {"random:n=60,passive=1", "implicit"},
+                                          {"chain:n=70", "rkck"},
+                                          {"tree:height=4,fanout=3,joint=ball", "iec"},
+                                          {"humanoid", "rk4"},
+                                          {"stickman", "euler"},
+                                          {"fourbar:n=2", "gear"}};
+    cal_machine* machine = make_machine();
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i][0]);
+        for (int pushed = 0; pushed < 2; pushed++)
+            if (simulate(model, runs[i][1], machine, pushed) != simulate(model, runs[i][1], NULL, pushed))
+                fail_msg("%s with %s differs from one core", runs[i][0], runs[i][1]);
+        cal_model_destroy(model);
+    }
+    cal_machine_destroy(machine);
+}
+
+static uint64_t run_ensemble(const cal_model* model, const char* solver, int count, cal_machine* machine) {
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble* ensemble = NULL;
+    cal_error error = {CAL_OK, ""};
+    const size_t q_count = (size_t)cal_model_q_count(model), v_count = (size_t)cal_model_v_count(model);
+    double *q = cal_test_numbers(q_count), *v = cal_test_numbers(v_count), *tau = cal_test_numbers(v_count);
+    def.count = count;
+    def.machine = machine;
+    def.spread = 0.1;
+    def.sim.solver = solver;
+    def.sim.step = 0.003;
+    def.sim.contact = false;
+    if (cal_ensemble_create_def(model, &def, &ensemble, &error)) fail_msg("%s", error.text);
+    // Ends inside a step; then some begin anew, so that steps end at different times and not all need as many.
+    for (int i = 1; i <= 3; i++) {
+        if (cal_ensemble_advance(ensemble, 0.0101 * i, &error)) fail_msg("%s", error.text);
+        assert_int_equal(cal_ensemble_get(ensemble, i, q, v), CAL_OK);
+        v[0] += 0.5;
+        assert_int_equal(cal_ensemble_set(ensemble, 2 * i, q, v), CAL_OK);
+        for (size_t k = 0; k < v_count; k++) tau[k] = 0.01 * (double)i;
+        assert_int_equal(cal_ensemble_drive(ensemble, 3 * i, tau, NULL, NULL), CAL_OK);
+    }
+    if (cal_ensemble_step(ensemble, "rk4", 0.002, 3, &error)) fail_msg("%s", error.text);
+    uint64_t hash = cal_ensemble_hash(ensemble);
+    // Forward dynamics of all at once.
+    double* all = cal_test_numbers((size_t)count * (q_count + 2 * v_count));
+    double *all_v = all + (size_t)count * q_count, *qdd = all_v + (size_t)count * v_count;
+    for (int i = 0; i < count; i++)
+        cal_ensemble_get(ensemble, i, all + (size_t)i * q_count, all_v + (size_t)i * v_count);
+    assert_int_equal(cal_ensemble_forward(ensemble, all, all_v, NULL, qdd), CAL_OK);
+    for (size_t i = 0; i < (size_t)count * v_count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &qdd[i], sizeof bits);
+        hash = 31 * hash + bits;
+    }
+    cal_ensemble_report report;
+    cal_ensemble_get_report(ensemble, &report);
+    hash = 31 * hash + (uint64_t)report.evaluations;
+    free(q), free(v), free(tau), free(all);
+    cal_ensemble_destroy(ensemble);
+    return hash;
+}
+
+static void ensembles_have_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const char* const runs[][2] = {
+        {"humanoid", "rk4"}, {"random:n=14,passive=1", "rk4"}, {"tree:height=3,fanout=2,joint=ball", "euler"}};
+    cal_machine* machine = make_machine();
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i][0]);
+        assert_true(run_ensemble(model, runs[i][1], 70, machine) == run_ensemble(model, runs[i][1], 70, NULL));
+        cal_model_destroy(model);
+    }
+    cal_machine_destroy(machine);
+}
+
+// From a GPU to a core and back: the continuation does not know where it began.
+static void checkpoints_go_from_device_to_core_and_back(void** state) {
+    (void)state;
+    static const char path[] = "test_cuda.cal";
+    cal_machine* machine = make_machine();
+    cal_model* model = cal_test_model("mobile:s=2,l=3,o=3");
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim *whole = NULL, *parts = NULL;
+    assert_int_equal(cal_sim_create(model, &def, &whole, NULL), CAL_OK);
+    for (int i = 1; i <= 3; i++) {
+        def.machine = i % 2 == 1 ? machine : NULL;
+        cal_sim_destroy(parts);
+        assert_int_equal(cal_sim_create(model, &def, &parts, NULL), CAL_OK);
+        if (i > 1) assert_int_equal(cal_sim_load(parts, path, NULL), CAL_OK);
+        assert_int_equal(cal_sim_advance(parts, 0.1 * i, NULL), CAL_OK);
+        assert_int_equal(cal_sim_advance(whole, 0.1 * i, NULL), CAL_OK);
+        assert_int_equal(cal_sim_save(parts, path, NULL), CAL_OK);
+    }
+    assert_true(cal_sim_hash(parts) == cal_sim_hash(whole));
+    cal_sim_destroy(parts);
+    cal_sim_destroy(whole);
+    cal_model_destroy(model);
+    cal_machine_destroy(machine);
+    remove(path);
+}
+
+// What others find in the device's memory is what the ensemble has; only a device that the host plays can be looked into from here.
+static void views_show_the_instances(void** state) {
+    (void)state;
+    enum { COUNT = 40, SOME = 37 };
+    cal_machine* machine = make_machine();
+    if (strstr(cal_cuda_device_name(machine), "emulated") == NULL) {
+        cal_machine_destroy(machine);
+        skip();
+    }
+    cal_model* model = cal_test_model("random:n=14,passive=1");
+    const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
+    double *q = cal_test_numbers((size_t)q_count), *v = cal_test_numbers((size_t)v_count);
+    double *zeros = cal_test_numbers((size_t)v_count), *qdd = cal_test_numbers((size_t)v_count);
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble *there = NULL, *here = NULL;
+    cal_cuda_view at_q, at_v, at_qdd;
+    def.count = COUNT;
+    def.sim.solver = "rk4";
+    def.sim.contact = false;
+    assert_int_equal(cal_ensemble_create_def(model, &def, &here, NULL), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(here, CAL_Q, &at_q), CAL_NOT_AVAILABLE);
+    def.machine = machine;
+    assert_int_equal(cal_ensemble_create_def(model, &def, &there, NULL), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_Q, &at_q), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_V, &at_v), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_view(there, CAL_QDD, &at_qdd), CAL_OK);
+    assert_true(at_q.count == q_count && at_qdd.count == v_count && at_q.groups == 2);
+#define NUMBER(view, i) ((view).data[(SOME / 32 * (view).rows + (view).row[i]) * 32 + SOME % 32])
+    cal_ensemble_get(there, SOME, q, v);
+    for (int i = 0; i < q_count; i++) assert_true(NUMBER(at_q, i) == q[i]);
+    for (int i = 0; i < v_count; i++) NUMBER(at_v, i) = v[i] = 0.1 * i;
+    assert_int_equal(cal_cuda_ensemble_changed(there), CAL_OK);
+    assert_int_equal(cal_cuda_ensemble_forward(there), CAL_OK);
+    cal_dynamics* dynamics = NULL;
+    assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
+    assert_int_equal(cal_dynamics_forward(dynamics, q, v, zeros, NULL, qdd), CAL_OK);
+    for (int i = 0; i < v_count; i++) assert_true(NUMBER(at_qdd, i) == qdd[i]);
+    // And what was written is where the instances go on from.
+    assert_int_equal(cal_ensemble_set(here, SOME, q, v), CAL_OK);
+    assert_int_equal(cal_ensemble_advance(here, 0.01, NULL), CAL_OK);
+    assert_int_equal(cal_ensemble_advance(there, 0.01, NULL), CAL_OK);
+    assert_true(cal_ensemble_hash(here) == cal_ensemble_hash(there));
+    cal_dynamics_destroy(dynamics);
+    cal_ensemble_destroy(here);
+    cal_ensemble_destroy(there);
+    cal_model_destroy(model);
+    cal_machine_destroy(machine);
+    free(q), free(v), free(zeros), free(qdd);
+}
+
+static void what_cannot_run_says_so(void** state) {
+    (void)state;
+    cal_machine *machine = make_machine(), *none = NULL;
+    cal_model *model = cal_test_model("fourbar"), *tree = cal_test_model("chain:n=3");
+    cal_error error = {CAL_OK, ""};
+    cal_cuda_def wrong = cal_default_cuda_def();
+    wrong.device = 1000;
+    assert_int_equal(cal_machine_cuda(&wrong, &none, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "no CUDA device 1000"));
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    def.machine = machine;
+    def.algorithm = "assembly";
+    assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "aba"));
+    cal_ensemble_def many = cal_default_ensemble_def();
+    cal_ensemble* ensemble = NULL;
+    many.machine = machine;
+    many.sim.solver = "rk4";
+    assert_int_equal(cal_ensemble_create_def(model, &many, &ensemble, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "without constraints"));
+    cal_model_destroy(model);
+    cal_model_destroy(tree);
+    cal_machine_destroy(machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(simulations_have_the_bits_of_one_core), cmocka_unit_test(ensembles_have_the_bits_of_one_core),
+        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back), cmocka_unit_test(views_show_the_instances),
+        cmocka_unit_test(what_cannot_run_says_so)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+// A world has one history, however it is divided: random worlds and all scenes, for any number of domains and threads, any length of
+// windows, with rollbacks forced on top.
+//
+// CAL_WORLDS in the environment: how many random worlds; CAL_FIRST: from which on.
+#include "simulation/domain/domain.h"
+#include "simulation/world.h"
+#include "support_history.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int number_of(const char* name, int usual) {
+    const char* text = getenv(name);
+    return text != NULL ? atoi(text) : usual;
+}
+
+static void divide(cal_world* world, int domains, double window) {
+    cal_error error = {CAL_OK, ""};
+    if (cal_world_divide(world, domains, window, &error) != CAL_OK) fail_msg("%s", error.text);
+}
+
+static void random_worlds_have_one_history(void** state) {
+    (void)state;
+    static const struct {
+        int domains;
+        double window, forced;
+    } runs[] = {{1, 0.01, 0.0}, {2, 0.003, 0.0}, {3, 0.02, 0.0}, {5, 0.1, 0.0}, {4, 0.013, 0.1}};
+    static cal_test_history wanted, found;
+    const int count = number_of("CAL_WORLDS", CAL_TEST_SANITIZED ? 3 : 16), first = number_of("CAL_FIRST", 0);
+    for (int i = first; i < first + count; i++) {
+        cal_test_made m = cal_test_random_world(i, 0.0, 0);
+        cal_test_take_history(m.world, 0.7, &wanted);
+        cal_test_destroy_made(&m);
+        for (size_t run = 0; run < sizeof runs / sizeof runs[0]; run++) {
+            char who[96];
+            snprintf(who, sizeof who, "world %d, %d domains, windows of %g s, forced %g", i, runs[run].domains,
+                     runs[run].window, runs[run].forced);
+            m = cal_test_random_world(i, runs[run].forced, run + 1);
+            divide(m.world, runs[run].domains, runs[run].window);
+            cal_test_take_history(m.world, 0.7, &found);
+            cal_test_destroy_made(&m);
+            cal_test_compare_histories(&wanted, &found, who);
+        }
+    }
+}
+
+// A scene on a machine; NULL: one core.
+static cal_world* make_scene(const char* scene, cal_machine* machine) {
+    cal_world_def def = cal_default_world_def();
+    cal_sim_def systems = cal_default_sim_def();
+    systems.machine = machine;
+    def.separate = true;
+    def.systems = &systems;
+    return cal_test_scene(scene, &def);
+}
+
+static cal_machine* make_threads(int workers) {
+    cal_threads_def def = cal_default_threads_def();
+    def.workers = workers;
+    cal_machine* machine = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_machine_threads(&def, &machine, &error) != CAL_OK) fail_msg("%s", error.text);
+    return machine;
+}
+
+static void scenes_have_one_history(void** state) {
+    (void)state;
+    static const struct {
+        const char* scene;
+        double time;
+    } runs[] = {{"atoms:n=60", 1.0},         {"avalanche:n=30", 1.0},      {"cars:cars=1,rows=2", 0.5},
+                {"robots:n=2,boxes=2", 1.0}, {"stack:kind=wall,n=3", 0.7}, {"stack:kind=dominoes,n=5", 0.7}};
+    static cal_test_history wanted, found;
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
+        for (int run = 0; run < 4; run++) {
+            cal_machine* machine = run > 0 ? make_threads(4 - run) : NULL;
+            cal_world* world = make_scene(runs[i].scene, machine);
+            char who[96];
+            snprintf(who, sizeof who, "%s, %d domains", runs[i].scene, 2 * run);
+            if (run > 0) divide(world, 2 * run, run == 1 ? 0.0 : 0.003 * run * run);
+            const double time = CAL_TEST_SANITIZED ? 0.3 * runs[i].time : runs[i].time;
+            cal_test_take_history(world, time, run == 0 ? &wanted : &found);
+            cal_world_destroy(world);
+            cal_machine_destroy(machine);
+            if (run > 0) cal_test_compare_histories(&wanted, &found, who);
+        }
+}
+
+// A gas that is large enough is divided without being asked to; what is added, pushed and removed while it runs changes it as it changes
+// one on one core.
+static void a_divided_world_is_changed_like_others(void** state) {
+    (void)state;
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(3) : NULL;
+        cal_world* world = make_scene("atoms:n=200", machine);
+        cal_error error = {CAL_OK, ""};
+        cal_world_keep_events(world, true);
+        assert_int_equal(cal_world_advance(world, 0.2, &error), CAL_OK);
+        assert_int_equal(world->domains != NULL && world->domains->divided, run > 0);
+        cal_world_body_def def = cal_default_world_body_def();
+        def.velocity[0] = 3.0;
+        def.position[0] = 0.4;
+        cal_body_id ball = cal_test_add(world, &def, CAL_SPHERE, 0.02, 0.0, 0.0);
+        const double force[3] = {100.0, 0.0, 0.0}, zero[3] = {0.0, 0.0, 0.0};
+        assert_int_equal(cal_world_advance(world, 0.4, &error), CAL_OK);
+        assert_int_equal(cal_world_push(world, ball, force, zero, zero, &error), CAL_OK);
+        assert_int_equal(cal_world_advance(world, 0.5, &error), CAL_OK);
+        assert_int_equal(cal_world_remove_body(world, ball, &error), CAL_OK);
+        cal_test_take_history(world, 0.7, &histories[run]);
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], "atoms that are joined by another one");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_worlds_have_one_history),
+        cmocka_unit_test(scenes_have_one_history),
+        cmocka_unit_test(a_divided_world_is_changed_like_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
