@@ -15,8 +15,10 @@ static void print_details(void) {
         "of\n"
         "--loop, --events, --restitution, --friction, --separate, --group its bodies collide, as those of scenes do;\n"
         "--batch makes many instances of it, --rps a randomized simulation. docs/command.md has a table of what goes\n"
-        "with what. The energy balance is what work, losses and the change of energy do not add up to, relative to the\n"
-        "energy exchanged; a run in which it explodes stops and exits with 1. Wall time is the run's own, without writing. Ctrl-C and SIGTERM finish the frame, write what\n"
+        "with what. The energy balance is what work, losses and the change of energy do not add up to, relative to "
+        "the\n"
+        "energy exchanged; a run in which it explodes stops and exits with 1. Wall time is the run's own, without "
+        "writing. Ctrl-C and SIGTERM finish the frame, write what\n"
         "there is and exit with 1.\n");
 }
 
