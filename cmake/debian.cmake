@@ -8,12 +8,16 @@ set(deb_libdir "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
 
 # The command on the shared libraries: one that needs no MPI, and one for mpirun.
 function(add_packaged_command target output)
-    add_executable(${target} EXCLUDE_FROM_ALL cli/machine.c $<TARGET_OBJECTS:calder_command_objects> $<TARGET_OBJECTS:calder_bench>)
+    # What knows of machines that are libraries of their own is compiled anew, without them: packages have none of GPUs.
+    add_executable(${target} EXCLUDE_FROM_ALL cli/machine.c bench/forward.c $<TARGET_OBJECTS:calder_command_objects>
+        $<FILTER:$<TARGET_OBJECTS:calder_bench>,EXCLUDE,/forward\\.c>)
+    add_dependencies(${target} calder_bench)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packaged")
-    target_include_directories(${target} PRIVATE cli)
+    target_include_directories(${target} PRIVATE cli bench "${PROJECT_BINARY_DIR}/bench")
     target_link_libraries(${target} PRIVATE calder_shared calder_view_shared ${ARGN} calder_settings Threads::Threads m)
     if(Jansson_FOUND)
         target_link_libraries(${target} PRIVATE Jansson::Jansson)
+        target_compile_definitions(${target} PRIVATE CALDER_HAVE_JANSSON)
     endif()
 endfunction()
 
