@@ -178,7 +178,7 @@ static int check_frame(loop* l) {
 
 // A run that explodes ends here.
 static int measure_energy(loop* l) {
-    double energy[2];
+    double energy[2] = {0};
     cal_energy_balance* b = &l->balance;
     cal_error error = {CAL_OK, ""};
     l->balances = cal_run_can(l->run, CAL_RUN_BALANCE);

@@ -209,7 +209,7 @@ static void run(const cal_plan* plan, cal_state* state, const cal_device_solver*
     cal_device_work work, trial;
     find_work(plan, state, &work);
     memcpy(&trial, &work, sizeof work);
-    if (own->graph && (memcmp(&own->work, &work, sizeof work) != 0 || own->recorded_prepare != prepares)) {
+    if (own->graph && (!cal_same_bits(&own->work, &work, sizeof work) || own->recorded_prepare != prepares)) {
         cal_device_graph_free(own->graph);
         own->graph = NULL;
     }
@@ -264,9 +264,10 @@ static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state*
 
 static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state* state) {
     (void)machine;
-    const cal_device_solver* solver;
+    const cal_device_solver* solver = NULL;
     cal_status status = begin(plan, state, &solver);
     if (status) return status;
+    if (!solver) return CAL_BAD_ARGUMENT;
     cal_device_state* own = state->on_device;
     cal_device_work work;
     find_work(plan, state, &work);
@@ -279,9 +280,10 @@ static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state*
 static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
                               double time, double* out) {
     (void)machine;
-    const cal_device_solver* solver;
+    const cal_device_solver* solver = NULL;
     cal_status status = begin(plan, state, &solver);
     if (status) return status;
+    if (!solver) return CAL_BAD_ARGUMENT;
     cal_device_state* own = state->on_device;
     cal_device_work work;
     find_work(plan, state, &work);

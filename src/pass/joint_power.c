@@ -104,6 +104,7 @@ static void add_block_implicitly(const cal_context* context, const cal_column* c
     for (int i = 0; i < v_size; i++) {
         const motion m = motion_of(context, v_first + i, h);
         const double tau = context->tau[first + i];
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): implicit solvers have it
         double rest = context->force[first + i] - context->implicit[v_first + i] * context->ydot[v_first + i] - tau;
         if (springs) {
             const double *stiffness = layout->passive + layout->v_size, *slack = stiffness + layout->v_size;

@@ -34,6 +34,7 @@ void cal_sums_add(const cal_context* context, int index) {
     const int width = layout->width, count = cal_sums_count(ops, context->solver);
     int extra = column->first_extra + column->extra_count;
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES];
+    // NOLINTBEGIN(clang-analyzer-core.*): follow_up writes the first sum_count rows of shares, the powers the others
     for (int i = 0; i < count * width; i++) sums[i] = 0.0;
     if (column->child_count > 0)
         for (int k = 0; k < count; k++)
@@ -57,6 +58,7 @@ void cal_sums_add(const cal_context* context, int index) {
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < column->lanes; lane++)
             context->scratch[column->up_slot + (size_t)(k * column->lanes + lane)] = sums[k * width + lane];
+    // NOLINTEND(clang-analyzer-core.*)
 }
 
 void cal_sums_pull(const cal_context* context, int index) {

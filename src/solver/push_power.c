@@ -99,6 +99,7 @@ cal_status cal_push_power(cal_push_paths* paths, const cal_model* model, const c
                           const double* q, const double* v, double* power) {
     *power = 0.0;
     if (!are_same(paths, pushes, count) && !make(paths, model, pushes, count)) return CAL_NO_MEMORY;
+    if (!paths->motions) return CAL_OK; // nothing that moves is pushed
     for (int i = 0; i < paths->count; i++) {
         const cal_node* node = &model->nodes[paths->nodes[i]];
         const double* above = paths->above[i] < 0 ? NULL : paths->motions + (size_t)paths->above[i] * (size_t)MOTION;
@@ -106,6 +107,7 @@ cal_status cal_push_power(cal_push_paths* paths, const cal_model* model, const c
     }
     for (int i = 0; i < count; i++) {
         const cal_mount* mount = &model->mounts[pushes[i].body];
+        if (mount->node < 0) continue; // the ground does not move
         const double* motion = paths->motions + (size_t)paths->place[i] * (size_t)MOTION;
         double arm[3], velocity[3];
         cal_rotate3(mount->rotation, pushes[i].point, arm);

@@ -80,6 +80,7 @@ static int order_of_cluster(const void* a, const void* b) {
 static int sort_clusters(cluster* list, int count) {
     cal_box all = nothing;
     int axis = 0;
+    if (list == NULL) return axis;
     for (int i = 0; i < count; i++) join_box(&all, &list[i].box);
     for (int i = 1; i < 3; i++)
         if (all.high[i] - all.low[i] > all.high[axis] - all.low[axis]) axis = i;

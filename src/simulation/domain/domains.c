@@ -232,11 +232,11 @@ cal_status cal_domain_note_change(cal_world* world, int body, double time, cal_e
 }
 
 void cal_domain_begin_call(cal_world* world) {
-    if (world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_lock(&world->domains->calling);
+    if (world->domains != NULL && world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_lock(&world->domains->calling);
     (world->domains != NULL ? world->domains->whole : world)->calling++;
 }
 
 void cal_domain_end_call(cal_world* world) {
     (world->domains != NULL ? world->domains->whole : world)->calling--;
-    if (world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_unlock(&world->domains->calling);
+    if (world->domains != NULL && world->domain > CAL_DOMAIN_WHOLE) pthread_mutex_unlock(&world->domains->calling);
 }
