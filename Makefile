@@ -78,10 +78,13 @@ tidy: # clang-tidy on all of our own C code
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
 	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
 
+# Long computations on few lines of code, which run without sanitizers; SANITIZED_NOT=none runs them, too.
+SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps)$$
+
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	ctest --preset asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS) -E "$(SANITIZED_NOT)"
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
 	ctest --preset tsan -R "^test_(machines|ensemble)$$"

@@ -86,6 +86,7 @@ static cal_sim_body without_body(uint32_t reuses) {
                           .turn = {1.0, 0.0, 0.0, 0.0},
                           .component = -1,
                           .multibody = -1,
+                          .prescribed = -1,
                           .first_collision_callback = -1,
                           .box_event = -1};
 }

@@ -90,9 +90,10 @@ struct cal_world {
     cal_machine* machine;              // NULL: one core
     struct cal_domains* domains;       // NULL: it is not divided
     int domain;                        // its number; 0: the whole (domain/domain.h)
-    struct cal_prescribed* prescribed; // of a domain: its own boxes and pairs of fixed and driven bodies
-    double reached;                    // of a domain: the latest event of this window; what is before is a repetition
-    int* noted;                        // bodies of a domain that have a new box or a new motion
+    struct cal_prescribed* prescribed; // of a domain: its own boxes and pairs of fixed and driven bodies, and how many
+    int prescribed_count;
+    double reached; // of a domain: the latest event of this window; what is before is a repetition
+    int* noted;     // bodies of a domain that have a new box or a new motion
     int noted_count, noted_capacity;
     bool started;
     bool placing;      // bodies are being moved apart: pairs are known, but nobody looks ahead yet

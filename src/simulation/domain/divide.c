@@ -142,6 +142,7 @@ static void divide(cal_domains* d, cluster* list, int count, int first, int doma
 static cal_status place_prescribed(cal_domains* d, cal_world* view, int count, cal_error* error) {
     const cal_world* whole = d->whole;
     view->prescribed = cal_allocate((size_t)count + 1, sizeof *view->prescribed);
+    view->prescribed_count = view->prescribed != NULL ? count : 0;
     cal_status status =
         view->prescribed != NULL ? cal_broad_create(whole->body_count + 1, &view->broad) : CAL_NO_MEMORY;
     for (int i = 0; status == CAL_OK && i < whole->body_count; i++) {
@@ -245,9 +246,9 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         cal_world* view = d->domains[i].world;
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
-        cal_domain_clear(d, view);
+        cal_domain_clear(view);
     }
-    cal_domain_clear(d, d->border);
+    cal_domain_clear(d->border);
     for (int i = 0; i < world->body_count; i++) world->bodies[i].noted = false;
     d->divided = false;
     if (status != CAL_OK) world->failed = status;

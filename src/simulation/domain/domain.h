@@ -167,6 +167,6 @@ static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
 // That of a body; the whole for one that is fixed or driven.
 int cal_domain_of_body(const cal_world* world, int body);
 // Ends what a domain, or the border, keeps of bodies that it has no more.
-void cal_domain_clear(cal_domains* d, cal_world* view);
+void cal_domain_clear(cal_world* view);
 // After a multibody is gone: engines of its model are no longer needed.
 void cal_domains_forget_engines(cal_world* world);

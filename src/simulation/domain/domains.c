@@ -44,12 +44,11 @@ void cal_domains_share(cal_domains* d) {
     share(d->whole, d->border);
 }
 
-void cal_domain_clear(cal_domains* d, cal_world* view) {
-    int prescribed = 0;
-    for (int i = 0; i < d->whole->body_count; i++) prescribed += d->whole->bodies[i].prescribed >= 0;
-    for (int i = 0; view->prescribed != NULL && i < prescribed; i++) cal_free(view->prescribed[i].pairs);
+void cal_domain_clear(cal_world* view) {
+    for (int i = 0; i < view->prescribed_count; i++) cal_free(view->prescribed[i].pairs);
     cal_free(view->prescribed);
     view->prescribed = NULL;
+    view->prescribed_count = 0;
     cal_pair_table_destroy(&view->table);
     cal_events_destroy(&view->events);
     cal_broad_destroy(view->broad);
@@ -59,9 +58,9 @@ void cal_domain_clear(cal_domains* d, cal_world* view) {
     view->noted_count = view->ended_count = 0;
 }
 
-static void destroy_view(cal_domains* d, cal_world* view) {
+static void destroy_view(cal_world* view) {
     if (view == NULL) return;
-    cal_domain_clear(d, view);
+    cal_domain_clear(view);
     void* const lists[] = {view->unused_components,
                            view->ended,
                            view->junctions,
@@ -99,13 +98,13 @@ void cal_domains_destroy(cal_world* world) {
         m->home = NULL;
     }
     for (int i = 1; d->domains != NULL && i <= d->count; i++) {
-        destroy_view(d, d->domains[i].world);
+        destroy_view(d->domains[i].world);
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
-    destroy_view(d, d->border);
+    destroy_view(d->border);
     pthread_mutex_destroy(&d->calling);
     void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
