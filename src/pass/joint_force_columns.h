@@ -32,7 +32,7 @@ CAL_DEVICE static void add_extra(const cal_context* context, const cal_nonlinear
     }
     case CAL_NONLINEAR_FRICTION: {
         const cal_joint_def* joint = model->joints[extra->index].def;
-        for (int i = 0; i < cal_kind_v(joint->kind); i++) {
+        for (int i = 0; i < cal_kind_v((int)joint->kind); i++) {
             const double v = y[extra->v_in_y + i * width];
             force[extra->v + i * width] += cal_friction_force(joint->friction_loss, v);
         }
@@ -68,7 +68,7 @@ CAL_DEVICE static void add_extra_slopes(const cal_context* context, const cal_no
     }
     case CAL_NONLINEAR_FRICTION: {
         const cal_joint_def* joint = model->joints[extra->index].def;
-        for (int i = 0; i < cal_kind_v(joint->kind); i++)
+        for (int i = 0; i < cal_kind_v((int)joint->kind); i++)
             damping[i * width] += cal_friction_damping(joint->friction_loss, y[extra->v_in_y + i * width]);
         return;
     }
