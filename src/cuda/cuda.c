@@ -262,15 +262,23 @@ static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state*
     return status;
 }
 
+// For what only a solver asks of a device.
+static cal_status begin_solver(const cal_plan* plan, cal_state* state, const cal_device_solver** solver,
+                               cal_device_work* work) {
+    const cal_status status = begin(plan, state, solver);
+    if (status) return status;
+    if (!*solver) return CAL_BAD_ARGUMENT;
+    find_work(plan, state, work);
+    return CAL_OK;
+}
+
 static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state* state) {
     (void)machine;
     const cal_device_solver* solver = NULL;
-    cal_status status = begin(plan, state, &solver);
-    if (status) return status;
-    if (!solver) return CAL_BAD_ARGUMENT;
-    cal_device_state* own = state->on_device;
     cal_device_work work;
-    find_work(plan, state, &work);
+    const cal_status status = begin_solver(plan, state, &solver, &work);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
     launch(solver->prepare, own->device, &work, 0, plan->on_device->column_count);
     state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
@@ -281,12 +289,10 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
                               double time, double* out) {
     (void)machine;
     const cal_device_solver* solver = NULL;
-    cal_status status = begin(plan, state, &solver);
-    if (status) return status;
-    if (!solver) return CAL_BAD_ARGUMENT;
-    cal_device_state* own = state->on_device;
     cal_device_work work;
-    find_work(plan, state, &work);
+    const cal_status status = begin_solver(plan, state, &solver, &work);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
     work.control = own->settings;
     work.time = time;
     work.out = own->sample;

@@ -15,24 +15,14 @@
 // of the last step. The stages' vectors are the worker's.
 #include "base/error.h"
 #include "base/memory.h"
-#include "ensemble/ensemble.h"
+#include "ensemble/clock.h"
 #include "plan/plan.h"
 #include "solver/vectors.h"
-#include <stdio.h>
 
-enum { KEPT = CAL_ONE_STEP_OWN, STAGES = 3, CLOCK_NUMBERS = 8, CLOCK_DOWN = 4 };
-
-typedef struct lane_clock {
-    double memory[CLOCK_NUMBERS]; // of the solver's control
-    double down[CLOCK_DOWN];
-    cal_step_decision decision;
-    bool interpolates;          // a step has been accepted
-    bool moves;                 // has not arrived yet
-    int64_t steps, evaluations; // of this job
-} lane_clock;
+enum { KEPT = CAL_ONE_STEP_OWN, STAGES = 3 };
 
 typedef struct group {
-    lane_clock* clocks; // as many as lanes
+    cal_step_clock* clocks; // as many as lanes
     double* vectors[KEPT];
     double *tau, *control;
     int8_t clock_of[CAL_MAX_LANES];
@@ -53,12 +43,12 @@ struct cal_lockstep {
     group* groups;
     worker* workers;
     double *vectors, *drives;
-    lane_clock* clocks;
+    cal_step_clock* clocks;
 };
 
 bool cal_lockstep_takes(const cal_solver_ops* ops) {
-    return ops && ops->fixed_step && ops->vector_count <= KEPT + STAGES && ops->down_count <= CLOCK_DOWN &&
-           ops->control_size <= CLOCK_NUMBERS * sizeof(double);
+    return ops && ops->fixed_step && ops->vector_count <= KEPT + STAGES && ops->down_count <= CAL_CLOCK_DOWN &&
+           ops->control_size <= CAL_CLOCK_NUMBERS * sizeof(double);
 }
 
 // --- Making one --------------------------------------------------------------------------------------------------------
@@ -209,33 +199,18 @@ static void find_lanes(run_of_group* r) {
     }
 }
 
-// The sums, which would stop the whole group, are not shown to control: each instance is looked at when it has arrived.
-static cal_status evaluate(run_of_group* r, lane_clock* leader) {
+static cal_status evaluate(run_of_group* r, cal_step_clock* leader) {
     double sums[CAL_MAX_SUMS];
     r->context.down = leader->down;
     r->context.vectors = r->vectors;
     return cal_plan_run(r->own->plan, r->w->state, r->job->ops, &r->context, false, sums);
 }
 
-static cal_status control(const run_of_group* r, lane_clock* clock) {
-    static const double quiet[CAL_MAX_SUMS] = {0};
-    clock->evaluations++;
-    const cal_status status = r->job->ops->control(clock->memory, quiet, clock->down, &clock->decision);
-    clock->interpolates = clock->decision.accepted;
-    if (clock->decision.accepted) clock->steps++;
-    return status;
-}
-
-// Time does not get on, since the step is too small for it.
 static void fail_clock(run_of_group* r, int clock, cal_status status) {
     const unsigned lanes = r->lanes_of[clock];
-    char text[200];
     for (int lane = 0; lane < r->own->lanes; lane++) {
         if (!(lanes & 1u << lane)) continue;
-        snprintf(text, sizeof text, "steps of %g s do not get past t = %g s; the state at t = %g s is kept",
-                 r->job->step, r->g->clocks[clock].decision.time,
-                 cal_ensemble_row(r->ensemble, r->first + lane)[CAL_ROW_TIME]);
-        cal_ensemble_fail(r->ensemble, r->first + lane, status, text);
+        cal_clock_fail(&r->g->clocks[clock], r->job, r->ensemble, r->first + lane, status);
     }
     r->live &= ~lanes;
     r->lanes_of[clock] = 0;
@@ -244,7 +219,6 @@ static void fail_clock(run_of_group* r, int clock, cal_status status) {
 // A clock for the lanes that begin anew: one that no other lane has. They are all at the ensemble's time.
 static cal_status begin_clock(run_of_group* r) {
     const unsigned beginning = r->g->begins & r->live, lanes = (unsigned)r->own->lanes;
-    const cal_solver_settings settings = {.step = r->job->step, .horizon = r->job->step, .component_count = 1};
     unsigned used = 0;
     int number = 0;
     if (!beginning) {
@@ -262,21 +236,15 @@ static cal_status begin_clock(run_of_group* r) {
                            cal_ensemble_v(r->ensemble, some), r->g->vectors[CAL_ONE_STEP_Y]);
     }
     r->g->begins = r->g->begins & ~beginning;
-    lane_clock* clock = &r->g->clocks[number];
-    *clock = (lane_clock){0};
-    r->job->ops->start(clock->memory, &settings, r->ensemble->time, clock->down, &clock->decision);
+    cal_step_clock* clock = &r->g->clocks[number];
+    cal_clock_start(clock, r->job, r->ensemble->time);
     find_lanes(r);
     const cal_status status = evaluate(r, clock);
     if (!status) {
-        const cal_status own = control(r, clock);
+        const cal_status own = cal_clock_control(clock, r->job);
         if (own) fail_clock(r, number, own);
     }
     return status;
-}
-
-static bool has_arrived(const cal_ensemble_job* job, const lane_clock* clock) {
-    if (job->steps >= 0) return clock->steps >= job->steps;
-    return clock->interpolates && clock->decision.time >= job->time;
 }
 
 // Which clocks still move, and the lanes of those that have arrived; false when all have.
@@ -284,9 +252,9 @@ static bool find_moving(run_of_group* r, unsigned* arrived) {
     bool some = false;
     *arrived = 0;
     for (int i = 0; i < r->clock_count; i++) {
-        lane_clock* clock = &r->g->clocks[i];
+        cal_step_clock* clock = &r->g->clocks[i];
         const unsigned lanes = r->lanes_of[i];
-        clock->moves = lanes && !has_arrived(r->job, clock);
+        clock->moves = lanes && !cal_clock_has_arrived(clock, r->job);
         if (clock->moves)
             some = true;
         else
@@ -295,7 +263,7 @@ static bool find_moving(run_of_group* r, unsigned* arrived) {
     return some;
 }
 
-static lane_clock* first_moving(const run_of_group* r) {
+static cal_step_clock* first_moving(const run_of_group* r) {
     for (int i = 0; i < r->clock_count; i++)
         if (r->g->clocks[i].moves) return &r->g->clocks[i];
     return NULL;
@@ -303,12 +271,12 @@ static lane_clock* first_moving(const run_of_group* r) {
 
 // All stages of a step, on all lanes, for the clocks that move.
 static cal_status take_step(run_of_group* r) {
-    for (lane_clock* leader = first_moving(r); leader; leader = first_moving(r)) {
+    for (cal_step_clock* leader = first_moving(r); leader; leader = first_moving(r)) {
         const cal_status status = evaluate(r, leader);
         if (status) return status;
         for (int i = 0; i < r->clock_count; i++) {
-            lane_clock* clock = &r->g->clocks[i];
-            const cal_status own = clock->moves ? control(r, clock) : CAL_OK;
+            cal_step_clock* clock = &r->g->clocks[i];
+            const cal_status own = clock->moves ? cal_clock_control(clock, r->job) : CAL_OK;
             if (!own) continue;
             clock->moves = false;
             fail_clock(r, i, own);
@@ -364,25 +332,8 @@ static int find_not_finite(const run_of_group* r, int lane, const double* y) {
 }
 
 static void show_lane(run_of_group* r, int lane, const double* y) {
-    cal_ensemble* ensemble = r->ensemble;
-    const int instance = r->first + lane, node = find_not_finite(r, lane, y);
-    double* row = cal_ensemble_row(ensemble, instance);
-    const lane_clock* clock = &r->g->clocks[r->g->clock_of[lane]];
-    row[CAL_ROW_STEPS] += (double)clock->steps;
-    row[CAL_ROW_EVALUATIONS] += (double)clock->evaluations;
-    if (node >= 0) {
-        char name[80], text[256];
-        snprintf(text, sizeof text,
-                 "body '%s' became infinite or not a number before t = %g s; the state at t = %g s is kept: use a "
-                 "smaller step, or check the forces",
-                 cal_model_body_name(ensemble->model, ensemble->model->nodes[node].body, name, sizeof name),
-                 r->job->time, row[CAL_ROW_TIME]);
-        cal_ensemble_fail(ensemble, instance, CAL_NOT_FINITE, text);
-        return;
-    }
-    cal_layout_gather(r->own->plan->layout, lane, y, cal_ensemble_q(ensemble, instance),
-                      cal_ensemble_v(ensemble, instance));
-    row[CAL_ROW_TIME] = r->job->time;
+    cal_clock_show(&r->g->clocks[r->g->clock_of[lane]], r->job, r->ensemble, r->first + lane, r->own->plan->layout,
+                   lane, y, find_not_finite(r, lane, y));
 }
 
 // Each lane at the job's time, by its clock's polynomial; or at the end of its steps.

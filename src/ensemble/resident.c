@@ -7,22 +7,11 @@
 // What the rows show is read from the device at the end of a job.
 #include "base/error.h"
 #include "base/memory.h"
-#include "ensemble/ensemble.h"
+#include "ensemble/clock.h"
 #include "plan/plan.h"
 #include "solver/vectors.h"
-#include <stdio.h>
 
-enum { VECTORS = CAL_ONE_STEP_OWN + 3, CLOCK_NUMBERS = 8, CLOCK_DOWN = 4 };
-
-typedef struct instance_clock {
-    double memory[CLOCK_NUMBERS]; // of the solver's control
-    double down[CLOCK_DOWN];
-    cal_step_decision decision;
-    bool interpolates;          // a step has been accepted
-    bool moves;                 // has not arrived yet
-    int64_t steps, evaluations; // of this job
-    int lives;                  // instances that have it and have not failed
-} instance_clock;
+enum { VECTORS = CAL_ONE_STEP_OWN + 3 };
 
 struct cal_resident {
     cal_plan* plan; // of W instances
@@ -33,7 +22,7 @@ struct cal_resident {
     bool driven;                        // tau or control were changed
     uint8_t *begins, *chosen;           // per instance
     int32_t* clock_of;
-    instance_clock* clocks; // as many as instances
+    cal_step_clock* clocks; // as many as instances
     int clock_count;        // those after it have no instances
 };
 
@@ -161,25 +150,10 @@ static void count_lives(resident_job* r) {
         if (is_live(r, i) && !own->begins[i]) own->clocks[own->clock_of[i]].lives++;
 }
 
-// Sums, which would stop everybody, are not shown to control: each instance is looked at when it has arrived.
-static cal_status control(const resident_job* r, instance_clock* clock) {
-    static const double quiet[CAL_MAX_SUMS] = {0};
-    clock->evaluations++;
-    const cal_status status = r->job->ops->control(clock->memory, quiet, clock->down, &clock->decision);
-    clock->interpolates = clock->decision.accepted;
-    if (clock->decision.accepted) clock->steps++;
-    return status;
-}
-
-// Time does not get on, since the step is too small for it.
 static void fail_clock(resident_job* r, int clock, cal_status status) {
-    char text[200];
     for (int i = 0; i < r->count; i++) {
         if (!is_live(r, i) || r->own->begins[i] || r->own->clock_of[i] != clock) continue;
-        snprintf(text, sizeof text, "steps of %g s do not get past t = %g s; the state at t = %g s is kept",
-                 r->job->step, r->own->clocks[clock].decision.time,
-                 cal_ensemble_row(r->ensemble, r->ensemble->first + i)[CAL_ROW_TIME]);
-        cal_ensemble_fail(r->ensemble, r->ensemble->first + i, status, text);
+        cal_clock_fail(&r->own->clocks[clock], r->job, r->ensemble, r->ensemble->first + i, status);
     }
     r->own->clocks[clock].lives = 0;
     r->own->clocks[clock].moves = false;
@@ -203,7 +177,6 @@ static cal_status send_beginnings(resident_job* r) {
 // A clock for the instances that begin anew: one that no other has. They are all at the ensemble's time.
 static cal_status begin_clock(resident_job* r) {
     struct cal_resident* own = r->own;
-    const cal_solver_settings settings = {.step = r->job->step, .horizon = r->job->step, .component_count = 1};
     int number = 0, beginning = 0;
     for (int i = 0; i < own->groups * own->lanes; i++) {
         own->chosen[i] = i < r->count && is_live(r, i) && own->begins[i];
@@ -219,28 +192,23 @@ static cal_status begin_clock(resident_job* r) {
         own->clock_of[i] = number;
         own->begins[i] = 0;
     }
-    instance_clock* clock = &own->clocks[number];
-    *clock = (instance_clock){.lives = beginning};
-    r->job->ops->start(clock->memory, &settings, r->ensemble->time, clock->down, &clock->decision);
+    cal_step_clock* clock = &own->clocks[number];
+    cal_clock_start(clock, r->job, r->ensemble->time);
+    clock->lives = beginning;
     if (!status) status = batch_of(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
     if (!status) status = batch_of(r->ensemble)->evaluate(own->batch, r->job->ops, clock->down);
     if (status) return status;
-    const cal_status failed = control(r, clock);
+    const cal_status failed = cal_clock_control(clock, r->job);
     if (failed) fail_clock(r, number, failed);
     return CAL_OK;
 }
 
-static bool has_arrived(const cal_ensemble_job* job, const instance_clock* clock) {
-    if (job->steps >= 0) return clock->steps >= job->steps;
-    return clock->interpolates && clock->decision.time >= job->time;
-}
-
 // The first clock that has not arrived; NULL: all have. `changed`: some have since the last time.
-static instance_clock* find_moving(resident_job* r, bool* changed) {
-    instance_clock* leader = NULL;
+static cal_step_clock* find_moving(resident_job* r, bool* changed) {
+    cal_step_clock* leader = NULL;
     for (int c = 0; c < r->own->clock_count; c++) {
-        instance_clock* clock = &r->own->clocks[c];
-        const bool moves = clock->lives > 0 && !has_arrived(r->job, clock);
+        cal_step_clock* clock = &r->own->clocks[c];
+        const bool moves = clock->lives > 0 && !cal_clock_has_arrived(clock, r->job);
         if (moves != clock->moves) *changed = true;
         clock->moves = moves;
         if (moves && !leader) leader = clock;
@@ -264,7 +232,7 @@ static cal_status take_steps(resident_job* r) {
     struct cal_resident* own = r->own;
     bool changed = true;
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].moves = false;
-    for (instance_clock* leader; (leader = find_moving(r, &changed)) != NULL;) {
+    for (cal_step_clock* leader; (leader = find_moving(r, &changed)) != NULL;) {
         cal_status status = changed ? choose_moving(r) : CAL_OK;
         changed = false;
         do {
@@ -272,7 +240,7 @@ static cal_status take_steps(resident_job* r) {
             if (status) return status;
             for (int c = 0; c < own->clock_count; c++) {
                 if (!own->clocks[c].moves) continue;
-                const cal_status failed = control(r, &own->clocks[c]);
+                const cal_status failed = cal_clock_control(&own->clocks[c], r->job);
                 if (failed) fail_clock(r, c, failed), changed = true;
             }
         } while (leader->moves && !leader->decision.accepted);
@@ -301,28 +269,12 @@ static int find_not_finite(const resident_job* r, int lane, const double* y, con
 }
 
 static void show_instance(resident_job* r, int i) {
-    cal_ensemble* ensemble = r->ensemble;
-    const int instance = ensemble->first + i;
+    const int instance = r->ensemble->first + i;
     int lane;
-    const size_t at = group_of(ensemble, instance, &lane) * r->own->y_stride;
-    const instance_clock* clock = &r->own->clocks[r->own->clock_of[i]];
-    double* row = cal_ensemble_row(ensemble, instance);
-    row[CAL_ROW_STEPS] += (double)clock->steps;
-    row[CAL_ROW_EVALUATIONS] += (double)clock->evaluations;
-    const int node = find_not_finite(r, lane, r->own->y + at, r->own->slopes + at);
-    if (node >= 0) {
-        char name[80], text[256];
-        snprintf(text, sizeof text,
-                 "body '%s' became infinite or not a number before t = %g s; the state at t = %g s is kept: use a "
-                 "smaller step, or check the forces",
-                 cal_model_body_name(ensemble->model, ensemble->model->nodes[node].body, name, sizeof name),
-                 r->job->time, row[CAL_ROW_TIME]);
-        cal_ensemble_fail(ensemble, instance, CAL_NOT_FINITE, text);
-        return;
-    }
-    cal_layout_gather(r->own->plan->layout, lane, r->own->y + at, cal_ensemble_q(ensemble, instance),
-                      cal_ensemble_v(ensemble, instance));
-    row[CAL_ROW_TIME] = r->job->time;
+    const size_t at = group_of(r->ensemble, instance, &lane) * r->own->y_stride;
+    const double* y = r->own->y + at;
+    cal_clock_show(&r->own->clocks[r->own->clock_of[i]], r->job, r->ensemble, instance, r->own->plan->layout, lane, y,
+                   find_not_finite(r, lane, y, r->own->slopes + at));
 }
 
 // Every instance at the job's time, by its clock's polynomial; or at the end of its steps.
