@@ -56,7 +56,16 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     LANE(outbound_column)(&context, column);
-    if (column->child_count == 0 && !column->is_long) LANE(inbound_column)(&context, column);
+}
+
+// Down and up again at once, a warp per block of threads.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    cal_context context = own_context(&work, 0);
+    context.workspace = CAL_FAST_MEMORY;
+    LANE(outbound_column)(&context, column);
+    LANE(inbound_column)(&context, column);
 }
 
 CAL_KERNEL void inertia_kernel(const cal_device_work work) {
@@ -74,6 +83,127 @@ CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     LANE(accelerate_column)(&context, column);
 }
 
+// --- Teams: where columns are too few to fill a device, what does not recur along one is done by several warps ----------------
+
+// Whether a team's warps share the column's work; else the first one does it alone.
+CAL_DEVICE static bool is_shared(const cal_column* column) {
+    return column->kind == CAL_REVOLUTE && !column->is_long && column->block_count <= CAL_TEAM_BLOCKS;
+}
+
+enum { TEAM_E = 0, TEAM_D = 9, TEAM_W = 12, TEAM_AL = 15, TEAM_A = 18 };
+// The rows of shared memory of a block of the team's column.
+CAL_PHASE double* team_rows(int block) {
+    return CAL_FAST_MEMORY + block * CAL_TEAM_ROWS * CAL_WIDTH + CAL_OWN_LANE;
+}
+
+// Rotations in parents; all motions, which is what recurs; moments and bias forces.
+CAL_PHASE void velocity_phase(const cal_device_work* work, int phase) {
+    const cal_column* column = team_column(work);
+    const int warp = CAL_TEAM_WARP;
+    const cal_context context = own_context(work, 0);
+    if (!is_shared(column)) {
+        if (phase == 0 && warp == 0 && !is_idle(column)) LANE(outbound_column)(&context, column);
+        return;
+    }
+    if (phase == 1 && warp > 0) return;
+    const int record = cal_aba_record(CAL_REVOLUTE), stride = phase == 1 ? 1 : CAL_TEAM_WARPS;
+    motion m;
+    if (phase == 1) m = load_motion(&context, column);
+    for (int b = phase == 1 ? 0 : warp; b < column->block_count; b += stride) {
+        const place at = find_place(&context, column, CAL_REVOLUTE, record, b);
+        double* rows = team_rows(b);
+        v3 d;
+        if (phase == 0) {
+            store_columns(rows, TEAM_E, revolute_rotation(at.constants, LOAD(at.y, 0)));
+            store3(rows, TEAM_D, load3(at.constants, CAL_CONSTANT_OFFSET));
+            STORE(rows, TEAM_W, LOAD(at.y, 1));
+            continue;
+        }
+        if (phase == 1) {
+            turn_motion(&m, load_columns(rows, TEAM_E), load3(rows, TEAM_D), LOAD(rows, TEAM_W), &d);
+            m.A = spin_matrix(m.w, m.al);
+            store_columns(rows, TEAM_E, m.E);
+            store3(rows, TEAM_D, d), store3(rows, TEAM_W, m.w), store3(rows, TEAM_AL, m.al), store3(rows, TEAM_A, m.a);
+            continue;
+        }
+        m.E = load_columns(rows, TEAM_E);
+        m.w = load3(rows, TEAM_W), m.al = load3(rows, TEAM_AL), m.a = load3(rows, TEAM_A);
+        m.A = spin_matrix(m.w, m.al);
+        d = load3(rows, TEAM_D);
+        store3(at.record, LANE(RECORD_Z), m.E.z);
+        store3(at.record, LANE(RECORD_D), d);
+        bias(CAL_REVOLUTE, m.E, m.A, m.a, at.constants, at.external, at.scratch);
+        if (b == column->block_count - 1) leave_end(&context, column, &m, &at);
+    }
+}
+CAL_TEAM_KERNEL(velocity_team_kernel, velocity_phase, 3)
+
+// Brings rows of a block into the multiprocessor's cache, whose prefetch instruction does not; what it returns is read from them.
+CAL_DEVICE static double touch(const double* p, int count) {
+    double sum = 0.0;
+#ifdef __CUDA_ARCH__
+    for (int i = 0; i < count; i++) sum += p[i * CAL_WIDTH];
+#else
+    (void)p, (void)count;
+#endif
+    return sum;
+}
+
+// A number that nobody can have found keeps the reading.
+CAL_DEVICE static void use_touched(const cal_context* context, const cal_column* column, double sum) {
+    if (sum == 0x1.23456789abcdep-1000) context->scratch[column->up_slot] = sum;
+}
+
+// What the children left, each component by one warp, while the others read ahead what the recurrence needs; that.
+CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
+    const cal_column* column = team_column(work);
+    const int warp = CAL_TEAM_WARP;
+    const cal_context context = own_context(work, 0);
+    if (is_idle(column)) return;
+    if (phase == 1) {
+        if (warp == 0) LANE(inbound_column)(&context, column);
+        return;
+    }
+    const int own = own_lane(column), list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own;
+    const int first = work->first_pull[list], end = work->first_pull[list + 1];
+    double* to = context.scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
+    for (int i = warp; i < CAL_UP_COUNT && first < end; i += CAL_TEAM_WARPS) {
+        double sum = to[i * CAL_WIDTH];
+        for (int next = first; next < end; next++) sum += (context.scratch + work->pulls[next])[i * CAL_WIDTH];
+        to[i * CAL_WIDTH] = sum;
+    }
+    if (!is_shared(column)) return;
+    double sum = 0.0;
+    for (int b = warp; b < column->block_count; b += CAL_TEAM_WARPS) {
+        const place at = find_place(&context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), b);
+        sum += touch(at.scratch, CAL_SCRATCH_COUNT) + touch(at.record, LANE(RECORD_G)) + touch(at.force, 1);
+        sum += touch(at.constants + CAL_CONSTANT_MASS * CAL_WIDTH, 1);
+        sum += touch(at.constants + CAL_CONSTANT_ARMATURE * CAL_WIDTH, 1);
+    }
+    use_touched(&context, column, sum);
+}
+CAL_TEAM_KERNEL(inertia_team_kernel, inertia_phase, 2)
+
+CAL_PHASE void acceleration_phase(const cal_device_work* work, int phase) {
+    const cal_column* column = team_column(work);
+    const int warp = CAL_TEAM_WARP;
+    const cal_context context = own_context(work, 0);
+    if (is_idle(column)) return;
+    if (phase == 1) {
+        if (warp == 0) LANE(accelerate_column)(&context, column);
+        return;
+    }
+    double sum = 0.0;
+    for (int b = warp; is_shared(column) && b < column->block_count; b += CAL_TEAM_WARPS) {
+        const place at = find_place(&context, column, CAL_REVOLUTE, cal_aba_record(CAL_REVOLUTE), b);
+        sum += touch(at.record, cal_aba_record(CAL_REVOLUTE)) + touch(at.y, 2);
+    }
+    use_touched(&context, column, sum);
+}
+CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2)
+
+// --- Batches -----------------------------------------------------------------------------------------------------------
+
 CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
     const cal_column* column;
     const int group = own_part(&work, &column);
@@ -83,8 +213,8 @@ CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
 }
 
 // Both walks of a group, depth first: scratch memory is a stack. The scratch of limbs is in shared memory, which
-// and the registers leave room for CAL_BATCH_WARPS warps per multiprocessor.
-CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_BATCH_WARPS) batch_walk_kernel(const cal_device_work work) {
+// and the registers leave room for CAL_LIMB_WARPS warps per multiprocessor.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
     const int group = own_group(&work);
     if (group < 0) return;
     cal_context context = own_context(&work, group);
@@ -105,14 +235,28 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_BATCH_WARPS) batch_walk_kernel(const c
 static void forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(forces_kernel, device, warps, work);
 }
-static void velocity(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH(velocity_kernel, device, warps, work);
+// More columns than that fill a device by themselves: an H200 has 132 multiprocessors, each with room for two of velocity's teams.
+enum { MOST_TEAMS = 132 };
+static void velocity(cal_device* device, const cal_device_work* work, int columns) {
+    if (columns <= 2 * MOST_TEAMS)
+        CAL_LAUNCH_TEAMS(velocity_team_kernel, velocity_phase, 3, device, columns, work);
+    else
+        CAL_LAUNCH(velocity_kernel, device, columns, work);
 }
-static void inertia(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH(inertia_kernel, device, warps, work);
+static void limb(cal_device* device, const cal_device_work* work, int columns) {
+    CAL_LAUNCH_FAST(limb_kernel, device, columns, work);
 }
-static void acceleration(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH(acceleration_kernel, device, warps, work);
+static void inertia(cal_device* device, const cal_device_work* work, int columns) {
+    if (columns <= MOST_TEAMS)
+        CAL_LAUNCH_TEAMS(inertia_team_kernel, inertia_phase, 2, device, columns, work);
+    else
+        CAL_LAUNCH(inertia_kernel, device, columns, work);
+}
+static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
+    if (columns <= MOST_TEAMS)
+        CAL_LAUNCH_TEAMS(acceleration_team_kernel, acceleration_phase, 2, device, columns, work);
+    else
+        CAL_LAUNCH(acceleration_kernel, device, columns, work);
 }
 static void batch_forces(cal_device* device, const cal_device_work* work, int warps) {
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
@@ -125,5 +269,6 @@ CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.forces = forces,
                                                           .velocity = velocity,
                                                           .inertia = inertia,
                                                           .acceleration = acceleration,
+                                                          .limb = limb,
                                                           .batch_forces = batch_forces,
                                                           .batch_walk = batch_walk};

@@ -191,9 +191,13 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) cal_device_post(device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    if (solver && prepares) launch(solver->prepare, device, work, 0, columns);
+    if (solver && prepares) launch(solver->prepare, device, work, 0, plan->work.layout.block_count);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
-    for (int i = 0; i <= last; i++) launch(aba->velocity, device, work, level[i], level[i + 1] - level[i]);
+    for (int i = 0; i <= last; i++) {
+        const int inner = plan->inner[i];
+        launch(aba->velocity, device, work, level[i], inner);
+        launch(aba->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
+    }
     for (int i = last; i >= 0; i--) launch(aba->inertia, device, work, level[i], plan->inner[i]);
     for (int i = 0; i <= last; i++) launch(aba->acceleration, device, work, level[i], level[i + 1] - level[i]);
     if (!solver) return;
@@ -280,7 +284,7 @@ static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state*
     if (status) return status;
     cal_device_state* own = state->on_device;
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    launch(solver->prepare, own->device, &work, 0, plan->on_device->column_count);
+    launch(solver->prepare, own->device, &work, 0, work.layout.block_count);
     state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
     return cal_device_wait(own->device);
 }
@@ -298,7 +302,7 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
     work.out = own->sample;
     cal_device_write(own->device, own->settings, control, own->solver->control_size);
     cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
-    launch(solver->interpolate, own->device, &work, 0, plan->on_device->column_count);
+    launch(solver->interpolate, own->device, &work, 0, work.layout.block_count);
     cal_device_read(own->device, out, own->sample, plan->layout->y_size * sizeof(double));
     return cal_device_wait(own->device);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 _Thread_local int cal_emulated_thread;
+_Thread_local double cal_emulated_memory[32768]; // more than a multiprocessor has
 
 struct cal_device {
     int index;

@@ -1,20 +1,38 @@
 // What kernels are written with. They are C that nvcc takes as C++; for tests the host's compiler takes them as they are
 // (CAL_CUDA_EMULATED): a launch is a loop over all threads, one after the other, which is allowed since no thread waits for
-// another one of its launch.
+// another one of its launch. Where threads do wait, a kernel has phases, in each of which none waits: a team of warps has shared
+// memory, and all of it has finished a phase before one begins the next.
 #pragma once
 #define CAL_THREAD_PER_LANE
 #define CAL_WIDTH 32
-// A batch's warp has shared memory for the scratch (layout.h) of a limb of so many blocks; a multiprocessor has 228 KB (sm_90), of
-// which 1 KB per warp is the driver's: 15 · 32 doubles a block leave room for 12 warps with 4 blocks each.
-enum { CAL_BATCH_WARPS = 12, CAL_FAST_BLOCKS = 4, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
+// A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
+// 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
+enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
+// A team: warps that share a column, and memory for what passes between their phases, of columns of so many blocks.
+enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
+enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
 
 #ifdef CAL_CUDA_EMULATED
 extern _Thread_local int cal_emulated_thread;
 #define CAL_OWN_LANE (cal_emulated_thread % CAL_WIDTH)
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
+#define CAL_PHASE static
 #define CAL_BOUNDS(threads, blocks)
-#define CAL_FAST_MEMORY NULL
+extern _Thread_local double cal_emulated_memory[];
+#define CAL_FAST_MEMORY cal_emulated_memory
+#define CAL_TEAM_KERNEL(name, phase_of, phases)
+#define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
+    do {                                                                                                               \
+        const int threads = CAL_TEAM_WARPS * CAL_WIDTH;                                                                \
+        (void)(device);                                                                                                \
+        for (int team = 0; team < (teams); team++)                                                                     \
+            for (int phase = 0; phase < (phases); phase++)                                                             \
+                for (int i = 0; i < threads; i++) {                                                                    \
+                    cal_emulated_thread = team * threads + i;                                                          \
+                    phase_of(work, phase);                                                                             \
+                }                                                                                                      \
+    } while (0)
 #define CAL_LAUNCH_FAST(kernel, device, warps, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
@@ -28,6 +46,7 @@ extern _Thread_local int cal_emulated_thread;
 #define CAL_OWN_LANE ((int)(threadIdx.x % CAL_WIDTH))
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
 #define CAL_KERNEL static __global__
+#define CAL_PHASE static __device__ __forceinline__
 enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 extern __shared__ double cal_fast_memory[];
@@ -38,6 +57,20 @@ extern __shared__ double cal_fast_memory[];
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
     kernel<<<((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, (cudaStream_t)cal_device_stream(device)>>>(*(work))
+// phase_of(work, phase) for each phase.
+#define CAL_TEAM_KERNEL(name, phase_of, phases)                                                                        \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
+        _Pragma("unroll") for (int phase = 0; phase < (phases); phase++) {                                             \
+            if (phase > 0) __syncthreads();                                                                            \
+            phase_of(&work, phase);                                                                                    \
+        }                                                                                                              \
+    }
+#define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
+    do {                                                                                                               \
+        const int bytes = CAL_TEAM_DOUBLES * (int)sizeof(double);                                                      \
+        cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);                                \
+        name<<<(teams), CAL_TEAM_WARPS * CAL_WIDTH, bytes, (cudaStream_t)cal_device_stream(device)>>>(*(work));        \
+    } while (0)
 #define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"
 #endif
@@ -49,6 +82,23 @@ extern __shared__ double cal_fast_memory[];
 CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {
     const int index = CAL_OWN_WARP;
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
+}
+
+// The column of the thread's team; NULL: it has none. The team's warps have its blocks in turn, the first one CAL_TEAM_WARP.
+#define CAL_TEAM_WARP (CAL_OWN_WARP % CAL_TEAM_WARPS)
+CAL_DEVICE static inline const cal_column* team_column(const cal_device_work* work) {
+    const int index = CAL_OWN_WARP / CAL_TEAM_WARPS;
+    return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
+}
+
+// The thread's block as a column of its own, for what has no order along a column; NULL: it has none.
+CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work, cal_column* piece) {
+    const int block = CAL_OWN_WARP;
+    if (block >= work->count) return NULL;
+    piece->first_block = block;
+    piece->block_count = 1;
+    piece->kind = work->layout.columns[work->block_column[block]].kind;
+    return piece;
 }
 
 // The thread's group of a batch; -1: none, or its instance is not among those chosen.

@@ -6,13 +6,13 @@
 typedef void cal_device_launch(cal_device* device, const cal_device_work* work, int warps);
 
 typedef struct cal_device_mechanics {
-    cal_device_launch *forces, *velocity, *inertia,
-        *acceleration; // of columns; velocity goes up again where nothing hangs below and the column is wide
+    cal_device_launch *forces, *velocity, *inertia, *acceleration; // of columns
+    cal_device_launch* limb;                      // of columns without children that are wide: velocity and inertia
     cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
 } cal_device_mechanics;
 
 typedef struct cal_device_solver {
-    cal_device_launch *prepare, *interpolate; // of columns
+    cal_device_launch *prepare, *interpolate; // of blocks
     cal_device_launch* follow;                // of columns, before the sums
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
     cal_device_launch* end_sums; // one warp: the ground's

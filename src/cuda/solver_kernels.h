@@ -46,7 +46,8 @@ CAL_KERNEL void SOLVER(end_sums_kernel)(const cal_device_work work) {
 }
 
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
-    const cal_column* column = own_column(&work);
+    cal_column piece;
+    const cal_column* column = own_block(&work, &piece);
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
@@ -54,7 +55,8 @@ CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
 }
 
 CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
-    const cal_column* column = own_column(&work);
+    cal_column piece;
+    const cal_column* column = own_block(&work, &piece);
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
@@ -94,11 +96,19 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     double sums[SOLVER_SUMS];
     const int lane = column->is_long ? 0 : CAL_OWN_LANE;
     SOLVER(pull_sums)(&work, CAL_WIDTH * (int)(column - work.layout.columns + 1) + lane, sums);
+    // Read some steps ahead of the sums, which are a chain.
+    enum { AHEAD = 4 };
     const int count = column->is_long ? column->node_count : column->block_count;
-    for (int step = count - 1; step >= 0; step--) {
-        const int block = column->is_long ? step / CAL_WIDTH : step, l = column->is_long ? step % CAL_WIDTH : lane;
-        const double* kept = CAL_KEPT_SHARES(&work, column, block) + l;
-        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[i * CAL_WIDTH], sums[i], i < SOLVER_MAXIMA);
+    for (int step = count - 1; step >= 0; step -= AHEAD) {
+        double kept[AHEAD][SOLVER_SUMS];
+        for (int k = 0; k < AHEAD; k++) {
+            const int s = step - k < 0 ? 0 : step - k;
+            const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : lane;
+            const double* from = CAL_KEPT_SHARES(&work, column, block) + l;
+            for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
+        }
+        for (int k = 0; k < AHEAD && step - k >= 0; k++)
+            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
     }
     double* out = work.context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];

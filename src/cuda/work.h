@@ -1,7 +1,7 @@
 // What a kernel is given, by value: where everything lives in the device's memory, and which columns or groups it is about.
 //
-// A warp has a column: its 32 threads have a lane each. One model is worked on level by level, all columns of one depth at the
-// same time, and every column has a frame of its own (layout.h, lasting):
+// A warp has a column: its 32 threads have a lane each; where columns are few, a team of warps has one. One model is worked on
+// level by level, all columns of one depth at the same time, and every column has a frame of its own (layout.h, lasting):
 //
 //     down   level 0 ─▸ 1 ─▸ 2 …         rotations, velocities, forces; columns without children go up again at once
 //     up     … 2 ─▸ 1 ─▸ 0               a column's threads pull what its children left, in the order of the tree
@@ -20,6 +20,7 @@ typedef struct cal_device_work {
     cal_context context; // dito; but its layout, which is this one
     // One model: the columns order[first] … order[first + count - 1].
     const int32_t* order;
+    const int32_t* block_column; // of each block
     // What lane l of column c pulls, in the order of the tree: the places pulls[first_pull[i]] … pulls[first_pull[i + 1] - 1] of
     // the scratch memory, i = 32 (c + 1) + l; the ground is column -1.
     const int32_t* first_pull;

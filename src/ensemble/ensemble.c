@@ -51,7 +51,7 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     if (def->machine && def->machine->device && choose_ops(model, def) == &cal_ensemble_separate)
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
-                        "constraints, contact and force callbacks",
+                        "constraints, contact and force callbacks (contact is left out by --disable contact)",
                         cal_machine_name(def->machine));
     return CAL_OK;
 }

@@ -5,6 +5,18 @@
 typedef lane memory __attribute__((may_alias));
 #define LOAD(p, i) (*(const memory*)((p) + (i)*CAL_WIDTH))
 #define STORE(p, i, value) (*(memory*)((p) + (i)*CAL_WIDTH) = (value))
+// The same for numbers that nobody reads again soon: a device's cache need not keep them.
+#undef LOAD_ONCE
+#undef STORE_ONCE
+#ifdef __CUDA_ARCH__
+#define LOAD_ONCE(p, i) __ldcs((p) + (i)*CAL_WIDTH)
+#define STORE_ONCE(p, i, value) __stcs((p) + (i)*CAL_WIDTH, (value))
+#else
+#define LOAD_ONCE(p, i) LOAD(p, i)
+#define STORE_ONCE(p, i, value) STORE(p, i, value)
+#endif
+#define load3_once LANE(cal_load3_once)
+#define store3_once LANE(cal_store3_once)
 #define load3 LANE(cal_load3)
 #define store3 LANE(cal_store3)
 #define load_columns LANE(cal_load_columns)
@@ -15,6 +27,12 @@ typedef lane memory __attribute__((may_alias));
 #define store_turning LANE(cal_store_turning)
 LANE_INLINE v3 load3(const double* p, int i) { return (v3){LOAD(p, i), LOAD(p, i + 1), LOAD(p, i + 2)}; }
 LANE_INLINE void store3(double* p, int i, v3 v) { STORE(p, i, v.x), STORE(p, i + 1, v.y), STORE(p, i + 2, v.z); }
+LANE_INLINE v3 load3_once(const double* p, int i) {
+    return (v3){LOAD_ONCE(p, i), LOAD_ONCE(p, i + 1), LOAD_ONCE(p, i + 2)};
+}
+LANE_INLINE void store3_once(double* p, int i, v3 v) {
+    STORE_ONCE(p, i, v.x), STORE_ONCE(p, i + 1, v.y), STORE_ONCE(p, i + 2, v.z);
+}
 LANE_INLINE m3 load_columns(const double* p, int i) { return (m3){load3(p, i), load3(p, i + 3), load3(p, i + 6)}; }
 LANE_INLINE void store_columns(double* p, int i, m3 m) {
     store3(p, i, m.x), store3(p, i + 3, m.y), store3(p, i + 6, m.z);
@@ -78,14 +96,16 @@ LANE_INLINE s3 slot_load_symmetric(const double* p, int i) {
 LANE_INLINE void slot_store_symmetric(double* p, int i, s3 m) {
     slot_store3(p, i, (v3){m.xx, m.yy, m.zz}), slot_store3(p, i + 3, (v3){m.xy, m.xz, m.yz});
 }
-// Where the scratch of a column's blocks begins. On a device a column without children, which goes up as soon as it has gone down,
-// can have it in faster memory, which the context's workspace then is.
+// Where the scratch of a block of a column is. On a device a column without children, which goes up as soon as it has gone down,
+// can have that of its last blocks in faster memory, which the context's workspace then is.
 #undef FRAME_OF
+#define FRAME_IN_MEMORY(context, column, block)                                                                        \
+    ((context)->scratch + (column)->scratch + (size_t)(block)*CAL_SCRATCH_COUNT * CAL_WIDTH)
 #ifdef CAL_THREAD_PER_LANE
-#define FRAME_OF(context, column)                                                                                      \
-    ((context)->workspace && (column)->child_count == 0 && (column)->block_count <= CAL_FAST_BLOCKS                    \
-         ? (context)->workspace                                                                                        \
-         : (context)->scratch + (column)->scratch)
+#define FRAME_OF(context, column, block)                                                                               \
+    ((context)->workspace && (column)->child_count == 0 && (block) >= (column)->block_count - CAL_FAST_BLOCKS          \
+         ? (context)->workspace + (size_t)((column)->block_count - 1 - (block)) * CAL_SCRATCH_COUNT * CAL_WIDTH        \
+         : FRAME_IN_MEMORY(context, column, block))
 #else
-#define FRAME_OF(context, column) ((context)->scratch + (column)->scratch)
+#define FRAME_OF(context, column, block) FRAME_IN_MEMORY(context, column, block)
 #endif

@@ -113,28 +113,35 @@ LANE_INLINE void bias(int kind, m3 E, m3 A, v3 a, const double* constants, const
     store3(scratch, LANE(SCRATCH_F), f);
 }
 
+// What recurs along a chain of revolute nodes: from the parent's motion to the node's but for A, whose use waits. L: the node's
+// rotation in its parent, r: its origin there; d: the same in the world's axes.
+#define turn_motion LANE(cal_turn_motion)
+LANE_INLINE void turn_motion(motion* m, m3 L, v3 r, lane v, v3* d) {
+    *d = m3_times(m->E, r);
+    m->E = m3_product(m->E, L);
+    const v3 zv = v3_scale(m->E.z, v);
+    m->a = v3_add(m->a, m3_times(m->A, *d));
+    m->al = v3_add(m->al, v3_cross(m->w, zv));
+    m->w = v3_add(m->w, zv);
+}
+
 // One step outbound: from the parent's motion to the node's. q and v are the block's components in y.
 #define outbound LANE(cal_outbound)
 LANE_INLINE void outbound(int kind, motion* m, const double* y, const double* constants, const double* external,
                           double* record, double* scratch) {
     const v3 r = load3(constants, CAL_CONSTANT_OFFSET);
     if (kind == CAL_REVOLUTE) {
-        const m3 L = revolute_rotation(constants, LOAD(y, 0));
-        const v3 d = m3_times(m->E, r);
-        m->E = m3_product(m->E, L);
-        const v3 z = m->E.z, zv = v3_scale(z, LOAD(y, 1));
-        m->a = v3_add(m->a, m3_times(m->A, d));
-        m->al = v3_add(m->al, v3_cross(m->w, zv));
-        m->w = v3_add(m->w, zv);
-        store3(record, LANE(RECORD_Z), z);
-        store3(record, LANE(RECORD_D), d);
+        v3 d;
+        turn_motion(m, revolute_rotation(constants, LOAD(y, 0)), r, LOAD(y, 1), &d);
+        store3_once(record, LANE(RECORD_Z), m->E.z);
+        store3_once(record, LANE(RECORD_D), d);
     } else if (kind == CAL_PRISMATIC) {
         const v3 r0 = m3_times(m->E, r);
         m->E = m3_product(m->E, load_rows(constants, CAL_CONSTANT_ROTATION));
         const v3 z = m->E.z, d = v3_fma_scale(z, LOAD(y, 0), r0), zv = v3_scale(z, LOAD(y, 1) + LOAD(y, 1));
         m->a = v3_fma_cross(m->w, zv, v3_add(m->a, m3_times(m->A, d)));
-        store3(record, LANE(RECORD_Z), z);
-        store3(record, LANE(RECORD_D), d);
+        store3_once(record, LANE(RECORD_Z), z);
+        store3_once(record, LANE(RECORD_D), d);
     } else if (kind == CAL_BALL) {
         const m3 L = m3_product(load_rows(constants, CAL_CONSTANT_ROTATION),
                                 m3_quaternion(LOAD(y, 0), LOAD(y, 1), LOAD(y, 2), LOAD(y, 3)));
@@ -284,7 +291,7 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
     } else if (kind == CAL_FREE) {
         inbound_free(I, force, constants, implicit, record);
     } else {
-        const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
+        const v3 z = load3_once(record, LANE(RECORD_Z)), d = load3_once(record, LANE(RECORD_D));
         const bool turns = kind == CAL_REVOLUTE;
         const v3 n = turns ? s3_times(I->T, z) : m3_times(I->H, z);
         const v3 uf = turns ? m3_transpose_times(I->H, z) : s3_times(I->M, z);
@@ -298,9 +305,9 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
         const v3 gn = v3_scale(un, Di), gf = v3_scale(uf, Di);
         const lane k = u * Di;
         eliminate(I, un, uf, gn, gf, k);
-        store3(record, LANE(RECORD_G), gn);
-        store3(record, LANE(RECORD_G) + 3, gf);
-        STORE(record, LANE(RECORD_K), k);
+        store3_once(record, LANE(RECORD_G), gn);
+        store3_once(record, LANE(RECORD_G) + 3, gf);
+        STORE_ONCE(record, LANE(RECORD_K), k);
     }
 }
 
@@ -308,10 +315,10 @@ LANE_INLINE void inbound(int kind, articulated* I, const double* force, const do
 #define accelerate LANE(cal_accelerate)
 LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const double* record, double* ydot) {
     if (kind == CAL_REVOLUTE || kind == CAL_PRISMATIC) {
-        const v3 z = load3(record, LANE(RECORD_Z)), d = load3(record, LANE(RECORD_D));
-        const lane turn = v3_dot(load3(record, LANE(RECORD_G)), *al),
-                   slide = v3_dot(load3(record, LANE(RECORD_G) + 3), *a);
-        const lane qdd = LOAD(record, LANE(RECORD_K)) - (turn + slide);
+        const v3 z = load3_once(record, LANE(RECORD_Z)), d = load3_once(record, LANE(RECORD_D));
+        const lane turned = v3_dot(load3_once(record, LANE(RECORD_G)), *al),
+                   slid = v3_dot(load3_once(record, LANE(RECORD_G) + 3), *a);
+        const lane qdd = LOAD_ONCE(record, LANE(RECORD_K)) - (turned + slid);
         *a = v3_fma_cross(*al, d, *a);
         if (kind == CAL_REVOLUTE)
             *al = v3_fma_scale(z, qdd, *al);
@@ -323,9 +330,9 @@ LANE_INLINE void accelerate(int kind, v3* al, v3* a, const double* y, const doub
     }
     const int q = kind == CAL_BALL ? 0 : 3, v = kind == CAL_BALL ? 4 : 10;
     if (kind == CAL_BALL) {
-        const v3 turn = m3_transpose_times(load_columns(record, LANE(BALL_N)), *al);
-        const v3 slide = m3_transpose_times(load_columns(record, LANE(BALL_F)), *a);
-        const v3 x = v3_sub(load3(record, LANE(BALL_K)), v3_add(turn, slide));
+        const v3 turned = m3_transpose_times(load_columns(record, LANE(BALL_N)), *al);
+        const v3 slid = m3_transpose_times(load_columns(record, LANE(BALL_F)), *a);
+        const v3 x = v3_sub(load3(record, LANE(BALL_K)), v3_add(turned, slid));
         *a = v3_fma_cross(*al, load3(record, LANE(BALL_D)), *a);
         *al = v3_add(*al, x);
         store3(ydot, v, m3_transpose_times(load_columns(record, LANE(BALL_E)), x));

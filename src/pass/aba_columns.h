@@ -32,11 +32,6 @@ LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_co
     place at = find_place(context, column, kind, cal_aba_record(kind), 0);
     for (int i = 0; i < count; i++) {
         at = find_place(context, column, kind, cal_aba_record(kind), i);
-        if (i + 1 < count) {
-            const place next = find_place(context, column, kind, cal_aba_record(kind), i + 1);
-            fetch(next.y, cal_kind_q(kind) + cal_kind_v(kind));
-            fetch(next.constants, CAL_CONSTANT_COUNT);
-        }
         outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
     }
     leave_end(context, column, &m, &at);
@@ -52,12 +47,6 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
-        if (i > 0) {
-            const place next = find_place(context, column, kind, cal_aba_record(kind), i - 1);
-            fetch(next.scratch, CAL_SCRATCH_COUNT);
-            fetch(next.record, kind == CAL_REVOLUTE || kind == CAL_PRISMATIC ? 6 : 12);
-            fetch(next.force, cal_kind_v(kind));
-        }
         inbound(kind, &I, at.force, at.constants, at.implicit, at.record);
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
@@ -81,11 +70,6 @@ LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
-        if (i + 1 < count) {
-            const place next = find_place(context, column, kind, cal_aba_record(kind), i + 1);
-            fetch(next.record, cal_aba_record(kind));
-            fetch(next.y, cal_kind_q(kind) + cal_kind_v(kind));
-        }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
     store_acceleration(context, column, al, a);

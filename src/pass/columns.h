@@ -53,18 +53,8 @@ LANE_INLINE place find_place(const cal_context* context, const cal_column* colum
         .implicit = context->implicit ? context->implicit + y_at + (y - v) * width : NULL,
         .ydot = context->ydot + y_at,
         .record = context->records + column->record + b * (size_t)record_doubles * width + (size_t)l,
-        .scratch = FRAME_OF(context, column) + b * CAL_SCRATCH_COUNT * width + (size_t)l,
+        .scratch = FRAME_OF(context, column, block) + (size_t)l,
     };
-}
-
-// Asks for `count` components of a block ahead of time, where a thread has a lane; the host's memory does that by itself.
-#define fetch LANE(cal_fetch)
-LANE_INLINE void fetch(const double* p, int count) {
-#ifdef __CUDA_ARCH__
-    for (int i = 0; i < count; i++) asm volatile("prefetch.L1 [%0];" ::"l"(p + i * CAL_WIDTH));
-#else
-    (void)p, (void)count;
-#endif
 }
 
 #define step_count LANE(cal_step_count)
