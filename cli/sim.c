@@ -49,7 +49,9 @@ int cal_command_sim(int argc, char** argv) {
         {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate [10; a scene as long as the paper did]", 0, 1e9,
          NULL},
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N",
-         "frames per simulated second in what is recorded [60; of colliding bodies 30]", 1e-3, 1e6, NULL},
+         "frames per simulated second in what is recorded [60; of colliding bodies 30; where nothing is recorded fewer "
+         "of large models]",
+         1e-3, 1e6, NULL},
         {"out", CAL_OPTION_TEXTS, &o.out, "FILE",
          "record: .csv a row per frame (-: on standard output), .glb a glTF animation, .html a page that plays it; may "
          "be "
@@ -93,9 +95,7 @@ int cal_command_sim(int argc, char** argv) {
     status = cal_run_decide(argv[1], &run, &table, &opened);
     if (status == CAL_EXIT_DONE) status = check_files(&o);
     if (status != CAL_EXIT_DONE) return status;
-    const bool collides = opened.kind == CAL_KIND_WORLD || opened.kind == CAL_KIND_SCENE;
     if (isnan(o.time)) o.time = opened.scene >= 0 ? cal_scene_duration(opened.scene) : 10;
-    if (isnan(o.fps)) o.fps = collides ? 30 : 60;
     status = cal_sim_loop(&opened, &o);
     cal_run_release(&opened);
     return status;

@@ -33,6 +33,7 @@ typedef struct loop {
     double* history; // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
     size_t frames, capacity;
     double from;    // where the run begins
+    double fps;     // frames per simulated second
     double spacing; // of frames, s
     double saved;   // time of the last checkpoint
     double energy_start, energy_end, kinetic_largest;
@@ -87,7 +88,7 @@ static double find_spacing(const cal_run* run, double fps) {
 
 // The time of a frame; the last one is at the end even when the frame rate does not divide the time.
 static double frame_time(const loop* l, int64_t frame) {
-    const double time = cal_run_grain(l->run) > 0 ? (double)frame * l->spacing : (double)frame / l->options->fps;
+    const double time = cal_run_grain(l->run) > 0 ? (double)frame * l->spacing : (double)frame / l->fps;
     return time > l->options->time * (1 - 1e-12) ? l->options->time : time;
 }
 
@@ -115,7 +116,7 @@ static int begin(loop* l) {
 static int open_recording(loop* l) {
     const cal_sim_options* o = l->options;
     // At the end of the run there is a row whether the frame rate divides the time or not.
-    const double last = l->from < o->time ? (double)last_tick(l->from, o->fps) / o->fps : l->from;
+    const double last = l->from < o->time ? (double)last_tick(l->from, l->fps) / l->fps : l->from;
     if (l->columns == 0 && o->forces) l->columns = cal_csv_default_columns(l->run);
     if (o->forces) l->columns |= CAL_COLUMN_FORCE;
     return cal_recording_open(&l->recording, l->run, l->opened->name, o->events, o->resume != NULL, last, l->columns);
@@ -131,6 +132,18 @@ static int open_plot(loop* l) {
     l->history = calloc(l->capacity, (1 + ENERGY_COUNT) * sizeof *l->history);
     if (l->history) return CAL_EXIT_DONE;
     return cal_complain(CAL_EXIT_FAILED, "no memory to plot %zu frames; lower --fps or --time", l->capacity);
+}
+
+// Where nothing is recorded a frame is a look at the state and its energy, one after the other over all joints: a million of them per
+// simulated second are enough, and one frame every ten seconds.
+static double choose_fps(const loop* l) {
+    const cal_sim_options* o = l->options;
+    const cal_opened* r = l->opened;
+    if (!isnan(o->fps)) return o->fps;
+    const double usual = r->kind == CAL_KIND_WORLD || r->kind == CAL_KIND_SCENE ? 30 : 60;
+    if (o->out.count > 0 || o->plot || o->check || !r->model) return usual;
+    const double joints = cal_model_joint_count(r->model) * fmax(1, (double)r->options->batch);
+    return fmin(usual, fmax(0.1, 1e6 / joints));
 }
 
 static int prepare(loop* l) {
@@ -149,7 +162,8 @@ static int prepare(loop* l) {
     status = cal_run_open(l->opened);
     if (status != CAL_EXIT_DONE) return status;
     l->run = l->opened->run;
-    l->spacing = find_spacing(l->run, o->fps);
+    l->fps = choose_fps(l);
+    l->spacing = find_spacing(l->run, l->fps);
     if (o->at) status = cal_events_read(o->at, l->opened->model, &l->events);
     if (status == CAL_EXIT_DONE) status = o->resume ? resume(l) : begin(l);
     if (status != CAL_EXIT_DONE || !cal_is_first_rank()) return status;
@@ -219,7 +233,7 @@ static int save(loop* l) {
 static int simulate(loop* l) {
     const cal_sim_options* o = l->options;
     const double rate = 1 / o->every; // of checkpoints
-    int64_t frame = l->from > 0 ? last_tick(l->from, o->fps) + 1 : 1, checkpoint = last_tick(l->from, rate) + 1;
+    int64_t frame = l->from > 0 ? last_tick(l->from, l->fps) + 1 : 1, checkpoint = last_tick(l->from, rate) + 1;
     double now = l->from;
     l->saved = -1;
     int status = cal_ranks_agree(record_frame(l, now >= o->time));

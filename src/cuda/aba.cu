@@ -29,15 +29,6 @@ CAL_DEVICE static void pull_children(const cal_device_work* work, const cal_cont
     for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
 }
 
-// The same for one child of a batch, whose instances lie lane under lane.
-CAL_DEVICE static void pull_child(const cal_context* context, const cal_column* column, const cal_column* child) {
-    const double* from = context->scratch + child->up_slot + CAL_OWN_LANE;
-    double* to = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
-    double sum[CAL_UP_COUNT];
-    for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] = to[i * CAL_WIDTH] + from[i * CAL_WIDTH];
-    for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
-}
-
 // A long column is one thread's.
 CAL_DEVICE static bool is_idle(const cal_column* column) { return !column || (column->is_long && CAL_OWN_LANE != 0); }
 
@@ -226,8 +217,6 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const ca
             LANE(outbound_column)(&context, column);
         else if (work.steps[i].kind == CAL_STEP_UP)
             LANE(inbound_column)(&context, column);
-        else if (column->parent >= 0)
-            pull_child(&context, &columns[column->parent], column);
     }
     for (int i = 0; i < work.layout.column_count; i++) LANE(accelerate_column)(&context, &columns[i]);
 }

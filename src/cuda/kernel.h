@@ -5,6 +5,15 @@
 #pragma once
 #define CAL_THREAD_PER_LANE
 #define CAL_WIDTH 32
+#ifdef CAL_CUDA_EMULATED
+extern _Thread_local int cal_emulated_thread;
+#define CAL_OWN_LANE (cal_emulated_thread % CAL_WIDTH)
+#else
+#include <cuda_runtime.h>
+#define CAL_OWN_LANE ((int)(threadIdx.x % CAL_WIDTH))
+#endif
+#include "cuda/device.h"
+#include "cuda/work.h"
 // A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
 // 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
 enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
@@ -13,8 +22,6 @@ enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
 enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
 
 #ifdef CAL_CUDA_EMULATED
-extern _Thread_local int cal_emulated_thread;
-#define CAL_OWN_LANE (cal_emulated_thread % CAL_WIDTH)
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
 #define CAL_PHASE static
@@ -42,8 +49,6 @@ extern _Thread_local double cal_emulated_memory[];
     } while (0)
 #define CAL_EXTERN_C
 #else
-#include <cuda_runtime.h>
-#define CAL_OWN_LANE ((int)(threadIdx.x % CAL_WIDTH))
 #define CAL_OWN_WARP ((int)((blockIdx.x * blockDim.x + threadIdx.x) / CAL_WIDTH))
 #define CAL_KERNEL static __global__
 #define CAL_PHASE static __device__ __forceinline__
@@ -74,9 +79,6 @@ extern __shared__ double cal_fast_memory[];
 #define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"
 #endif
-
-#include "cuda/device.h"
-#include "cuda/work.h"
 
 // The thread's column of a level; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_column(const cal_device_work* work) {

@@ -14,6 +14,7 @@
 #define m3_fma_times LANE(cal_m3_fma_times)
 #define m3_product LANE(cal_m3_product)
 #define m3_quaternion LANE(cal_m3_quaternion)
+#define s3_add LANE(cal_s3_add)
 #define s3_times LANE(cal_s3_times)
 #define s3_inverse LANE(cal_s3_inverse)
 #define s3_congruent LANE(cal_s3_congruent)
@@ -64,6 +65,9 @@ LANE_INLINE m3 m3_quaternion(lane w, lane x, lane y, lane z) {
     return (m3){{one - (yy + zz), lane_fma(sx, y, wz), lane_fms(sx, z, wy)},
                 {lane_fms(sx, y, wz), one - (xx + zz), lane_fma(sy, z, wx)},
                 {lane_fma(sx, z, wy), lane_fms(sy, z, wx), one - (xx + yy)}};
+}
+LANE_INLINE s3 s3_add(s3 a, s3 b) {
+    return (s3){a.xx + b.xx, a.yy + b.yy, a.zz + b.zz, a.xy + b.xy, a.xz + b.xz, a.yz + b.yz};
 }
 LANE_INLINE v3 s3_times(s3 m, v3 a) {
     return (v3){lane_fma(m.xz, a.z, lane_fma(m.xy, a.y, m.xx * a.x)),

@@ -169,7 +169,7 @@ LANE_INLINE void add_own(articulated* I, const double* constants, const double* 
     const s3 T = load_symmetric(scratch, LANE(SCRATCH_T));
     const v3 h = load3(scratch, LANE(SCRATCH_H));
     const lane mass = LOAD(constants, CAL_CONSTANT_MASS);
-    I->T = (s3){T.xx + I->T.xx, T.yy + I->T.yy, T.zz + I->T.zz, T.xy + I->T.xy, T.xz + I->T.xz, T.yz + I->T.yz};
+    I->T = s3_add(T, I->T);
     I->H.x.y = h.z + I->H.x.y, I->H.x.z = -h.y + I->H.x.z;
     I->H.y.x = -h.z + I->H.y.x, I->H.y.z = h.x + I->H.y.z;
     I->H.z.x = h.y + I->H.z.x, I->H.z.y = -h.x + I->H.z.y;
@@ -223,9 +223,7 @@ LANE_INLINE v3 column_of(s3 m, int i) {
 #define add_turned LANE(cal_add_turned)
 LANE_INLINE void add_turned(s3* m, m3 E, const double* x) {
     const lane zero = lane_set(0.0);
-    const s3 turned = s3_congruent(E, (s3){LOAD(x, 0), LOAD(x, 1), LOAD(x, 2), zero, zero, zero});
-    m->xx = m->xx + turned.xx, m->yy = m->yy + turned.yy, m->zz = m->zz + turned.zz;
-    m->xy = m->xy + turned.xy, m->xz = m->xz + turned.xz, m->yz = m->yz + turned.yz;
+    *m = s3_add(*m, s3_congruent(E, (s3){LOAD(x, 0), LOAD(x, 1), LOAD(x, 2), zero, zero, zero}));
 }
 
 // A ball: U = [Θ; Hᵀ], D = Θ + armature, three columns at once.

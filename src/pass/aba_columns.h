@@ -52,8 +52,7 @@ LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_col
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);
     }
-    if (column->parent < 0) return;
-    store_articulated(context->scratch + column->up_slot + own_lane(column), &I);
+    leave_up(context, column, &I);
 }
 
 LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_column* column) {

@@ -18,6 +18,27 @@ LANE_INLINE void store_articulated(double* slot, const articulated* I) {
     slot_store3(slot, 21, I->n), slot_store3(slot, 24, I->f);
 }
 
+// Leaves what the column above pulls. On a device the copies of a batch lie lane under lane, and a walk pulls a column as soon as it
+// has gone up: there the parent's sums take it at once.
+#define leave_up LANE(cal_leave_up)
+LANE_INLINE void leave_up(const cal_context* context, const cal_column* column, const articulated* I) {
+    if (column->parent < 0) return;
+#ifdef CAL_THREAD_PER_LANE
+    if (context->layout->uniform) {
+        const cal_column* parent = &context->layout->columns[column->parent];
+        double* sums = context->scratch + parent->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
+        articulated all = load_articulated(sums);
+        all.T = s3_add(all.T, I->T);
+        all.H = (m3){v3_add(all.H.x, I->H.x), v3_add(all.H.y, I->H.y), v3_add(all.H.z, I->H.z)};
+        all.M = s3_add(all.M, I->M);
+        all.n = v3_add(all.n, I->n), all.f = v3_add(all.f, I->f);
+        store_articulated(sums, &all);
+        return;
+    }
+#endif
+    store_articulated(context->scratch + column->up_slot + own_lane(column), I);
+}
+
 // Of a column's last node: what its children have added to its own, or its own alone.
 LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_column* column, const place* last) {
     if (column->child_count > 0)
