@@ -3,12 +3,11 @@
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
-// Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
-// by the weights must not exceed one; the higher order goes on.
-//
-// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is
-// h times a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump,
-// however small h.
+// Embedded formulas (RKI, RKF, RKCK): h ∑ e_j k_j is the difference of two orders. Its size in the maximum norm by the
+// weights must not exceed one; the higher order goes on. Where a force jumps inside a step the difference is h times a part of
+// the jump, so a smaller step gets over it. Jung's sessions (settings.historic) test the size a unit step of RKI and RKF instead,
+// which stays as large as the jump, however small h. A step as small as time can tell is accepted whatever its error: when the
+// jump was is not known any better.
 //
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
@@ -18,7 +17,8 @@
 //
 // Inside a step, positions have the polynomial of degree five of vectors.h, and velocities its derivative, in which the
 // positions' error is divided by h: right where errors are those of a unit step, too much where they are those of a
-// step. There velocities have the polynomial of degree four of both values, both slopes and the value in the middle,
+// step. There velocities have the cubic of both values and both slopes (IEC and RKI, whose errors are of h³ and h⁴), and those of order
+// 5 the polynomial of degree four with the value in the middle as well,
 //
 //   v(½) = v₀ + h (∑ d_j k_j + d₇ k₇) ,   k₇ = f(y₁)
 //
@@ -45,8 +45,8 @@ enum {
     VECTOR_MIDDLE,
     VECTOR_K,
     VECTOR_COUNT = VECTOR_K + STAGES,
-    VECTOR_FOURTH = VECTOR_COUNT, // with per_step: v⁽⁴⁾ of the last step
-    VECTOR_COUNT_PER_STEP
+    VECTOR_FOURTH = VECTOR_COUNT, // with a middle: v⁽⁴⁾ of the last step
+    VECTOR_COUNT_MIDDLE
 };
 typedef enum finish {
     FINISH_NOTHING,
@@ -66,7 +66,7 @@ enum {
     DOWN_ROW,                          // h a_ij of the stage
     DOWN_RESULT = DOWN_ROW + STAGES,   // h b_j
     DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
-    DOWN_USED = DOWN_ERROR + STAGES,   // with per_step: the last step's size, and that of the one before it (0: none)
+    DOWN_USED = DOWN_ERROR + STAGES,   // with a middle: the last step's size, and that of the one before it (0: none)
     DOWN_BEFORE,
     DOWN_MIDDLE,
     DOWN_COUNT = DOWN_MIDDLE + STAGES + 1
@@ -76,10 +76,11 @@ _Static_assert((int)DOWN_COUNT <= CAL_MAX_DOWN, "numbers go down");
 typedef struct method {
     int stages, order;
     bool embedded;
-    bool per_step; // the error of a whole step is tested
-    int exponent;  // the error that is tested is of this power in h
+    bool was_per_unit; // Jung's sessions test the error of a unit step
+    int exponent;      // the error of a step is of this power in h
     double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
-    double middle[STAGES + 1]; // d, with per_step
+    bool has_middle;
+    double middle[STAGES + 1]; // d
 } method;
 
 static const method method_iec = {
@@ -88,7 +89,8 @@ static const method method_iec = {
 static const method method_rki = {.stages = 3,
                                   .order = 3,
                                   .embedded = true,
-                                  .exponent = 2,
+                                  .was_per_unit = true,
+                                  .exponent = 3,
                                   .c = {0.0, 1.0, 0.5},
                                   .a = {{0}, {1.0}, {0.25, 0.25}},
                                   .b = {1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0},
@@ -107,7 +109,8 @@ static const method method_rkf = {
     .stages = 6,
     .order = 5,
     .embedded = true,
-    .exponent = 4,
+    .was_per_unit = true,
+    .exponent = 5,
     .c = {0.0, 1.0 / 4.0, 3.0 / 8.0, 12.0 / 13.0, 1.0, 1.0 / 2.0},
     .a = {{0},
           {1.0 / 4.0},
@@ -116,14 +119,15 @@ static const method method_rkf = {
           {439.0 / 216.0, -8.0, 3680.0 / 513.0, -845.0 / 4104.0},
           {-8.0 / 27.0, 2.0, -3544.0 / 2565.0, 1859.0 / 4104.0, -11.0 / 40.0}},
     .b = {16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0},
-    .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0}};
+    .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0},
+    .has_middle = true,
+    .middle = {119.0 / 864.0, 0.0, 1016.0 / 2565.0, -2197.0 / 16416.0, 11.0 / 160.0, 0.0, 1.0 / 32.0}};
 
 // Cash and Karp (1990).
 static const method method_rkck = {
     .stages = 6,
     .order = 5,
     .embedded = true,
-    .per_step = true,
     .exponent = 5,
     .c = {0.0, 1.0 / 5.0, 3.0 / 10.0, 3.0 / 5.0, 1.0, 7.0 / 8.0},
     .a = {{0},
@@ -135,11 +139,12 @@ static const method method_rkck = {
     .b = {37.0 / 378.0, 0.0, 250.0 / 621.0, 125.0 / 594.0, 0.0, 512.0 / 1771.0},
     .e = {37.0 / 378.0 - 2825.0 / 27648.0, 0.0, 250.0 / 621.0 - 18575.0 / 48384.0, 125.0 / 594.0 - 13525.0 / 55296.0,
           -277.0 / 14336.0, 512.0 / 1771.0 - 1.0 / 4.0},
+    .has_middle = true,
     .middle = {89.0 / 864.0, 0.0, 575.0 / 1512.0, 25.0 / 1728.0, -13.0 / 448.0, 0.0, 1.0 / 32.0}};
 
-static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
+static const double RATIO_NOT_FINITE = 0.25;
 static const double MOST_INSIDE = 2.0; // allowed errors
-enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
+enum { MOST_NOT_FINITE = 10 };
 
 // Control's memory is written into checkpoints, so it names its method by a number: an address would be another one
 // there.
@@ -151,11 +156,16 @@ typedef struct control {
     cal_solver_settings settings;
     double time, step;
     double used;   // size of the last successful step
-    double before; // with per_step: and of the one before it; 0: none
+    double before; // and of the one before it; 0: none
     bool chosen;   // the first step's size
     bool pending;  // a step succeeded and waits for the derivative at its end
-    int pass, stage, failures, not_finite;
+    bool failed;   // the present step, before
+    int pass, stage, not_finite;
 } control;
+
+static bool is_per_unit(const control* c) { return c->settings.historic && methods[c->method]->was_per_unit; }
+static bool has_middle(const control* c) { return methods[c->method]->has_middle && !is_per_unit(c); }
+static int exponent(const control* c) { return methods[c->method]->exponent - (is_per_unit(c) ? 1 : 0); }
 
 // The first derivative of the first pass is dy/dt at y₀ and stays for the dense output.
 static int stage_vector(int pass, int stage) { return pass == 0 && stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage; }
@@ -262,20 +272,20 @@ static cal_status send_stage(control* c, double* down, cal_step_decision* decisi
     const bool last = c->stage == m->stages - 1;
     down[DOWN_STAGE] = c->stage;
     down[DOWN_PASS] = c->pass;
-    down[DOWN_FINISH] = c->pending && m->per_step && c->stage == 0 ? FINISH_INSIDE
-                        : !last                                    ? FINISH_NOTHING
-                        : m->embedded                              ? FINISH_EMBEDDED
-                        : c->pass == 0                             ? FINISH_FULL
-                        : c->pass == 1                             ? FINISH_MIDDLE
-                                                                   : FINISH_DOUBLING;
-    if (m->per_step) {
+    down[DOWN_FINISH] = c->pending && has_middle(c) && c->stage == 0 ? FINISH_INSIDE
+                        : !last                                      ? FINISH_NOTHING
+                        : m->embedded                                ? FINISH_EMBEDDED
+                        : c->pass == 0                               ? FINISH_FULL
+                        : c->pass == 1                               ? FINISH_MIDDLE
+                                                                     : FINISH_DOUBLING;
+    if (has_middle(c)) {
         down[DOWN_USED] = c->used, down[DOWN_BEFORE] = c->before;
         for (int j = 0; j <= STAGES; j++) down[DOWN_MIDDLE + j] = m->middle[j];
     }
     for (int j = 0; j < STAGES; j++) {
         down[DOWN_ROW + j] = h * m->a[c->stage][j];
         down[DOWN_RESULT + j] = h * m->b[j];
-        if (m->per_step) down[DOWN_ERROR + j] = h * m->e[j];
+        down[DOWN_ERROR + j] = is_per_unit(c) ? m->e[j] : h * m->e[j];
     }
     decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
@@ -294,7 +304,6 @@ static void rk_start(method_name name, void* memory, const cal_solver_settings* 
     memset(down, 0, DOWN_COUNT * sizeof *down);
     *decision = (cal_step_decision){.previous = time, .time = time, .order = m->order};
     down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
-    for (int j = 0; j < STAGES; j++) down[DOWN_ERROR + j] = m->e[j];
     (void)send_stage(c, down, decision);
 }
 
@@ -303,14 +312,6 @@ static cal_status reject(control* c, double ratio, double* down, cal_step_decisi
     c->step *= ratio;
     c->pass = c->stage = 0;
     return send_stage(c, down, decision);
-}
-
-// As cal_step_ratio says; the paper's methods keep the C library's power.
-static double next_ratio(const method* m, double size, bool failed) {
-    if (m->per_step) return cal_step_ratio(size, m->exponent, failed);
-    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
-    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), failed ? 1.0 : LARGEST_RATIO);
-    return size > 1.0 ? fmin(ratio, SAFETY) : ratio;
 }
 
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
@@ -330,7 +331,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
         decision->time = c->time;
         decision->step = c->used;
         c->pending = false;
-        if (m->per_step) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, m->exponent, false));
+        if (has_middle(c)) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, exponent(c), false));
     }
     if (!c->chosen) {
         c->step = cal_first_step_named(&c->settings, size);
@@ -341,12 +342,12 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     if (!m->embedded && ++c->pass < 3) return send_stage(c, down, decision);
     c->pass = 0;
 
-    const double ratio = next_ratio(m, size, c->failures > 0);
-    if (size > 1.0) {
-        if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, ratio, down, decision);
+    const double ratio = cal_step_ratio(size, exponent(c), c->failed), least = cal_smallest_step(c->time);
+    if (size > 1.0 && (is_per_unit(c) || c->step > least)) {
+        c->failed = true;
+        return reject(c, is_per_unit(c) ? ratio : fmax(ratio, least / c->step), down, decision);
     }
-    c->failures = c->not_finite = 0;
+    c->failed = false, c->not_finite = 0;
     c->before = c->used;
     c->used = c->step;
     c->time += c->step;
@@ -360,7 +361,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
 // what it lacks in the middle. The stages are still there, until the next execution; the first has become the previous
 // derivative.
 static void interpolate_velocities(const cal_solver_context* context, const cal_column* column, double s, double h,
-                                   double* out) {
+                                   bool has_middle, double* out) {
     const cal_layout* layout = context->layout;
     double* const* x = context->vectors;
     const double *y0 = x[CAL_ONE_STEP_PREVIOUS], *y1 = x[CAL_ONE_STEP_Y];
@@ -369,7 +370,8 @@ static void interpolate_velocities(const cal_solver_context* context, const cal_
     const double c0 = h * s * (1.0 - s) * (1.0 - s), c1 = h * s * s * (s - 1.0);
     for (int b = column->first_block; b < column->first_block + column->block_count; b++)
         for (int i = layout->block_y[b] + cal_kind_q(column->kind) * layout->width; i < layout->block_y[b + 1]; i++) {
-            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]) + bump * middle_rest(context, i);
+            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]);
+            if (has_middle) out[i] += bump * middle_rest(context, i);
         }
 }
 
@@ -378,7 +380,8 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
     const control* c = memory;
     const double s = 1.0 + (time - c->time) / c->used;
     cal_one_step_interpolate(context, column, s, c->used, true, out);
-    if (methods[c->method]->per_step) interpolate_velocities(context, column, s, c->used, out);
+    if (has_middle(c) || (methods[c->method]->order <= 3 && !is_per_unit(c)))
+        interpolate_velocities(context, column, s, c->used, has_middle(c), out);
 }
 
 #define RUNGE_KUTTA(symbol, vectors, text)                                                                             \
@@ -406,6 +409,7 @@ static void rk_interpolate(const void* memory, const cal_solver_context* context
 RUNGE_KUTTA(iec, VECTOR_COUNT, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
 RUNGE_KUTTA(rki, VECTOR_COUNT, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
 RUNGE_KUTTA(rkg, VECTOR_COUNT, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
-RUNGE_KUTTA(rkf, VECTOR_COUNT,
+RUNGE_KUTTA(rkf, VECTOR_COUNT_MIDDLE,
             "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
-RUNGE_KUTTA(rkck, VECTOR_COUNT_PER_STEP, "Cash-Karp 5(4), error per step: for runs with many events");
+RUNGE_KUTTA(rkck, VECTOR_COUNT_MIDDLE,
+            "Cash-Karp, order 5 with an embedded order 4: 6 evaluations a step, for runs with many events");
