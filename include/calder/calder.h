@@ -411,7 +411,8 @@ typedef enum cal_distribution {
     CAL_JUNG      ///< Jung's algorithm: a further processor to the branch that takes longest
 } cal_distribution;
 
-/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation.
+/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation, of CAL_JUNG by
+/// his own formula (cal_price has one measure for all).
 /// used and seconds may be NULL.
 cal_status cal_distribute(const cal_model* model, cal_distribution distribution, int processors, const cal_costs* costs,
                           int32_t* processor_of_joint, int* used, double* seconds, cal_error* error);
