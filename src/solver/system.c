@@ -359,6 +359,9 @@ static cal_status observe(cal_system* system) {
 
 cal_status cal_system_check(cal_system* system, double* residual, int* body) {
     if (!residual || !body) return CAL_BAD_ARGUMENT;
+    // With a slow band accelerations are not those of the present state: what was computed last is checked, where it was computed.
+    if (system->def.slow_band > 1 && system->slow_band)
+        return cal_armstrong_check(&system->state->context, residual, body);
     const cal_status status = look(system, &system->residual_query, system->def.algorithm);
     return status ? status : cal_armstrong_check(&system->residual_query.state->context, residual, body);
 }
