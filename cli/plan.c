@@ -17,6 +17,7 @@ enum { LONGEST_TABLE = 20 };
 typedef struct plan_row {
     int processors, used;
     double seconds, speedup;
+    double price; // the time by cal_price, one measure for all distributions; 0: seconds is that
 } plan_row;
 
 typedef struct plan {
@@ -111,7 +112,8 @@ static int measure(plan* p) {
     cal_machine_destroy(machine);
     if (error.status != CAL_OK) return cal_complain_error(&error);
     p->cores = strncmp(text, "threads", strlen("threads")) == 0 ? cal_core_count() : 0;
-    if (p->cores > 1) p->crowding = cal_copies_crowding(p->model, (int)strtol(p->lanes, NULL, 10), p->cores);
+    // Cores are not faster together than alone: less than one is noise.
+    if (p->cores > 1) p->crowding = fmax(1.0, cal_copies_crowding(p->model, (int)strtol(p->lanes, NULL, 10), p->cores));
     return CAL_EXIT_DONE;
 }
 
@@ -141,6 +143,29 @@ static int schedule(plan* p) {
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
+// Gives the joints to at most so many processors. What a joint costs depends on how many compute at once, which are those that get
+// something: fewer are tried until all of them do. Jung's distribution has the time of his own formula, and its price beside it.
+static cal_status place(const plan* p, plan_row* r, cal_error* error) {
+    int most = r->processors;
+    for (;;) {
+        cal_costs costs = p->costs;
+        costs.compute = crowded_compute(p, most);
+        cal_status status =
+            cal_distribute(p->model, p->kind, most, &costs, p->processor_of_joint, &r->used, &r->seconds, error);
+        if (status) return status;
+        if (r->used < most && crowded_compute(p, r->used) < costs.compute) {
+            most = r->used;
+            continue;
+        }
+        if (p->kind == CAL_JUNG)
+            status = cal_price(p->model, p->processor_of_joint, &costs, r->used, &r->price, NULL, error);
+        // One core alone is faster than several that crowd each other and gain less.
+        const double alone = cal_model_joint_count(p->model) * p->costs.compute;
+        if (status || p->crowding <= 0 || most == 1 || r->seconds <= alone) return status;
+        most = 1;
+    }
+}
+
 static int distribute(plan* p) {
     const int joints = cal_model_joint_count(p->model);
     p->rows = calloc((size_t)p->count, sizeof *p->rows);
@@ -158,10 +183,7 @@ static int distribute(plan* p) {
             continue;
         }
         r->processors = p->counts[i];
-        cal_costs costs = p->costs;
-        costs.compute = crowded_compute(p, r->processors);
-        error.status = cal_distribute(p->model, p->kind, r->processors, &costs, p->processor_of_joint, &r->used,
-                                      &r->seconds, &error);
+        error.status = place(p, r, &error);
         r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
         cal_progress_show(&progress, (i + 1.0) / p->count);
     }
@@ -203,6 +225,8 @@ static void print_json(const plan* p) {
         cal_json_integer(&json, "used", p->rows[i].used);
         cal_json_number(&json, "time_s", p->rows[i].seconds);
         cal_json_number(&json, "speedup", p->rows[i].speedup);
+        if (!p->reports)
+            cal_json_number(&json, "price_s", p->rows[i].price > 0 ? p->rows[i].price : p->rows[i].seconds);
         if (p->reports) {
             cal_json_integer(&json, "parts", p->reports[i].parts);
             cal_json_integer(&json, "joins", p->reports[i].joins);
@@ -249,15 +273,20 @@ static void print_table(const plan* p) {
         printf("%-13s %d cores that compute at once need %.2f times as long as one alone\n", "crowding", p->cores,
                p->crowding);
     printf("%-13s %s\n\n", "distribution", p->distribution);
-    printf("%10s %8s %14s %10s %11s\n", "processors", "used", "time", "speed-up", "efficiency");
+    printf("%10s %8s %14s %10s %11s%s\n", "processors", "used", "time", "speed-up", "efficiency",
+           p->kind == CAL_JUNG ? "       by price" : "");
     const plan_row* fastest = fastest_row(p);
     for (int i = 0; i < p->count; i++) {
         const plan_row* r = &p->rows[i];
         if (!is_shown(p, fastest, i)) continue;
         // The unit of time may be wider in bytes than on the screen.
         const char* time = cal_duration_text(r->seconds, text[3], sizeof text[3]);
-        printf("%10d %8d %*s %10.2f %9.0f %%\n", r->processors, r->used, strstr(time, "µ") ? 15 : 14, time, r->speedup,
+        printf("%10d %8d %*s %10.2f %9.0f %%", r->processors, r->used, strstr(time, "µ") ? 15 : 14, time, r->speedup,
                100 * r->speedup / r->used);
+        if (r->price > 0)
+            printf(" %*s", strstr(cal_duration_text(r->price, text[3], sizeof text[3]), "µ") ? 15 : 14,
+                   cal_duration_text(r->price, text[3], sizeof text[3]));
+        printf("\n");
     }
     const plan_row *best = fastest_row(p), *last = &p->rows[p->count - 1];
     if (last->used < last->processors)
@@ -402,7 +431,9 @@ static void print_details(void) {
         "joint takes, --message the time that a cut between two processors adds to an evaluation, --send the\n"
         "part of it for which the sender can do nothing else. Without them both are measured, here with two\n"
         "threads, or on the ranks of 'mpirun -n 2 calder plan MODEL --machine mpi'; on threads also how much slower\n"
-        "cores are together than alone, which the times of several of them contain. --tree and --save are about\n"
+        "cores are together than alone, which the times of those that get something contain. With Jung's distribution\n"
+        "time is that of his own formula, and 'by price' what the walks take in virtual time, as for the other. --tree "
+        "and --save are about\n"
         "the last number of --processors. With given costs the distribution is Jung's.\n");
 }
 

@@ -227,6 +227,26 @@ static void test_slow_band_grows_old(void** unused) {
     cal_model_destroy(model);
 }
 
+// What is checked in a run with a slow band is what was computed: its accelerations are off by what the band's age makes, and more with
+// a longer one.
+static void test_a_slow_band_is_checked_as_computed(void** unused) {
+    (void)unused;
+    cal_model* model = cal_test_model("chain:n=3,joint=ball,start=0.8");
+    double residual[3];
+    for (int i = 0; i < 3; i++) {
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        int body;
+        def.solver = "rk4", def.algorithm = "armstrong", def.slow_band = i == 0 ? 1 : i == 1 ? 5 : 50;
+        assert_int_equal(cal_sim_create(model, &def, &sim, NULL), CAL_OK);
+        assert_int_equal(cal_sim_advance(sim, 0.5 + 0.0485, NULL), CAL_OK);
+        assert_int_equal(cal_sim_check(sim, &residual[i], &body), CAL_OK);
+        cal_sim_destroy(sim);
+    }
+    assert_true(residual[0] < 1e-12 && residual[1] > 1e-6 && residual[2] > 2.0 * residual[1]);
+    cal_model_destroy(model);
+}
+
 static void test_other_joints_are_refused(void** unused) {
     (void)unused;
     static const struct {
@@ -336,6 +356,7 @@ int main(void) {
         cmocka_unit_test(test_simulations_do_not_depend_on_lanes),
         cmocka_unit_test(test_fast_band_solves_for_new_torques),
         cmocka_unit_test(test_slow_band_grows_old),
+        cmocka_unit_test(test_a_slow_band_is_checked_as_computed),
         cmocka_unit_test(test_other_joints_are_refused),
         cmocka_unit_test(test_check_sees_every_wrong_acceleration),
         cmocka_unit_test(test_check_names_the_body),

@@ -44,6 +44,32 @@ static void test_joints_keep_their_processors(void** unused) {
     cal_model_destroy(model);
 }
 
+// Dearer messages never make a shorter plan: what is decided in ties is decided by its price.
+static void test_cheaper_messages_cost_no_time(void** unused) {
+    (void)unused;
+    static const char* const models[] = {"mobile:s=3,l=3,o=3", "stickman", "humanoid"};
+    for (int m = 0; m < 3; m++) {
+        cal_model* model = cal_test_model(models[m]);
+        int32_t* placement = calloc((size_t)cal_model_joint_count(model), sizeof *placement);
+        for (int kind = 0; kind < 2; kind++)
+            for (int processors = 1; processors <= 5; processors++) {
+                double seconds[2];
+                for (int dear = 0; dear < 2; dear++) {
+                    const cal_costs costs = {.compute = 1e-3, .message = dear ? 1e-3 : 0.0};
+                    assert_int_equal(cal_distribute(model, kind ? CAL_JUNG : CAL_BALANCED, processors, &costs,
+                                                    placement, NULL, NULL, NULL),
+                                     CAL_OK);
+                    seconds[dear] = price(model, placement, &costs, processors);
+                }
+                if (!(seconds[0] <= seconds[1] * (1.0 + 1e-9)))
+                    fail_msg("%s on %d: %g s with free messages, %g s else", models[m], processors, seconds[0],
+                             seconds[1]);
+            }
+        free(placement);
+        cal_model_destroy(model);
+    }
+}
+
 static void test_jung_is_to_be_had(void** unused) {
     (void)unused;
     cal_model* model = cal_test_model("mobile:s=3,l=5,o=9");
@@ -207,6 +233,7 @@ static void test_bad_arguments_are_explained(void** unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joints_keep_their_processors),
+        cmocka_unit_test(test_cheaper_messages_cost_no_time),
         cmocka_unit_test(test_jung_is_to_be_had),
         cmocka_unit_test(test_virtual_time_is_the_price_of_the_plan),
         cmocka_unit_test(test_it_distributes_for_itself),

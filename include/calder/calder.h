@@ -411,7 +411,8 @@ typedef enum cal_distribution {
     CAL_JUNG      ///< Jung's algorithm: a further processor to the branch that takes longest
 } cal_distribution;
 
-/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation.
+/// Gives each joint a processor, 0 … *used - 1, at most `processors` of them; seconds: predicted time of an evaluation, of CAL_JUNG by
+/// his own formula (cal_price has one measure for all).
 /// used and seconds may be NULL.
 cal_status cal_distribute(const cal_model* model, cal_distribution distribution, int processors, const cal_costs* costs,
                           int32_t* processor_of_joint, int* used, double* seconds, cal_error* error);
@@ -585,6 +586,9 @@ typedef struct cal_sim_def {
     int largest_order;                 ///< of gear (1…12) and bdf (1…5); 0: their own
     int slow_band; ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
                    ///< so many steps only (Armstrong's slow band); 0 and 1: always
+    bool
+        historic; ///< for comparisons with Jung's paper: rki and rkf test the error per unit step, and bdf has LSODE's habits of
+                  ///< 1983; false
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;

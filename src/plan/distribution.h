@@ -17,6 +17,9 @@
 // CAL_BAD_ARGUMENT: no processors, or costs that are negative or not finite. CAL_NO_MEMORY.
 cal_status cal_distribute_jung(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
                                int* used, double* seconds, cal_error* error);
+// The same with decisions as if costs were others than those that the predicted time is for.
+cal_status cal_distribute_jung_by(const cal_model* model, int processors, const cal_costs* decide,
+                                  const cal_costs* costs, int32_t* owner, int* used, double* seconds, cal_error* error);
 cal_status cal_distribute_balanced(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
                                    int* used, double* seconds, cal_error* error);
 // Armstrong's assignment (section 5): the links on a path to a leaf share a processor, a node's first child stays on its

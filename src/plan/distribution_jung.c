@@ -148,8 +148,9 @@ static int distribute(const cal_branches* branches, starter* starters, const int
     return used;
 }
 
-cal_status cal_distribute_jung(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
-                               int* used, double* seconds, cal_error* error) {
+cal_status cal_distribute_jung_by(const cal_model* model, int processors, const cal_costs* decide,
+                                  const cal_costs* costs, int32_t* owner, int* used, double* seconds,
+                                  cal_error* error) {
     cal_status status = cal_check_costs(processors, costs, error);
     cal_branches branches = {0};
     if (status == CAL_OK) status = cal_branches_create(model, &branches, error);
@@ -164,7 +165,9 @@ cal_status cal_distribute_jung(const cal_model* model, int processors, const cal
             if (branches.at[b].child_count > 0) arrange_children(&branches, b, siblings, starters);
         }
         order_by_calls(starters, branches.count, order);
-        const int count = distribute(&branches, starters, order, processors, costs);
+        const int count = distribute(&branches, starters, order, processors, decide);
+        for (int i = branches.count - 1; i >= 0; i--)
+            estimate(starters, order[i], branches.at[order[i]].length * costs->compute, costs->message);
         if (used) *used = count;
         if (seconds) *seconds = starters[0].duration;
         for (int i = 0; i < branches.count; i++) {
@@ -181,4 +184,9 @@ cal_status cal_distribute_jung(const cal_model* model, int processors, const cal
     cal_free(order);
     cal_branches_free(&branches);
     return status;
+}
+
+cal_status cal_distribute_jung(const cal_model* model, int processors, const cal_costs* costs, int32_t* owner,
+                               int* used, double* seconds, cal_error* error) {
+    return cal_distribute_jung_by(model, processors, costs, costs, owner, used, seconds, error);
 }

@@ -122,6 +122,12 @@ static bool allocate_solver(cal_system* system) {
     return cal_system_create_probe(system);
 }
 
+// What a solver works with of a tolerance (NULL: BDF), not below 1e-12, where rounding begins to count.
+static double part_of_tolerance(double tolerance, const cal_solver_ops* ops) {
+    const double share = !ops ? CAL_BDF_TOLERANCE_SHARE : ops->tolerance_share > 0.0 ? ops->tolerance_share : 1.0;
+    return fmin(tolerance, fmax(share * tolerance, 1e-12));
+}
+
 static cal_status fill(cal_system* system, cal_error* error) {
     const cal_sim_def* def = &system->def;
     cal_status status = CAL_OK;
@@ -148,16 +154,16 @@ static cal_status fill(cal_system* system, cal_error* error) {
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
     const int components = system->model->q_count + system->model->v_count;
     system->settings = (cal_solver_settings){.relative = def->relative,
+                                             .historic = def->historic,
                                              .absolute = def->absolute > 0.0 ? def->absolute : def->relative,
                                              .step = def->step,
                                              .largest_step = def->largest_step,
                                              .horizon = HORIZON,
                                              .largest_order = def->largest_order,
                                              .component_count = components > 0 ? components : 1};
-    // These two test the error of a step, not that of a time; projections then keep what went wrong along the constraints.
-    if (system->model->constraint_count > 0 && (!system->ops || system->ops == &cal_solver_gear)) {
-        system->settings.relative = fmin(system->settings.relative, fmax(0.1 * system->settings.relative, 1e-12));
-        system->settings.absolute = fmin(system->settings.absolute, fmax(0.1 * system->settings.absolute, 1e-12));
+    if (!def->historic) {
+        system->settings.relative = part_of_tolerance(system->settings.relative, system->ops);
+        system->settings.absolute = part_of_tolerance(system->settings.absolute, system->ops);
     }
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_model_initial(system->model, system->q, system->v, system->control);
@@ -359,6 +365,9 @@ static cal_status observe(cal_system* system) {
 
 cal_status cal_system_check(cal_system* system, double* residual, int* body) {
     if (!residual || !body) return CAL_BAD_ARGUMENT;
+    // With a slow band accelerations are not those of the present state: what was computed last is checked, where it was computed.
+    if (system->def.slow_band > 1 && system->slow_band)
+        return cal_armstrong_check(&system->state->context, residual, body);
     const cal_status status = look(system, &system->residual_query, system->def.algorithm);
     return status ? status : cal_armstrong_check(&system->residual_query.state->context, residual, body);
 }

@@ -229,7 +229,7 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
         return cal_fail(error, status,
                         "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "
                         "tolerance or solver, or cal_sim_restart where forces jump",
-                        system->def.solver, system->settings.relative, system->state->time, why, system->time);
+                        system->def.solver, system->def.relative, system->state->time, why, system->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", system->def.solver, system->state->time,
                     cal_status_text(status));
 }
