@@ -586,6 +586,9 @@ typedef struct cal_sim_def {
     int largest_order;                 ///< of gear (1…12) and bdf (1…5); 0: their own
     int slow_band; ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
                    ///< so many steps only (Armstrong's slow band); 0 and 1: always
+    bool
+        historic; ///< for comparisons with Jung's paper: rki and rkf test the error per unit step, and bdf has LSODE's habits of
+                  ///< 1983; false
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
