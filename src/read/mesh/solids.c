@@ -29,7 +29,8 @@ double cal_solid_volume(cal_shape_kind kind, const double size[3]) {
 // Thomsen's formula: within 1.1 % of the true area.
 static double ellipsoid_area(const double size[3]) {
     const double p = 1.6075;
-    const double a = cal_power(size[0] * size[1], p), b = cal_power(size[1] * size[2], p), c = cal_power(size[2] * size[0], p);
+    const double a = cal_power(size[0] * size[1], p), b = cal_power(size[1] * size[2], p),
+                 c = cal_power(size[2] * size[0], p);
     return 4.0 * CAL_PI * cal_power((a + b + c) / 3.0, 1.0 / p);
 }
 
