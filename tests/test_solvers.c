@@ -427,6 +427,40 @@ static void test_every_solver_gets_over_a_jump(void** state) {
     cal_model_destroy(model);
 }
 
+// A body that nothing acts on takes longer and longer steps, until it meets a spring that begins at a wall: it comes back as fast as
+// it went. Walls are at many places in a step.
+static void test_no_solver_steps_through_a_stop(void** state) {
+    (void)state;
+    const double speed = 0.5;
+    for (int i = 0; cal_solver_name(i); i++)
+        for (int k = 0; k < 16; k++) {
+            cal_builder* builder = NULL;
+            cal_model* model = NULL;
+            cal_body_def body = cal_default_body_def();
+            cal_joint_def slide = cal_default_joint_def();
+            const double none[3] = {0.0}, wall = 0.05 * pow(1.3, k);
+            body.mass = 2.0, body.inertia[0] = body.inertia[1] = body.inertia[2] = 0.1;
+            slide.kind = CAL_PRISMATIC, slide.initial_v[0] = speed;
+            slide.limited = true, slide.range[0] = -1e6, slide.range[1] = wall;
+            slide.limit_stiffness = 800.0, slide.limit_damping = 1e-6;
+            assert_int_equal(cal_builder_create(&builder), CAL_OK);
+            cal_builder_set_gravity(builder, none);
+            cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &slide);
+            assert_int_equal(cal_builder_finish(builder, &model, NULL), CAL_OK);
+            cal_builder_destroy(builder);
+            cal_sim_def def = cal_default_sim_def();
+            def.solver = cal_solver_name(i), def.relative = k % 2 == 0 ? 1e-8 : 1e-5;
+            if (cal_solver_has_fixed_step(def.solver)) def.step = 1e-3;
+            cal_sim* sim = open_sim(model, &def);
+            advance(sim, wall / speed + 1.0);
+            cal_test_expect_below(fabs(cal_sim_v(sim)[0] + speed),
+                                  cal_solver_has_fixed_step(def.solver) ? 10.0 * def.step : 1000.0 * def.relative,
+                                  "speed after a stop", def.solver);
+            cal_sim_destroy(sim);
+            cal_model_destroy(model);
+        }
+}
+
 // A callback that is not a number from a time on ends the run with a line, and the last good state is kept.
 static void spoil_the_push(cal_force_context* context, void* user) {
     (void)user;
@@ -725,6 +759,7 @@ int main(void) {
         cmocka_unit_test(test_gear_keeps_the_energy_of_a_mobile),
         cmocka_unit_test(test_restart_where_the_force_jumps),
         cmocka_unit_test(test_every_solver_gets_over_a_jump),
+        cmocka_unit_test(test_no_solver_steps_through_a_stop),
         cmocka_unit_test(test_a_callback_that_is_not_a_number_keeps_the_last_state),
         cmocka_unit_test(test_callback_acts_like_the_model),
         cmocka_unit_test(test_callback_pushes_last_one_evaluation),

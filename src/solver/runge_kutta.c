@@ -9,6 +9,11 @@
 // which stays as large as the jump, however small h. A step as small as time can tell is accepted whatever its error: when the
 // jump was is not known any better.
 //
+// In RKF and RKCK k₂ has no weight in either order. A stop that a body without other forces meets in a long step throws stages
+// from the third on back out of it, where its law has no force: the second alone has seen it, and both orders agree that there is
+// none. So what |k₂ − k₁| exceeds all other |k_j − k₁| by counts as an error, h times. Where motion is smooth that is nothing: other
+// stages are further on, and see more of what changes.
+//
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
 //
@@ -138,6 +143,7 @@ static cal_status send_stage(rk_control* c, double* down, cal_step_decision* dec
         down[DOWN_RESULT + j] = h * m->b[j];
         down[DOWN_ERROR + j] = is_per_unit(c) ? m->e[j] : h * m->e[j];
     }
+    down[DOWN_UNHEARD] = m->embedded && m->b[1] == 0.0 && m->e[1] == 0.0 && !is_per_unit(c) ? h : 0.0;
     decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
     return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;

@@ -36,6 +36,7 @@ enum {
     DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
     DOWN_USED = DOWN_ERROR + STAGES,   // with a middle: the last step's size, and that of the one before it (0: none)
     DOWN_BEFORE,
+    DOWN_UNHEARD, // h where the second stage has no weight in either formula; else 0
     DOWN_MIDDLE,
     DOWN_COUNT = DOWN_MIDDLE + STAGES + 1
 };
@@ -124,6 +125,24 @@ CAL_WIDE_INLINE void find_inside(const cal_solver_context* context, const cal_co
     }
 }
 
+// What the second stage alone has seen of a step, where that is more than the error: it has no weight in the formulas that are compared.
+CAL_WIDE_INLINE void hear_second(const cal_solver_context* context, const int* index, int count, int first, int end,
+                                 double* error) {
+    double* const* x = context->vectors;
+    const double h = context->down[DOWN_UNHEARD];
+    CAL_EACH(i, first, end) {
+        const double k1 = x[index[0]][i];
+        double most = 0.0;
+        for (int j = 2; j < count; j++) {
+            const double change = cal_size(x[index[j]][i] - k1);
+            most = change > most ? change : most;
+        }
+        const double alone = h * (cal_size(x[index[1]][i] - k1) - most);
+        double* own = &error[CAL_OWN(i - first)];
+        *own = alone > cal_size(*own) ? alone : *own;
+    }
+}
+
 CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                   double* shares) {
     const double* down = context->down;
@@ -143,6 +162,7 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
         CAL_EACH(i, 0, n) error[CAL_OWN(i)] = 0.0;
         for (int j = 0; j < count; j++)
             CAL_EACH(i, 0, n) error[CAL_OWN(i)] += down[DOWN_ERROR + j] * x[index[j]][first + i];
+        if (down[DOWN_UNHEARD] > 0.0) hear_second(context, index, count, first, end, error);
     } else if (what == FINISH_DOUBLING) {
         const double* full = x[VECTOR_FULL];
         CAL_EACH(i, 0, n) {
