@@ -46,7 +46,7 @@ static void says_what_constraints_did(void** unused) {
     cal_test_expect_json("sim bricard --time 0.5 --json",
                          "constraint_max constraint_rms rank redundant_rows constraint_rows energy_drift state_hash");
     cal_test_expect_json("sim fivebar --batch 4 --solver gear --machine threads:2 --time 0.1 --json",
-                         "batch evaluations");
+                         "batch evaluations energy_work energy_loss energy_closing energy_balance energy_justified");
     cal_test_outcome o = cal_test_run_well("sim bricard --time 0.5 --tol 1e-5 --json");
     assert_true(cal_test_number_after(o.out, "rank") == 4.0);
     assert_true(cal_test_number_after(o.out, "redundant_rows") == 1.0);
