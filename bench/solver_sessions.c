@@ -80,6 +80,7 @@ static cal_status run(const cal_model* model, const char* solver, double toleran
     cal_sim_def def = cal_default_sim_def();
     def.solver = solver;
     def.relative = tolerance;
+    def.historic = true;
     def.evaluation_limit = EVALUATIONS_PER_FRAME;
     cal_sim* sim = NULL;
     double start = 0.0, swing = 0.0;

@@ -348,6 +348,7 @@ static int open_batch(cal_opened* r, cal_error* error) {
     read_events(r);
     def.ensemble.sim.events = &r->world;
     def.ensemble.count = (int)o->batch;
+    def.ensemble.account = true;
     def.ensemble.lanes = atoi(o->lanes);
     def.ensemble.machine = r->machine;
     def.ensemble.spread = constrained ? o->spread : 0;

@@ -14,7 +14,7 @@ typedef struct setting {
 } setting;
 
 // Steps of a fixed size err by their own order; the others by tens of tolerances over some hundred steps.
-static const setting settings[] = {{"gear", 1e-8, 0, 2e-6},     {"rkf", 1e-8, 0, 1e-7}, {"rkck", 1e-8, 0, 1e-6},
+static const setting settings[] = {{"gear", 1e-8, 0, 2e-6},     {"rkf", 1e-9, 0, 1e-7}, {"rkck", 1e-8, 0, 1e-6},
                                    {"iec", 1e-7, 0, 1e-6},      {"rki", 1e-6, 0, 1e-5}, {"rkg", 1e-8, 0, 1e-6},
                                    {"implicit", 1e-8, 0, 2e-6}, {"bdf", 1e-9, 0, 2e-4}, {"rk4", 0, 1e-3, 1e-8},
                                    {"euler", 0, 1e-4, 1e-3}};
@@ -27,8 +27,6 @@ static cal_sim* open_sim(const cal_model* model, const setting* s, cal_force_cal
     def.solver = s->solver, def.force = force, def.machine = machine;
     if (s->tolerance > 0.0) def.relative = s->tolerance;
     if (s->step > 0.0) def.step = s->step;
-    // A body that nothing acts on is in no hurry, and would be far behind a stop before a step has seen it.
-    if (s->tolerance > 0.0) def.largest_step = 0.02;
     if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s: %s", s->solver, error.text);
     return sim;
 }

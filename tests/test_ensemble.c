@@ -26,9 +26,26 @@ static void advance(cal_ensemble* ensemble, double time) {
     if (cal_ensemble_advance(ensemble, time, &error)) fail_msg("%s", error.text);
 }
 
+// Energy goes where it goes in a simulation by itself; lanes add its flows up in another order.
+static void expect_balance(cal_sim* sim, cal_ensemble* ensemble, int instance) {
+    cal_energy_balance single, own;
+    assert_int_equal(cal_sim_balance(sim, &single), CAL_OK);
+    assert_int_equal(cal_ensemble_balance(ensemble, instance, &own), CAL_OK);
+    const double unit = 1e-12 * (1.0 + fabs(single.start) + single.exchanged);
+    cal_test_expect_below(fabs(own.start - single.start), unit, "energy", "start");
+    cal_test_expect_below(fabs(own.work - single.work), unit, "energy", "work");
+    cal_test_expect_below(fabs(own.loss - single.loss), unit, "energy", "loss");
+    cal_test_expect_below(fabs(own.closing - single.closing), unit, "energy", "closing");
+    cal_test_expect_below(fabs(own.exchanged - single.exchanged), unit, "energy", "exchanged");
+    cal_test_expect_below(fabs(own.error - single.error), 10.0 * unit, "energy", "balance");
+    assert_true(own.flows == single.flows && own.exploded == single.exploded);
+}
+
 // Runs a simulation by itself from an instance's start, over the same times, and compares bits and counts.
 static void expect_single(const cal_model* model, const cal_ensemble_def* def, const double* times, int count) {
-    cal_ensemble* ensemble = make_ensemble(model, def);
+    cal_ensemble_def accounted = *def;
+    accounted.account = true;
+    cal_ensemble* ensemble = make_ensemble(model, &accounted);
     double* q = cal_test_numbers((size_t)cal_model_q_count(model));
     double* v = cal_test_numbers((size_t)cal_model_v_count(model));
     cal_sim** sims = calloc((size_t)def->count, sizeof *sims);
@@ -52,6 +69,7 @@ static void expect_single(const cal_model* model, const cal_ensemble_def* def, c
             assert_int_equal(cal_sim_energy(sims[i], &kinetic[0], &potential[0]), CAL_OK);
             assert_int_equal(cal_ensemble_energy(ensemble, i, &kinetic[1], &potential[1]), CAL_OK);
             assert_true(kinetic[0] == kinetic[1] && potential[0] == potential[1]);
+            expect_balance(sims[i], ensemble, i);
         }
     }
     for (int i = 0; i < def->count; i++) {
@@ -211,6 +229,7 @@ static void instances_have_clocks(void** state) {
     static const char* const solvers[] = {"rk4", "euler", "gear"};
     for (size_t s = 0; s < 3; s++) {
         def.count = COUNT;
+        def.account = true;
         def.sim.solver = solvers[s];
         cal_ensemble* ensemble = make_ensemble(model, &def);
         cal_sim* sims[COUNT];
@@ -224,6 +243,7 @@ static void instances_have_clocks(void** state) {
                 cal_ensemble_get(ensemble, i, q, v);
                 assert_memory_equal(q, cal_sim_q(sims[i]), q_count * sizeof *q);
                 assert_memory_equal(v, cal_sim_v(sims[i]), v_count * sizeof *v);
+                expect_balance(sims[i], ensemble, i);
             }
             if (k == 2) {
                 assert_int_equal(cal_ensemble_set(ensemble, MOVED, q, motion.v), CAL_OK);
@@ -415,6 +435,9 @@ static void mistakes_are_named(void** state) {
     assert_int_equal(cal_ensemble_get(ensemble, -1, numbers, NULL), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_ensemble_status(ensemble, 7, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_ensemble_poses(ensemble, 7, numbers), CAL_BAD_ARGUMENT);
+    cal_energy_balance balance;
+    assert_int_equal(cal_ensemble_balance(ensemble, 7, &balance), CAL_BAD_ARGUMENT);
+    assert_int_equal(cal_ensemble_balance(ensemble, 0, &balance), CAL_NOT_AVAILABLE);
     numbers[0] = (double)INFINITY;
     assert_int_equal(cal_ensemble_drive(ensemble, 0, numbers, NULL, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_ensemble_advance(ensemble, (double)NAN, &error), CAL_BAD_ARGUMENT);
@@ -455,6 +478,7 @@ static void memory_may_run_out(void** state) {
         cal_ensemble* ensemble = NULL;
         cal_status status = CAL_NO_MEMORY;
         def.count = 3;
+        def.account = true;
         def.sim.solver = i ? "gear" : "rk4";
         def.spread = 0.001;
         for (int64_t after = 0; status == CAL_NO_MEMORY; after++) {

@@ -586,6 +586,9 @@ typedef struct cal_sim_def {
     int largest_order;                 ///< of gear (1…12) and bdf (1…5); 0: their own
     int slow_band; ///< "armstrong" with "rk4" or "euler": what depends on orientations alone is computed anew every
                    ///< so many steps only (Armstrong's slow band); 0 and 1: always
+    bool
+        historic; ///< for comparisons with Jung's paper: rki and rkf test the error per unit step, and bdf has LSODE's habits of
+                  ///< 1983; false
     int64_t evaluation_limit; ///< an advance that needs more is CAL_NOT_CONVERGED; 0: no limit
     cal_force_callback* force;
     void* user;
@@ -787,6 +790,8 @@ typedef struct cal_ensemble_def {
     double
         spread; ///< noise on the start: uniform within ± spread on every number of q and v; constraints are closed again
     uint64_t seed; ///< of the noise: equal seeds give equal starts to instances of equal numbers
+    bool
+        account; ///< keep the account of each instance's energy (cal_ensemble_balance): one look at its energy per advance
     uint32_t cookie;
 } cal_ensemble_def;
 cal_ensemble_def cal_default_ensemble_def(void);
@@ -817,6 +822,9 @@ cal_status cal_ensemble_drive(cal_ensemble* ensemble, int instance, const double
                               cal_error* error);
 /// Kinetic and potential energy of one instance.
 cal_status cal_ensemble_energy(cal_ensemble* ensemble, int instance, double* kinetic, double* potential);
+/// Where the energy of one instance came from and went (as cal_sim_balance), up to the end of the last advance that it took part in;
+/// CAL_NOT_AVAILABLE where no accounts are kept (cal_ensemble_def.account) or a device has the instances.
+cal_status cal_ensemble_balance(cal_ensemble* ensemble, int instance, cal_energy_balance* out);
 /// Position and quaternion of every body of one instance, 7 numbers per body.
 cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* poses);
 /// Over time, q and v of all instances in their order.

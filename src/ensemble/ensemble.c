@@ -119,7 +119,9 @@ static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     cal_ensemble_divide(ensemble);
     cal_status status = cal_machine_serial(lanes, &ensemble->engine, error);
     if (status) return status;
-    const size_t numbers = CAL_ROW_HEAD + (size_t)model->q_count + (size_t)model->v_count;
+    ensemble->accounts = ensemble->def.account && ensemble->ops != &cal_ensemble_resident;
+    const size_t numbers = CAL_ROW_HEAD + (size_t)model->q_count + (size_t)model->v_count +
+                           (ensemble->accounts ? (size_t)CAL_ROW_BALANCE : 0);
     ensemble->row_size = (numbers + LINE - 1) / LINE * LINE;
     ensemble->rows = cal_allocate((size_t)ensemble->count, ensemble->row_size * sizeof(double));
     ensemble->texts = cal_allocate((size_t)ensemble->count, sizeof *ensemble->texts);
@@ -378,6 +380,17 @@ cal_status cal_ensemble_energy(cal_ensemble* ensemble, int instance, double* kin
     if (status) return status;
     *kinetic = energy[0];
     *potential = energy[1];
+    return CAL_OK;
+}
+
+void cal_ensemble_show_balance(const cal_ensemble* ensemble, int instance, const cal_energy_balance* balance) {
+    memcpy(cal_ensemble_balance_row(ensemble, instance), balance, sizeof *balance);
+}
+
+cal_status cal_ensemble_balance(cal_ensemble* ensemble, int instance, cal_energy_balance* out) {
+    if (!is_instance(ensemble, instance) || !out) return CAL_BAD_ARGUMENT;
+    if (!ensemble->accounts) return CAL_NOT_AVAILABLE;
+    memcpy(out, cal_ensemble_balance_row(ensemble, instance), sizeof *out);
     return CAL_OK;
 }
 

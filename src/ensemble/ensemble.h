@@ -19,7 +19,7 @@
 #include "machine/machine.h"
 #include "solver/solver.h"
 
-// A row: these numbers, then q and v. Counts are exact below 2⁵³.
+// A row: these numbers, then q and v, and where accounts are kept the balance. Counts are exact below 2⁵³.
 enum {
     CAL_ROW_TIME,
     CAL_ROW_STATUS, // of the instance: a cal_status
@@ -30,6 +30,7 @@ enum {
     CAL_ROW_TOLD, // 1: every process knows the line that says why it failed
     CAL_ROW_HEAD
 };
+enum { CAL_ROW_BALANCE = (sizeof(cal_energy_balance) + sizeof(double) - 1) / sizeof(double) }; // numbers of it
 
 // What workers do with units: advance to a time, take steps, or evaluate once.
 typedef struct cal_ensemble_job {
@@ -86,6 +87,7 @@ struct cal_ensemble {
     double* messages;       // of processes: two for what this one shows, in turn, and room for what all show
     size_t message_size;    // doubles
     unsigned message_count; // so far
+    bool accounts;          // rows have a balance
     struct cal_lockstep* lockstep;
     struct cal_resident* resident;
     struct cal_separate* separate;
@@ -110,6 +112,11 @@ static inline double* cal_ensemble_v(const cal_ensemble* ensemble, int instance)
 static inline bool cal_ensemble_has_failed(const cal_ensemble* ensemble, int instance) {
     return cal_ensemble_row(ensemble, instance)[CAL_ROW_STATUS] != (double)CAL_OK;
 }
+// And the balance of energy of an instance whose account is kept.
+static inline double* cal_ensemble_balance_row(const cal_ensemble* ensemble, int instance) {
+    return cal_ensemble_v(ensemble, instance) + ensemble->model->v_count;
+}
+void cal_ensemble_show_balance(const cal_ensemble* ensemble, int instance, const cal_energy_balance* balance);
 // Shows another state: positions with quaternions of unit length, as a simulation has them.
 void cal_ensemble_show(cal_ensemble* ensemble, int instance, const double* q, const double* v);
 // The instance is well again, at the ensemble's time.

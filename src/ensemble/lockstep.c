@@ -16,10 +16,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "ensemble/clock.h"
+#include "ensemble/lane_flows.h"
 #include "plan/plan.h"
 #include "solver/vectors.h"
 
-enum { KEPT = CAL_ONE_STEP_OWN, STAGES = 3 };
+enum { KEPT = CAL_LANE_KEPT, STAGES = CAL_LANE_STAGES };
 
 typedef struct group {
     cal_step_clock* clocks; // as many as lanes
@@ -44,6 +45,7 @@ struct cal_lockstep {
     worker* workers;
     double *vectors, *drives;
     cal_step_clock* clocks;
+    cal_lane_flows* flows; // NULL: no accounts are kept
 };
 
 bool cal_lockstep_takes(const cal_solver_ops* ops) {
@@ -60,6 +62,7 @@ static void destroy(cal_ensemble* ensemble) {
         cal_state_destroy(own->workers[i].state);
         cal_free(own->workers[i].stages);
     }
+    cal_lane_flows_destroy(own->flows);
     cal_plan_destroy(own->plan);
     cal_free(own->groups);
     cal_free(own->workers);
@@ -120,6 +123,8 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     own->clocks = cal_allocate(units * (size_t)lanes, sizeof *own->clocks);
     if (!own->workers || !own->groups || !own->vectors || !own->drives || !own->clocks) return CAL_NO_MEMORY;
     for (int i = 0; i < ensemble->workers && !status; i++) status = create_worker(own, &own->workers[i]);
+    if (!status && ensemble->accounts)
+        status = cal_lane_flows_create(ensemble->model, ensemble->unit_count, lanes, ensemble->workers, &own->flows);
     for (int i = 0; i < ensemble->unit_count && !status; i++) fill_group(ensemble, i);
     return status;
 }
@@ -139,6 +144,8 @@ static cal_status start(cal_ensemble* ensemble, int instance, const double* q, c
     group* g = group_of(ensemble, instance, &lane);
     cal_ensemble_show(ensemble, instance, q, v);
     g->begins = g->begins | 1u << lane;
+    if (ensemble->lockstep->flows)
+        cal_lane_flows_forget(ensemble->lockstep->flows, (int)(g - ensemble->lockstep->groups), lane);
     return CAL_OK;
 }
 
@@ -149,6 +156,8 @@ static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau,
     group* g = group_of(ensemble, instance, &lane);
     const int32_t* position = layout->tau_position + (size_t)lane * (size_t)v_count;
     for (int i = 0; tau && i < v_count; i++) g->tau[position[i]] = tau[i];
+    if (tau && ensemble->lockstep->flows)
+        cal_lane_flows_drive(ensemble->lockstep->flows, (int)(g - ensemble->lockstep->groups));
     if (control) memcpy(g->control + (size_t)lane * (size_t)actuators, control, (size_t)actuators * sizeof(double));
     g->begins = g->begins | 1u << lane;
     return CAL_OK;
@@ -163,6 +172,7 @@ typedef struct run_of_group {
     const cal_ensemble_job* job;
     group* g;
     worker* w;
+    int number, unit;                 // of the worker and of the group
     int first;                        // instance of lane 0
     unsigned live;                    // lanes that have an instance which has not failed, as bits
     unsigned lanes_of[CAL_MAX_LANES]; // of these, each clock's
@@ -179,6 +189,8 @@ static run_of_group begin_run(cal_ensemble* ensemble, int number, int unit, cons
                       .job = job,
                       .g = &own->groups[unit],
                       .w = w,
+                      .number = number,
+                      .unit = unit,
                       .first = ensemble->first + unit * own->lanes};
     for (size_t i = 0; i < KEPT; i++) r.vectors[i] = r.g->vectors[i];
     for (size_t i = 0; i < STAGES; i++) r.vectors[KEPT + i] = w->stages + i * own->stride;
@@ -201,9 +213,13 @@ static void find_lanes(run_of_group* r) {
 
 static cal_status evaluate(run_of_group* r, cal_step_clock* leader) {
     double sums[CAL_MAX_SUMS];
+    cal_lane_flows* flows = r->own->flows;
     r->context.down = leader->down;
     r->context.vectors = r->vectors;
-    return cal_plan_run(r->own->plan, r->w->state, r->job->ops, &r->context, false, sums);
+    if (flows) cal_lane_flows_prepare(flows, r->number, r->unit, r->job->ops, leader->down);
+    const cal_status status = cal_plan_run(r->own->plan, r->w->state, r->job->ops, &r->context, false, sums);
+    if (!status && flows) cal_lane_flows_follow_up(flows, r->number, r->unit, r->job->ops, &r->w->state->context);
+    return status;
 }
 
 static void fail_clock(run_of_group* r, int clock, cal_status status) {
@@ -234,6 +250,10 @@ static cal_status begin_clock(run_of_group* r) {
         r->g->clock_of[lane] = (int8_t)number;
         cal_layout_scatter(r->own->plan->layout, (int)lane, cal_ensemble_q(r->ensemble, some),
                            cal_ensemble_v(r->ensemble, some), r->g->vectors[CAL_ONE_STEP_Y]);
+        const cal_status status =
+            r->own->flows ? cal_lane_flows_begin(r->own->flows, r->number, r->unit, (int)lane, r->ensemble, some)
+                          : CAL_OK;
+        if (status) return status;
     }
     r->g->begins = r->g->begins & ~beginning;
     cal_step_clock* clock = &r->g->clocks[number];
@@ -277,6 +297,8 @@ static cal_status take_step(run_of_group* r) {
         for (int i = 0; i < r->clock_count; i++) {
             cal_step_clock* clock = &r->g->clocks[i];
             const cal_status own = clock->moves ? cal_clock_control(clock, r->job) : CAL_OK;
+            if (r->own->flows && clock->moves && !own && clock->decision.accepted)
+                cal_lane_flows_accept(r->own->flows, r->unit, r->lanes_of[i]);
             if (!own) continue;
             clock->moves = false;
             fail_clock(r, i, own);
@@ -300,9 +322,11 @@ static cal_status take_steps(run_of_group* r) {
     while (find_moving(r, &arrived)) {
         for (size_t i = 0; arrived && i < KEPT; i++)
             memcpy(r->w->saved + i * r->own->stride, r->vectors[i], r->own->plan->layout->y_size * sizeof(double));
+        if (arrived && r->own->flows) cal_lane_flows_save(r->own->flows, r->number, r->unit);
         const cal_status status = take_step(r);
         if (status) return status;
         if (arrived) put_back(r, arrived);
+        if (arrived && r->own->flows) cal_lane_flows_put_back(r->own->flows, r->number, r->unit, arrived);
     }
     return CAL_OK;
 }
@@ -337,9 +361,10 @@ static void show_lane(run_of_group* r, int lane, const double* y) {
 }
 
 // Each lane at the job's time, by its clock's polynomial; or at the end of its steps.
-static void show(run_of_group* r) {
+static cal_status show(run_of_group* r) {
     const cal_layout* layout = r->own->plan->layout;
     int sampled = -1;
+    cal_status status = CAL_OK;
     for (int lane = 0; lane < r->own->lanes; lane++) {
         if (!(r->live & 1u << lane)) continue;
         const int number = r->g->clock_of[lane];
@@ -348,7 +373,11 @@ static void show(run_of_group* r) {
                                      r->w->sample);
         sampled = number;
         show_lane(r, lane, r->job->steps < 0 ? r->w->sample : r->vectors[CAL_ONE_STEP_Y]);
+        if (r->own->flows && !status && !cal_ensemble_has_failed(r->ensemble, r->first + lane))
+            status = cal_lane_flows_show(r->own->flows, r->number, r->unit, lane, r->job, r->g->clocks[number].memory,
+                                         r->ensemble, r->first + lane);
     }
+    return status;
 }
 
 // --- Forward dynamics --------------------------------------------------------------------------------------------------
@@ -412,7 +441,7 @@ static cal_status run(cal_ensemble* ensemble, int number, int unit, const cal_en
     for (int i = 0; i < r.own->lanes; i++) r.g->clocks[i].steps = r.g->clocks[i].evaluations = 0;
     cal_status status = begin_clock(&r);
     if (!status) status = take_steps(&r);
-    if (!status) show(&r);
+    if (!status) status = show(&r);
     // Steps may have been another solver's; and what failed has left something half done.
     if (status || job->steps >= 0) r.g->begins = UINT32_MAX;
     return status;

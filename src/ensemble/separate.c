@@ -91,7 +91,11 @@ static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_en
         cal_ensemble_fail(ensemble, instance, status, error.text);
     else
         show(ensemble, instance);
-    return CAL_OK;
+    if (status || !ensemble->accounts) return CAL_OK;
+    cal_energy_balance balance;
+    const cal_status read = cal_sim_balance(sim, &balance);
+    if (!read) cal_ensemble_show_balance(ensemble, instance, &balance);
+    return read;
 }
 
 const cal_ensemble_ops cal_ensemble_separate = {

@@ -54,6 +54,7 @@ typedef struct cal_solver_settings {
     double relative, absolute, step, largest_step, horizon; // horizon: about how far the user wants to go, > 0
     double first_step;                                      // a one-step method begins with; 0: its own choice
     int largest_order;
+    bool historic;       // as Jung's sessions need it (cal_sim_def)
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;
 
@@ -67,7 +68,9 @@ typedef struct cal_solver_ops {
     const char* name;
     const char* help; // one line
     int vector_count, sum_count, down_count;
-    int max_count;        // the first max_count of the sums are combined by maximum instead of by addition
+    int max_count; // the first max_count of the sums are combined by maximum instead of by addition
+    double
+        tolerance_share; // the part of the tolerance that it works with, so that all solvers' results have errors alike; 0: all
     bool fixed_step;      // steps have the size that the settings name
     double reach;         // of explicit ones with fixed steps: stable on the negative real axis to reach / step; else 0
     int degree;           // of interpolate's polynomial in time, before quaternions are made unit; 0: the step's order

@@ -64,8 +64,8 @@ static size_t words_of(size_t bytes) { return (bytes + WORD - 1) / WORD; }
 static identity identify(const cal_system* system) {
     const cal_model* model = system->model;
     const cal_solver_settings* settings = &system->settings;
-    identity own = {.relative = settings->relative,
-                    .absolute = settings->absolute,
+    identity own = {.relative = system->def.relative,
+                    .absolute = system->def.absolute > 0.0 ? system->def.absolute : system->def.relative,
                     .step = settings->step,
                     .largest_step = settings->largest_step,
                     .largest_order = settings->largest_order,

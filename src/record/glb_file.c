@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "math/power.h"
 #include "math/vector.h"
 
 enum { BUFFER_VIEWS_GEOMETRY = 2 };
@@ -169,7 +170,9 @@ static void write_nodes(const cal_glb* glb, FILE* file) {
 }
 
 // Colours are written as numbers that are proportional to light.
-static double linear(double value) { return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4); }
+static double linear(double value) {
+    return value <= 0.04045 ? value / 12.92 : cal_power((value + 0.055) / 1.055, 2.4);
+}
 
 // A mesh and a material for each surface in a colour. Accessors of surface s (of those in use): 3 s, 3 s + 1, 3 s + 2.
 static void write_meshes(const cal_glb* glb, const int* order, FILE* file) {

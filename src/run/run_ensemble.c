@@ -1,4 +1,5 @@
 // Runs of an ensemble: all instances advance together, and the first one is shown.
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -63,6 +64,38 @@ static cal_status read_channels(cal_run* run, double* values) {
     return status;
 }
 
+// Sums over all instances, and the worst balance of one of them: errors of many might cancel.
+static void report_balance(const ensemble_run* r, cal_facts* facts) {
+    cal_energy_balance all = {0}, worst = {0}, one;
+    int where = 0;
+    for (int i = 0; i < r->def.ensemble.count; i++) {
+        if (cal_ensemble_balance(r->ensemble, i, &one) != CAL_OK) {
+            cal_facts_line(facts, "energy balance", "not known: no accounts are kept there");
+            return;
+        }
+        all.start += one.start, all.kinetic += one.kinetic, all.potential += one.potential;
+        all.work += one.work, all.loss += one.loss, all.closing += one.closing, all.exchanged += one.exchanged;
+        all.flows |= one.flows;
+        // What is not a number is the worst.
+        if (i == 0 || !(fabs(one.relative) <= fabs(worst.relative))) worst = one, where = i;
+    }
+    const double end = all.kinetic + all.potential;
+    cal_facts_number(facts, "energy_start", all.start);
+    cal_facts_number(facts, "energy_end", end);
+    cal_facts_number(facts, "energy_work", all.work);
+    cal_facts_number(facts, "energy_loss", all.loss);
+    cal_facts_number(facts, "energy_closing", all.closing);
+    cal_facts_number(facts, "energy_exchanged", all.exchanged);
+    cal_facts_number(facts, "energy_balance", worst.relative);
+    cal_facts_number(facts, "energy_justified", worst.justified);
+    cal_facts_line(facts, "energy", "%.6g J at the start, %.6g J at the end, of all instances together", all.start,
+                   end);
+    if (all.flows) cal_facts_line(facts, "energy flows", "%.6g J of work, %.6g J lost", all.work, all.loss);
+    cal_facts_line(facts, "energy balance", "%.2e of the %.4g J that instance %d has exchanged, the worst%s",
+                   worst.relative, worst.exchanged, where,
+                   fabs(worst.relative) <= worst.justified ? "" : "; its tolerance or step justifies less");
+}
+
 static void report(cal_run* run, cal_facts* facts) {
     const ensemble_run* r = (const ensemble_run*)run;
     const cal_ensemble_def* d = &r->def.ensemble;
@@ -93,6 +126,7 @@ static void report(cal_run* run, cal_facts* facts) {
     cal_facts_integer(facts, "failed", s.failed);
     cal_facts_number(facts, "instance_steps_per_second", rate);
     cal_facts_line(facts, "steps", "%lld of all instances together, %.4g per second", (long long)s.steps, rate);
+    report_balance(r, facts);
 }
 
 // Where every instance starts.

@@ -23,8 +23,10 @@ const char cal_bdf_help[] =
 #include <string.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
 
-enum { LARGEST_DENSE = 150, KRYLOV_DIMENSION = 20 };
-static const double SMALLEST_CHANGE = 1.1, NEWTON_TOLERANCE = 0.05;
+// A failed step is repeated with at most a fifth of its size, and after the third failure with a tenth: 40 failures are more than any
+// step survives that begins below 1e20 s.
+enum { LARGEST_DENSE = 150, KRYLOV_DIMENSION = 20, MOST_FAILURES = 40 };
+static const double HISTORIC_CHANGE = 1.1, HISTORIC_NEWTON = 0.05;
 
 struct cal_bdf {
     const cal_plan* plan;
@@ -190,6 +192,17 @@ static bool set_up_krylov(cal_bdf* bdf) {
            SUNLinSolInitialize(bdf->krylov) == SUNLS_SUCCESS; // takes its memory now and not in the first step
 }
 
+// CVODE as its authors tuned it; but where forces jump, steps may fail until they are as small as time can tell. For Jung's sessions
+// LSODE's habits of 1983: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1 times on.
+static bool set_habits(cal_bdf* bdf) {
+    if (CVodeSetMaxErrTestFails(bdf->memory, MOST_FAILURES) != CV_SUCCESS ||
+        CVodeSetMaxConvFails(bdf->memory, MOST_FAILURES) != CV_SUCCESS)
+        return false;
+    return !bdf->settings.historic || (CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
+                                       CVodeSetEtaFixedStepBounds(bdf->memory, 0.0, HISTORIC_CHANGE) == CV_SUCCESS &&
+                                       CVodeSetNonlinConvCoef(bdf->memory, HISTORIC_NEWTON) == CV_SUCCESS);
+}
+
 static bool set_up(cal_bdf* bdf) {
     if (SUNContext_Create(NULL, &bdf->sundials) != 0) return false;
     bdf->y = cal_bdf_vector_create(&bdf->space, bdf->sundials);
@@ -206,11 +219,7 @@ static bool set_up(cal_bdf* bdf) {
         good = CVodeSetMaxOrd(bdf->memory, bdf->settings.largest_order) == CV_SUCCESS;
     if (good && has_quaternions(bdf->plan->model)) good = CVodeSetProjFn(bdf->memory, project) == CV_SUCCESS;
     if (good) good = bdf->preconditioner ? set_up_krylov(bdf) : set_up_dense(bdf);
-    // LSODE's habits instead of CVODE's: a fresh Jacobian whenever the matrix is factored, steps that grow from 1.1
-    // times on.
-    return good && CVodeSetJacEvalFrequency(bdf->memory, 1) == CVLS_SUCCESS &&
-           CVodeSetEtaFixedStepBounds(bdf->memory, 0.0, SMALLEST_CHANGE) == CV_SUCCESS &&
-           CVodeSetNonlinConvCoef(bdf->memory, NEWTON_TOLERANCE) == CV_SUCCESS;
+    return good && set_habits(bdf);
 }
 
 cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solver_settings* settings,

@@ -7,6 +7,7 @@
 
 typedef struct cal_bdf cal_bdf;
 enum { CAL_BDF_MAX_ORDER = 5 };
+#define CAL_BDF_TOLERANCE_SHARE 0.01 // as cal_solver_ops.tolerance_share
 
 // One execution of the plan at a time, with ops and context riding along: they bring y and take dy/dt away. A status other
 // than CAL_OK ends the advance with that status.

@@ -1,52 +1,97 @@
-// Gear's method for non-stiff equations: Adams in Nordsieck form, orders 1 … 12, functional iteration, with the step
-// and order control of Hindmarsh's LSODE (subroutine STODE), split into prepare / follow-up / control as Jung (III.C)
-// does.
+// Gear's method for non-stiff equations: Adams in Nordsieck form, orders 1 … 12, functional iteration, split into prepare /
+// follow-up / control as Jung (III.C) does. Coefficients are those of the steps as they were (Byrne and Hindmarsh 1975), so that
+// changing the step costs no stability, and step and order follow the rules of EPISODE and CVODE (Cohen and Hindmarsh 1996).
 //
 //   z_j = hʲ y⁽ʲ⁾ / j!   Nordsieck history, j = 0 … q         P   Pascal's triangle: P z is the history moved on by h
-//   e = h f − (P z)₁     the sum of corrections (Jung's ∇a_q)  l   the method's coefficients (elco)
+//   e = h f − (P z)₁     the sum of corrections (Jung's ∇a_q)  l   the method's coefficients
 //   y = (P z)₀ + l₀ e    corrected                             z ← P z + l e   after a successful step
+//
+// With ξ_i = (t_n − t_{n−i}) / h of the step to t_n, l are the coefficients of the polynomial Λ that has
+//
+//   Λ(−1) = 0 ,   Λ′(x) = ∏_{i<q} (1 + x/ξ_i) = ∑ m_i xⁱ :   l₀ = ∫₋₁⁰ Λ′ = ∑ (−1)ⁱ m_i/(i+1) ,   l_i = m_{i−1}/i
 //
 // The history is not touched before the step has succeeded. Moving it on, changing its order and rescaling it to the
 // next step's size ride in the next step's preparation; until then the dense output evaluates P z + l e on the fly:
 //
-//   y(t) = ∑ z_j (1 + s)ʲ + e ∑ l_j sʲ ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
+//   y(t) = ∑ z_j (1 + s)ʲ + e Λ(s) ,   s = (t − t_n) / h ,  −1 ≤ s ≤ 0
 //
-// The sums are those of Jung's table IX, ∑(x/ω)² of the actual correction, a_q old, a_q new, ∇a_q, ∇²a_q; a_q is z_q.
-// Beside them goes the largest (x/ω)² of ∇a_q: a mean over a million components does not see a few that run away, so
-// one of them may not exceed the mean that is allowed by more than LARGEST_SHARE. Among fewer than LARGEST_SHARE²
-// components none can.
+// The sums are those of Jung's table IX that these rules need, ∑(x/ω)² of the actual correction, a_q new, ∇a_q, ∇²a_q; a_q is z_q.
+// Errors are means over all components, of a tenth of the tolerance (tolerance_share). A mean over a million components does not see a
+// few that run away, so beside the sums goes the largest (x/ω)² of ∇a_q: no component's error of a step may exceed the tolerance itself,
+// ten times the mean that is allowed (LARGEST_SHARE).
+//
+// Jung's sessions (settings.historic) have LSODE's habits of 1983 instead: coefficients of steps that are all equal, changes of order and
+// step together and from 1.1 times on, and the whole tolerance for the mean.
+//
+// Where a force jumps by Δf, e is h Δf however high the order, and most of it is wrong; but the error test of a step that is much
+// shorter than those before believes only h/H of it. What tells a jump from motion that was merely fast is e/h: tried again with a
+// quarter of the step that failed (JUMP_STEP) it falls at least to a quarter where motion is smooth, and stays where f jumps. Above a
+// half (JUMP_STAYS) the step begins anew with order 1, whose error test is e/2. A step as small as time can tell is accepted whatever
+// its error: when the jump was is not known any better.
+#include "math/power.h"
 #include "solver/gear_columns.h"
 #include <string.h>
 
-static const double SMALLEST_CHANGE = 1.1, LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0,
-                    LARGEST_AFTER_FAILURE = 2.0, LARGEST_SHARE = 30.0;
-enum { MOST_CORRECTIONS = 3, MOST_FAILURES = 10, FAILURES_BEFORE_RESTART = 3 };
+static const double LARGEST_FIRST_CHANGE = 1e4, LARGEST_CHANGE = 10.0, SMALLEST_AFTER_FAILURE = 0.1,
+                    LARGEST_AFTER_FAILURES = 0.2, AFTER_NO_CONVERGENCE = 0.25, ADDED = 1e-6, DIVERGES = 2.0,
+                    CONVERGED = 0.1, JUMP_STEP = 0.25, JUMP_STAYS = 0.5;
+static const double LARGEST_SHARE = 10.0;
 
-// LSODE's CFODE for Adams: l from ∏(x + i), and the constants of the error tests.
+// Which step and order come next: for an error test of size `error` that grows with hᵖ the step that may be taken is
+// h / (factor (bias error)^(1/p)), one order down, here, one order up.
+enum { DOWNWARDS, SAME, UPWARDS };
+typedef struct rules {
+    double smallest_change; // a change must be worth its cost
+    double after_failure;   // the largest growth after a step that failed
+    bool equal_steps;       // coefficients are those of equal steps; the step changes only when the order may
+    double bias[3], factor[3];
+    double first_rate, rate_falls, rate_factor; // of the iteration's convergence; 1: forgotten at every step
+} rules;
+static const rules cvode = {1.5, 1.0, false, {6.0, 6.0, 10.0}, {1.0, 1.0, 1.0}, 1.0, 0.3, 1.0};
+static const rules lsode = {1.1, 2.0, true, {1.0, 1.0, 1.0}, {1.3, 1.2, 1.4}, 0.7, 0.2, 1.5};
+enum { MOST_CORRECTIONS = 3, MOST_NOT_FINITE = 10, FAILURES_BEFORE_RESTART = 3, WAIT_AFTER_RESTART = 10 };
+
+static const rules* find_rules(const gear_control* g) { return g->settings.historic ? &lsode : &cvode; }
+
+// ∑ (−1)ⁱ m_i / (i + k), i ≤ last: ∫₋₁⁰ of xᵏ⁻¹ ∑ m_i xⁱ, but for the sign.
+static double alternate(const double* m, int last, int k) {
+    double sum = 0.0, sign = 1.0;
+    for (int i = 0; i <= last; i++, sign = -sign) sum += sign * m[i] / (i + k);
+    return sum;
+}
+
+// l, and what norms are multiplied by in the error tests: e here, z_q one order down, ∇²a_q one order up.
 static void find_coefficients(gear_control* g) {
-    double p[ROWS] = {1.0}, factor = 1.0;
-    g->elco[1][0] = g->elco[1][1] = 1.0;
-    g->tesco[1][0] = 0.0, g->tesco[1][1] = 2.0, g->tesco[2][0] = 1.0, g->tesco[LARGEST_ORDER][2] = 0.0;
-    for (int q = 2; q <= LARGEST_ORDER; q++) {
-        const double old_factor = factor, shift = q - 1;
-        factor /= q;
-        p[q - 1] = 0.0;
-        for (int i = q - 1; i > 0; i--) p[i] = p[i - 1] + shift * p[i];
-        p[0] *= shift;
-        double integral = p[0], moment = p[0] / 2.0, sign = 1.0; // of p and x p over −1 … 0
-        for (int i = 1; i < q; i++) {
-            sign = -sign;
-            integral += sign * p[i] / (i + 1);
-            moment += sign * p[i] / (i + 2);
-        }
-        g->elco[q][0] = integral * old_factor;
-        g->elco[q][1] = 1.0;
-        for (int i = 2; i <= q; i++) g->elco[q][i] = old_factor * p[i - 1] / i;
-        const double test = 1.0 / (factor * moment);
-        g->tesco[q][1] = test;
-        g->tesco[q + 1][0] = test * factor / (q + 1);
-        g->tesco[q - 1][2] = test;
+    const int q = g->order;
+    double m[ROWS + 1] = {1.0}, span = g->step; // t_n − t_{n−i}
+    g->test_lower = 0.0;
+    for (int i = 1; i < q; i++) {
+        if (i == q - 1) g->test_lower = q * alternate(m, q - 2, 2) / m[q - 2];
+        for (int j = i; j > 0; j--) m[j] += m[j - 1] * (g->step / span);
+        span += find_rules(g)->equal_steps ? g->step : g->past[i];
     }
+    g->l[0] = alternate(m, q - 1, 1);
+    for (int i = 1; i <= q; i++) g->l[i] = m[i - 1] / i;
+    const double reach = span / g->step; // ξ_q
+    g->test = alternate(m, q - 1, 2) / reach;
+    g->spread = reach / g->l[q];
+    for (int j = q; j > 0; j--) m[j] += m[j - 1] / reach;
+    g->test_up = alternate(m, q, 2) / (q + 1);
+}
+
+// The polynomial q ∫ x ∏_{i<q−1} (x + ξ_i) from 0, whose multiple z_q taken out of the history leaves one of order q − 1 with the
+// same past derivatives; ξ_i by the step that was just done.
+static void find_lower(const gear_control* g, double* lower) {
+    const int q = g->order;
+    double m[ROWS] = {0.0, 1.0}, span = 0.0;
+    for (int i = 1; i <= q - 2; i++) {
+        span += g->past[i];
+        const double reach = span / g->step;
+        for (int j = i + 1; j > 0; j--) m[j] = m[j] * reach + m[j - 1];
+    }
+    for (int j = 0; j < ROWS; j++) lower[j] = 0.0;
+    if (find_rules(g)->equal_steps) return;
+    for (int j = 2; j < q; j++) lower[j] = q * (m[j - 1] / j);
 }
 
 // --- Control ---------------------------------------------------------------------------------------------------------
@@ -62,115 +107,130 @@ static void send_evaluation(gear_control* g, double step, double* down, cal_step
 // Begins a step from g->time with the step size h · ratio and the present order.
 static cal_status send_prediction(gear_control* g, double ratio, double* down, cal_step_decision* decision) {
     g->step *= ratio;
-    if (!(g->time + g->step > g->time)) return g->not_finite ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
+    if (!(g->time + g->step > g->time)) return g->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
+    find_coefficients(g);
     g->mode = MODE_PREDICT;
     g->iteration = 0;
-    g->last_correction = 0.0;
+    if (!find_rules(g)->equal_steps) g->rate = find_rules(g)->first_rate;
     down[DOWN_MODE] = MODE_PREDICT;
     down[DOWN_RATIO] = ratio;
     down[DOWN_ORDER] = g->order;
     down[DOWN_STEP] = g->step;
-    down[DOWN_FIRST] = g->elco[g->order][0];
-    down[DOWN_LAST] = g->elco[g->order][g->order];
-    down[DOWN_SECOND] = g->wait == 1 ? 1.0 : 0.0;
+    down[DOWN_FIRST] = g->l[0];
+    down[DOWN_LAST] = find_rules(g)->equal_steps ? 0.0 : g->l[g->order];
+    down[DOWN_SECOND] = 0.0;
+    if (g->wait == 1 && g->kept_spread > 0.0) {
+        double share = g->spread / g->kept_spread;
+        for (int i = 0; i <= g->order && !find_rules(g)->equal_steps; i++) share *= g->step / g->past[1];
+        down[DOWN_SECOND] = share;
+    }
     decision->evaluation_time = g->time + g->step;
     return CAL_OK;
 }
 
-// A ratio of step sizes within its bounds; the order then rests for order + 1 steps.
-static double limit_ratio(gear_control* g, double ratio) {
-    ratio = fmin(ratio, g->largest_change);
-    if (g->settings.largest_step > 0.0) ratio /= fmax(1.0, g->step * ratio / g->settings.largest_step);
-    g->wait = g->order + 1;
-    return ratio;
-}
-
 static double norm(const gear_control* g, double sum) { return sqrt(sum / g->settings.component_count); }
 
-// The order that allows the longest next step, and the ratio of that step to the present one.
-static double choose_order(const gear_control* g, const double* sums, double error, bool failed, int* order) {
+static double wish(const gear_control* g, int way, double error, int power) {
+    const rules* r = find_rules(g);
+    return 1.0 / (r->factor[way] * cal_root(r->bias[way] * error, power) + ADDED);
+}
+
+// The order that allows the longest next step, and the ratio of that step to the present one: 1 where a change is not worth it.
+static double choose_order(gear_control* g, const double* sums, double error, bool second, int* order) {
+    const rules* r = find_rules(g);
     const int q = g->order;
+    const bool free = g->wait == 0;
+    const double same = wish(g, SAME, error, q + 1);
     double up = 0.0, down = 0.0;
-    const double same = 1.0 / (1.2 * pow(error, 1.0 / (q + 1)) + 0.0000012);
-    if (!failed && q < g->largest_order)
-        up = 1.0 / (1.4 * pow(norm(g, sums[SUM_SECOND_CHANGE]) / g->tesco[q][2], 1.0 / (q + 2)) + 0.0000014);
-    if (q > 1) {
-        const double last = norm(g, sums[failed ? SUM_LAST_OLD : SUM_LAST_NEW]) / g->tesco[q][0];
-        down = 1.0 / (1.3 * pow(last, 1.0 / q) + 0.0000013);
+    *order = q;
+    if (r->equal_steps && !free) return 1.0;
+    if (free) {
+        g->wait = r->equal_steps ? 3 : 2;
+        if (q > 1) down = wish(g, DOWNWARDS, norm(g, sums[SUM_LAST]) * g->test_lower, q);
+        if (q < g->largest_order && second) up = wish(g, UPWARDS, norm(g, sums[SUM_SECOND_CHANGE]) * g->test_up, q + 2);
     }
-    if (same >= up && same >= down) {
-        *order = q;
-        return same;
-    }
-    if (up > same && up > down) {
-        *order = q + 1;
-        return up;
-    }
-    *order = q - 1;
-    return failed ? fmin(down, 1.0) : down;
+    double best = fmax(same, fmax(up, down));
+    if (best < r->smallest_change) return 1.0;
+    if (best > same) *order = best == down ? q - 1 : q + 1;
+    if (r->equal_steps) g->wait = q + 1;
+    best = fmin(best, g->largest_change);
+    return g->settings.largest_step > 0.0 ? best / fmax(1.0, g->step * best / g->settings.largest_step) : best;
+}
+
+static void set_order(gear_control* g, int order) {
+    g->order = order;
+    g->wait = order + 1;
+    g->kept_spread = 0.0;
 }
 
 static cal_status accept(gear_control* g, const double* sums, double error, double* down, cal_step_decision* decision) {
     const int old_order = g->order;
-    double ratio = 1.0;
+    const bool second = down[DOWN_SECOND] != 0.0;
     decision->accepted = true;
     decision->previous = g->time;
     g->time += g->step;
     g->used_step = g->step, g->used_order = old_order;
+    memcpy(g->used_l, g->l, sizeof g->l);
+    memmove(g->past + 1, g->past, (ROWS - 1) * sizeof *g->past);
+    g->past[1] = g->step;
     decision->time = g->time;
     decision->step = g->step;
     decision->order = old_order;
-    g->failures = g->convergence_failures = 0;
-    g->not_finite = false;
+    if (g->time >= g->failed_until) g->failed_rate = 0.0;
+    if (g->failures + g->convergence_failures + g->not_finite > 0) g->largest_change = find_rules(g)->after_failure;
+    g->failures = g->convergence_failures = g->not_finite = 0;
 
     down[DOWN_COMMIT] = 1.0;
     down[DOWN_OLD_ORDER] = old_order;
-    for (int j = 0; j <= old_order; j++) down[DOWN_OLD + j] = g->elco[old_order][j];
+    for (int j = 0; j <= old_order; j++) down[DOWN_OLD + j] = g->l[j];
     g->wait--;
     down[DOWN_SAVE] = g->wait == 1 && old_order < g->largest_order ? 1.0 : 0.0;
-    down[DOWN_INCREASE] = 0.0;
-    if (g->wait == 0) {
+    if (down[DOWN_SAVE] != 0.0) g->kept_spread = g->spread;
+    double ratio = 1.0;
+    if (g->largest_change > 1.0) {
         int order = old_order;
-        const double wish = choose_order(g, sums, error, false, &order);
-        if (wish < SMALLEST_CHANGE) {
-            g->wait = 3;
-        } else {
-            if (order > old_order) down[DOWN_INCREASE] = g->elco[old_order][old_order] / (old_order + 1);
-            g->order = order;
-            ratio = limit_ratio(g, wish);
-            g->largest_change = LARGEST_CHANGE;
-        }
+        ratio = choose_order(g, sums, error, second, &order);
+        if (order < old_order) find_lower(g, down + DOWN_LOWER);
+        down[DOWN_INCREASE] = find_rules(g)->equal_steps ? g->l[old_order] / (old_order + 1) : 0.0;
+        if (order != old_order) set_order(g, order);
+    } else if (g->wait < 2) {
+        g->wait = 2;
     }
+    if (!find_rules(g)->equal_steps || ratio != 1.0) g->largest_change = LARGEST_CHANGE;
     return send_prediction(g, ratio, down, decision);
 }
 
-static cal_status reject_error(gear_control* g, const double* sums, double error, double* down,
+// A step that failed is tried again, smaller; where its derivatives have errors of the wrong order, from the first one.
+static cal_status reject_error(gear_control* g, const double* sums, double error, bool jumps, double* down,
                                cal_step_decision* decision) {
     decision->rejected = true;
     g->failures++;
-    g->largest_change = LARGEST_AFTER_FAILURE;
-    if (g->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-    if (g->failures >= FAILURES_BEFORE_RESTART) {
-        // The derivatives have errors of the wrong order: start again with order 1 and a tenth of the step.
-        g->step *= 0.1;
-        g->order = 1;
-        g->wait = 5;
+    const double least = cal_smallest_step(g->time) / g->step;
+    if (g->failures > FAILURES_BEFORE_RESTART || jumps) {
+        set_order(g, 1);
+        g->wait = WAIT_AFTER_RESTART;
+        g->step *= fmax(SMALLEST_AFTER_FAILURE, least);
         send_evaluation(g, g->step, down, decision);
         return CAL_OK;
     }
-    int order = g->order;
-    double ratio = choose_order(g, sums, error, true, &order);
-    if (g->failures >= 2) ratio = fmin(ratio, 0.2);
-    g->order = order;
-    return send_prediction(g, limit_ratio(g, ratio), down, decision);
+    double ratio = fmax(wish(g, SAME, error, g->order + 1), SMALLEST_AFTER_FAILURE);
+    if (find_rules(g)->equal_steps) {
+        // LSODE goes one order down at once where that allows more.
+        const double lower =
+            g->order > 1 ? fmin(wish(g, DOWNWARDS, norm(g, sums[SUM_LAST]) * g->test_lower, g->order), 1.0) : 0.0;
+        if (lower > ratio) ratio = lower, g->order--;
+        g->wait = g->order + 1;
+    }
+    if (g->failures > 1) ratio = fmin(ratio, LARGEST_AFTER_FAILURES);
+    return send_prediction(g, fmax(ratio, least), down, decision);
 }
 
 static cal_status reject_convergence(gear_control* g, bool finite, double* down, cal_step_decision* decision) {
     decision->rejected = true;
-    g->largest_change = LARGEST_AFTER_FAILURE;
-    g->not_finite = !finite;
-    if (++g->convergence_failures >= MOST_FAILURES) return finite ? CAL_NOT_CONVERGED : CAL_NOT_FINITE;
-    return send_prediction(g, limit_ratio(g, 0.25), down, decision);
+    g->convergence_failures++;
+    if (find_rules(g)->equal_steps) g->wait = g->order + 1;
+    if (!finite && ++g->not_finite >= MOST_NOT_FINITE) return CAL_NOT_FINITE;
+    return send_prediction(g, fmax(AFTER_NO_CONVERGENCE, cal_smallest_step(g->time) / g->step), down, decision);
 }
 
 static void gear_start(void* memory, const cal_solver_settings* settings, double time, double* down,
@@ -181,13 +241,18 @@ static void gear_start(void* memory, const cal_solver_settings* settings, double
     *decision = (cal_step_decision){.previous = time, .time = time, .order = 1};
     g->settings = *settings;
     g->largest_order = settings->largest_order > 0 ? settings->largest_order : LARGEST_ORDER;
-    find_coefficients(g);
     g->time = time;
     g->order = 1, g->wait = 2;
     g->step = 1.0;
     g->largest_change = LARGEST_FIRST_CHANGE;
-    g->rate = 0.7;
+    g->rate = find_rules(g)->first_rate;
     send_evaluation(g, 1.0, down, decision);
+}
+
+// Whether f jumps inside the present step, by what e was when a longer one failed.
+static bool feels_jump(const gear_control* g, double change) {
+    return g->failed_rate > 0.0 && g->order > 1 && !g->settings.historic && g->step <= JUMP_STEP * g->failed_step &&
+           change / g->step > JUMP_STAYS * g->failed_rate;
 }
 
 static cal_status gear_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
@@ -196,6 +261,7 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
     const double correction = norm(g, sums[SUM_CORRECTION]);
     const bool finite = correction <= DBL_MAX;
     down[DOWN_COMMIT] = 0.0;
+    down[DOWN_OLD_ORDER] = g->order;
     if (g->mode == MODE_EVALUATE) {
         if (!finite) return CAL_NOT_FINITE;
         // The first derivative comes unscaled, that of a restart for the step already chosen.
@@ -205,15 +271,22 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
     }
     if (!finite) return reject_convergence(g, false, down, decision);
 
-    if (g->iteration > 0) g->rate = fmax(0.2 * g->rate, correction / g->last_correction);
-    const double allowed = g->tesco[g->order][1] * 0.5 / (g->order + 2);
-    if (correction * fmin(1.0, 1.5 * g->rate) <= allowed) {
+    const rules* r = find_rules(g);
+    const double allowed = r->equal_steps ? 0.5 / (g->order + 2) : CONVERGED;
+    if (g->iteration > 0) g->rate = fmax(r->rate_falls * g->rate, correction / g->last_correction);
+    const bool smallest = g->step <= cal_smallest_step(g->time);
+    if (correction * g->test * fmin(1.0, r->rate_factor * g->rate) <= allowed || smallest) {
         const double change = fmax(norm(g, sums[SUM_CHANGE]), sqrt(sums[MAX_CHANGE]) / LARGEST_SHARE);
-        const double error = change / g->tesco[g->order][1];
-        return error <= 1.0 ? accept(g, sums, error, down, decision) : reject_error(g, sums, error, down, decision);
+        const double error = change * g->test;
+        const bool jumps = feels_jump(g, change);
+        if (!smallest && (error > 1.0 || (jumps && change > 2.0))) {
+            g->failed_rate = change / g->step, g->failed_step = g->step, g->failed_until = g->time + g->step;
+            return reject_error(g, sums, error, jumps, down, decision);
+        }
+        return accept(g, sums, error, down, decision);
     }
     g->iteration++;
-    if (g->iteration == MOST_CORRECTIONS || (g->iteration >= 2 && correction > 2.0 * g->last_correction))
+    if (g->iteration == MOST_CORRECTIONS || (g->iteration >= 2 && correction > DIVERGES * g->last_correction))
         return reject_convergence(g, true, down, decision);
     g->last_correction = correction;
     g->mode = MODE_CORRECT;
@@ -225,6 +298,7 @@ const cal_solver_ops cal_solver_gear = {
     .name = "gear",
     .help = "Adams in Nordsieck form, orders 1 to 12, variable step: fewest evaluations where nothing is stiff",
     .vector_count = VECTOR_COUNT,
+    .tolerance_share = 0.1,
     .sum_count = SUM_COUNT,
     .max_count = MAX_CHANGE + 1,
     .down_count = DOWN_COUNT,

@@ -4,47 +4,52 @@
 #include "solver/one_step_columns.h"
 #endif
 #include "solver/vectors.h"
+#include <assert.h>
 
 enum { LARGEST_ORDER = CAL_MAX_ORDER, ROWS = LARGEST_ORDER + 1 };
 // CORRECTION is the predicted slope (P z)₁ from a step's prediction to its first follow-up, and e from then on; a further
 // correction, which is rare, keeps the slope apart. What big models lack is memory's speed, so a vector less counts.
 enum { CORRECTION = ROWS, SAVED, SLOPE_AGAIN, VECTOR_COUNT };
-enum { MAX_CHANGE, SUM_CORRECTION, SUM_LAST_OLD, SUM_LAST_NEW, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
+enum { MAX_CHANGE, SUM_CORRECTION, SUM_LAST, SUM_CHANGE, SUM_SECOND_CHANGE, SUM_COUNT };
 // What control sends down.
 enum {
     DOWN_MODE,
     DOWN_COMMIT, // 1: the last step succeeded, move the history on
     DOWN_OLD_ORDER,
+    DOWN_INCREASE, // where the order grows: the new last row is e times this
     DOWN_SAVE,     // 1: keep e for ∇² of the next step
-    DOWN_INCREASE, // ≠ 0: a new last row, e times this
     DOWN_RATIO,    // new step size / old one
-    DOWN_ORDER,
+    DOWN_ORDER,    // one above the old order: a new last row, zero; one below: the last row is taken out of the others
     DOWN_STEP,
-    DOWN_FIRST, // l₀ and l_q of the present order
-    DOWN_LAST,
-    DOWN_SECOND, // 1: ∇²a_q is wanted, since the order may change after this step
-    DOWN_OLD,    // l of the old order
-    DOWN_COUNT = DOWN_OLD + ROWS
+    DOWN_FIRST,  // l₀ of the present step
+    DOWN_LAST,   // its l_q; 0: the sum of a_q is to be that of the old one
+    DOWN_SECOND, // ≠ 0: ∇²a_q is wanted, since the order may change after this step: e less so much of the kept one
+    DOWN_OLD,    // l of the old step
+    DOWN_LOWER = DOWN_OLD + ROWS, // how much of the last row goes out of row j
+    DOWN_COUNT = DOWN_LOWER + ROWS
 };
+static_assert((int)DOWN_COUNT <= CAL_MAX_DOWN, "numbers go down");
 typedef enum gear_mode { MODE_EVALUATE, MODE_PREDICT, MODE_CORRECT } gear_mode;
 
 typedef struct gear_control {
     cal_solver_settings settings;
-    double elco[ROWS][ROWS];   // [order][row]
-    double tesco[ROWS + 1][3]; // [order]: error test one order down, here, one order up
     gear_mode mode;
     bool started;
-    bool not_finite;                // the present step's last attempt was
-    int largest_order, order, wait; // wait: steps before the next change of order is considered (LSODE's ialth)
-    int iteration, failures, convergence_failures;
+    int largest_order, order, wait; // wait: steps before the next change of order is considered
+    int iteration, failures, convergence_failures, not_finite;
     double time, step, largest_change, rate, last_correction;
-    double used_step; // of the last accepted step
+    double past[ROWS];                         // past[i]: size of the i-th last step
+    double l[ROWS], test, test_lower, test_up; // of the present step, and of its error tests
+    double spread, kept_spread; // ξ_q / l_q, of the present step and of the one whose e is kept; 0: none is
+    double failed_rate, failed_step,
+        failed_until;               // the last step that failed: e/h, h and its end; 0: time is beyond it
+    double used_l[ROWS], used_step; // of the last accepted step
     int used_order;
 } gear_control;
 
 // --- Preparation -----------------------------------------------------------------------------------------------------
 
-// z ← P z + l e, the new last row, the saved e; then the order changes and z_j ← ratioʲ z_j.
+// z ← P z + l e, the saved e; then the order changes.
 CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int end) {
     const double* down = context->down;
     double* const* z = context->vectors;
@@ -62,9 +67,20 @@ CAL_WIDE_INLINE void commit(const cal_solver_context* context, int first, int en
         CAL_EACH(i, 0, n) row[i] += l * e[i];
     }
     if (down[DOWN_SAVE] != 0.0) cal_range_copy(z[SAVED], z[CORRECTION], first, end);
-    if (down[DOWN_INCREASE] != 0.0) {
+    if ((int)down[DOWN_ORDER] > order) {
         double* restrict row = z[order + 1] + first;
         CAL_EACH(i, 0, n) row[i] = e[i] * down[DOWN_INCREASE];
+    }
+}
+
+// One order down: the last row is taken out of the others.
+CAL_WIDE_INLINE void lower_order(const cal_solver_context* context, int old, int first, int end) {
+    double* const* z = context->vectors;
+    const double* restrict last = z[old];
+    for (int j = 2; j < old; j++) {
+        const double share = context->down[DOWN_LOWER + j];
+        double* restrict row = z[j];
+        CAL_EACH(i, first, end) row[i] -= share * last[i];
     }
 }
 
@@ -131,10 +147,11 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
                 next = cal_chunk_end(i, end);
                 commit(context, i, next);
             }
-            normalize_history(context, column, order);
+            normalize_history(context, column, order > (int)down[DOWN_OLD_ORDER] ? order : (int)down[DOWN_OLD_ORDER]);
         }
         for (int i = first, next; i < end; i = next) {
             next = cal_chunk_end(i, end);
+            if (order < (int)down[DOWN_OLD_ORDER]) lower_order(context, (int)down[DOWN_OLD_ORDER], i, next);
             if (down[DOWN_RATIO] != 1.0) rescale(z, order, down[DOWN_RATIO], i, next);
             predict(context, order, CORRECTION, i, next);
         }
@@ -157,7 +174,7 @@ CAL_WIDE static void gear_prepare(const cal_solver_context* context, const cal_c
 
 // What the loops over one component's lanes read and write.
 typedef struct correction_rows {
-    double h, last_l, relative, absolute;
+    double h, last_l, second, relative, absolute;
     const double* scale; // NULL: 1
     const double *y, *last, *slope_again, *saved, *ydot;
     double* correction;
@@ -167,7 +184,7 @@ typedef struct correction_rows {
 // correction; twice: ∇² is wanted.
 CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int W, bool begins, bool again, bool twice,
                                        double* restrict shares) {
-    const double h = rows->h, last_l = rows->last_l;
+    const double h = rows->h, last_l = rows->last_l, kept = rows->second;
     const double relative = rows->relative, absolute = rows->absolute;
     const double* restrict y = rows->y + at;
     const double* restrict last = rows->last + at;
@@ -179,17 +196,15 @@ CAL_WIDE_INLINE void correct_component(const correction_rows* rows, int at, int 
         const double floor = rows->scale ? absolute * rows->scale[at + l] : absolute;
         const double scale = 1.0 / (relative * fabs(y[l]) + floor),
                      e = h * ydot[l] - (again ? slope_again[l] : correction[l]);
-        const double actual = (again ? e - correction[l] : e) * scale, old = last[l] * scale;
+        const double actual = (again ? e - correction[l] : e) * scale;
         const double changed = (last[l] + last_l * e) * scale, change = e * scale;
-        const double second = twice ? (e - saved[l]) * scale : 0.0;
+        const double second = twice ? (e - kept * saved[l]) * scale : 0.0;
         correction[l] = e;
         const double largest = begins ? 0.0 : shares[CAL_SHARE(MAX_CHANGE, W, l)];
         shares[CAL_SHARE(MAX_CHANGE, W, l)] = largest > change * change ? largest : change * change;
         shares[CAL_SHARE(SUM_CORRECTION, W, l)] =
             actual * actual + (begins ? 0.0 : shares[CAL_SHARE(SUM_CORRECTION, W, l)]);
-        shares[CAL_SHARE(SUM_LAST_OLD, W, l)] = old * old + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST_OLD, W, l)]);
-        shares[CAL_SHARE(SUM_LAST_NEW, W, l)] =
-            changed * changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST_NEW, W, l)]);
+        shares[CAL_SHARE(SUM_LAST, W, l)] = changed * changed + (begins ? 0.0 : shares[CAL_SHARE(SUM_LAST, W, l)]);
         shares[CAL_SHARE(SUM_CHANGE, W, l)] = change * change + (begins ? 0.0 : shares[CAL_SHARE(SUM_CHANGE, W, l)]);
         shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)] =
             second * second + (begins ? 0.0 : shares[CAL_SHARE(SUM_SECOND_CHANGE, W, l)]);
@@ -202,6 +217,7 @@ CAL_WIDE_INLINE void follow_up_correct(const cal_solver_context* context, int fi
     double* const* z = context->vectors;
     const correction_rows rows = {.h = down[DOWN_STEP],
                                   .last_l = down[DOWN_LAST],
+                                  .second = down[DOWN_SECOND],
                                   .relative = context->relative,
                                   .absolute = context->absolute,
                                   .scale = context->scale,
@@ -260,7 +276,7 @@ CAL_DEVICE static void gear_interpolate(const void* memory, const cal_solver_con
     factors[q] = 0.0;
     rows[q] = CORRECTION;
     for (int j = 0; j <= q; j++) {
-        factors[q] += g->elco[q][j] * power;
+        factors[q] += g->used_l[j] * power;
         power *= s;
         if (j == q) break;
         moved *= 1.0 + s;

@@ -47,7 +47,7 @@
 #include <string.h>
 
 static const double RATIO_NOT_FINITE = 0.25;
-enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10, ORDER = ROWS };
+enum { MOST_NOT_FINITE = 10, ORDER = ROWS };
 
 // ∏ n / (n − m) over m = first … ROWS but n.
 static double extrapolation_weight(int n, int first) {
@@ -128,12 +128,12 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
     if (++c->n <= ROWS) return send(c, down, decision);
     c->n = 1;
 
-    const double ratio = cal_step_ratio(size, ORDER, c->failures > 0);
-    if (size > 1.0) {
-        if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, ratio, down, decision);
+    const double ratio = cal_step_ratio(size, ORDER, c->failed), least = cal_smallest_step(c->time);
+    if (size > 1.0 && c->step > least) {
+        c->failed = true;
+        return reject(c, fmax(ratio, least / c->step), down, decision);
     }
-    c->failures = c->not_finite = 0;
+    c->failed = false, c->not_finite = 0;
     c->used = c->step;
     c->time += c->step;
     c->end = c->time;

@@ -33,7 +33,8 @@ typedef struct implicit_control {
     double end, used; // of the last successful step: where it ends, its size
     bool chosen;      // the first step's size
     int n, index;     // of the Euler step that is evaluated: index 0 … n − 1
-    int failures, not_finite;
+    bool failed;      // the present step, before
+    int not_finite;
 } implicit_control;
 
 CAL_DEVICE static void implicit_prepare(const cal_solver_context* context, const cal_column* column) {

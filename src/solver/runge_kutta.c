@@ -3,12 +3,16 @@
 //
 //   k_i = f(y₀ + h ∑ a_ij k_j) ,   y₁ = y₀ + h ∑ b_j k_j
 //
-// Embedded formulas (RKI, RKF): h ∑ e_j k_j is the difference of two orders. Its size a unit step in the maximum norm
-// by the weights must not exceed one; the higher order goes on.
+// Embedded formulas (RKI, RKF, RKCK): h ∑ e_j k_j is the difference of two orders. Its size in the maximum norm by the
+// weights must not exceed one; the higher order goes on. Where a force jumps inside a step the difference is h times a part of
+// the jump, so a smaller step gets over it. Jung's sessions (settings.historic) test the size a unit step of RKI and RKF instead,
+// which stays as large as the jump, however small h. A step as small as time can tell is accepted whatever its error: when the
+// jump was is not known any better.
 //
-// Error per step (RKCK): that of a whole step must not exceed one. Where a force jumps inside a step the difference is
-// h times a part of the jump, so a smaller step gets over it, while its size a unit step stays as large as the jump,
-// however small h.
+// In RKF and RKCK k₂ has no weight in either order. A stop that a body without other forces meets in a long step throws stages
+// from the third on back out of it, where its law has no force: the second alone has seen it, and both orders agree that there is
+// none. So what |k₂ − k₁| exceeds all other |k_j − k₁| by counts as an error, h times. Where motion is smooth that is nothing: other
+// stages are further on, and see more of what changes.
 //
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.
@@ -18,7 +22,8 @@
 //
 // Inside a step, positions have the polynomial of degree five of vectors.h, and velocities its derivative, in which the
 // positions' error is divided by h: right where errors are those of a unit step, too much where they are those of a
-// step. There velocities have the polynomial of degree four of both values, both slopes and the value in the middle,
+// step. There velocities have the cubic of both values and both slopes (IEC and RKI, whose errors are of h³ and h⁴), and those of order
+// 5 the polynomial of degree four with the value in the middle as well,
 //
 //   v(½) = v₀ + h (∑ d_j k_j + d₇ k₇) ,   k₇ = f(y₁)
 //
@@ -41,10 +46,11 @@
 typedef struct method {
     int stages, order;
     bool embedded;
-    bool per_step; // the error of a whole step is tested
-    int exponent;  // the error that is tested is of this power in h
+    bool was_per_unit; // Jung's sessions test the error of a unit step
+    int exponent;      // the error of a step is of this power in h
     double c[STAGES], a[STAGES][STAGES], b[STAGES], e[STAGES];
-    double middle[STAGES + 1]; // d, with per_step
+    bool has_middle;
+    double middle[STAGES + 1]; // d
 } method;
 
 static const method method_iec = {
@@ -53,7 +59,8 @@ static const method method_iec = {
 static const method method_rki = {.stages = 3,
                                   .order = 3,
                                   .embedded = true,
-                                  .exponent = 2,
+                                  .was_per_unit = true,
+                                  .exponent = 3,
                                   .c = {0.0, 1.0, 0.5},
                                   .a = {{0}, {1.0}, {0.25, 0.25}},
                                   .b = {1.0 / 6.0, 1.0 / 6.0, 4.0 / 6.0},
@@ -72,7 +79,8 @@ static const method method_rkf = {
     .stages = 6,
     .order = 5,
     .embedded = true,
-    .exponent = 4,
+    .was_per_unit = true,
+    .exponent = 5,
     .c = {0.0, 1.0 / 4.0, 3.0 / 8.0, 12.0 / 13.0, 1.0, 1.0 / 2.0},
     .a = {{0},
           {1.0 / 4.0},
@@ -81,14 +89,15 @@ static const method method_rkf = {
           {439.0 / 216.0, -8.0, 3680.0 / 513.0, -845.0 / 4104.0},
           {-8.0 / 27.0, 2.0, -3544.0 / 2565.0, 1859.0 / 4104.0, -11.0 / 40.0}},
     .b = {16.0 / 135.0, 0.0, 6656.0 / 12825.0, 28561.0 / 56430.0, -9.0 / 50.0, 2.0 / 55.0},
-    .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0}};
+    .e = {1.0 / 360.0, 0.0, -128.0 / 4275.0, -2197.0 / 75240.0, 1.0 / 50.0, 2.0 / 55.0},
+    .has_middle = true,
+    .middle = {119.0 / 864.0, 0.0, 1016.0 / 2565.0, -2197.0 / 16416.0, 11.0 / 160.0, 0.0, 1.0 / 32.0}};
 
 // Cash and Karp (1990).
 static const method method_rkck = {
     .stages = 6,
     .order = 5,
     .embedded = true,
-    .per_step = true,
     .exponent = 5,
     .c = {0.0, 1.0 / 5.0, 3.0 / 10.0, 3.0 / 5.0, 1.0, 7.0 / 8.0},
     .a = {{0},
@@ -100,13 +109,17 @@ static const method method_rkck = {
     .b = {37.0 / 378.0, 0.0, 250.0 / 621.0, 125.0 / 594.0, 0.0, 512.0 / 1771.0},
     .e = {37.0 / 378.0 - 2825.0 / 27648.0, 0.0, 250.0 / 621.0 - 18575.0 / 48384.0, 125.0 / 594.0 - 13525.0 / 55296.0,
           -277.0 / 14336.0, 512.0 / 1771.0 - 1.0 / 4.0},
+    .has_middle = true,
     .middle = {89.0 / 864.0, 0.0, 575.0 / 1512.0, 25.0 / 1728.0, -13.0 / 448.0, 0.0, 1.0 / 32.0}};
 
-static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0, RATIO_NOT_FINITE = 0.25;
+static const double RATIO_NOT_FINITE = 0.25;
 static const double MOST_INSIDE = 2.0; // allowed errors
-enum { MOST_FAILURES = 30, MOST_NOT_FINITE = 10 };
+enum { MOST_NOT_FINITE = 10 };
 
 static const method* const methods[] = {&method_iec, &method_rki, &method_rkg, &method_rkf, &method_rkck};
+
+static bool is_per_unit(const rk_control* c) { return c->settings.historic && methods[c->method]->was_per_unit; }
+static int exponent(const rk_control* c) { return methods[c->method]->exponent - (is_per_unit(c) ? 1 : 0); }
 
 // Sends the present stage of the present pass down.
 static cal_status send_stage(rk_control* c, double* down, cal_step_decision* decision) {
@@ -115,21 +128,22 @@ static cal_status send_stage(rk_control* c, double* down, cal_step_decision* dec
     const bool last = c->stage == m->stages - 1;
     down[DOWN_STAGE] = c->stage;
     down[DOWN_PASS] = c->pass;
-    down[DOWN_FINISH] = c->pending && m->per_step && c->stage == 0 ? FINISH_INSIDE
-                        : !last                                    ? FINISH_NOTHING
-                        : m->embedded                              ? FINISH_EMBEDDED
-                        : c->pass == 0                             ? FINISH_FULL
-                        : c->pass == 1                             ? FINISH_MIDDLE
-                                                                   : FINISH_DOUBLING;
-    if (m->per_step) {
+    down[DOWN_FINISH] = c->pending && c->has_middle && c->stage == 0 ? FINISH_INSIDE
+                        : !last                                      ? FINISH_NOTHING
+                        : m->embedded                                ? FINISH_EMBEDDED
+                        : c->pass == 0                               ? FINISH_FULL
+                        : c->pass == 1                               ? FINISH_MIDDLE
+                                                                     : FINISH_DOUBLING;
+    if (c->has_middle) {
         down[DOWN_USED] = c->used, down[DOWN_BEFORE] = c->before;
         for (int j = 0; j <= STAGES; j++) down[DOWN_MIDDLE + j] = m->middle[j];
     }
     for (int j = 0; j < STAGES; j++) {
         down[DOWN_ROW + j] = h * m->a[c->stage][j];
         down[DOWN_RESULT + j] = h * m->b[j];
-        if (m->per_step) down[DOWN_ERROR + j] = h * m->e[j];
+        down[DOWN_ERROR + j] = is_per_unit(c) ? m->e[j] : h * m->e[j];
     }
+    down[DOWN_UNHEARD] = m->embedded && m->b[1] == 0.0 && m->e[1] == 0.0 && !is_per_unit(c) ? h : 0.0;
     decision->evaluation_time = c->time + (c->pass == 2 ? h : 0.0) + m->c[c->stage] * h;
     if (!c->chosen || c->time + c->step > c->time) return CAL_OK;
     return c->not_finite > 0 ? CAL_NOT_FINITE : CAL_NOT_CONVERGED;
@@ -144,10 +158,11 @@ static void rk_start(method_name name, void* memory, const cal_solver_settings* 
     rk_control* c = memory;
     const method* m = methods[name];
     *c = (rk_control){.method = name, .settings = *settings, .time = time};
+    c->has_middle = m->has_middle && !is_per_unit(c);
+    c->own_velocities = m->order <= 3 && !is_per_unit(c);
     memset(down, 0, DOWN_COUNT * sizeof *down);
     *decision = (cal_step_decision){.previous = time, .time = time, .order = m->order};
     down[DOWN_EXTRAPOLATE] = 1.0 / (double)((1 << m->order) - 1);
-    for (int j = 0; j < STAGES; j++) down[DOWN_ERROR + j] = m->e[j];
     (void)send_stage(c, down, decision);
 }
 
@@ -156,14 +171,6 @@ static cal_status reject(rk_control* c, double ratio, double* down, cal_step_dec
     c->step *= ratio;
     c->pass = c->stage = 0;
     return send_stage(c, down, decision);
-}
-
-// As cal_step_ratio says; the paper's methods keep the C library's power.
-static double next_ratio(const method* m, double size, bool failed) {
-    if (m->per_step) return cal_step_ratio(size, m->exponent, failed);
-    const double wish = SAFETY * pow(size, -1.0 / m->exponent);
-    const double ratio = fmin(fmax(wish, SMALLEST_RATIO), failed ? 1.0 : LARGEST_RATIO);
-    return size > 1.0 ? fmin(ratio, SAFETY) : ratio;
 }
 
 static cal_status rk_steer(void* memory, const double* sums, double* down, cal_step_decision* decision) {
@@ -183,7 +190,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
         decision->time = c->time;
         decision->step = c->used;
         c->pending = false;
-        if (m->per_step) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, m->exponent, false));
+        if (c->has_middle) c->step = fmin(c->step, c->used * cal_step_ratio(size / MOST_INSIDE, exponent(c), false));
     }
     if (!c->chosen) {
         c->step = cal_first_step_named(&c->settings, size);
@@ -194,12 +201,12 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     if (!m->embedded && ++c->pass < 3) return send_stage(c, down, decision);
     c->pass = 0;
 
-    const double ratio = next_ratio(m, size, c->failures > 0);
-    if (size > 1.0) {
-        if (++c->failures >= MOST_FAILURES) return CAL_NOT_CONVERGED;
-        return reject(c, ratio, down, decision);
+    const double ratio = cal_step_ratio(size, exponent(c), c->failed), least = cal_smallest_step(c->time);
+    if (size > 1.0 && (is_per_unit(c) || c->step > least)) {
+        c->failed = true;
+        return reject(c, is_per_unit(c) ? ratio : fmax(ratio, least / c->step), down, decision);
     }
-    c->failures = c->not_finite = 0;
+    c->failed = false, c->not_finite = 0;
     c->before = c->used;
     c->used = c->step;
     c->time += c->step;
@@ -234,6 +241,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
 RUNGE_KUTTA(iec, VECTOR_COUNT, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
 RUNGE_KUTTA(rki, VECTOR_COUNT, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
 RUNGE_KUTTA(rkg, VECTOR_COUNT, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
-RUNGE_KUTTA(rkf, VECTOR_COUNT,
+RUNGE_KUTTA(rkf, VECTOR_COUNT_MIDDLE,
             "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
-RUNGE_KUTTA(rkck, VECTOR_COUNT_PER_STEP, "Cash-Karp 5(4), error per step: for runs with many events");
+RUNGE_KUTTA(rkck, VECTOR_COUNT_MIDDLE,
+            "Cash-Karp, order 5 with an embedded order 4: 6 evaluations a step, for runs with many events");

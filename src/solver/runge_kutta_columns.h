@@ -13,8 +13,8 @@ enum {
     VECTOR_MIDDLE,
     VECTOR_K,
     VECTOR_COUNT = VECTOR_K + STAGES,
-    VECTOR_FOURTH = VECTOR_COUNT, // with per_step: v⁽⁴⁾ of the last step
-    VECTOR_COUNT_PER_STEP
+    VECTOR_FOURTH = VECTOR_COUNT, // with a middle: v⁽⁴⁾ of the last step
+    VECTOR_COUNT_MIDDLE
 };
 typedef enum finish {
     FINISH_NOTHING,
@@ -34,8 +34,9 @@ enum {
     DOWN_ROW,                          // h a_ij of the stage
     DOWN_RESULT = DOWN_ROW + STAGES,   // h b_j
     DOWN_ERROR = DOWN_RESULT + STAGES, // e_j
-    DOWN_USED = DOWN_ERROR + STAGES,   // with per_step: the last step's size, and that of the one before it (0: none)
+    DOWN_USED = DOWN_ERROR + STAGES,   // with a middle: the last step's size, and that of the one before it (0: none)
     DOWN_BEFORE,
+    DOWN_UNHEARD, // h where the second stage has no weight in either formula; else 0
     DOWN_MIDDLE,
     DOWN_COUNT = DOWN_MIDDLE + STAGES + 1
 };
@@ -48,11 +49,13 @@ typedef struct rk_control {
     method_name method;
     cal_solver_settings settings;
     double time, step;
-    double used;   // size of the last successful step
-    double before; // with per_step: and of the one before it; 0: none
-    bool chosen;   // the first step's size
-    bool pending;  // a step succeeded and waits for the derivative at its end
-    int pass, stage, failures, not_finite;
+    double used;                     // size of the last successful step
+    double before;                   // and of the one before it; 0: none
+    bool chosen;                     // the first step's size
+    bool pending;                    // a step succeeded and waits for the derivative at its end
+    bool failed;                     // the present step, before
+    bool has_middle, own_velocities; // of the method: for samples within a step
+    int pass, stage, not_finite;
 } rk_control;
 
 // The first derivative of the first pass is dy/dt at y₀ and stays for the dense output.
@@ -122,6 +125,24 @@ CAL_WIDE_INLINE void find_inside(const cal_solver_context* context, const cal_co
     }
 }
 
+// What the second stage alone has seen of a step, where that is more than the error: it has no weight in the formulas that are compared.
+CAL_WIDE_INLINE void hear_second(const cal_solver_context* context, const int* index, int count, int first, int end,
+                                 double* error) {
+    double* const* x = context->vectors;
+    const double h = context->down[DOWN_UNHEARD];
+    CAL_EACH(i, first, end) {
+        const double k1 = x[index[0]][i];
+        double most = 0.0;
+        for (int j = 2; j < count; j++) {
+            const double change = cal_size(x[index[j]][i] - k1);
+            most = change > most ? change : most;
+        }
+        const double alone = h * (cal_size(x[index[1]][i] - k1) - most);
+        double* own = &error[CAL_OWN(i - first)];
+        *own = alone > cal_size(*own) ? alone : *own;
+    }
+}
+
 CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                   double* shares) {
     const double* down = context->down;
@@ -141,6 +162,7 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
         CAL_EACH(i, 0, n) error[CAL_OWN(i)] = 0.0;
         for (int j = 0; j < count; j++)
             CAL_EACH(i, 0, n) error[CAL_OWN(i)] += down[DOWN_ERROR + j] * x[index[j]][first + i];
+        if (down[DOWN_UNHEARD] > 0.0) hear_second(context, index, count, first, end, error);
     } else if (what == FINISH_DOUBLING) {
         const double* full = x[VECTOR_FULL];
         CAL_EACH(i, 0, n) {
@@ -159,7 +181,7 @@ CAL_WIDE static void rk_follow_up(const cal_solver_context* context, const cal_c
 // what it lacks in the middle. The stages are still there, until the next execution; the first has become the previous
 // derivative.
 CAL_DEVICE static void interpolate_velocities(const cal_solver_context* context, const cal_column* column, double s,
-                                              double h, double* out) {
+                                              double h, bool has_middle, double* out) {
     const cal_layout* layout = context->layout;
     double* const* x = context->vectors;
     const double *y0 = x[CAL_ONE_STEP_PREVIOUS], *y1 = x[CAL_ONE_STEP_Y];
@@ -168,7 +190,8 @@ CAL_DEVICE static void interpolate_velocities(const cal_solver_context* context,
     const double c0 = h * s * (1.0 - s) * (1.0 - s), c1 = h * s * s * (s - 1.0);
     for (int b = column->first_block; b < column->first_block + column->block_count; b++)
         CAL_EACH(i, layout->block_y[b] + cal_kind_q(column->kind) * layout->width, layout->block_y[b + 1]) {
-            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]) + bump * middle_rest(context, i);
+            out[i] = (y0[i] + rise * (y1[i] - y0[i])) + (c0 * f0[i] + c1 * f1[i]);
+            if (has_middle) out[i] += bump * middle_rest(context, i);
         }
 }
 
@@ -177,6 +200,5 @@ CAL_DEVICE static void rk_interpolate(const void* memory, const cal_solver_conte
     const rk_control* c = (const rk_control*)memory;
     const double s = 1.0 + (time - c->time) / c->used;
     cal_one_step_interpolate(context, column, s, c->used, true, out);
-    // Only methods that test the error of a step send its size down.
-    if (context->down[DOWN_USED] > 0.0) interpolate_velocities(context, column, s, c->used, out);
+    if (c->has_middle || c->own_velocities) interpolate_velocities(context, column, s, c->used, c->has_middle, out);
 }

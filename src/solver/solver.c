@@ -3,6 +3,7 @@
 #include "solver/bdf.h"
 #include "solver/one_step_columns.h"
 #include "base/error.h"
+#include "math/power.h"
 #include "pass/pass.h"
 #include <string.h>
 
@@ -49,18 +50,10 @@ static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0;
 
 double cal_step_ratio(double size, int power, bool failed) {
     const double most = size > 1.0 ? SAFETY : failed ? 1.0 : LARGEST_RATIO;
-    // x with size xᵖ = 1 by Newton's method for x^(−p) − size, which from below stays below and grows by at most 1 +
-    // 1/p a turn; plain arithmetic, so that the bits are the same everywhere.
-    double x = SMALLEST_RATIO / SAFETY;
-    while (SAFETY * x < most) {
-        double rest = size;
-        for (int i = 0; i < power; i++) rest *= x;
-        const double next = x + x * (1.0 - rest) / power;
-        if (!(next > x)) break;
-        x = next;
-    }
-    return fmin(SAFETY * x, most);
+    return fmax(SMALLEST_RATIO, fmin(SAFETY / cal_root(size, power), most));
 }
+
+double cal_smallest_step(double time) { return 4.0 * DBL_EPSILON * fabs(time); }
 
 double cal_first_step(const cal_solver_settings* settings, double norm) {
     const double tolerance = fmin(fmax(settings->relative, 100.0 * DBL_EPSILON), 1e-3), w = settings->horizon;

@@ -15,6 +15,10 @@ cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm,
 // power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
 double cal_step_ratio(double size, int power, bool failed);
 
+// A step as small as time can tell: four units in its last place. Where a force jumps, an error that is left in such a step cannot be
+// made smaller, and is accepted.
+double cal_smallest_step(double time);
+
 // The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
 // weights.
 double cal_first_step(const cal_solver_settings* settings, double norm);

@@ -128,6 +128,12 @@ static bool allocate_solver(cal_system* system) {
     return cal_system_create_probe(system);
 }
 
+// What a solver works with of a tolerance (NULL: BDF), not below 1e-12, where rounding begins to count.
+static double part_of_tolerance(double tolerance, const cal_solver_ops* ops) {
+    const double share = !ops ? CAL_BDF_TOLERANCE_SHARE : ops->tolerance_share > 0.0 ? ops->tolerance_share : 1.0;
+    return fmin(tolerance, fmax(share * tolerance, 1e-12));
+}
+
 static cal_status fill(cal_system* system, cal_error* error) {
     const cal_sim_def* def = &system->def;
     cal_status status = CAL_OK;
@@ -154,16 +160,16 @@ static cal_status fill(cal_system* system, cal_error* error) {
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
     const int components = system->model->q_count + system->model->v_count;
     system->settings = (cal_solver_settings){.relative = def->relative,
+                                             .historic = def->historic,
                                              .absolute = def->absolute > 0.0 ? def->absolute : def->relative,
                                              .step = def->step,
                                              .largest_step = def->largest_step,
                                              .horizon = HORIZON,
                                              .largest_order = def->largest_order,
                                              .component_count = components > 0 ? components : 1};
-    // These two test the error of a step, not that of a time; projections then keep what went wrong along the constraints.
-    if (system->model->constraint_count > 0 && (!system->ops || system->ops == &cal_solver_gear)) {
-        system->settings.relative = fmin(system->settings.relative, fmax(0.1 * system->settings.relative, 1e-12));
-        system->settings.absolute = fmin(system->settings.absolute, fmax(0.1 * system->settings.absolute, 1e-12));
+    if (!def->historic) {
+        system->settings.relative = part_of_tolerance(system->settings.relative, system->ops);
+        system->settings.absolute = part_of_tolerance(system->settings.absolute, system->ops);
     }
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_flow_create(&system->flow, system->ops, system->down);

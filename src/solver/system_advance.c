@@ -101,15 +101,16 @@ static cal_status apply_motion_forces(cal_system* system) {
 }
 
 // A solver that chooses its steps and moves time by less than this part of its horizon in so many evaluations does not get on: the
-// horizon would take 1e11 evaluations, weeks of the fastest ones. Steps of fixed size are as small as the user wants them.
+// horizon would take 1e11 evaluations, weeks of the fastest ones. What counts is the end of accepted steps, not how far attempts
+// reach. Steps of fixed size are as small as the user wants them.
 enum { HEADWAY_EVALUATIONS = 10000 };
 static const double LEAST_HEADWAY = 1e-7;
 
-static bool gets_on(cal_system* system, double time) {
+static bool gets_on(cal_system* system) {
     cal_headway* h = &system->headway;
     if (system->ops && system->ops->fixed_step) return true;
-    if (h->count == 0 || !(fabs(time - h->from) < LEAST_HEADWAY * system->settings.horizon))
-        *h = (cal_headway){.from = time};
+    if (h->count == 0 || !(fabs(h->reached - h->from) < LEAST_HEADWAY * system->settings.horizon))
+        *h = (cal_headway){.reached = h->reached, .from = h->reached};
     h->lost = ++h->count > HEADWAY_EVALUATIONS;
     return !h->lost;
 }
@@ -118,7 +119,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
                            double* sums) {
     double all[CAL_MAX_SUMS];
     bool prepared = false;
-    if (!gets_on(system, time)) return CAL_NOT_CONVERGED;
+    if (!gets_on(system)) return CAL_NOT_CONVERGED;
     if (system->def.evaluation_limit > 0 && system->spent >= system->def.evaluation_limit) return CAL_NOT_CONVERGED;
     system->spent++;
     system->report.evaluations++;
@@ -165,6 +166,7 @@ static void read_bdf_report(cal_system* system) {
 static cal_status take_bdf_step(cal_system* system, double* from, double* to) {
     cal_status status = cal_bdf_step(system->bdf, from, to);
     if (!status) status = cal_bdf_sample(system->bdf, *to, system->evaluated_q, system->evaluated_v);
+    if (!status) system->headway.reached = *to;
     return status ? status : cal_system_accept_bdf(system, *to);
 }
 
@@ -216,7 +218,7 @@ static cal_status start(cal_system* system) {
     cal_status status = cal_system_apply(system);
     if (status) return status;
     cal_system_begin_passages(system);
-    system->headway = (cal_headway){0};
+    system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
     if (system->ops) {
         cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
         cal_state_changed(system->state, CAL_HELD_FIRST);
@@ -285,7 +287,7 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
         return cal_fail(error, status,
                         "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "
                         "tolerance or solver, or cal_sim_restart where forces jump",
-                        system->def.solver, system->settings.relative, system->state->time, why, system->time);
+                        system->def.solver, system->def.relative, system->state->time, why, system->time);
     return cal_fail(error, status, "%s failed at t = %g s: %s", system->def.solver, system->state->time,
                     cal_status_text(status));
 }
@@ -356,6 +358,7 @@ static cal_status attempt(cal_system* system, double time) {
         cal_flow_accept(&system->flow, system->memory, system->decision.time, system->closed);
     if (cal_system_holds(system) && cal_system_stuck(system, status))
         status = cal_system_step_over_singularity(system, time);
+    system->headway.reached = system->decision.time;
     return status;
 }
 

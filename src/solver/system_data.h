@@ -29,8 +29,9 @@ typedef struct cal_passage {
 
 // Whether a solver whose steps are its own gets on (system_advance.c).
 typedef struct cal_headway {
-    double from; // the time at the begin of the watch
-    int count;   // evaluations since
+    double reached; // the end of the last accepted step
+    double from;    // and what it was at the begin of the watch
+    int count;      // evaluations since
     bool lost;
 } cal_headway;
 
@@ -71,7 +72,7 @@ struct cal_system {
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
     int opened;                  // the constraint that came apart, or CAL_NONE
-    double progress;             // the last time from which the solver has moved on by more than a crawl
+    double progress;             // the last time from which the solver has moved on by a hop
     int attempts, singularities; // since then: evaluations, steps over singular positions
     cal_passage passage;
     double* kept; // q and v at the end of the last step; NULL without constraints

@@ -28,12 +28,14 @@
 #include <math.h>
 #include <string.h>
 
-// A solver that has not come further than a crawl, s, in so many evaluations is helped over by a hop of so many radians.
-static const double CRAWL = 1e-6, HOP = 1e-3;
+// A hop of so many radians, whose error is of its third power, helps a solver over that has not come as far in so many evaluations. iec,
+// whose steps are the shortest, has errors of h³ too: at 1e-12 it needs 60 where motion is smooth.
+static const double HOP = 1e-3;
 enum { MOST_ATTEMPTS = 200, MOST_HOPS = 3 };
 enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 8 };
-// The share of the tolerance that noise may have, the widest zone, and by how many tolerances polynomials may differ.
-static const double SHARE = 0.2, WIDEST = 0.05, MOST_DOUBT = 3.0, MOST_CURVED = 0.2, BETTER = 0.3, MOST_NOISE = 100.0;
+// The share of the tolerance that noise may have, the widest zone, the smallest part of one, and by how many tolerances polynomials may
+// differ.
+static const double SHARE = 0.2, WIDEST = 0.05, SMALLEST = 1e-3, MOST_DOUBT = 3.0, MOST_CURVED = 0.2;
 // What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
 // wide, for all tolerances and all speeds as far as rounding allows.
 static const double CLOSED_SHARE = 1e-7, CLOSED_LEAST = 1e-15, EPSILONS = 3.0;
@@ -186,7 +188,7 @@ static bool find_crossing(cal_system* system, double distance, double zone, doub
 }
 
 // system->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
-// a singular position by the side. noise: of what is evaluated now, in tolerances; polynomials that err clearly less are good.
+// a singular position by the side. noise: at the nearest places, in tolerances; polynomials that do not differ by more are good.
 static cal_status interpolate(cal_system* system, const weights* w, double time, double noise, bool* good) {
     const across a = find_room(system);
     const int count = system->model->v_count;
@@ -203,8 +205,8 @@ static cal_status interpolate(cal_system* system, const weights* w, double time,
             doubt = fmax(doubt, fabs(now - combine(w->inner, a.acceleration, i, count)) / allowed);
             a.center[i] = now;
         }
-        const bool settled = change < fmax(1.0, BETTER * noise);
-        if (settled && doubt > fmax(MOST_DOUBT, BETTER * noise)) return CAL_OK;
+        const bool settled = change < fmax(1.0, noise);
+        if (settled && doubt > fmax(MOST_DOUBT, noise)) return CAL_OK;
         *good = settled;
     }
     for (int i = 0; i < count && *good; i++) system->forces[i] = combine(w->center, a.forces, i, count);
@@ -244,12 +246,12 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     memcpy(a.tau, system->changed_tau, count * sizeof(double));
     memcpy(a.control, system->changed_control, controls * sizeof(double));
     weights w;
-    const double least = fmax(distance, 1e-3 * zone);
-    const double noise = fmin(SHARE * zone_cubed(system, speed) / (least * least * least), MOST_NOISE);
+    const double least = fmax(distance, SMALLEST * zone);
     bool good = false;
     cal_status status = CAL_OK;
-    // Where motion changes too fast for the polynomial a little noise is better.
-    for (double size = zone; !status && !good && size > distance && size > 0.2 * zone; size *= 0.5) {
+    // Where motion changes too fast for the polynomial nearer places are better, which have more noise.
+    for (double size = zone; !status && !good && size > least; size *= 0.5) {
+        const double noise = SHARE * zone_cubed(system, speed) / (size * size * size);
         find_weights(when, size / (3.0 * rate), &w);
         status = interpolate(system, &w, time, noise, &good);
     }
@@ -260,11 +262,16 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
 
 // --- Hops ------------------------------------------------------------------------------------------------------------
 
+static double find_hop(const cal_system* system, const double* v) {
+    return HOP / fmax(fastest(v, system->model->v_count), 1.0);
+}
+
 bool cal_system_stuck(cal_system* system, cal_status status) {
     if (!system->projects || system->opened != CAL_NONE || system->headway.lost ||
         (status && status != CAL_NOT_CONVERGED))
         return false;
-    if (!(system->decision.time < system->progress + CRAWL) || system->decision.time < system->progress) {
+    const double far = system->progress + find_hop(system, system->evaluated_v);
+    if (!(system->decision.time < far) || system->decision.time < system->progress) {
         system->progress = system->decision.time;
         system->attempts = system->singularities = 0;
     }
@@ -310,7 +317,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     if (!status) status = cal_plan_gather(system->plan, system->vectors[0], q, v);
     if (status) return status;
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
-    const double step = HOP / fmax(fastest(v, model->v_count), 1.0);
+    const double step = find_hop(system, v);
     status = cal_system_find_forces(system, from, q, v, system->forces, a);
     cal_system_note_near(system, from, cal_constraints_distance(system->constraints), 1);
     system->stepped_over = !status && from + step >= time;

@@ -7,6 +7,7 @@
 //
 // That shell is a little thicker where it is flat than where it is round, and so is MuJoCo's, which takes ε = 10⁻⁶.
 #include "read/mesh/solids.h"
+#include "math/power.h"
 #include "math/vector.h"
 #include "model/angle.h"
 #include "model/symmetric.h"
@@ -28,8 +29,9 @@ double cal_solid_volume(cal_shape_kind kind, const double size[3]) {
 // Thomsen's formula: within 1.1 % of the true area.
 static double ellipsoid_area(const double size[3]) {
     const double p = 1.6075;
-    const double a = pow(size[0] * size[1], p), b = pow(size[1] * size[2], p), c = pow(size[2] * size[0], p);
-    return 4.0 * CAL_PI * pow((a + b + c) / 3.0, 1.0 / p);
+    const double a = cal_power(size[0] * size[1], p), b = cal_power(size[1] * size[2], p),
+                 c = cal_power(size[2] * size[0], p);
+    return 4.0 * CAL_PI * cal_power((a + b + c) / 3.0, 1.0 / p);
 }
 
 double cal_solid_area(cal_shape_kind kind, const double size[3]) {
