@@ -44,6 +44,23 @@ static void random_worlds_have_one_history(void** state) {
     }
 }
 
+// What is before a window is final. In this world a group goes back to a state before its window, beside a group that began after that
+// state and before the window: the second one stays.
+static void a_window_does_not_undo_what_was_before_it(void** state) {
+    (void)state;
+    static cal_test_history wanted, found;
+    cal_test_made m = cal_test_random_world(54, 0.0, 0);
+    cal_test_take_history(m.world, 0.7, &wanted);
+    cal_test_destroy_made(&m);
+    for (uint64_t seed = 29; seed <= 38; seed += 9) {
+        m = cal_test_random_world(54, 0.1, seed);
+        divide(m.world, 4, 0.013);
+        cal_test_take_history(m.world, 0.7, &found);
+        cal_test_destroy_made(&m);
+        cal_test_compare_histories(&wanted, &found, "world 54, groups that go back to before their window");
+    }
+}
+
 // A scene on a machine; NULL: one core.
 static cal_world* make_scene(const char* scene, cal_machine* machine) {
     cal_world_def def = cal_default_world_def();
@@ -117,6 +134,7 @@ static void a_divided_world_is_changed_like_others(void** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_worlds_have_one_history),
+        cmocka_unit_test(a_window_does_not_undo_what_was_before_it),
         cmocka_unit_test(scenes_have_one_history),
         cmocka_unit_test(a_divided_world_is_changed_like_others),
     };

@@ -227,7 +227,9 @@ cal_status cal_domain_note_change(cal_world* world, int body, double time, cal_e
     const cal_status status = cal_domain_note_box(world, body, error);
     if (status != CAL_OK || world->bodies[body].component < 0) return status;
     world->bodies[body].changed_from = fmin(world->bodies[body].changed_from, time);
-    return world->now < world->reached ? cal_domain_reconsider(world, body, time, false, error) : CAL_OK;
+    if (!(world->now < world->reached)) return CAL_OK;
+    // A group that repeats a step from before the window does what it did there: what others decided then is final.
+    return cal_domain_reconsider(world, body, fmax(time, world->gvt), time < world->gvt, error);
 }
 
 void cal_domain_begin_call(cal_world* world) {
