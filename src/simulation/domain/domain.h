@@ -22,7 +22,9 @@
 #include "base/error.h"
 #include "calder/calder_world.h"
 #include "collide/collide.h"
+#include "simulation/component.h"
 #include "simulation/event/pairs.h"
+#include "simulation/world.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -163,6 +165,10 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 // A domain by its number: the whole, the border, or one of the domains.
 static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
     return domain == CAL_DOMAIN_WHOLE ? d->whole : domain == CAL_DOMAIN_BORDER ? d->border : d->domains[domain].world;
+}
+// Who keeps the states of a component: its domain. The border and the whole only look at them in a divided world, which may make more.
+static inline cal_world* cal_domain_keeper(cal_world* world, const cal_component* component) {
+    return component->domain == world->domain ? world : cal_domain_world(world->domains, component->domain);
 }
 // That of a body; the whole for one that is fixed or driven.
 int cal_domain_of_body(const cal_world* world, int body);
