@@ -138,12 +138,33 @@ static void a_divided_world_is_changed_like_others(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that are joined by another one");
 }
 
+// What asks for the price of a world advances it like any other advance, and it goes on as before.
+static void a_price_does_not_change_history(void** state) {
+    (void)state;
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(2) : NULL;
+        cal_world* world = make_scene("atoms:n=200", machine);
+        cal_error error = {CAL_OK, ""};
+        cal_world_report report;
+        cal_world_keep_events(world, true);
+        assert_int_equal(cal_world_advance(world, 0.1, &error), CAL_OK);
+        for (int processors = 4; run > 0 && processors > 0; processors /= 2) {
+            assert_int_equal(cal_world_price(world, processors, 0.3 - 0.04 * processors, &report, &error), CAL_OK);
+            if (processors == 1) assert_true(report.domains == 0 && report.between_s == 0.0 && report.busiest_s > 0.0);
+        }
+        cal_test_take_history(world, 0.7, &histories[run]);
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], "atoms that were priced");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_worlds_have_one_history),
-        cmocka_unit_test(rare_worlds_have_one_history),
-        cmocka_unit_test(scenes_have_one_history),
-        cmocka_unit_test(a_divided_world_is_changed_like_others),
+        cmocka_unit_test(random_worlds_have_one_history),  cmocka_unit_test(rare_worlds_have_one_history),
+        cmocka_unit_test(scenes_have_one_history),         cmocka_unit_test(a_divided_world_is_changed_like_others),
+        cmocka_unit_test(a_price_does_not_change_history),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,8 +90,8 @@ typedef struct cal_domains {
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
-    int64_t seen_windows, seen_runs;
-    double seen_domains_s, seen_busiest_s, seen_between_s;
+    int64_t seen_windows;
+    double seen_first_s, seen_busiest_s, seen_between_s;
     double begin;            // where the present one began
     pthread_mutex_t calling; // one callback at a time
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
@@ -108,6 +108,7 @@ typedef struct cal_domains {
     int64_t windows, runs,
         handed; // what it took, with the processor time of domains, of the busiest of each run, and in between
     double domains_s, busiest_s, between_s;
+    double first_s; // of domains, in the first run of each window
     atomic_int next; // of a run: the domain that is to be taken next
     double end;      // of a run
     void (*task)(struct cal_domains* d, int domain);

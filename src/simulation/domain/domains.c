@@ -90,8 +90,12 @@ void cal_domains_forget_engines(cal_world* world) {
 void cal_domains_destroy(cal_world* world) {
     cal_domains* d = world->domains;
     if (d == NULL) return;
-    for (int i = 0; i < world->body_count; i++) cal_free(world->bodies[i].border_pairs);
-    for (int i = 0; i < world->body_count; i++) world->bodies[i].border_pairs = NULL;
+    for (int i = 0; i < world->body_count; i++) {
+        cal_sim_body* part = &world->bodies[i];
+        cal_free(part->border_pairs);
+        part->border_pairs = NULL;
+        part->border_count = part->border_capacity = 0;
+    }
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = world->multibodies[i];
         if (m->home != NULL) m->engine = m->home;
