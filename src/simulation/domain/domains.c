@@ -106,6 +106,9 @@ void cal_domains_destroy(cal_world* world) {
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
+        cal_free(d->domains[i].ended);
+        cal_free(d->domains[i].moves);
+        cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
     destroy_view(d->border);
@@ -123,7 +126,7 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
     }
     whole->domains = d;
-    d->whole = whole, d->count = count, d->workers = workers;
+    d->whole = whole, d->count = count, d->workers = workers, d->round = 1;
     d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
     d->border = cal_allocate(1, sizeof *d->border);
     bool enough = d->domains != NULL && d->border != NULL;
@@ -217,10 +220,11 @@ cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model,
 
 cal_status cal_domain_note_box(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    if (world->domain <= CAL_DOMAIN_WHOLE || part->component < 0 || part->noted) return CAL_OK;
+    if (world->domain <= CAL_DOMAIN_WHOLE || part->component < 0) return CAL_OK;
+    if (part->noted == world->domains->round) return CAL_OK;
     if (!cal_grow((void**)&world->noted, &world->noted_capacity, world->noted_count, sizeof *world->noted))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    part->noted = true;
+    part->noted = world->domains->round;
     part->changed_from = (double)INFINITY;
     world->noted[world->noted_count++] = body;
     return CAL_OK;

@@ -93,6 +93,7 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = run_domain(own, d->end, &own->error);
+    if (own->status == CAL_OK) own->status = cal_border_sort(d, domain, &own->error);
 }
 
 // Of the calling thread, s.
@@ -239,12 +240,13 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed) {
 }
 
 static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
-    const int64_t events = count_events(d), handed = d->handed, runs = d->runs;
     d->grouping = d->grouping || d->whole->report.groups > 0;
     d->end = end;
     begin_window(d);
     bool met = false;
-    cal_status status = cal_border_meet(d, end, false, &met, error);
+    cal_status status = cal_domains_migrate(d, error);
+    const int64_t events = count_events(d), handed = d->handed, runs = d->runs;
+    if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
