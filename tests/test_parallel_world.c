@@ -168,11 +168,41 @@ static void a_price_does_not_change_history(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that were priced");
 }
 
+// Set-up, energy, hash and poses of a world that is large enough are shared by all processors: the same bits, and at the start the same
+// counts.
+static void a_large_world_is_set_up_and_read_alike(void** state) {
+    (void)state;
+    enum { BODIES = 2500, MOST = BODIES + 50 };
+    static double poses[2][7 * MOST];
+    cal_world_report starts[2], ends[2];
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(3) : NULL;
+        char scene[32];
+        snprintf(scene, sizeof scene, "atoms:n=%d", (int)BODIES);
+        cal_world* world = make_scene(scene, machine);
+        cal_error error = {CAL_OK, ""};
+        assert_int_equal(cal_world_advance(world, 0.0, &error), CAL_OK);
+        assert_int_equal(cal_world_get_report(world, &starts[run]), CAL_OK);
+        assert_int_equal(cal_world_advance(world, 0.02, &error), CAL_OK);
+        assert_int_equal(cal_world_get_report(world, &ends[run]), CAL_OK);
+        assert_true(world->body_count <= MOST);
+        assert_int_equal(cal_world_poses(world, poses[run]), CAL_OK);
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    assert_memory_equal(poses[0], poses[1], sizeof poses[0]);
+    assert_true(starts[0].hash == starts[1].hash && ends[0].hash == ends[1].hash);
+    assert_true(ends[0].kinetic == ends[1].kinetic && ends[0].potential == ends[1].potential);
+    assert_int_equal(starts[0].checks, starts[1].checks);
+    assert_int_equal(starts[0].predictions, starts[1].predictions);
+    assert_int_equal(ends[0].collisions, ends[1].collisions);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_worlds_have_one_history),  cmocka_unit_test(rare_worlds_have_one_history),
         cmocka_unit_test(scenes_have_one_history),         cmocka_unit_test(a_divided_world_is_changed_like_others),
-        cmocka_unit_test(a_price_does_not_change_history),
+        cmocka_unit_test(a_price_does_not_change_history), cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
