@@ -11,6 +11,7 @@
 #include "json.h"
 #include "progress.h"
 #include "quantities.h"
+#include "world_price.h"
 
 enum { LONGEST_TABLE = 20 };
 
@@ -23,7 +24,8 @@ typedef struct plan_row {
 typedef struct plan {
     const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
         *schedule;
-    bool tree, json;
+    bool tree, json, world;
+    double time; // that a world is simulated; 0: chosen
     cal_model* model;
     cal_costs costs;
     bool measured;
@@ -434,7 +436,33 @@ static void print_details(void) {
         "cores are together than alone, which the times of those that get something contain. With Jung's distribution\n"
         "time is that of his own formula, and 'by price' what the walks take in virtual time, as for the other. --tree "
         "and --save are about\n"
-        "the last number of --processors. With given costs the distribution is Jung's.\n");
+        "the last number of --processors. With given costs the distribution is Jung's.\n"
+        "Of a world (a scene, or with --world a model whose shapes touch) the time of a run to --time is predicted: it "
+        "is\n"
+        "divided among the processors, which run one after the other here. Of a long list only the ends, powers of two "
+        "and\n"
+        "the numbers half way between them are tried.\n");
+}
+
+// What goes with a model only.
+static int refuse_for_world(const plan* p) {
+    const struct {
+        const char* name;
+        bool given;
+    } options[] = {{"compute", p->compute != NULL},
+                   {"message", p->message != NULL},
+                   {"send", p->send != NULL},
+                   {"distribution", p->distribution != NULL},
+                   {"machine", p->machine != NULL},
+                   {"schedule", p->schedule != NULL},
+                   {"save", p->save != NULL},
+                   {"tree", p->tree},
+                   {"algorithm", strcmp(p->algorithm, "aba") != 0}};
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(options); i++)
+        if (options[i].given)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s is for a model; '%s' is a world here", options[i].name,
+                                p->model_name);
+    return CAL_EXIT_DONE;
 }
 
 int cal_command_plan(int argc, char** argv) {
@@ -455,11 +483,15 @@ int cal_command_plan(int argc, char** argv) {
          cal_lanes_choice},
         {"tree", CAL_OPTION_FLAG, &p.tree, NULL, "draw who computes what", 0, 0, NULL},
         {"save", CAL_OPTION_TEXT, &p.save, "FILE", "write the placement, for 'calder sim --placement'", 0, 0, NULL},
+        {"world", CAL_OPTION_FLAG, &p.world, NULL, "of a model whose shapes touch: plan its world, as that of a scene",
+         0, 0, NULL},
+        {"time", CAL_OPTION_NUMBER, &p.time, "S", "of a world: seconds that are simulated; 0: for 50,000 events", 0,
+         1e6, NULL},
         CAL_OPTION_LINE_JSON(&p.json),
     };
     const cal_usage usage = {"plan",
-                             "MODEL",
-                             "Predicts the time of an evaluation on many processors, and says who computes what.",
+                             "MODEL|WORLD",
+                             "Predicts the time of an evaluation, or of a world, on many processors.",
                              print_details,
                              "calder plan mobile:s=3,l=5,o=9 --processors 1..128 --compute 0.4ms --message 1.5ms",
                              1,
@@ -469,7 +501,11 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
     if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
-    const bool assembles = strcmp(p.algorithm, "assembly") == 0;
+    const bool assembles = strcmp(p.algorithm, "assembly") == 0, world = cal_is_world(p.model_name, p.world);
+    if (p.time > 0 && !world)
+        return cal_complain(CAL_EXIT_MISTAKE, "--time is for a world: a scene, or a model with --world");
+    status = world ? refuse_for_world(&p) : CAL_EXIT_DONE;
+    if (status != CAL_EXIT_DONE) return status;
     if (p.schedule && !assembles)
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p.schedule);
     if (assembles && (p.save || p.distribution || p.send))
@@ -485,6 +521,11 @@ int cal_command_plan(int argc, char** argv) {
             CAL_EXIT_MISTAKE,
             "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..128, or 1,2,4,8",
             p.processors);
+    if (world) {
+        status = cal_plan_world(p.model_name, p.counts, p.count, p.time, p.json);
+        free(p.counts);
+        return status;
+    }
     status = cal_model_from_argument(p.model_name, &p.model);
     if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
     if (status == CAL_EXIT_DONE) status = assembles ? schedule(&p) : distribute(&p);

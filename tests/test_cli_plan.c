@@ -40,6 +40,12 @@ static void names_every_mistake(void** unused) {
         {"plan chain --distribution fair", "balanced, jung"},
         {"plan chain --compute 1ms --message 1ms --tree --json", "--tree"},
         {"plan chain --compute 1ms --message 1ms --save nowhere/p.json", "cannot write 'nowhere/p.json'"},
+        {"plan atoms --tree", "--tree is for a model"},
+        {"plan atoms --compute 1ms --message 1ms", "--compute is for a model"},
+        {"plan chain --time 1", "--time is for a world"},
+        {"plan chain --world", "nothing touches in 'chain'"},
+        {"plan atoms --processors 2000 --time 0.1", "1 to 1024 processors"},
+        {"bench scale atoms --plot x.svg", "--plot is for a model"},
         {"sim chain --machine cluster", "serial, threads"},
         {"sim chain --machine threads:0", "--machine 'threads:0'"},
         {"sim chain --machine threads:2,fast", "--machine 'threads:2,fast'"},
@@ -275,6 +281,37 @@ static void runs_on_ranks(void** unused) {
     cal_test_release(&o);
 }
 
+// The hash after a key is the same in all rows.
+static void expect_one_hash(const char* text, int rows) {
+    const char *key = "\"state_hash\": \"", *first = strstr(text, key), *next = first;
+    for (int i = 0; i < rows; i++, next = strstr(next + 1, key)) {
+        if (!next) fail_msg("too few rows: %s", text);
+        if (strncmp(next, first, strlen(key) + 16) != 0) fail_msg("another history: %s", text);
+    }
+}
+
+// A gas gains from processors, a few atoms and a pile stay on one core; whatever is tried ends in the state of one core.
+static void plans_worlds(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well("plan atoms:n=400 --processors 1,2,8 --time 1 --json");
+    const int processors[] = {1, 2, 8};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal((int)number_at(o.out, "processors", i), processors[i]);
+        assert_true((int)number_at(o.out, "used", i) <= processors[i]);
+        assert_true(number_at(o.out, "time_s", i) <= number_at(o.out, "time_s", 0) * 1.0001);
+        assert_true(number_at(o.out, "busiest_s", i) <= number_at(o.out, "domains_s", i));
+    }
+    expect_one_hash(o.out, 3);
+    cal_test_release(&o);
+    o = cal_test_run_well("plan atoms:n=60 --processors 1,16 --time 0.5");
+    if (!strstr(o.out, "This world stays on one core")) fail_msg("%s", o.out);
+    cal_test_release(&o);
+    o = cal_test_run_well("bench scale atoms:n=200 --processors 1,2 --time 0.5 --runs 1 --json");
+    expect_one_hash(o.out, 2);
+    assert_true(number_at(o.out, "predicted_s", 1) > 0.0);
+    cal_test_release(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps_and_ends_with_an_example),
@@ -286,6 +323,7 @@ int main(void) {
         cmocka_unit_test(rejects_wrong_placements),
         cmocka_unit_test(takes_any_mapping),
         cmocka_unit_test(draws_schedules),
+        cmocka_unit_test(plans_worlds),
         cmocka_unit_test(runs_on_ranks),
     };
     return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "pass/joint_law.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/bounds.h"
@@ -193,7 +194,7 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
         const cal_status status = extend(world, component, &world->trouble);
         if (status == CAL_OK) continue;
         world->components[component].queue.tail--;
-        world->states--;
+        cal_domain_keeper(world, &world->components[component])->states--;
         return status;
     }
 }
