@@ -406,7 +406,8 @@ void cal_report_section(FILE* file, const json_t* result, const char* origin) {
     } else if (json_object_get(first, "experiment")) {
         write_plain(
             file, result, "The tree machine", origin,
-            "Armstrong's experiments: speed-ups in virtual time and on threads, beside his formula and numbers.");
+            "Armstrong's experiments: speed-ups modelled in virtual time with the paper's ratios of times, and measured "
+            "with his passes over real figures, beside his formula and numbers.");
         draw_trees(file, rows);
     } else if (json_is_array(rows)) {
         write_plain(file, result, "Results", origin, "");
