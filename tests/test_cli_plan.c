@@ -89,6 +89,20 @@ static void prints_the_papers_plan(void** unused) {
     cal_test_release(&o);
 }
 
+// A million numbers are not planned one by one: the first of the fastest is the same as if they were.
+static void plans_for_very_many_processors(void** unused) {
+    (void)unused;
+    const char* const lists[] = {"1..128", "1..1000000"};
+    for (int i = 0; i < 2; i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "plan mobile:s=3,l=5,o=9 --processors %s --compute 0.4ms --message 1.5ms",
+                 lists[i]);
+        cal_test_outcome o = cal_test_run_well(arguments);
+        assert_non_null(strstr(o.out, "Already 52 give the shortest time."));
+        cal_test_release(&o);
+    }
+}
+
 static void answers_scripts_in_json(void** unused) {
     (void)unused;
     cal_test_expect_json("plan chain:n=5 --processors 1..3 --json",
@@ -295,6 +309,7 @@ int main(void) {
         cmocka_unit_test(helps_and_ends_with_an_example),
         cmocka_unit_test(names_every_mistake),
         cmocka_unit_test(prints_the_papers_plan),
+        cmocka_unit_test(plans_for_very_many_processors),
         cmocka_unit_test(answers_scripts_in_json),
         cmocka_unit_test(counts_the_messages_of_the_tree_machine),
         cmocka_unit_test(draws_who_computes_what),
