@@ -45,15 +45,6 @@ static int core_at(const cpu_set_t* allowed, int n) {
 // All ranks must do as many calls: as the first one finds right.
 static int of_first_rank(int count) { return cal_ranks_agree(cal_is_first_rank() ? count : 0); }
 
-// The first rank's number on all of them, so that all decide alike: its bits, sixteen at a time.
-static double number_of_first_rank(double number) {
-    uint64_t bits, all = 0;
-    memcpy(&bits, &number, sizeof bits);
-    for (int shift = 0; shift < 64; shift += 16) all |= (uint64_t)of_first_rank((int)(bits >> shift & 0xffff)) << shift;
-    memcpy(&number, &all, sizeof number);
-    return number;
-}
-
 // A velocity for each degree of freedom, so that all terms of the equations are there.
 static cal_status set_motion(cal_state* state, const cal_model* model) {
     const int n = cal_model_v_count(model);
@@ -177,7 +168,7 @@ cal_status cal_tree_run(const cal_tree_lab* lab, const cal_model* model, const c
     if (cal_ranks_agree((int)status) == CAL_OK)
         status = run_assigned(lab, model, assignment, timed, expected, out, error);
     free(expected);
-    out->alone = number_of_first_rank(out->alone);
-    out->seconds = number_of_first_rank(out->seconds);
+    cal_ranks_tell(&out->alone, 1); // so that all decide alike
+    cal_ranks_tell(&out->seconds, 1);
     return status;
 }

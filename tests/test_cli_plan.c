@@ -116,6 +116,22 @@ static void answers_scripts_in_json(void** unused) {
         "simulation time_s speedup efficiency predicted_s deviation_percent state_hash");
 }
 
+// Jung's Table IX as it is sent, his Figure 9 for 455 joints on twenty processors (21.5 ms), and a central solver that comes to the same motion.
+static void sends_what_jungs_tables_say(void** unused) {
+    (void)unused;
+    cal_test_outcome o = cal_test_run_well("bench distribution --machine threads:4 --time 0.02 --json");
+    const char* const words[] = {
+        "\"sent_as_predicted\": true",   "\"numbers_per_message\": 18}",
+        "\"numbers_per_message\": 27}",  "\"twenty_s\": 0.0215",
+        "\"central_numbers_out\": 2730", "\"joints\": 455, \"processors\": 20, \"speedup\": 8.4"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(o.out, words[i])) fail_msg("no '%s' in: %s", words[i], o.out);
+    const char* difference = strstr(o.out, "\"central_difference\": ");
+    assert_non_null(difference);
+    assert_true(strtod(difference + strlen("\"central_difference\": "), NULL) < 1e-12);
+    cal_test_release(&o);
+}
+
 // Armstrong's figures on threads: as many messages as edges are cut in three passes, accelerations as on one core. The command fails
 // where one of the two is not so; the numbers here are counted by hand.
 static void counts_the_messages_of_the_tree_machine(void** unused) {
@@ -312,6 +328,7 @@ int main(void) {
         cmocka_unit_test(plans_for_very_many_processors),
         cmocka_unit_test(answers_scripts_in_json),
         cmocka_unit_test(counts_the_messages_of_the_tree_machine),
+        cmocka_unit_test(sends_what_jungs_tables_say),
         cmocka_unit_test(draws_who_computes_what),
         cmocka_unit_test(places_joints_as_saved),
         cmocka_unit_test(rejects_wrong_placements),
