@@ -13,7 +13,7 @@ static const cal_command commands[] = {
     {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
     {"bench", cal_command_bench,
-     "the papers' experiments: forward, solvers, scale, tree-machine, assembly, rps, world"},
+     "the papers' experiments: forward, solvers, scale, distribution, tree-machine, assembly, rps, world"},
     {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},

@@ -381,9 +381,10 @@ cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
 typedef void cal_task_runner(void* user, int count, void (*task)(void* argument, int index), void* argument);
 /// How to make a machine of threads; from cal_default_threads_def.
 typedef struct cal_threads_def {
-    int workers;             ///< the caller's thread included; 0: one for each core
-    int lanes;               ///< as for cal_machine_serial
-    bool pinned;             ///< the caller's thread to core 0, the others to the cores after it
+    int workers;      ///< the caller's thread included; 0: one for each core
+    int lanes;        ///< as for cal_machine_serial
+    bool pinned;      ///< the caller's thread to core 0, the others to the cores after it
+    const int* cores; ///< the core of each worker, several may share one; NULL: as pinned says. Only read when made
     cal_task_runner* runner; ///< the user's own threads instead of ours; workers is then how many it runs at most
     void* user;
     uint32_t cookie;
@@ -449,6 +450,20 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
 /// Runs the algorithm once on a state made with this plan.
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error);
 
+/// What processors send each other for one pass of a plan's algorithm.
+typedef struct cal_pass_traffic {
+    const char* pass; ///< its name, "armstrong.control"; "solver.sums" is what a solver adds
+    bool outbound;    ///< from the root to the leaves
+    /// Between two processors. Ranks send one for all children of a joint that a rank has; of cores that share memory each
+    /// hand-over to a run of joints side by side counts.
+    int64_t messages;
+    int64_t numbers;    ///< doubles in them
+    int64_t executions; ///< of how many executions; of "solver.sums" those with a solver
+} cal_pass_traffic;
+/// What one execution sends for pass 0, 1, …, found from the plan alone. sums: how many a solver that rides along has (0: none does).
+/// CAL_BAD_ARGUMENT past the last pass.
+cal_status cal_plan_traffic(const cal_plan* plan, int pass, int sums, cal_pass_traffic* out);
+
 /// What a schedule of "assembly" comes to.
 enum { CAL_SCHEDULE_SHOWN = 64 };
 typedef struct cal_schedule_report {
@@ -492,6 +507,8 @@ size_t cal_state_size(const cal_state* state, cal_field field);
 /// Copies a field in or out. A field that the algorithm does not have is CAL_BAD_ARGUMENT; nothing is changed.
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values);
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values);
+/// What executions have sent for a pass since the state was made, counted where it is sent. All ranks call it.
+cal_status cal_state_traffic(const cal_state* state, int pass, cal_pass_traffic* out);
 double cal_state_time(const cal_state* state);
 void cal_state_set_time(cal_state* state, double time);
 /// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside. Each may be
@@ -684,6 +701,9 @@ cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);
 /// fastband_check): the largest misfit relative to the terms of its equation (1e-15 is rounding), and the body where it is.
 /// For models of ball and free joints; CAL_BAD_MODEL for others.
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body);
+/// What processors have sent each other for pass 0, 1, … of the simulation's algorithm since it was made, and what its plan says that
+/// one execution sends. CAL_BAD_ARGUMENT past the last pass, CAL_NOT_AVAILABLE with events. All ranks call it.
+cal_status cal_sim_traffic(const cal_sim* sim, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted);
 uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
 

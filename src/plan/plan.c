@@ -429,6 +429,8 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
     state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
     state->unmet = CAL_NONE;
+    state->executions++;
+    if (solver) state->ridden++;
     const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;

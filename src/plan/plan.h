@@ -28,6 +28,12 @@ struct cal_plan {
     struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
 
+// What a processor's neighbours have sent to it, or it to them, in one direction of a stage.
+typedef struct cal_count {
+    int64_t messages, numbers;
+} cal_count;
+enum { CAL_COUNTS = 2 * CAL_MOST_STAGES }; // of a processor: stage by stage, up and then down
+
 // What pushes a body, wherever its numbers are: force and torque in the world's axes, the point in the body's frame.
 typedef struct cal_outer_force {
     int body;
@@ -40,6 +46,8 @@ struct cal_state {
     double time;
     unsigned walk;              // machines with several processors count stages here …
     struct cal_signal* signals; // … and edges of trees say here how far they are
+    cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
+    int64_t executions, ridden; // so far, and those with a solver
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process

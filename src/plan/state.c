@@ -95,7 +95,10 @@ static size_t result_size(const cal_plan* plan) {
     return plan->program->fields & 1u << CAL_MASS ? 2 * n * n : plan->program->fields & 1u << CAL_ENERGY ? 8 : 0;
 }
 
-enum { SIGNAL_DOUBLES = 16 }; // of struct cal_signal: two cache lines
+enum {
+    SIGNAL_DOUBLES = 16, // of struct cal_signal: two cache lines
+    COUNT_DOUBLES = CAL_COUNTS * sizeof(cal_count) / sizeof(double)
+};
 
 bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips) {
     const cal_arrangement* arrangement = state->plan->arrangement;
@@ -134,6 +137,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const cal_arrangement* arrangement = plan->arrangement;
     const size_t signal_count = (size_t)layout->column_count + (arrangement ? (size_t)arrangement->tree.edge_count : 0);
     const size_t signals = cal_reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * signal_count : 0);
+    const size_t counts = cal_reserve(&total, plan->used > 1 ? COUNT_DOUBLES * (size_t)plan->machine->processors : 0);
     const size_t own = cal_reserve(&total, arrangement ? arrangement->state_size : 0);
     double* block = cal_allocate(total, sizeof(double));
     if (!block) return CAL_NO_MEMORY;
@@ -142,6 +146,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     state->unmet = CAL_NONE;
     state->changed = ~0u;
     state->signals = (struct cal_signal*)(block + signals);
+    state->counts = (cal_count*)(block + counts);
     state->context = (cal_context){.layout = layout,
                                    .model = model,
                                    .y = block + y,

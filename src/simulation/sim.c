@@ -202,6 +202,11 @@ cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
     return status ? status : cal_system_check(system, residual, body);
 }
 
+cal_status cal_sim_traffic(const cal_sim* sim, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted) {
+    if (!sim || !sent || !predicted) return CAL_BAD_ARGUMENT;
+    return sim->system ? cal_system_traffic(sim->system, pass, sent, predicted) : CAL_NOT_AVAILABLE;
+}
+
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
     if (!sim || !out) return CAL_BAD_ARGUMENT;
     return sim->system ? cal_system_constraints(sim->system, out) : cal_events_constraints(sim, out);

@@ -104,6 +104,8 @@ cal_status cal_system_poses(cal_system* system, double* poses);
 cal_status cal_system_joint_forces(cal_system* system, double* forces);
 cal_status cal_system_accelerations(cal_system* system, double* qdd);
 cal_status cal_system_check(cal_system* system, double* residual, int* body);
+// As cal_sim_traffic.
+cal_status cal_system_traffic(const cal_system* system, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted);
 cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out);
 cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]);
 cal_status cal_system_minimal(cal_system* system, int* freedom, double* basis, double* mass);
