@@ -7,7 +7,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize fuzz same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -88,6 +88,15 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
 	ctest --preset tsan -R "^test_(machines|ensemble)$$"
+
+# Seconds of fuzzing, all targets together; FUZZ_TARGETS="mjcf world" fuzzes these.
+FUZZ_SECONDS ?= 3600
+FUZZ_TARGETS ?=
+
+fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specifications, options, worlds, command lines, the viewer
+	@scripts/setup build fuzz
+	cmake --preset fuzz
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 same-bits: # one state hash from gcc -O3 and clang -O2, every width of lanes
 	scripts/same-bits

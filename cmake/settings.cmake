@@ -24,6 +24,7 @@ target_compile_options(calder_settings INTERFACE
 if(CALDER_SANITIZE)
     list(JOIN CALDER_SANITIZE "," sanitizers)
     target_compile_options(calder_settings INTERFACE
-        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
+        "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:CALDER_PLAIN>>>:-fsanitize=${sanitizers};-fno-sanitize-recover=all>"
+        -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
     target_link_options(calder_settings INTERFACE -fsanitize=${sanitizers})
 endif()

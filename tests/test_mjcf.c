@@ -433,6 +433,18 @@ static void what_is_wrong_is_refused_in_one_line(void** unused) {
     expect_refusal("<mujoco><worldbody><body name='a'><attach body='b' prefix='x'/></body><body name='b'>"
                    "<attach body='a' prefix='y'/></body></worldbody></mujoco>",
                    "without end");
+    // A few bytes that would take years: copies of nothing, and each part twice in the one before.
+    expect_refusal(
+        "<mujoco><worldbody><replicate count='100000'><replicate count='100000'/></replicate></worldbody></mujoco>",
+        "too many for a file of");
+    char doubling[4096] = "<mujoco><worldbody>";
+    for (int i = 0; i < 40; i++) {
+        const size_t used = strlen(doubling);
+        snprintf(doubling + used, sizeof doubling - used,
+                 "<frame name='f%d'><attach frame='f%d'/><attach frame='f%d'/></frame>", i, i + 1, i + 1);
+    }
+    strcat(doubling, "<frame name='f40'/></worldbody></mujoco>");
+    expect_refusal(doubling, "too many for a file of");
 }
 
 static void files_stay_in_their_folder(void** unused) {

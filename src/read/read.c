@@ -78,6 +78,7 @@ static cal_status read_text(const char* text, size_t size, const char* file, con
     cal_reader reader = {.options = options,
                          .files = {.folder = folder, .allow_outside = options->allow_outside},
                          .report = cal_report_create(),
+                         .size = size,
                          .name = name};
     cal_status status = reader.report != NULL ? cal_builder_create(&reader.builder) : CAL_NO_MEMORY;
     if (status != CAL_OK)

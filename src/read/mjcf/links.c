@@ -353,7 +353,7 @@ static cal_status each_in(mjcf_model* model, mjcf_source* source, const char* se
     for (cal_xml_node* part = cal_xml_child(source->root, section); part != NULL; part = cal_xml_next(part, section))
         for (cal_xml_node* node = part->first; node != NULL; node = node->next) {
             if (node->used || (copy == NULL && node->linked)) continue;
-            if (++model->tries > MJCF_LINK_LIMIT)
+            if (++model->tries > MJCF_TRIES_PER_COPY * mjcf_copy_limit(model))
                 return cal_xml_fail(node, error, CAL_BAD_MODEL, "too many copies of too many elements");
             MJCF_TRY(read(source, node, copy, error));
             if (plain && node->linked) node->used = true; // it means the same everywhere

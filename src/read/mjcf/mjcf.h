@@ -151,6 +151,8 @@ typedef struct mjcf_source {
     mjcf_compiler compiler;
     mjcf_list classes, meshes, materials, fields; // classes: pointers, so that they stay where they are
     cal_name_table *class_names, *mesh_names, *material_names, *field_names;
+    mjcf_list attachable; // bodies and frames with a name, found when the first one is attached; nodes
+    cal_name_table *attached_bodies, *attached_frames; // numbers of attachable; NULL: not found yet
     struct mjcf_model* model;
 } mjcf_source;
 
@@ -193,13 +195,26 @@ typedef struct mjcf_model {
     bool unclamped;               // controls are not clamped
     cal_solid* composites;        // what each body carries in the start position, itself included; in the world
     double* poses;                // of bodies in the start position: position and quaternion, 7 numbers each
+    int64_t bytes;                // of all files
+    int file_count;               // beside the main one
     int64_t copied;               // elements that were read as part of a copy
     int64_t tries;                // to link an element in a copy
     double *start_q, *start_v, *start_control; // of a model that our own writer wrote; NULL: at the references
 } mjcf_model;
 
-// A million copies of a million elements are more than anybody wants, and so are names of a thousand letters.
-enum { MJCF_COPY_LIMIT = 2000000, MJCF_SOURCE_DEPTH = 8, MJCF_LONGEST_NAME = 1000, MJCF_LINK_LIMIT = 20000000 };
+// A few lines can ask for copies of copies without end, so what they cost is bounded by the files' size: one element, or one
+// step of a search, per byte beyond what any file may have (some seconds' work). Links are cheaper: as many tries per element.
+enum {
+    MJCF_FREE_COPIES = 200000,
+    MJCF_TRIES_PER_COPY = 10,
+    MJCF_SOURCE_DEPTH = 8,
+    MJCF_MOST_FILES = 10000,
+    MJCF_LONGEST_NAME = 1000
+};
+// How many elements copies may have in all.
+int64_t mjcf_copy_limit(const struct mjcf_model* model);
+// Counts a file that a model names, beside its own: too many of them, or too large together, are refused.
+cal_status mjcf_count_file(struct mjcf_model* model, size_t size, const cal_xml_node* node, cal_error* error);
 
 #define MJCF_TRY(expression)                                                                                           \
     do {                                                                                                               \
