@@ -119,8 +119,7 @@ function compare(file, model, info) {
 
   model.opt.disableflags |= 1 | (drives ? 0 : 1 << 11);
   model.opt.density = model.opt.viscosity = 0;
-  for (const name of ['body_gravcomp', 'tendon_stiffness', 'tendon_damping', 'jnt_stiffnesspoly', 'dof_dampingpoly',
-    'tendon_stiffnesspoly', 'tendon_dampingpoly', 'tendon_armature'])
+  for (const name of ['body_gravcomp', 'jnt_stiffnesspoly', 'dof_dampingpoly', 'tendon_stiffnesspoly', 'tendon_dampingpoly', 'tendon_armature'])
     if (model[name]) model[name].fill(0);
   for (let joint = 0; joint < model.njnt; joint++) if (model.jnt_type[joint] === 0) model.jnt_stiffness[joint] = 0;
   data.qpos.set(q);

@@ -360,7 +360,7 @@ static void nothing_is_dropped_silently(void** unused) {
     (void)unused;
     const char* text = "<mujoco>\n<worldbody>\n<body gravcomp='1'><joint type='ball' range='0 30' wobble='3'/>\n"
                        "<geom size='1' solref='0.1 1'/><geom size='1' solref='0.1 1'/>\n<thing/></body>\n</worldbody>\n"
-                       "<tendon><fixed><joint joint='x' coef='1'/></fixed></tendon>\n"
+                       "<deformable><flex/></deformable>\n"
                        "<sensor><clock/></sensor>\n</mujoco>";
     cal_read_report* report = NULL;
     cal_model* model = read_text(text, &report);
@@ -369,7 +369,7 @@ static void nothing_is_dropped_silently(void** unused) {
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "joint wobble", 3, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "geom solref", 4, 2));
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "<thing>", 5, 1));
-    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<tendon>", 7, 1));
+    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<deformable>", 7, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<sensor>", 8, 1));
     assert_int_equal(cal_read_report_count(report), 7);
     cal_read_report_destroy(report);

@@ -124,10 +124,12 @@ typedef struct cal_joint_def {
 } cal_joint_def;
 
 /// A motor on a degree of freedom: force = gear · clamp(gain · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v).
-/// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}.
+/// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}. On a tendon q and v are its length and
+/// the rate of that, and a force above zero pushes the tendon's ends apart.
 typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
-    int joint;        ///< a one-degree joint's number
+    int joint;        ///< a one-degree joint's number; CAL_NONE: it acts on a tendon
+    int tendon;       ///< a tendon's number; CAL_NONE: it acts on a joint
     double gear, gain, bias[3];
     double control_range[2]; ///< clamps the control; equal ends: no clamp
     double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
@@ -226,6 +228,49 @@ typedef struct cal_site_def {
     uint32_t cookie;
 } cal_site_def;
 
+/// What a tendon is made of. Either joints alone, or a path: points, and between two of them a shape or not, and pulleys.
+typedef enum cal_tendon_part_kind {
+    CAL_TENDON_JOINT,    ///< adds factor · q of a joint of one degree to the length
+    CAL_TENDON_POINT,    ///< the path goes through a point of a body, and straight on to the next part
+    CAL_TENDON_SPHERE,   ///< between two points: round a sphere, where that is in the way
+    CAL_TENDON_CYLINDER, ///< between two points: round a cylinder without ends, where that is in the way
+    CAL_TENDON_PULLEY    ///< the path ends; what follows is a branch whose length counts 1/factor
+} cal_tendon_part_kind;
+
+/// A part of a tendon; from cal_default_tendon_part.
+typedef struct cal_tendon_part {
+    cal_tendon_part_kind kind;
+    int joint;            ///< of joints: its number
+    double factor;        ///< of joints and pulleys
+    int body;             ///< of points, spheres and cylinders: whose it is; CAL_GROUND: the world's
+    double position[3];   ///< of the point, or the shape's centre, in the body's frame
+    double quaternion[4]; ///< of a cylinder in the body's frame: it is round its z; need not be normalised
+    double radius;        ///< of spheres and cylinders
+    bool sided;           ///< whether the path passes on the side where `side` is; else it takes the shorter way
+    int side_body;        ///< whose point `side` is
+    double side[3];       ///< in that body's frame; a point inside of the shape: the path passes inside
+} cal_tendon_part;
+
+/// A tendon; from cal_default_tendon_def. Its length L is a function of all joints; what acts along it, F, acts on each joint
+/// with F · dL/dq.
+typedef struct cal_tendon_def {
+    const char* name; ///< NULL: named by its number
+    const cal_tendon_part* parts;
+    int part_count;
+    double stiffness; ///< of a spring, N/m (N m/rad where lengths are angles)
+    /// The spring is slack between these lengths. Two NaN, as they are unless set: the length where all joints are at their spring
+    /// references.
+    double spring_length[2];
+    double damping;       ///< N s/m
+    double friction_loss; ///< dry friction as that of joints, N
+    bool limited;         ///< whether range holds
+    double range[2];      ///< smallest and largest length
+    double
+        limit_stiffness; ///< of the stops at both ends; 0: chosen from what the tendon moves at the start, for about 10 Hz
+    double limit_damping; ///< as that of joints, s/m
+    uint32_t cookie;
+} cal_tendon_def;
+
 /// A state to start from; from cal_default_keyframe_def. Arrays that are NULL are the model's start.
 typedef struct cal_keyframe_def {
     const char* name; ///< NULL: it has none
@@ -264,6 +309,8 @@ cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, 
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 cal_site_def cal_default_site_def(void);   ///< the world's origin
 cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
+cal_tendon_def cal_default_tendon_def(void);     ///< no parts, no forces
+cal_tendon_part cal_default_tendon_part(void);   ///< the world's origin
 cal_pair_def cal_default_pair_def(void);         ///< no shapes, friction 1
 
 cal_status cal_builder_create(cal_builder** out);
@@ -281,6 +328,7 @@ int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def);     ///< its parts are copied
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b); ///< these two never touch
 /// Numbers of any meaning under a name, for whoever knows it.
@@ -319,6 +367,7 @@ double cal_model_total_mass(const cal_model* model); ///< of all bodies, kg
 double cal_model_timestep(const cal_model* model);   ///< s; 0: the model has none
 int cal_model_site_count(const cal_model* model);
 int cal_model_keyframe_count(const cal_model* model);
+int cal_model_tendon_count(const cal_model* model);
 int cal_model_pair_count(const cal_model* model);
 int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
@@ -338,6 +387,8 @@ void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out);
 void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out); ///< its arrays are the model's
 void cal_model_site(const cal_model* model, int site, cal_site_def* out);
 void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out); ///< its arrays are the model's
+/// A tendon as it was defined, with the lengths of its spring and the stiffness of its stops as they were found; its parts are the model's.
+void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out);
 void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out);
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]);
 /// The numbers under a name, and how many; NULL when there are none.
@@ -347,6 +398,7 @@ const char* cal_model_numbers_name(const cal_model* model, int index);
 /// Writes a body's or joint's name, made from its number when it was not named; returns the text.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity);
 int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
 int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
@@ -354,6 +406,7 @@ int cal_model_find_actuator(const cal_model* model, const char* name);   ///< CA
 int cal_model_find_shape(const cal_model* model, const char* name);      ///< the first of that name
 int cal_model_find_site(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_keyframe(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
+int cal_model_find_tendon(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
 /// How many rows (equations) a constraint has, and of those how many on velocities only.
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
@@ -473,15 +526,16 @@ int cal_schedule_print(const cal_model* model, const char* schedule, int process
 
 /// What can be read from and written to a state, in the user's order.
 typedef enum cal_field {
-    CAL_Q,       ///< q_count: positions
-    CAL_V,       ///< v_count: velocities
-    CAL_TAU,     ///< v_count: joint forces. An input, but of "rnea" the result
-    CAL_QDD,     ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
-    CAL_CONTROL, ///< actuator_count: controls
-    CAL_MASS,    ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
-    CAL_POSE,    ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
-    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
-    CAL_MOMENTUM ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_Q,        ///< q_count: positions
+    CAL_V,        ///< v_count: velocities
+    CAL_TAU,      ///< v_count: joint forces. An input, but of "rnea" the result
+    CAL_QDD,      ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
+    CAL_CONTROL,  ///< actuator_count: controls
+    CAL_MASS,     ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
+    CAL_POSE,     ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_ENERGY,   ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
+    CAL_MOMENTUM, ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_TENDON    ///< 2 a tendon: its length and the rate of that, by "kinematics" and "energy"
 } cal_field;
 
 /// Makes a state at the model's start values.

@@ -73,7 +73,8 @@ cal_joint_def cal_default_joint_def(void) {
 }
 
 cal_actuator_def cal_default_actuator_def(void) {
-    return (cal_actuator_def){.joint = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
+    return (cal_actuator_def){
+        .joint = CAL_NONE, .tendon = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
 }
 
 cal_constraint_def cal_default_constraint_def(void) {
@@ -328,6 +329,10 @@ int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) 
     return note_kept(builder, cal_model_extras_add_keyframe(&builder->kept, def), "keyframe");
 }
 
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def) {
+    return note_kept(builder, cal_model_extras_add_tendon(&builder->kept, def), "tendon");
+}
+
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
     return note_kept(builder, cal_model_extras_add_pair(&builder->kept, def), "pair");
 }
@@ -483,7 +488,7 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
-    if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_settle_tendons(model, error)) != CAL_OK) return status;
     if ((status = cal_model_start(model, error)) != CAL_OK) return status;
     return cal_model_find_touch(model, error);
 }

@@ -24,6 +24,25 @@ static uint64_t hash_constraint(uint64_t hash, const cal_constraint_def* def) {
     return cal_hash_doubles(hash, def->polynomial, 5);
 }
 
+static uint64_t hash_tendon(uint64_t hash, const cal_tendon_def* def) {
+    const double numbers[] = {def->part_count,       def->stiffness, def->spring_length[0],
+                              def->spring_length[1], def->damping,   def->friction_loss};
+    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    if (def->limited)
+        hash = cal_hash_doubles(hash,
+                                (double[]){def->range[0], def->range[1], def->limit_stiffness, def->limit_damping}, 4);
+    for (int i = 0; i < def->part_count; i++) {
+        const cal_tendon_part* part = &def->parts[i];
+        const double words[] = {part->kind, part->joint,  part->factor,
+                                part->body, part->radius, part->sided ? part->side_body : CAL_NONE};
+        hash = cal_hash_doubles(hash, words, sizeof words / sizeof words[0]);
+        hash = cal_hash_doubles(hash, part->position, 3);
+        hash = cal_hash_doubles(hash, part->quaternion, 4);
+        hash = cal_hash_doubles(hash, part->side, 3);
+    }
+    return hash;
+}
+
 uint64_t cal_model_hash(const cal_model* model) {
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, model->gravity, 3);
     for (int i = 0; i < model->node_count; i++) hash = hash_node(hash, &model->nodes[i]);
@@ -44,11 +63,13 @@ uint64_t cal_model_hash(const cal_model* model) {
         const cal_actuator_def* def = &model->actuators[i];
         const double motor[] = {def->joint, def->gear, def->gain};
         hash = cal_hash_doubles(hash, motor, sizeof motor / sizeof motor[0]);
+        if (def->tendon != CAL_NONE) hash = cal_hash_word(hash, (uint64_t)def->tendon);
         hash = cal_hash_doubles(hash, def->bias, 3);
         hash = cal_hash_doubles(hash, def->control_range, 2);
         hash = cal_hash_doubles(hash, def->force_range, 2);
     }
     for (int i = 0; i < model->constraint_count; i++) hash = hash_constraint(hash, &model->constraints[i]);
+    for (int i = 0; i < model->kept.tendon_count; i++) hash = hash_tendon(hash, &model->kept.tendons[i]);
     return hash;
 }
 

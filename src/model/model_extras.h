@@ -1,5 +1,5 @@
-// What a model keeps for others and does not need itself: sites, keyframes, pairs and exclusions of contact, named numbers,
-// a step for those who take fixed ones. Everything is a copy and belongs to the record.
+// What a model keeps beside its tree: sites, tendons, keyframes, pairs and exclusions of contact, named numbers, a step for those
+// who take fixed ones. Everything is a copy and belongs to the record.
 #pragma once
 #include "calder/calder.h"
 
@@ -15,11 +15,12 @@ typedef struct cal_exclusion {
 
 typedef struct cal_model_extras {
     cal_site_def* sites;
+    cal_tendon_def* tendons;
     cal_keyframe_def* keyframes;
     cal_pair_def* pairs;
     cal_exclusion* exclusions;
     cal_named_numbers* numbers;
-    int site_count, keyframe_count, pair_count, exclusion_count, number_count;
+    int site_count, tendon_count, keyframe_count, pair_count, exclusion_count, number_count;
     double timestep;
 } cal_model_extras;
 
@@ -27,6 +28,7 @@ typedef struct cal_model_extras {
 enum { CAL_KEPT_NO_MEMORY = -1, CAL_KEPT_UNINITIALISED = -2 };
 
 int cal_model_extras_add_site(cal_model_extras* kept, const cal_site_def* def);
+int cal_model_extras_add_tendon(cal_model_extras* kept, const cal_tendon_def* def);
 int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def* def);
 int cal_model_extras_add_pair(cal_model_extras* kept, const cal_pair_def* def);
 int cal_model_extras_add_exclusion(cal_model_extras* kept, int body_a, int body_b);

@@ -139,10 +139,15 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     const cal_actuator_def* def = &model->actuators[number];
     char who[TEXT];
     cal_describe("actuator", def->name, number, who, sizeof who);
-    if (def->joint < 0 || def->joint >= model->joint_count)
+    if (def->tendon != CAL_NONE && def->joint != CAL_NONE)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it drives a joint and a tendon; make it two actuators", who);
+    if (def->tendon != CAL_NONE && (def->tendon < 0 || def->tendon >= model->kept.tendon_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it pulls tendon %d, but there are tendons 0 to %d only", who,
+                        def->tendon, model->kept.tendon_count - 1);
+    if (def->tendon == CAL_NONE && (def->joint < 0 || def->joint >= model->joint_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
                         def->joint, model->joint_count - 1);
-    const cal_joint_kind kind = model->joints[def->joint].def->kind;
+    const cal_joint_kind kind = def->tendon == CAL_NONE ? model->joints[def->joint].def->kind : CAL_PRISMATIC;
     if (cal_joint_v_count(kind) != 1)
         return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
                         who, def->joint, cal_joint_kind_name(kind));
@@ -161,5 +166,6 @@ cal_status cal_model_validate(const cal_model* model, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < model->body_count; i++) status = validate_body(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->joint_count; i++) status = validate_joint(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->actuator_count; i++) status = validate_actuator(model, i, error);
-    return status == CAL_OK ? cal_model_validate_attached(model, error) : status;
+    if (status == CAL_OK) status = cal_model_validate_attached(model, error);
+    return status == CAL_OK ? cal_model_validate_tendons(model, error) : status;
 }

@@ -27,6 +27,13 @@ void cal_model_leave_out(cal_model* model) {
         if ((parts & CAL_PART_LIMIT) != 0) joint->limited = false;
         if ((parts & CAL_PART_FRICTIONLOSS) != 0) joint->friction_loss = 0.0;
     }
+    for (int i = 0; i < model->kept.tendon_count; i++) {
+        cal_tendon_def* tendon = &model->kept.tendons[i];
+        if ((parts & CAL_PART_SPRING) != 0) tendon->stiffness = 0.0;
+        if ((parts & CAL_PART_DAMPER) != 0) tendon->damping = 0.0;
+        if ((parts & CAL_PART_LIMIT) != 0) tendon->limited = false;
+        if ((parts & CAL_PART_FRICTIONLOSS) != 0) tendon->friction_loss = 0.0;
+    }
     for (int i = 0; (parts & CAL_PART_ACTUATION) != 0 && i < model->actuator_count; i++) {
         cal_actuator_def* motor = &model->actuators[i];
         motor->gain = 0.0;
@@ -130,6 +137,8 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     const cal_model_extras* kept = &model->kept;
     for (int i = 0; fine && i < kept->site_count; i++)
         fine = cal_builder_add_site(builder, &kept->sites[i]) != CAL_NONE;
+    for (int i = 0; fine && i < kept->tendon_count; i++)
+        fine = cal_builder_add_tendon(builder, &kept->tendons[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->keyframe_count; i++)
         fine = cal_builder_add_keyframe(builder, &kept->keyframes[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->pair_count; i++)

@@ -123,15 +123,14 @@ cal_status mjcf_resolve(const mjcf_compiler* compiler, const mjcf_orientation* o
 
 // --- Joints, geoms, sites -----------------------------------------------------------------------------------------------
 
-static cal_status read_choice(cal_xml_node* node, const char* name, mjcf_choice* out, cal_error* error) {
+cal_status mjcf_choice_of(cal_xml_node* node, const char* name, mjcf_choice* out, cal_error* error) {
     int value = (int)*out;
     MJCF_TRY(mjcf_choose(node, name, "false|true|auto", &value, error));
     *out = (mjcf_choice)value;
     return CAL_OK;
 }
 
-// A polynomial whose higher coefficients are zero when they are not given.
-static cal_status read_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error) {
+cal_status mjcf_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error) {
     double values[3] = {0.0, 0.0, 0.0};
     int count;
     MJCF_TRY(cal_xml_numbers(node, name, 1, 3, values, &count, error));
@@ -147,12 +146,12 @@ cal_status mjcf_read_joint(cal_xml_node* node, mjcf_joint* out, cal_error* error
     MJCF_TRY(cal_xml_numbers(node, "pos", 3, 3, out->position, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "axis", 3, 3, out->axis, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "springdamper", 2, 2, out->spring_damper, NULL, error));
-    MJCF_TRY(read_choice(node, "limited", &out->limited, error));
-    MJCF_TRY(read_choice(node, "actuatorfrclimited", &out->force_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "limited", &out->limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "actuatorfrclimited", &out->force_limited, error));
     MJCF_TRY(cal_xml_numbers(node, "range", 2, 2, out->range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "actuatorfrcrange", 2, 2, out->force_range, NULL, error));
-    MJCF_TRY(read_polynomial(node, "stiffness", out->stiffness, error));
-    MJCF_TRY(read_polynomial(node, "damping", out->damping, error));
+    MJCF_TRY(mjcf_polynomial(node, "stiffness", out->stiffness, error));
+    MJCF_TRY(mjcf_polynomial(node, "damping", out->damping, error));
     MJCF_TRY(cal_xml_number(node, "ref", &out->reference, error));
     MJCF_TRY(cal_xml_number(node, "springref", &out->spring_reference, error));
     MJCF_TRY(cal_xml_number(node, "armature", &out->armature, error));
@@ -301,13 +300,13 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
     double gear[6] = {0.0};
     int count;
     MJCF_TRY(mjcf_integer(node, "group", &out->group, error));
-    MJCF_TRY(read_choice(node, "ctrllimited", &out->control_limited, error));
-    MJCF_TRY(read_choice(node, "forcelimited", &out->force_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "ctrllimited", &out->control_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "forcelimited", &out->force_limited, error));
     MJCF_TRY(cal_xml_numbers(node, "ctrlrange", 2, 2, out->control_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "forcerange", 2, 2, out->force_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "gear", 1, 6, gear, &count, error));
     for (int i = 0; i < count; i++) out->gear[i] = gear[i];
-    MJCF_TRY(read_polynomial(node, "damping", out->damping, error));
+    MJCF_TRY(mjcf_polynomial(node, "damping", out->damping, error));
     MJCF_TRY(cal_xml_number(node, "armature", &out->armature, error));
     switch (actuator_kind(node)) {
     case 0: return read_general(node, out, error);
@@ -336,6 +335,7 @@ void mjcf_default_class(mjcf_class* out) {
     *out = (mjcf_class){
         .name = "main",
         .joint = {.kind = CAL_REVOLUTE, .axis = {0.0, 0.0, 1.0}, .limited = MJCF_AUTO, .force_limited = MJCF_AUTO},
+        .tendon = {.limited = MJCF_AUTO, .force_limited = MJCF_AUTO, .spring_length = {-1.0, -1.0}},
         .geom = {.kind = CAL_SPHERE,
                  .contype = 1,
                  .conaffinity = 1,

@@ -22,6 +22,11 @@
     "name class group ctrlrange forcerange ctrllimited forcelimited gear damping armature joint jointinparent tendon " \
     "site body refsite cranksite slidersite cranklength actlimited actrange actdim actearly lengthrange "
 
+#define TENDON                                                                                                         \
+    "name class limited actuatorfrclimited range actuatorfrcrange frictionloss springlength stiffness damping"
+#define TENDON_LOST "solreflimit solimplimit solreffriction solimpfriction margin"
+#define TENDON_LOOKS "group user width material rgba"
+
 typedef struct row {
     const char* element;
     const char* attributes; // NULL: the element as a whole
@@ -44,7 +49,7 @@ static const row rows[] = {
     NOTE("compiler", "fusestatic", "ignored: bodies without joints stay bodies; the motion is the same"),
     LOST("compiler", "alignfree",
          "ignored: frames of free bodies stay where the file puts them, and q is the pose of these"),
-    NOTE("lengthrange", NULL, "ignored: lengths of tendons are not needed"),
+    NOTE("lengthrange", NULL, "ignored: ranges of lengths are not searched for"),
     READ("option", "gravity timestep actuatorgroupdisable"),
     NOTE("option",
          "integrator cone jacobian solver iterations ls_iterations tolerance ls_tolerance noslip_iterations "
@@ -120,11 +125,26 @@ static const row rows[] = {
     LOST("weld", "solref solimp torquescale", EXACT),
     READ("equality/joint", "name class active joint1 joint2 polycoef"),
     LOST("equality/joint", "solref solimp", EXACT),
-    LOST("equality/tendon", NULL, "tendons are not simulated; the constraint is left out"),
+    LOST("equality/tendon", NULL, "lengths of tendons are not held by constraints; it is left out"),
     LOST("flex", NULL, NO_FLEX),
     LOST("flexvert", NULL, NO_FLEX),
     LOST("flexstrain", NULL, NO_FLEX),
-    LOST("tendon", NULL, "tendons are not simulated: their springs, dampers and limits are left out"),
+    READ("tendon", TENDON), // the section, and the element of a class
+    LOST("tendon", TENDON_LOST, SERVO),
+    NOTE("tendon", TENDON_LOOKS, DRAWING),
+    LOST("tendon", "armature", "ignored: tendons have no inertia"),
+    READ("fixed", TENDON),
+    LOST("fixed", TENDON_LOST, SERVO),
+    NOTE("fixed", TENDON_LOOKS, DRAWING),
+    LOST("fixed", "armature", "ignored: tendons have no inertia"),
+    READ("fixed/joint", "joint coef"),
+    READ("spatial", TENDON),
+    LOST("spatial", TENDON_LOST, SERVO),
+    NOTE("spatial", TENDON_LOOKS, DRAWING),
+    LOST("spatial", "armature", "ignored: tendons have no inertia"),
+    READ("spatial/site", "site"),
+    READ("spatial/geom", "geom sidesite"),
+    READ("spatial/pulley", "divisor"),
     READ("actuator", ""),
     READ("general", ACTUATOR "dyntype gaintype biastype dynprm gainprm biasprm input velrange ffrange"),
     NOTE("general", "user", NO_EFFECT),

@@ -100,6 +100,7 @@ static void close_model(mjcf_model* model) {
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->geom_names);
     cal_names_destroy(model->site_names);
+    mjcf_free_tendons(model);
     mjcf_free_start(model);
     cal_free(model->composites);
     cal_free(model->poses);
@@ -410,6 +411,7 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(mjcf_weigh_bodies(model, error));
     MJCF_TRY(make_names(model, error));
     report_bodies(model);
+    MJCF_TRY(mjcf_read_tendons(model, error));
     MJCF_TRY(mjcf_read_actuators(model, error));
     if (needs_subtrees(model)) MJCF_TRY(mjcf_weigh_subtrees(model, error));
     MJCF_TRY(spring_dampers(model, error));
@@ -418,6 +420,7 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(add_joints(model, builder, true, error));
     MJCF_TRY(add_geoms(model, error));
     MJCF_TRY(add_sites(model, error));
+    MJCF_TRY(mjcf_add_tendons(model, error));
     MJCF_TRY(mjcf_add_actuators(model, error));
     MJCF_TRY(mjcf_read_links(model, error));
     cal_builder_disable(builder, model->disabled);

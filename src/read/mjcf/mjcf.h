@@ -11,6 +11,7 @@
 //   assets      meshes, height fields, materials, other models                                 assets.c
 //   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
 //   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
+//   tendons     tendons, and what they are made of                                              tendons.c
 //   links       what refers to bodies and joints by name: equality, actuator, contact          links.c
 //   build       all of it into a builder                                                       mjcf.c
 //
@@ -93,6 +94,19 @@ typedef struct mjcf_site {
     cal_xml_node* node;
 } mjcf_site;
 
+typedef struct mjcf_tendon {
+    const char* name;
+    mjcf_choice limited, force_limited;
+    double range[2], force_range[2], spring_length[2]; // spring_length: -1 twice: that of the spring position
+    double stiffness[3], damping[3];                   // polynomials; only the first coefficient is simulated
+    double friction_loss, armature;
+    // From here on not attributes.
+    mjcf_list parts; // cal_tendon_part; joints, bodies and shapes as in the lists of the model
+    int number, motors;
+    const struct mjcf_source* source;
+    cal_xml_node* node;
+} mjcf_tendon;
+
 typedef enum mjcf_law { MJCF_LAW_NONE, MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_OTHER } mjcf_law;
 
 typedef struct mjcf_actuator {
@@ -130,6 +144,7 @@ typedef struct mjcf_class {
     mjcf_mesh mesh;
     mjcf_material material;
     mjcf_actuator actuator;
+    mjcf_tendon tendon;
     bool equality_active;
     double pair_friction; // NaN: that of the geoms
     int pair_condim;      // MJCF_CONDIM_OF_GEOMS: that of the geoms
@@ -168,7 +183,7 @@ typedef struct mjcf_body {
 
 typedef struct mjcf_motor {
     mjcf_actuator actuator;
-    int joint, number; // of mjcf_model.joints; in the builder, CAL_NONE when it is not simulated
+    int joint, tendon, number; // of mjcf_model's lists; in the builder, CAL_NONE when it is not simulated
     const mjcf_source* source;
     cal_xml_node* node;
 } mjcf_motor;
@@ -184,8 +199,8 @@ typedef struct mjcf_model {
     mjcf_source* main;
     mjcf_list sources;   // pointers, the main one first
     mjcf_list documents; // included files; pointers
-    mjcf_list bodies, joints, geoms, sites, actuators, copies;
-    cal_name_table *body_names, *joint_names, *geom_names, *site_names;
+    mjcf_list bodies, joints, geoms, sites, tendons, actuators, copies;
+    cal_name_table *body_names, *joint_names, *geom_names, *site_names, *tendon_names;
     double gravity[3], timestep;
     double restitution, friction; // of the world, from custom numbers; NaN when not given
     uint32_t disabled;            // CAL_PART_… of <flag>
@@ -220,6 +235,10 @@ cal_status mjcf_read_custom(mjcf_source* source, cal_error* error);
 
 // Attributes. Each leaves what it writes to as it was when the attribute is not there.
 cal_status mjcf_boolean(cal_xml_node* node, const char* name, bool* out, cal_error* error);
+cal_status mjcf_choice_of(cal_xml_node* node, const char* name, mjcf_choice* out,
+                          cal_error* error); // false, true, auto
+// A polynomial whose higher coefficients are zero when they are not given.
+cal_status mjcf_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error);
 cal_status mjcf_choose(cal_xml_node* node, const char* name, const char* choices, int* out, cal_error* error);
 cal_status mjcf_integer(cal_xml_node* node, const char* name, int* out, cal_error* error);
 cal_status mjcf_read_orientation(cal_xml_node* node, mjcf_orientation* out, cal_error* error);
@@ -277,7 +296,7 @@ cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, c
 
 // A link refers to others by name. found are numbers in the model's lists, or CAL_GROUND for the body "world", or CAL_NONE
 // for a name that was not required and not given.
-typedef enum mjcf_noun { MJCF_BODY, MJCF_JOINT, MJCF_GEOM, MJCF_SITE } mjcf_noun;
+typedef enum mjcf_noun { MJCF_BODY, MJCF_JOINT, MJCF_GEOM, MJCF_SITE, MJCF_TENDON } mjcf_noun;
 typedef struct mjcf_reference {
     const char* attribute;
     mjcf_noun noun;
@@ -289,6 +308,8 @@ typedef cal_status mjcf_link(mjcf_model* model, mjcf_source* source, cal_xml_nod
 // says which name means nothing.
 cal_status mjcf_link_in(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
                         const mjcf_reference* references, int count, mjcf_link* link, void* user, cal_error* error);
+// The number of what an attribute names in a copy; CAL_NONE: nothing has that name there. *own: whether the copy's own has it.
+int mjcf_find_in(const mjcf_model* model, mjcf_noun noun, const char* name, const mjcf_copy* copy, bool* own);
 // The name of a link in a copy; NULL when it has none.
 const char* mjcf_link_name(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy);
 // Calls read for every element of all sections of this name, copy by copy, and at last without a copy for those of the main
@@ -296,6 +317,11 @@ const char* mjcf_link_name(mjcf_source* source, cal_xml_node* node, const mjcf_c
 typedef cal_status mjcf_read(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_error* error);
 cal_status mjcf_each(mjcf_model* model, const char* section, mjcf_read* read, cal_error* error);
 
+// Tendons: read them all, then, once joints have numbers, put them into the builder (tendons.c).
+cal_status mjcf_read_tendon(cal_xml_node* node, mjcf_tendon* out, cal_error* error); // attributes
+cal_status mjcf_read_tendons(mjcf_model* model, cal_error* error);
+cal_status mjcf_add_tendons(mjcf_model* model, cal_error* error);
+void mjcf_free_tendons(mjcf_model* model);
 // Actuators: read them all (joints get their rotors), then, once joints have numbers, put them into the builder.
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error);
 cal_status mjcf_add_actuators(mjcf_model* model, cal_error* error);
