@@ -117,6 +117,32 @@ static void test_energy(void** state) {
     cal_model_destroy(model);
 }
 
+// So is what a wind does, and weights that are carried lose nothing.
+static void test_energy_of_bodies(void** state) {
+    (void)state;
+    static const char* const names[] = {"fluids", "gravcomp", "muscles"};
+    for (int i = 0; i < 3; i++) {
+        cal_model* model = read_model(names[i], CAL_PART_CONTACT);
+        cal_sim_def def = cal_default_sim_def();
+        cal_sim* sim = NULL;
+        cal_error error = {0};
+        cal_energy_balance balance;
+        double control[9] = {0.3, 0.5, 0.2, 0.1, 0.4, 0.6, 0.2, 0.1, 0.3};
+        def.relative = 1e-9;
+        if (cal_sim_create(model, &def, &sim, &error) ||
+            cal_sim_drive(sim, NULL, cal_model_actuator_count(model) > 0 ? control : NULL, &error) ||
+            cal_sim_advance(sim, 0.4, &error))
+            fail_msg("%s: %s", names[i], error.text);
+        assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+        assert_true((balance.work != 0.0) == (i != 1));
+        assert_true(balance.loss == 0.0);
+        cal_test_expect_below(fabs(balance.error) / (fabs(balance.kinetic) + fabs(balance.work)), 1e-6, "energy",
+                              names[i]);
+        cal_sim_destroy(sim);
+        cal_model_destroy(model);
+    }
+}
+
 static uint64_t run_on(const cal_model* model, cal_machine* machine, const char* algorithm, double* q) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
@@ -258,8 +284,9 @@ static void test_refused(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lift),      cmocka_unit_test(test_energy),
-                                       cmocka_unit_test(test_same_bits), cmocka_unit_test(test_ensemble),
-                                       cmocka_unit_test(test_rope),      cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lift),      cmocka_unit_test(test_energy),   cmocka_unit_test(test_energy_of_bodies),
+        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_ensemble), cmocka_unit_test(test_rope),
+        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,10 @@ const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text
     return write_name("tendon", model->kept.tendons[tendon].name, tendon, text, capacity);
 }
 
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity) {
+    return write_name("sensor", model->kept.sensors[sensor].name, sensor, text, capacity);
+}
+
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
     return write_name("constraint", model->constraints[constraint].name, constraint, text, capacity);
 }
@@ -183,8 +187,19 @@ bool cal_model_has_coupled_forces(const cal_model* model) {
     for (int i = 0; i < model->kept.tendon_count; i++)
         if (has_force(&model->kept.tendons[i])) return true;
     for (int i = 0; i < model->actuator_count; i++)
-        if (model->actuators[i].tendon != CAL_NONE) return true;
+        if (model->actuators[i].joint == CAL_NONE) return true;
+    return cal_model_has_weightless(model) || cal_model_has_drag(model);
+}
+
+bool cal_model_has_weightless(const cal_model* model) {
+    if (model->gravity[0] == 0.0 && model->gravity[1] == 0.0 && model->gravity[2] == 0.0) return false;
+    for (int i = 0; i < model->body_def_count; i++)
+        if (model->body_defs[i].weightless != 0.0) return true;
     return false;
+}
+
+bool cal_model_has_drag(const cal_model* model) {
+    return model->kept.drag_count > 0 && (model->kept.medium.density > 0.0 || model->kept.medium.viscosity > 0.0);
 }
 
 bool cal_model_has_joint_forces(const cal_model* model) {

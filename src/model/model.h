@@ -100,8 +100,11 @@ struct cal_model {
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
 CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
 
-// Whether there are forces that depend on several joints at once: those along tendons.
+// Whether there are forces that depend on several joints at once: along tendons, on bodies whose weight is carried, on bodies that move
+// in a medium.
 CAL_FOR_PARTS bool cal_model_has_coupled_forces(const cal_model* model);
+bool cal_model_has_weightless(const cal_model* model);
+bool cal_model_has_drag(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
 CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);

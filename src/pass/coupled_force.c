@@ -2,6 +2,7 @@
 #include "pass/coupled_force.h"
 #include "base/memory.h"
 #include "pass/body_frames.h"
+#include "pass/drag.h"
 #include "pass/joint_law.h"
 #include <string.h>
 
@@ -121,7 +122,7 @@ static void find_tendon_forces(cal_coupled* c, const double* control) {
     }
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* motor = &model->actuators[i];
-        if (motor->tendon == CAL_NONE) continue;
+        if (motor->tendon < 0) continue;
         c->forces[CAL_COUPLED_WORK][motor->tendon] +=
             cal_motor_force(motor, control[i], c->lengths[motor->tendon], c->rates[motor->tendon]);
     }
@@ -190,23 +191,115 @@ static void sum_up(cal_coupled* c) {
         }
 }
 
+// --- On bodies -----------------------------------------------------------------------------------------------------------------
+
+// A frame of a body in the world; its node, −1: the body does not move.
+static int place_frame(const cal_coupled* c, int body, const double position[3], const double quaternion[4],
+                       double rotation[9], double origin[3]) {
+    const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
+    double own[9], mounted[9];
+    const int node = cal_place_point(c->model, &at, body, position, origin);
+    if (node < 0) return -1;
+    cal_quaternion_matrix(quaternion, own);
+    cal_multiply33(c->model->mounts[body].rotation, own, mounted);
+    cal_multiply33(c->motions[node].rotation, mounted, rotation);
+    return node;
+}
+
+// Angular velocity, and that of the frame's origin less the medium's, in the frame's axes.
+static void find_velocity(const cal_world_motion* motion, const double rotation[9], const double origin[3],
+                          const double wind[3], double out[6]) {
+    double linear[3];
+    velocity_of(motion, origin, linear);
+    for (int i = 0; i < 3; i++) linear[i] -= wind[i];
+    cal_unrotate3(rotation, motion->angular, out);
+    cal_unrotate3(rotation, linear, out + 3);
+}
+
+static void push_frame(cal_coupled* c, cal_coupled_kind kind, int node, const double rotation[9],
+                       const double origin[3], const double torque[3], const double force[3]) {
+    double turned[3], pushed[3];
+    cal_rotate3(rotation, force, pushed);
+    cal_rotate3(rotation, torque, turned);
+    push(c, kind, node, origin, pushed);
+    for (int i = 0; i < 3; i++) c->wrenches[kind][node].angular[i] += turned[i];
+}
+
+// What carries the weight of bodies.
+static void carry_weights(cal_coupled* c) {
+    const cal_model* model = c->model;
+    const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
+    for (int b = 0; b < model->body_count; b++) {
+        const cal_body_def* def = model->bodies[b].def;
+        double center[3], force[3];
+        if (def->weightless == 0.0) continue;
+        const int node = cal_place_point(model, &at, b, def->center, center);
+        for (int i = 0; i < 3; i++) force[i] = -(def->mass * def->weightless) * model->gravity[i];
+        if (node >= 0) push(c, CAL_COUPLED_ENERGY, node, center, force);
+    }
+}
+
+// A wind works; a medium at rest only takes.
+static void drag_bodies(cal_coupled* c) {
+    const cal_model* model = c->model;
+    const cal_medium* medium = &model->kept.medium;
+    const bool still = medium->wind[0] == 0.0 && medium->wind[1] == 0.0 && medium->wind[2] == 0.0;
+    for (int i = 0; i < model->kept.drag_count; i++) {
+        const cal_drag_def* def = &model->kept.drags[i];
+        double rotation[9], origin[3], velocity[6], force[6];
+        const int node = place_frame(c, def->body, def->position, def->quaternion, rotation, origin);
+        if (node < 0) continue;
+        find_velocity(&c->motions[node], rotation, origin, medium->wind, velocity);
+        cal_drag_force(def, medium, velocity, force);
+        push_frame(c, still ? CAL_COUPLED_LOSS : CAL_COUPLED_WORK, node, rotation, origin, force, force + 3);
+    }
+}
+
+static void push_bodies(cal_coupled* c, const double* control) {
+    const cal_model* model = c->model;
+    static const double none[3] = {0.0, 0.0, 0.0};
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* motor = &model->actuators[i];
+        double rotation[9], origin[3], velocity[6], force[6];
+        if (motor->body < 0) continue;
+        const int node = place_frame(c, motor->body, motor->position, motor->quaternion, rotation, origin);
+        if (node < 0) continue;
+        find_velocity(&c->motions[node], rotation, origin, none, velocity);
+        const double rate = cal_dot3(motor->wrench, velocity + 3) + cal_dot3(motor->wrench + 3, velocity);
+        const double strength = cal_motor_force(motor, control[i], 0.0, rate);
+        for (int k = 0; k < 6; k++) force[k] = strength * motor->wrench[k];
+        push_frame(c, CAL_COUPLED_WORK, node, rotation, origin, force + 3, force);
+    }
+}
+
 // Whether anything acts on bodies, and not on joints alone.
 static bool acts_on_bodies(const cal_model* model) {
+    if (cal_model_has_weightless(model) || cal_model_has_drag(model)) return true;
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].body >= 0) return true;
     for (int i = 0; i < model->kept.tendon_count; i++)
         if (model->kept.tendons[i].parts[0].kind != CAL_TENDON_JOINT) return true;
     return false;
+}
+
+static void move_nodes(cal_coupled* c) {
+    for (int n = 0; n < c->model->node_count; n++) {
+        const cal_node* node = &c->model->nodes[n];
+        cal_move_node(node, node->parent < 0 ? NULL : &c->motions[node->parent], c->q + node->first_q,
+                      c->v + node->first_v, &c->motions[n]);
+    }
+}
+
+void cal_coupled_find_lengths(cal_coupled* c) {
+    move_nodes(c);
+    find_lengths(c);
 }
 
 void cal_coupled_evaluate(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
     const bool bodies = acts_on_bodies(model);
     const size_t nodes = (size_t)model->node_count;
-    if (bodies)
-        for (int n = 0; n < model->node_count; n++) {
-            const cal_node* node = &model->nodes[n];
-            cal_move_node(node, node->parent < 0 ? NULL : &c->motions[node->parent], c->q + node->first_q,
-                          c->v + node->first_v, &c->motions[n]);
-        }
+    if (bodies) move_nodes(c);
     for (int kind = 0; kind < CAL_COUPLED_KINDS; kind++) {
         memset(c->tau[kind], 0, (size_t)model->v_count * sizeof(double));
         memset(c->wrenches[kind], 0, nodes * sizeof *c->wrenches[kind]);
@@ -214,7 +307,11 @@ void cal_coupled_evaluate(cal_coupled* c, const double* control) {
     find_lengths(c);
     find_tendon_forces(c, control);
     apply_tendons(c);
-    if (bodies) sum_up(c);
+    if (!bodies) return;
+    if (cal_model_has_weightless(model)) carry_weights(c);
+    if (cal_model_has_drag(model)) drag_bodies(c);
+    push_bodies(c, control);
+    sum_up(c);
 }
 
 void cal_coupled_evaluate_at(cal_coupled* c, const double* control, const double* q, const double* v) {
@@ -320,5 +417,11 @@ double cal_coupled_energy(const cal_context* context, int node_doubles) {
     double energy = 0.0;
     for (int t = 0; t < model->kept.tendon_count; t++)
         energy += tendon_energy(model, t, cal_tendon_trace(model, t, &at, NULL, NULL));
+    for (int b = 0; cal_model_has_weightless(model) && b < model->body_count; b++) {
+        const cal_body_def* def = model->bodies[b].def;
+        double center[3];
+        if (def->weightless == 0.0 || cal_place_point(model, &at, b, def->center, center) < 0) continue;
+        energy += def->mass * def->weightless * cal_dot3(model->gravity, center);
+    }
     return energy;
 }

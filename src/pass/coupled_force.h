@@ -1,16 +1,16 @@
-// Forces that depend on several joints at once: along tendons.
+// Forces that depend on several joints at once: along tendons, and on bodies wherever their joints bring them.
 //
 // They are found on one core from the whole of q and v, before the first walk of an evaluation (plan/plan.c), as joint forces
 //
-//     τ = ∑ F dL/dq
+//     τ = ∑ F dL/dq + ∑ Jᵀ f
 //
 // which the walks add to those of the joints themselves. So every machine that can gather q and v has them, with the same bits.
 // Three sums are kept apart, for the balance of energy (solver/flows.h): forces that work, forces that lose, and forces that have
 // a potential energy, which is part of what the program "energy" finds.
 //
-//   work      motors on tendons
-//   loss      dampers, dry friction, what stops differ from springs by
-//   energy    springs, slack between two lengths, and the elastic part of stops
+//   work      motors on tendons and on bodies; a medium that moves
+//   loss      dampers, dry friction, what stops differ from springs by; a medium at rest (drag.h)
+//   energy    springs, slack between two lengths, and the elastic part of stops; what carries weights
 #pragma once
 #include "model/tendon_path.h"
 #include "pass/pass.h"
@@ -41,6 +41,8 @@ typedef struct cal_coupled {
 // NULL where there is no memory.
 cal_coupled* cal_coupled_create(const cal_model* model);
 void cal_coupled_destroy(cal_coupled* coupled); // NULL is allowed
+// Lengths and rates alone, at coupled->q and coupled->v.
+void cal_coupled_find_lengths(cal_coupled* coupled);
 // Evaluates at coupled->q and coupled->v. control: one per actuator of the model.
 void cal_coupled_evaluate(cal_coupled* coupled, const double* control);
 // The same at q and v.

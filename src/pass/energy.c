@@ -8,7 +8,7 @@
 //             and of a stop ½ k x², x beyond the range
 //   momentum  A p, and about the world's origin A l + x × A p
 //
-// The roots are added up in the end, and what tendons have is added there.
+// The roots are added up in the end, and what tendons have, and what carries weights, is added there.
 #include "pass/body_frames.h"
 #include "pass/coupled_force.h"
 #include "pass/joint_law.h"
@@ -68,7 +68,7 @@ static void add_roots(const cal_context* context) {
         const energetic* tree = cal_node_workspace(context, root, CAL_DOUBLES(energetic));
         for (int i = 0; i < SUM_COUNT; i++) context->result[i] += tree->sums[i];
     }
-    if (model->kept.tendon_count > 0) context->result[POTENTIAL] += cal_coupled_energy(context, CAL_DOUBLES(energetic));
+    if (cal_model_has_coupled_forces(model)) context->result[POTENTIAL] += cal_coupled_energy(context, CAL_DOUBLES(energetic));
 }
 
 static const cal_pass passes[] = {

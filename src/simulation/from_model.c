@@ -232,7 +232,7 @@ static bool is_free_body(const cal_import* m, int tree) {
     if (def.damping != 0.0 || def.armature != 0.0 || def.friction_loss != 0.0) return false;
     for (int body = m->next_body[tree]; body >= 0; body = m->next_body[body])
         if (m->first_joint[body] >= 0) return false;
-    return true;
+    return !cal_import_acts_on(m, tree);
 }
 
 // --- Shapes -----------------------------------------------------------------------------------------------------------------
@@ -467,11 +467,13 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
         number++;
     }
     if (!cal_import_copy_tendons(m, tree, body_number, builder)) return false;
+    if (!cal_import_copy_drags(m, tree, body_number, builder)) return false;
     for (int motor = m->first_motor[tree]; motor >= 0; motor = m->next_motor[motor]) {
         cal_actuator_def def;
         cal_model_actuator(m->model, motor, &def);
         if (def.joint >= 0) def.joint = m->joint_number[def.joint];
         if (def.tendon >= 0) def.tendon = m->tendon_number[def.tendon];
+        if (def.body >= 0) def.body = body_number[def.body];
         if (m->control != NULL) def.initial_control = m->control[motor];
         if (cal_builder_add_actuator(builder, &def) < 0) return false;
     }

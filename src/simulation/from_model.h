@@ -34,7 +34,7 @@ int cal_import_settle(const cal_import* import, int body, double position[3], do
 // Trees that two bodies are in are one system; either may be CAL_GROUND.
 void cal_import_unite(cal_import* import, int body_a, int body_b);
 
-// --- Tendons (from_model_tendons.c) ----------------------------------------------------------------------------------------
+// --- Tendons, and what acts on bodies (from_model_tendons.c) -----------------------------------------------------------------
 
 // Trees that a tendon connects are one system.
 void cal_import_unite_tendons(cal_import* import);
@@ -44,3 +44,7 @@ void cal_import_sort_tendons(cal_import* import);
 int cal_import_motor_system(const cal_import* import, int motor);
 // Copies the tendons of a system into the model that is being made; false: no memory.
 bool cal_import_copy_tendons(cal_import* import, int system, const int* body_number, cal_builder* builder);
+// Whether anything but gravity acts on the bodies of a tree that flies: a motor, a medium, what carries weight.
+bool cal_import_acts_on(const cal_import* import, int tree);
+// Copies the medium and the drags of a system; false: no memory.
+bool cal_import_copy_drags(cal_import* import, int system, const int* body_number, cal_builder* builder);

@@ -1,5 +1,6 @@
-// Tendons of a model on its way into a world: they keep together what they act on.
+// Tendons of a model on its way into a world, which keep together what they act on; and what acts on single bodies.
 #include "base/memory.h"
+#include "model/model.h"
 #include "simulation/from_model.h"
 #include <string.h>
 
@@ -53,7 +54,9 @@ int cal_import_motor_system(const cal_import* m, int motor) {
         cal_tendon_def tendon;
         cal_model_tendon(m->model, def.tendon, &tendon);
         body = first_body_of(m, &tendon);
-    } else
+    } else if (def.body >= 0)
+        body = m->top[def.body] == CAL_GROUND ? CAL_GROUND : def.body;
+    else
         cal_model_joint(m->model, def.joint, NULL, &body, NULL, NULL);
     return body == CAL_GROUND ? -1 : m->system[m->top[body]];
 }
@@ -84,6 +87,27 @@ bool cal_import_copy_tendons(cal_import* m, int system, const int* body_number, 
         m->tendon_number[t] = cal_builder_add_tendon(builder, &def);
         cal_free(parts);
         if (m->tendon_number[t] < 0) return false;
+    }
+    return true;
+}
+
+bool cal_import_acts_on(const cal_import* m, int tree) {
+    if (m->first_motor[m->system[tree]] >= 0) return true;
+    for (int body = tree; body >= 0; body = m->next_body[body])
+        if (cal_model_has_weightless(m->model) && m->model->bodies[body].def->weightless != 0.0) return true;
+    for (int i = 0; cal_model_has_drag(m->model) && i < m->model->kept.drag_count; i++)
+        if (m->top[m->model->kept.drags[i].body] == tree) return true;
+    return false;
+}
+
+bool cal_import_copy_drags(cal_import* m, int system, const int* body_number, cal_builder* builder) {
+    const cal_medium* medium = &m->model->kept.medium;
+    cal_builder_set_medium(builder, medium->density, medium->viscosity, medium->wind);
+    for (int i = 0; i < m->model->kept.drag_count; i++) {
+        cal_drag_def def = m->model->kept.drags[i];
+        if (m->top[def.body] == CAL_GROUND || m->system[m->top[def.body]] != system) continue;
+        def.body = body_number[def.body];
+        if (cal_builder_add_drag(builder, &def) < 0) return false;
     }
     return true;
 }

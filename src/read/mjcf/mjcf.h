@@ -11,6 +11,7 @@
 //   assets      meshes, height fields, materials, other models                                 assets.c
 //   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
 //   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
+//   fluid       what air and water do to bodies                                                 fluid.c
 //   tendons     tendons, and what they are made of                                              tendons.c
 //   links       what refers to bodies and joints by name: equality, actuator, contact          links.c
 //   build       all of it into a builder                                                       mjcf.c
@@ -74,6 +75,8 @@ typedef struct mjcf_geom {
     bool sdf, shell;
     int contype, conaffinity, group, condim, priority;
     double size[3], friction, mass, density, from_to[6], position[3], fit_scale; // mass and from_to: NaN when not given
+    bool is_ellipsoid; // in a medium
+    double fluid[5];
     mjcf_orientation orientation;
     const char *material, *mesh, *height_field;
     float color[4];
@@ -107,12 +110,21 @@ typedef struct mjcf_tendon {
     cal_xml_node* node;
 } mjcf_tendon;
 
-typedef enum mjcf_law { MJCF_LAW_NONE, MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_OTHER } mjcf_law;
+// MJCF_LAW_STATE: of dynamics, an activation that follows the control in time.
+typedef enum mjcf_law {
+    MJCF_LAW_NONE,
+    MJCF_LAW_FIXED,
+    MJCF_LAW_AFFINE,
+    MJCF_LAW_MUSCLE,
+    MJCF_LAW_STATE,
+    MJCF_LAW_OTHER
+} mjcf_law;
+enum { MJCF_MUSCLE = 9 }; // parameters of a muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax
 
 typedef struct mjcf_actuator {
     const char* name;
     mjcf_choice control_limited, force_limited;
-    double control_range[2], force_range[2], gear[6], gain[3], bias[3];
+    double control_range[2], force_range[2], length_range[2], gear[6], gain[MJCF_MUSCLE], bias[MJCF_MUSCLE];
     double inherit_range, damping[3], armature;
     mjcf_law dynamics, gain_law, bias_law;
     int group;
@@ -183,7 +195,7 @@ typedef struct mjcf_body {
 
 typedef struct mjcf_motor {
     mjcf_actuator actuator;
-    int joint, tendon, number; // of mjcf_model's lists; in the builder, CAL_NONE when it is not simulated
+    int joint, tendon, site, number; // of mjcf_model's lists; in the builder, CAL_NONE when it is not simulated
     const mjcf_source* source;
     cal_xml_node* node;
 } mjcf_motor;
@@ -201,7 +213,7 @@ typedef struct mjcf_model {
     mjcf_list documents; // included files; pointers
     mjcf_list bodies, joints, geoms, sites, tendons, actuators, copies;
     cal_name_table *body_names, *joint_names, *geom_names, *site_names, *tendon_names;
-    double gravity[3], timestep;
+    double gravity[3], timestep, density, viscosity, wind[3];
     double restitution, friction; // of the world, from custom numbers; NaN when not given
     uint32_t disabled;            // CAL_PART_… of <flag>
     uint32_t disabled_groups;     // of actuators, a bit each
@@ -322,9 +334,13 @@ cal_status mjcf_read_tendon(cal_xml_node* node, mjcf_tendon* out, cal_error* err
 cal_status mjcf_read_tendons(mjcf_model* model, cal_error* error);
 cal_status mjcf_add_tendons(mjcf_model* model, cal_error* error);
 void mjcf_free_tendons(mjcf_model* model);
+// What a medium does to bodies: drags into the builder (fluid.c).
+cal_status mjcf_add_drags(mjcf_model* model, cal_error* error);
 // Actuators: read them all (joints get their rotors), then, once joints have numbers, put them into the builder.
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error);
 cal_status mjcf_add_actuators(mjcf_model* model, cal_error* error);
+// Sensors into the builder, once actuators are there (sensors.c).
+cal_status mjcf_add_sensors(mjcf_model* model, cal_error* error);
 // Whether a range holds, by what the file says of it (`what` + "limited") or because it is there.
 cal_status mjcf_limited(const mjcf_source* source, mjcf_choice choice, const double range[2], const char* what,
                         const cal_xml_node* node, bool* out, cal_error* error);
