@@ -23,7 +23,7 @@ typedef struct question {
 static const question questions[] = {
     {"forward", "aba", CAL_QDD, "qdd"},       {"inverse", "rnea", CAL_TAU, "tau"},
     {"mass", "crba", CAL_MASS, "mass"},       {"energy", "energy", CAL_ENERGY, NULL},
-    {"pose", "kinematics", CAL_POSE, "pose"},
+    {"pose", "kinematics", CAL_POSE, "pose"}, {"tendon", "kinematics", CAL_TENDON, "tendon"},
 };
 
 static const char* what_choice(int index) {
@@ -206,6 +206,13 @@ static void print_json(const answer* a, const char* argument) {
                              a->result + 7 * (size_t)body, 7);
         cal_json_close(&json, '}');
         break;
+    case CAL_TENDON:
+        cal_json_open(&json, a->asked->key, '{');
+        for (int i = 0; i < cal_model_tendon_count(a->model); i++)
+            cal_json_numbers(&json, cal_model_tendon_name(a->model, i, name, sizeof name), a->result + 2 * (size_t)i,
+                             2);
+        cal_json_close(&json, '}');
+        break;
     default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
     }
     if (a->basis) print_minimal(&json, a);
@@ -253,6 +260,13 @@ static void print_text(const answer* a) {
             print_row(a->result + 7 * (size_t)body, 7);
         }
         break;
+    case CAL_TENDON:
+        printf("%-20s %12s %12s\n", "tendon", "length", "rate");
+        for (int i = 0; i < cal_model_tendon_count(a->model); i++) {
+            printf("%-20s", cal_model_tendon_name(a->model, i, name, sizeof name));
+            print_row(a->result + 2 * (size_t)i, 2);
+        }
+        break;
     default: print_degrees(a);
     }
     if (a->basis) printf("%d of %d degrees of freedom are left by the constraints\n", a->freedom, v_count);
@@ -263,6 +277,7 @@ static void print_details(void) {
         "\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
         "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
         "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+        "tendon: length of each tendon, and the rate at which it grows.\n"
         "Constraints act on forward and inverse: the accelerations that they allow, and the smallest forces that,\n"
         "with theirs, give accelerations that they allow (others are refused).\n"
         "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"

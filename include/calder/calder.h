@@ -96,6 +96,7 @@ typedef struct cal_body_def {
     double mass;          ///< kg
     double center[3];     ///< centre of mass in the body's frame, m
     double inertia[6];    ///< about the centre of mass, body's axes: xx, yy, zz, xy, xz, yz, kg m²
+    double weightless;    ///< how much of its weight a force at its centre of mass carries: 0 none, 1 all, more: it rises
     uint32_t cookie;
 } cal_body_def;
 
@@ -123,11 +124,30 @@ typedef struct cal_joint_def {
     uint32_t cookie;
 } cal_joint_def;
 
-/// A motor on a degree of freedom: force = gear · clamp(gain · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v).
-/// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}.
+/// A muscle's curves (MuJoCo's): with its length L and its rate in units of the optimal length L₀, the control, 0 … 1, as activation,
+/// force = −peak (control · FL(L) FV(dL/dt) + FP(L)): it pulls.
+typedef struct cal_muscle {
+    double length_range[2];    ///< lengths (times gear) that stand for `range`
+    double range[2];           ///< in units of L₀
+    double peak;               ///< force at L₀ and rest, N
+    double shortest, longest;  ///< L where FL is zero
+    double fastest;            ///< shortening per second in units of L₀ at which FV is zero
+    double passive, eccentric; ///< FP at (1 + longest) / 2 is half of it; the largest FV
+} cal_muscle;
+
+/// A motor on a degree of freedom: force = gear · clamp(g · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v) with
+/// g = gain + gain_slope[0] · gear · q + gain_slope[1] · gear · v. A plain motor has gain 1 and no bias; a position servo gain kp and
+/// bias {0, -kp, -kv}. On a tendon q and v are its length and the rate of that, and a force above zero pushes the tendon's ends
+/// apart. On a body they are 0 and the rate along `wrench`.
 typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
-    int joint;        ///< a one-degree joint's number
+    /// What it acts on: a one-degree joint's number, a tendon's, or a body's; the other two are CAL_NONE.
+    int joint, tendon, body;
+    double position[3], quaternion[4]; ///< of a frame in the body; the quaternion need not be normalised
+    double wrench[6];                  ///< force (3) and torque (3) in that frame that a force of 1 is, for the body
+    double gain_slope[2];
+    bool is_muscle; ///< its force is the muscle's, and not of gain and bias
+    cal_muscle muscle;
     double gear, gain, bias[3];
     double control_range[2]; ///< clamps the control; equal ends: no clamp
     double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
@@ -226,6 +246,103 @@ typedef struct cal_site_def {
     uint32_t cookie;
 } cal_site_def;
 
+/// What a tendon is made of. Either joints alone, or a path: points, and between two of them a shape or not, and pulleys.
+typedef enum cal_tendon_part_kind {
+    CAL_TENDON_JOINT,    ///< adds factor · q of a joint of one degree to the length
+    CAL_TENDON_POINT,    ///< the path goes through a point of a body, and straight on to the next part
+    CAL_TENDON_SPHERE,   ///< between two points: round a sphere, where that is in the way
+    CAL_TENDON_CYLINDER, ///< between two points: round a cylinder without ends, where that is in the way
+    CAL_TENDON_PULLEY    ///< the path ends; what follows is a branch whose length counts 1/factor
+} cal_tendon_part_kind;
+
+/// A part of a tendon; from cal_default_tendon_part.
+typedef struct cal_tendon_part {
+    cal_tendon_part_kind kind;
+    int joint;            ///< of joints: its number
+    double factor;        ///< of joints and pulleys
+    int body;             ///< of points, spheres and cylinders: whose it is; CAL_GROUND: the world's
+    double position[3];   ///< of the point, or the shape's centre, in the body's frame
+    double quaternion[4]; ///< of a cylinder in the body's frame: it is round its z; need not be normalised
+    double radius;        ///< of spheres and cylinders
+    bool sided;           ///< whether the path passes on the side where `side` is; else it takes the shorter way
+    int side_body;        ///< whose point `side` is
+    double side[3];       ///< in that body's frame; a point inside of the shape: the path passes inside
+} cal_tendon_part;
+
+/// A tendon; from cal_default_tendon_def. Its length L is a function of all joints; what acts along it, F, acts on each joint
+/// with F · dL/dq.
+typedef struct cal_tendon_def {
+    const char* name; ///< NULL: named by its number
+    const cal_tendon_part* parts;
+    int part_count;
+    double stiffness; ///< of a spring, N/m (N m/rad where lengths are angles)
+    /// The spring is slack between these lengths. Two NaN, as they are unless set: the length where all joints are at their spring
+    /// references.
+    double spring_length[2];
+    double damping;       ///< N s/m
+    double friction_loss; ///< dry friction as that of joints, N
+    bool limited;         ///< whether range holds
+    double range[2];      ///< smallest and largest length
+    double
+        limit_stiffness; ///< of the stops at both ends; 0: chosen from what the tendon moves at the start, for about 10 Hz
+    double limit_damping; ///< as that of joints, s/m
+    uint32_t cookie;
+} cal_tendon_def;
+
+/// What air or water does to a body that moves in it (MuJoCo's models); from cal_default_drag_def.
+typedef enum cal_drag_kind {
+    CAL_DRAG_BOX,      ///< viscous as a sphere, and pressure on the sides of a box
+    CAL_DRAG_ELLIPSOID ///< drag, lift, and the mass of the fluid that moves along, of an ellipsoid
+} cal_drag_kind;
+typedef struct cal_drag_def {
+    int body;
+    cal_drag_kind kind;
+    double position[3], quaternion[4]; ///< of its frame in the body; the quaternion need not be normalised
+    double size[3];                    ///< edges of the box, half axes of the ellipsoid, m
+    /// Of ellipsoids: drag of blunt and of slender bodies, against turning, lift by Kutta's and by Magnus's law.
+    double coefficients[5];
+    double virtual_mass[3], virtual_inertia[3]; ///< of ellipsoids, for a density of 1: of the fluid that moves along, m³ and m⁵
+    uint32_t cookie;
+} cal_drag_def;
+
+/// What can be measured. A frame is one on a body (position and quaternion), or the world's where the body is CAL_GROUND.
+typedef enum cal_sensor_kind {
+    CAL_SENSOR_JOINT_POSITION,             ///< 1, of a joint of one degree
+    CAL_SENSOR_JOINT_VELOCITY,             ///< 1
+    CAL_SENSOR_BALL_QUATERNION,            ///< 4
+    CAL_SENSOR_BALL_VELOCITY,              ///< 3, in the child's axes
+    CAL_SENSOR_TENDON_LENGTH,              ///< 1
+    CAL_SENSOR_TENDON_VELOCITY,            ///< 1
+    CAL_SENSOR_ACTUATOR_FORCE,             ///< 1, before the gear
+    CAL_SENSOR_FRAME_POSITION,             ///< 3, world's axes
+    CAL_SENSOR_FRAME_QUATERNION,           ///< 4, in the world
+    CAL_SENSOR_FRAME_X_AXIS,               ///< 3, world's axes
+    CAL_SENSOR_FRAME_Y_AXIS,               ///< 3
+    CAL_SENSOR_FRAME_Z_AXIS,               ///< 3
+    CAL_SENSOR_FRAME_VELOCITY,             ///< 3, of its origin, world's axes
+    CAL_SENSOR_FRAME_ANGULAR_VELOCITY,     ///< 3, world's axes
+    CAL_SENSOR_FRAME_ACCELERATION,         ///< 3, of its origin, world's axes, gravity taken as an acceleration upwards
+    CAL_SENSOR_FRAME_ANGULAR_ACCELERATION, ///< 3, world's axes
+    CAL_SENSOR_VELOCIMETER,                ///< 3, velocity of the frame's origin in its own axes
+    CAL_SENSOR_GYRO,                       ///< 3, angular velocity in its own axes
+    CAL_SENSOR_ACCELEROMETER,              ///< 3, acceleration of the origin less gravity in its own axes
+    CAL_SENSOR_FORCE,                      ///< 3, that the body's joint carries, on the body, in the frame's axes
+    CAL_SENSOR_TORQUE,                     ///< 3, about the frame's origin
+    CAL_SENSOR_SUBTREE_CENTER,             ///< 3, centre of mass of the body and all that hangs from it
+    CAL_SENSOR_SUBTREE_VELOCITY,           ///< 3, velocity of that
+    CAL_SENSOR_CLOCK                       ///< 1, time
+} cal_sensor_kind;
+/// A sensor; from cal_default_sensor_def.
+typedef struct cal_sensor_def {
+    const char* name; ///< NULL: named by its number
+    cal_sensor_kind kind;
+    int number;                        ///< of the joint, tendon or actuator
+    int body;                          ///< of frames and subtrees
+    double position[3], quaternion[4]; ///< of the frame in the body; the quaternion need not be normalised
+    double cutoff;                     ///< each number is kept within ± this; 0: it is not
+    uint32_t cookie;
+} cal_sensor_def;
+
 /// A state to start from; from cal_default_keyframe_def. Arrays that are NULL are the model's start.
 typedef struct cal_keyframe_def {
     const char* name; ///< NULL: it has none
@@ -264,6 +381,10 @@ cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, 
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 cal_site_def cal_default_site_def(void);   ///< the world's origin
 cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
+cal_tendon_def cal_default_tendon_def(void);     ///< no parts, no forces
+cal_tendon_part cal_default_tendon_part(void);   ///< the world's origin
+cal_drag_def cal_default_drag_def(void);         ///< a box at a body's origin
+cal_sensor_def cal_default_sensor_def(void);     ///< the world's origin
 cal_pair_def cal_default_pair_def(void);         ///< no shapes, friction 1
 
 cal_status cal_builder_create(cal_builder** out);
@@ -281,8 +402,13 @@ int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def);     ///< its parts are copied
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b); ///< these two never touch
+int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def);
+int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def);
+/// What bodies with drags move in: density (kg/m³), viscosity (Pa s), and its velocity (m/s). Nothing unless set.
+void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]);
 /// Numbers of any meaning under a name, for whoever knows it.
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count);
 void cal_builder_set_timestep(cal_builder* builder, double seconds); ///< for fixed steps; 0, the default: not given
@@ -319,6 +445,13 @@ double cal_model_total_mass(const cal_model* model); ///< of all bodies, kg
 double cal_model_timestep(const cal_model* model);   ///< s; 0: the model has none
 int cal_model_site_count(const cal_model* model);
 int cal_model_keyframe_count(const cal_model* model);
+int cal_model_tendon_count(const cal_model* model);
+int cal_model_drag_count(const cal_model* model);
+int cal_model_sensor_count(const cal_model* model);
+int cal_model_sensor_size(const cal_model* model);  ///< numbers of all sensors
+int cal_sensor_size(cal_sensor_kind kind);          ///< numbers of a sensor of this kind
+const char* cal_sensor_kind_name(cal_sensor_kind kind); ///< MJCF's: "jointpos", "framequat", …
+void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]);
 int cal_model_pair_count(const cal_model* model);
 int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
@@ -338,6 +471,10 @@ void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out);
 void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out); ///< its arrays are the model's
 void cal_model_site(const cal_model* model, int site, cal_site_def* out);
 void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out); ///< its arrays are the model's
+/// A tendon as it was defined, with the lengths of its spring and the stiffness of its stops as they were found; its parts are the model's.
+void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out);
+void cal_model_drag(const cal_model* model, int drag, cal_drag_def* out);
+void cal_model_sensor(const cal_model* model, int sensor, cal_sensor_def* out);
 void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out);
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]);
 /// The numbers under a name, and how many; NULL when there are none.
@@ -347,6 +484,8 @@ const char* cal_model_numbers_name(const cal_model* model, int index);
 /// Writes a body's or joint's name, made from its number when it was not named; returns the text.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity);
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity);
 int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
 int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
@@ -354,6 +493,8 @@ int cal_model_find_actuator(const cal_model* model, const char* name);   ///< CA
 int cal_model_find_shape(const cal_model* model, const char* name);      ///< the first of that name
 int cal_model_find_site(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_keyframe(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
+int cal_model_find_tendon(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
+int cal_model_find_sensor(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
 /// How many rows (equations) a constraint has, and of those how many on velocities only.
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
@@ -488,15 +629,16 @@ int cal_schedule_print(const cal_model* model, const char* schedule, int process
 
 /// What can be read from and written to a state, in the user's order.
 typedef enum cal_field {
-    CAL_Q,       ///< q_count: positions
-    CAL_V,       ///< v_count: velocities
-    CAL_TAU,     ///< v_count: joint forces. An input, but of "rnea" the result
-    CAL_QDD,     ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
-    CAL_CONTROL, ///< actuator_count: controls
-    CAL_MASS,    ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
-    CAL_POSE,    ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
-    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
-    CAL_MOMENTUM ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_Q,        ///< q_count: positions
+    CAL_V,        ///< v_count: velocities
+    CAL_TAU,      ///< v_count: joint forces. An input, but of "rnea" the result
+    CAL_QDD,      ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
+    CAL_CONTROL,  ///< actuator_count: controls
+    CAL_MASS,     ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
+    CAL_POSE,     ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_ENERGY,   ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
+    CAL_MOMENTUM, ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_TENDON    ///< 2 a tendon: its length and the rate of that, by "kinematics" and "energy"
 } cal_field;
 
 /// Makes a state at the model's start values.
@@ -694,6 +836,9 @@ cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
 /// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
+/// What a sensor measures at cal_sim_time: cal_sensor_size numbers. With events, those of accelerations and joint forces are
+/// CAL_NOT_AVAILABLE.
+cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* error);
 /// Accelerations at cal_sim_time, v_count numbers: those of the constrained motion where the model has constraints, in the form
 /// and with the stabilisation of the simulation.
 cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);

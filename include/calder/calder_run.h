@@ -122,6 +122,9 @@ cal_status cal_run_balance(cal_run* run, cal_energy_balance* out, cal_error* err
 /// As cal_sim_joint_forces.
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error);
 
+/// As cal_sim_sensor.
+cal_status cal_run_sensor(cal_run* run, int sensor, double* values, cal_error* error);
+
 /// A number to plot.
 typedef struct cal_channel {
     const char* name;

@@ -73,7 +73,13 @@ cal_joint_def cal_default_joint_def(void) {
 }
 
 cal_actuator_def cal_default_actuator_def(void) {
-    return (cal_actuator_def){.joint = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
+    return (cal_actuator_def){.joint = CAL_NONE,
+                              .tendon = CAL_NONE,
+                              .body = CAL_NONE,
+                              .quaternion = {1.0, 0.0, 0.0, 0.0},
+                              .gear = 1.0,
+                              .gain = 1.0,
+                              .cookie = ACTUATOR_COOKIE};
 }
 
 cal_constraint_def cal_default_constraint_def(void) {
@@ -190,6 +196,7 @@ static cal_body_def bare_body(const cal_body_def* def) {
     bare.mass = def->mass;
     memcpy(bare.center, def->center, sizeof bare.center);
     memcpy(bare.inertia, def->inertia, sizeof bare.inertia);
+    bare.weightless = def->weightless;
     bare.cookie = def->cookie;
     return bare;
 }
@@ -245,6 +252,7 @@ int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) 
                   def != NULL && def->cookie == ACTUATOR_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
     *entry = (actuator_entry){*def, name};
+    cal_quaternion_normalize(entry->def.quaternion);
     return (int)builder->actuators.count++;
 }
 
@@ -326,6 +334,22 @@ int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
 
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
     return note_kept(builder, cal_model_extras_add_keyframe(&builder->kept, def), "keyframe");
+}
+
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def) {
+    return note_kept(builder, cal_model_extras_add_tendon(&builder->kept, def), "tendon");
+}
+
+int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def) {
+    return note_kept(builder, cal_model_extras_add_drag(&builder->kept, def), "drag");
+}
+
+int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def) {
+    return note_kept(builder, cal_model_extras_add_sensor(&builder->kept, def), "sensor");
+}
+
+void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]) {
+    builder->kept.medium = (cal_medium){density, viscosity, {wind[0], wind[1], wind[2]}};
 }
 
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
@@ -483,7 +507,7 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
-    if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_settle_tendons(model, error)) != CAL_OK) return status;
     if ((status = cal_model_start(model, error)) != CAL_OK) return status;
     return cal_model_find_touch(model, error);
 }

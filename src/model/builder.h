@@ -27,3 +27,8 @@ cal_status cal_model_compile(cal_model* model, cal_error* error);
 void cal_model_turn_nodes(cal_model* model);
 // Checks that everything that can move has inertia along its motion, and chooses the stiffness of stops (inertia.c).
 cal_status cal_model_weigh(cal_model* model, cal_error* error);
+#define CAL_STOP_FREQUENCY 10.0 // Hz, of stops whose stiffness is chosen
+// Checks tendons (tendons.c).
+cal_status cal_model_validate_tendons(const cal_model* model, cal_error* error);
+// cal_model_weigh, and what tendons leave open: lengths of springs and the stiffness of stops (tendons.c).
+cal_status cal_model_settle_tendons(cal_model* model, cal_error* error);

@@ -28,6 +28,8 @@ void cal_model_destroy(cal_model* model) {
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->constraint_names);
     cal_model_extras_free(&model->kept);
+    cal_free(model->tendon_laws);
+    cal_free(model->rigid_inertia);
     cal_free(model);
 }
 
@@ -110,6 +112,14 @@ const char* cal_model_joint_name(const cal_model* model, int joint, char* text, 
     return write_name("joint", model->joints[joint].name, joint, text, capacity);
 }
 
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity) {
+    return write_name("tendon", model->kept.tendons[tendon].name, tendon, text, capacity);
+}
+
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity) {
+    return write_name("sensor", model->kept.sensors[sensor].name, sensor, text, capacity);
+}
+
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
     return write_name("constraint", model->constraints[constraint].name, constraint, text, capacity);
 }
@@ -169,8 +179,31 @@ const char* cal_joint_kind_name(cal_joint_kind kind) {
     return "unknown";
 }
 
+static bool has_force(const cal_tendon_def* def) {
+    return def->stiffness != 0.0 || def->damping != 0.0 || def->friction_loss != 0.0 || def->limited;
+}
+
+bool cal_model_has_coupled_forces(const cal_model* model) {
+    for (int i = 0; i < model->kept.tendon_count; i++)
+        if (has_force(&model->kept.tendons[i])) return true;
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].joint == CAL_NONE) return true;
+    return cal_model_has_weightless(model) || cal_model_has_drag(model);
+}
+
+bool cal_model_has_weightless(const cal_model* model) {
+    if (model->gravity[0] == 0.0 && model->gravity[1] == 0.0 && model->gravity[2] == 0.0) return false;
+    for (int i = 0; i < model->body_def_count; i++)
+        if (model->body_defs[i].weightless != 0.0) return true;
+    return false;
+}
+
+bool cal_model_has_drag(const cal_model* model) {
+    return model->kept.drag_count > 0 && (model->kept.medium.density > 0.0 || model->kept.medium.viscosity > 0.0);
+}
+
 bool cal_model_has_joint_forces(const cal_model* model) {
-    if (model->actuator_count > 0) return true;
+    if (model->actuator_count > 0 || cal_model_has_coupled_forces(model)) return true;
     for (int i = 0; i < model->node_count; i++) {
         const cal_node* node = &model->nodes[i];
         if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def->limited) return true;

@@ -213,9 +213,13 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     *out = NULL;
     const cal_program* program = def->program;
     const cal_machine_ops* ops = def->machine->ops;
+    if (def->machine->device && program->solves && cal_model_has_coupled_forces(def->model))
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "tendons, forces of a medium and gravity compensation do not run on machine %s: use another machine",
+                        ops->name);
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
-    plan->model = def->model;
+    plan->model = plan->whole = def->model;
     plan->program = program;
     plan->machine = def->machine;
     plan->used = 1;
@@ -421,6 +425,32 @@ static cal_status sum_powers(const cal_plan* plan, cal_state* state, double* pow
     return CAL_OK;
 }
 
+// Forces that depend on several joints, at the y of each instance. A motion that is not finite has forces that are not either.
+static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
+    const cal_layout* layout = plan->layout;
+    cal_coupled* c = state->coupled;
+    const size_t v_count = (size_t)plan->whole->v_count, v_size = layout->v_size;
+    const bool freezes = state->context.implicit && state->context.solver->down[CAL_DOWN_FREEZE] != 0.0;
+    for (int copy = 0; copy < layout->copies; copy++) {
+        cal_layout_gather(layout, copy, state->context.y, c->q, c->v);
+        const cal_status status = cal_plan_collect(plan, c->q, c->v);
+        if (status != CAL_OK) return status;
+        const double* control = state->context.control + (size_t)copy * (size_t)plan->whole->actuator_count;
+        cal_coupled_evaluate(c, control);
+        if (freezes) cal_coupled_find_slopes(c, control);
+        const int32_t* position = layout->tau_position + (size_t)copy * v_count;
+        for (size_t i = 0; i < v_count; i++) {
+            if (position[i] < 0) continue;
+            state->context.coupled[position[i]] =
+                c->tau[CAL_COUPLED_ENERGY][i] + c->tau[CAL_COUPLED_LOSS][i] + c->tau[CAL_COUPLED_WORK][i];
+            if (!freezes) continue;
+            state->context.coupled_slopes[position[i]] = c->damping[i];
+            state->context.coupled_slopes[v_size + (size_t)position[i]] = c->stiffness[i];
+        }
+    }
+    return CAL_OK;
+}
+
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums) {
     state->context.solver_ops = solver;
@@ -431,7 +461,14 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     state->unmet = CAL_NONE;
     state->executions++;
     if (solver) state->ridden++;
-    const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
+    cal_status status = CAL_OK;
+    if (state->coupled) {
+        if (solver && !prepared) status = cal_plan_prepare(plan, state, solver, solver_context);
+        prepared = true;
+        if (status == CAL_OK) status = find_coupled_forces(plan, state);
+        if (status != CAL_OK) return status;
+    }
+    status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);

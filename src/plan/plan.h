@@ -1,6 +1,7 @@
 // The inside of plans and states.
 #pragma once
 #include "pass/arrangement.h"
+#include "pass/coupled_force.h"
 #include "pass/solver_ops.h"
 
 // A walk of a tree: the passes that go down it and up it, either of which may be NULL.
@@ -14,6 +15,7 @@ enum { CAL_MOST_STAGES = 8 };
 
 struct cal_plan {
     const cal_model* model;
+    const cal_model* whole; // the user's: of programs with an arrangement, model is another one
     const cal_program* program;
     struct cal_machine* machine;
     cal_layout* layout;
@@ -49,6 +51,7 @@ struct cal_state {
     cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
     int64_t executions, ridden; // so far, and those with a solver
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
+    cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;

@@ -129,6 +129,8 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const size_t y = cal_reserve(&total, layout->y_size), ydot = cal_reserve(&total, moves ? layout->y_size : 0);
     const size_t tau = cal_reserve(&total, moves ? layout->v_size : 0);
     const size_t force = has_forces ? cal_reserve(&total, layout->v_size) : tau;
+    const bool has_coupled = program->solves && cal_model_has_coupled_forces(plan->whole);
+    const size_t coupled = has_coupled ? cal_reserve(&total, 3 * layout->v_size) : 0;
     const size_t control = cal_reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
     const size_t records = cal_reserve(&total, plan->record_size);
     const size_t scratch = cal_reserve(&total, program->walked ? layout->scratch_size : 0);
@@ -153,12 +155,18 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
                                    .ydot = moves ? block + ydot : NULL,
                                    .tau = block + tau,
                                    .force = block + force,
+                                   .coupled = has_coupled ? block + coupled : NULL,
+                                   .coupled_slopes = has_coupled ? block + coupled + layout->v_size : NULL,
                                    .control = block + control,
                                    .records = block + records,
                                    .scratch = block + scratch,
                                    .workspace = block + workspace,
                                    .result = block + result,
                                    .unmet = &state->unmet};
+    if (has_coupled && !(state->coupled = cal_coupled_create(plan->whole))) {
+        cal_free(state);
+        return CAL_NO_MEMORY;
+    }
     fill_dead_lanes(layout, state->context.y);
     if (program->walked) fill_ground(model, state->context.scratch);
     if (arrangement && arrangement->ops->begin(arrangement, &state->context, block + own) != CAL_OK) {
@@ -178,6 +186,7 @@ void cal_state_destroy(cal_state* state) {
     if (!state) return;
     if (state->on_device) state->plan->machine->ops->forget(state);
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
+    cal_coupled_destroy(state->coupled);
     cal_free(state->wrench);
     cal_free(state->pushes);
     cal_free(state);
@@ -186,7 +195,7 @@ void cal_state_destroy(cal_state* state) {
 size_t cal_state_size(const cal_state* state, cal_field field) {
     const cal_model* model = state->plan->model;
     const size_t n = (size_t)model->v_count;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return 0;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return 0;
     switch (field) {
     case CAL_Q: return (size_t)model->q_count;
     case CAL_CONTROL: return (size_t)model->actuator_count;
@@ -194,6 +203,7 @@ size_t cal_state_size(const cal_state* state, cal_field field) {
     case CAL_POSE: return 7 * (size_t)model->body_count;
     case CAL_ENERGY: return 2;
     case CAL_MOMENTUM: return 6;
+    case CAL_TENDON: return 2 * (size_t)model->kept.tendon_count;
     default: return n;
     }
 }
@@ -210,7 +220,7 @@ static unsigned held_by(cal_field field) {
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
     const unsigned held = held_by(field);
     const cal_status status = cal_state_bring(state, held);
     if (status != CAL_OK) return status;
@@ -249,7 +259,7 @@ static void get_pose(const cal_state* state, int body, double pose[7]) {
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values) {
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
     const cal_status status = cal_state_bring(state, held_by(field));
     if (status != CAL_OK) return status;
     switch (field) {
@@ -268,6 +278,7 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
         for (int body = 0; body < layout->model->body_count; body++) get_pose(state, body, values + 7 * (size_t)body);
         break;
     case CAL_MOMENTUM: memcpy(values, context->result + 2, 6 * sizeof *values); break;
+    case CAL_TENDON: cal_tendon_motions(context, state->plan->program->node_doubles, values); break;
     default: memcpy(values, context->result, cal_state_size(state, field) * sizeof *values); break;
     }
     return CAL_OK;

@@ -40,8 +40,13 @@ enum { OF_JOINTS = CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_FORCE };
 static const struct {
     const char* name;
     unsigned column;
-} choices[] = {{"q", CAL_COLUMN_Q},       {"v", CAL_COLUMN_V},           {"force", CAL_COLUMN_FORCE},
-               {"pose", CAL_COLUMN_POSE}, {"energy", CAL_COLUMN_ENERGY}, {"channels", CAL_COLUMN_CHANNELS}};
+} choices[] = {{"q", CAL_COLUMN_Q},
+               {"v", CAL_COLUMN_V},
+               {"force", CAL_COLUMN_FORCE},
+               {"pose", CAL_COLUMN_POSE},
+               {"energy", CAL_COLUMN_ENERGY},
+               {"channels", CAL_COLUMN_CHANNELS},
+               {"sensors", CAL_COLUMN_SENSORS}};
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
@@ -52,7 +57,7 @@ cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
         while (i < CHOICES && (strlen(choices[i].name) != length || memcmp(choices[i].name, p, length) != 0)) i++;
         if (i == CHOICES)
             return cal_fail(error, CAL_BAD_ARGUMENT,
-                            "columns '%.60s': '%.*s' is none of q, v, force, pose, energy, channels", names,
+                            "columns '%.60s': '%.*s' is none of q, v, force, pose, energy, channels, sensors", names,
                             (int)(length < 40 ? length : 40), p);
         *out |= choices[i].column;
         p += length;
@@ -118,6 +123,24 @@ static void write_joint_names(FILE* file, const cal_model* model, unsigned colum
     }
 }
 
+enum { MOST_NUMBERS = 8 }; // of a sensor
+
+static void write_sensor_names(FILE* file, const cal_model* model) {
+    char text[64];
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        cal_model_sensor(model, i, &def);
+        const char* name = def.name ? def.name : cal_model_sensor_name(model, i, text, sizeof text);
+        const int count = cal_sensor_size(def.kind);
+        for (int k = 0; k < count; k++) {
+            char component[4];
+            snprintf(component, sizeof component, "%d", (k + 1) % 10);
+            fputc(',', file);
+            write_cell(file, name, count > 1 ? component : NULL);
+        }
+    }
+}
+
 static void write_header(FILE* file, const cal_run* run, unsigned columns) {
     char text[128];
     fputs("time", file);
@@ -135,6 +158,7 @@ static void write_header(FILE* file, const cal_run* run, unsigned columns) {
         fputc(',', file);
         write_cell(file, channels[i].name, NULL);
     }
+    if (columns & CAL_COLUMN_SENSORS) write_sensor_names(file, cal_run_model(run));
     fputc('\n', file);
 }
 
@@ -157,12 +181,14 @@ static cal_status begin(const char* path, cal_run* run, unsigned columns, cal_cs
     *out = NULL;
     const bool joints = !(columns & OF_JOINTS) || (model && cal_run_can(run, CAL_RUN_STATE)),
                forces = !(columns & CAL_COLUMN_FORCE) || cal_run_can(run, CAL_RUN_FORCES),
-               energy = !(columns & CAL_COLUMN_ENERGY) || cal_run_can(run, CAL_RUN_ENERGY);
-    if (!joints || !forces || !energy)
+               energy = !(columns & CAL_COLUMN_ENERGY) || cal_run_can(run, CAL_RUN_ENERGY),
+               sensors = !(columns & CAL_COLUMN_SENSORS) || (model && cal_model_sensor_count(model) > 0);
+    if (!joints || !forces || !energy || !sensors)
         return cal_fail(error, CAL_BAD_ARGUMENT, "'%s' cannot have columns of %s: %s has none", path,
                         !joints   ? "q, v or force"
                         : !forces ? "force"
-                                  : "energy",
+                        : !energy ? "energy"
+                                  : "sensors",
                         cal_run_kind(run));
     const size_t bodies = columns & CAL_COLUMN_POSE ? (size_t)cal_run_body_count(run) : 0;
     const size_t loads = columns & CAL_COLUMN_FORCE ? (size_t)cal_model_joint_count(model) : 0;
@@ -308,6 +334,20 @@ static cal_status write_poses(cal_csv* csv, cal_error* error) {
     return status;
 }
 
+static cal_status write_sensors(cal_csv* csv, cal_error* error) {
+    const cal_model* model = cal_run_model(csv->run);
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        double values[MOST_NUMBERS];
+        cal_model_sensor(model, i, &def);
+        const cal_status status = cal_run_sensor(csv->run, i, values, error);
+        if (status && status != CAL_NOT_AVAILABLE) return status;
+        for (int k = 0; status && k < MOST_NUMBERS; k++) values[k] = NAN;
+        write_numbers(csv->file, values, cal_sensor_size(def.kind));
+    }
+    return CAL_OK;
+}
+
 static void write_events(cal_csv* csv) {
     char text[CAL_NUMBER_CAPACITY];
     cal_run_event event;
@@ -344,6 +384,7 @@ static cal_status write_row(cal_csv* csv, cal_error* error) {
         status = cal_run_read(csv->run, values, error);
         if (!status) write_numbers(csv->file, values, count);
     }
+    if (!status && csv->columns & CAL_COLUMN_SENSORS) status = write_sensors(csv, error);
     fputc('\n', csv->file);
     return status;
 }

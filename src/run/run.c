@@ -165,6 +165,11 @@ cal_status cal_run_fail_balance(const cal_energy_balance* b, double time, double
         time, b->error, b->exchanged, kept);
 }
 
+cal_status cal_run_sensor(cal_run* run, int sensor, double* values, cal_error* error) {
+    if (!run->ops->sensor) return cal_fail(error, CAL_NOT_AVAILABLE, "this kind of run has no sensors");
+    return run->ops->sensor(run, sensor, values, error);
+}
+
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error) {
     const cal_status status = need(run, CAL_RUN_FORCES, error);
     return status ? status : explain(run->ops->joint_forces(run, forces), "the forces in the joints failed", error);

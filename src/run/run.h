@@ -23,6 +23,7 @@ typedef struct cal_run_ops {
     cal_status (*energy)(cal_run* run, double energy[2]);
     cal_status (*balance)(cal_run* run, cal_energy_balance* out, cal_error* error);
     cal_status (*joint_forces)(cal_run* run, double* forces);
+    cal_status (*sensor)(cal_run* run, int sensor, double* values, cal_error* error);
     void (*keep_events)(cal_run* run);
     bool (*next_event)(cal_run* run, cal_run_event* out);
     cal_status (*set)(cal_run* run, double time, const double* q, const double* v, cal_error* error);

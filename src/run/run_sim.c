@@ -234,6 +234,10 @@ static cal_status energy(cal_run* run, double energy[2]) {
     return cal_sim_energy(((sim_run*)run)->sim, &energy[0], &energy[1]);
 }
 
+static cal_status sensor(cal_run* run, int number, double* values, cal_error* error) {
+    return cal_sim_sensor(((sim_run*)run)->sim, number, values, error);
+}
+
 static cal_status joint_forces(cal_run* run, double* forces) {
     return cal_sim_joint_forces(((sim_run*)run)->sim, forces);
 }
@@ -550,9 +554,9 @@ static void advise(const cal_run* run, double pace, FILE* file) {
     .kind = "a simulation", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash,                     \
     .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
     .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .balance = balance,                            \
-    .joint_forces = joint_forces, .set = set, .drive = drive, .connect = connect_constraint, .disconnect = disconnect, \
-    .save = save, .restore = restore, .reset = reset, .check = check, .describe = describe, .contacts = contacts,      \
-    .keep_events = keep_events, .next_event = next_event
+    .joint_forces = joint_forces, .sensor = sensor, .set = set, .drive = drive, .connect = connect_constraint,         \
+    .disconnect = disconnect, .save = save, .restore = restore, .reset = reset, .check = check, .describe = describe,  \
+    .contacts = contacts, .keep_events = keep_events, .next_event = next_event
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
                                     .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};

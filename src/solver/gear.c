@@ -298,7 +298,7 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
 static bool gear_sound(const void* memory, const double* down) {
     const gear_control* g = memory;
     return (int)g->mode >= MODE_EVALUATE && (int)g->mode <= MODE_CORRECT && cal_is_flag(&g->started) &&
-           cal_is_flag(&g->not_finite) && g->largest_order >= 1 && g->largest_order <= LARGEST_ORDER && g->order >= 0 &&
+           cal_is_count(g->not_finite) && g->largest_order >= 1 && g->largest_order <= LARGEST_ORDER && g->order >= 0 &&
            g->order <= g->largest_order && g->used_order >= 0 && g->used_order <= LARGEST_ORDER &&
            cal_is_count(g->wait) && cal_is_count(g->iteration) && cal_is_count(g->failures) &&
            cal_is_count(g->convergence_failures) && isfinite(g->time) && isfinite(g->step) &&

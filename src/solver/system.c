@@ -242,6 +242,7 @@ int cal_system_processors(const cal_system* system) { return cal_plan_processors
 double cal_system_time(const cal_system* system) { return system->time; }
 const double* cal_system_q(const cal_system* system) { return system->q; }
 const double* cal_system_v(const cal_system* system) { return system->v; }
+const double* cal_system_control(const cal_system* system) { return system->control; }
 
 // --- Changing things -------------------------------------------------------------------------------------------------
 

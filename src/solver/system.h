@@ -52,6 +52,7 @@ int cal_system_largest_degree(const cal_system* system); // of any step
 double cal_system_time(const cal_system* system);
 const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
 const double* cal_system_v(const cal_system* system);
+const double* cal_system_control(const cal_system* system); // as the user set them
 
 // --- Its memory ------------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,26 @@ static cal_status add_pushes(cal_system* system, double* work) {
     return status;
 }
 
+// The forces that depend on several joints, as the last evaluation found them, over the mean velocity of an implicit solver's Euler
+// step.
+static cal_status add_coupled(cal_system* system, double power[CAL_FLOW_KINDS]) {
+    const cal_state* state = system->state;
+    const bool implicit = system->ops && system->ops->implicit > 0;
+    if (!state->coupled) return CAL_OK;
+    double* mean = state->coupled->v;
+    if (implicit) {
+        const double half = 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP];
+        double* a = state->coupled->gradient;
+        cal_status status = cal_state_bring(state, CAL_HELD_YDOT);
+        if (!status) status = cal_plan_gather(system->plan, state->context.ydot, NULL, a);
+        if (status) return status;
+        for (int i = 0; i < system->model->v_count; i++) mean[i] += half * a[i];
+    }
+    power[CAL_FLOW_WORK] += cal_coupled_power(state->coupled, CAL_COUPLED_WORK, mean);
+    power[CAL_FLOW_LOSS] -= cal_coupled_power(state->coupled, CAL_COUPLED_LOSS, mean);
+    return CAL_OK;
+}
+
 cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     double power[CAL_FLOW_KINDS] = {0.0};
     if (powers) power[CAL_FLOW_WORK] = powers[CAL_POWER_WORK], power[CAL_FLOW_LOSS] = powers[CAL_POWER_LOSS];
@@ -55,6 +75,7 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
     if (powers) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    if (!status) status = add_coupled(system, power);
     if (status) return status;
     cal_flow_follow_up(&system->flow, power);
     if (!system->ops) cal_flow_accept_bdf(&system->flow, system->state->time, 0, power, 0.0);
@@ -72,6 +93,9 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
     if (joints_flow(system)) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    if (system->state->coupled)
+        cal_coupled_evaluate_at(system->state->coupled, control, system->evaluated_q, system->evaluated_v);
+    if (!status) status = add_coupled(system, power);
     cal_bdf_report report;
     cal_bdf_get_report(system->bdf, &report);
     if (!status) cal_flow_accept_bdf(&system->flow, time, report.order, power, system->closed);

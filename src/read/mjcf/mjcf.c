@@ -114,6 +114,7 @@ static void close_model(mjcf_model* model) {
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->geom_names);
     cal_names_destroy(model->site_names);
+    mjcf_free_tendons(model);
     mjcf_free_start(model);
     cal_free(model->composites);
     cal_free(model->poses);
@@ -206,6 +207,7 @@ static cal_status add_bodies(const mjcf_model* model, cal_builder* builder, cal_
         def.mass = body->solid.mass;
         memcpy(def.center, body->solid.center, sizeof def.center);
         memcpy(def.inertia, body->solid.inertia, sizeof def.inertia);
+        def.weightless = body->gravity_compensation;
         if (cal_builder_add_body(builder, &def) == CAL_NONE) return mjcf_no_memory(body->node, error);
     }
     return CAL_OK;
@@ -401,9 +403,6 @@ static bool needs_subtrees(const mjcf_model* model) {
 static void report_bodies(const mjcf_model* model) {
     for (int i = 0; i < model->bodies.count; i++) {
         const mjcf_body* body = &((mjcf_body*)model->bodies.items)[i];
-        if (body->gravity_compensation != 0.0)
-            cal_report_add(model->reader->report, body->node, CAL_ISSUE_NOT_SIMULATED, "body gravcomp",
-                           "gravity acts on the body in full");
         if (body->mocap)
             cal_report_add(model->reader->report, body->node, CAL_ISSUE_NOT_SIMULATED, "body mocap",
                            "the body stays where the file puts it");
@@ -420,6 +419,7 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(mjcf_weigh_bodies(model, error));
     MJCF_TRY(make_names(model, error));
     report_bodies(model);
+    MJCF_TRY(mjcf_read_tendons(model, error));
     MJCF_TRY(mjcf_read_actuators(model, error));
     if (needs_subtrees(model)) MJCF_TRY(mjcf_weigh_subtrees(model, error));
     MJCF_TRY(spring_dampers(model, error));
@@ -428,7 +428,10 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(add_joints(model, builder, true, error));
     MJCF_TRY(add_geoms(model, error));
     MJCF_TRY(add_sites(model, error));
+    MJCF_TRY(mjcf_add_drags(model, error));
+    MJCF_TRY(mjcf_add_tendons(model, error));
     MJCF_TRY(mjcf_add_actuators(model, error));
+    MJCF_TRY(mjcf_add_sensors(model, error));
     MJCF_TRY(mjcf_read_links(model, error));
     cal_builder_disable(builder, model->disabled);
     return CAL_OK;

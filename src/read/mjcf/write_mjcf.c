@@ -126,6 +126,18 @@ static cal_status check_stops(const cal_model* model, cal_error* error) {
     return status;
 }
 
+static cal_status check_coupled(const cal_model* model, cal_error* error) {
+    bool other = cal_model_has_coupled_forces(model) || model->kept.tendon_count > 0;
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* def = &model->actuators[i];
+        other |= def->is_muscle || def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0;
+    }
+    return other ? cal_fail(error, CAL_NOT_AVAILABLE,
+                            "the model has tendons, muscles, a medium or gravity compensation, which are read and not "
+                            "written")
+                 : CAL_OK;
+}
+
 static cal_status check_actuators(const cal_model* model, cal_error* error) {
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* def = &model->actuators[i];
@@ -397,6 +409,7 @@ static bool make_lists(cal_mjcf_writer* w, int** memory) {
 cal_status cal_model_write(const cal_model* model, const char* path, cal_error* error) {
     cal_status status = check_names(model, error);
     if (status == CAL_OK) status = check_stops(model, error);
+    if (status == CAL_OK) status = check_coupled(model, error);
     if (status == CAL_OK) status = check_actuators(model, error);
     if (status == CAL_OK) status = check_constraints(model, error);
     if (status == CAL_OK) status = check_shapes(model, error);

@@ -126,7 +126,10 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
     cal_multibody_model* e = m->engine;
     double *damping = e->work, *stiffness = damping + e->v_count;
     *out = 0.0;
-    if (!cal_joint_slopes(e->model, data + m->at.control, data, data + m->at.v, damping, stiffness)) return CAL_OK;
+    const double *control = data + m->at.control, *v = data + m->at.v;
+    bool any = cal_joint_slopes(e->model, control, data, v, damping, stiffness);
+    any |= cal_coupled_add_slopes(e->aba_state->coupled, control, data, v, damping, stiffness);
+    if (!any) return CAL_OK;
     const cal_status status = cal_multibody_model_mass(e, data, e->mass);
     for (int i = 0; status == CAL_OK && i < e->v_count; i++)
         *out = fmax(*out, h * (damping[i] + h * stiffness[i]) / e->mass[i * (e->v_count + 1)]);
