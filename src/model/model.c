@@ -169,6 +169,12 @@ const char* cal_joint_kind_name(cal_joint_kind kind) {
     return "unknown";
 }
 
+bool cal_model_is_moved(const cal_model* model) {
+    for (int i = 0; i < model->constraint_count; i++)
+        if (model->constraints[i].motion != NULL) return true;
+    return false;
+}
+
 bool cal_model_has_joint_forces(const cal_model* model) {
     if (model->actuator_count > 0) return true;
     for (int i = 0; i < model->node_count; i++) {

@@ -92,6 +92,9 @@ struct cal_model {
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
 CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
 
+// Whether some constraint prescribes a motion.
+bool cal_model_is_moved(const cal_model* model);
+
 // 64 bits over everything that motion depends on; names and start values are not.
 CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);
 // The same with everything that contact depends on: shapes, pairs, exclusions.

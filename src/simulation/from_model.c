@@ -412,6 +412,7 @@ static bool copy_constraint(cal_import* m, int constraint, const int* body_numbe
         memcpy(def.position[end], placed, sizeof def.position[end]);
         memcpy(def.quaternion[end], placed + 3, sizeof def.quaternion[end]);
     }
+    if (def.closes != CAL_NONE) def.closes = m->joint_number[def.closes];
     return cal_builder_add_constraint(builder, &def) >= 0;
 }
 
