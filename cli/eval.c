@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common_options.h"
+#include "joint_names.h"
 #include "json.h"
 #include "model_file.h"
 #include "sim_constraints.h"
@@ -46,6 +47,7 @@ static const question* find_question(const char* what) {
 typedef struct answer {
     const question* asked;
     const char *algorithm, *schedule; // of forward
+    bool* actuated;                   // of inverse: degrees of freedom that have a motor; NULL: all
     const cal_model* model;
     cal_state_values values;
     double* result;
@@ -86,8 +88,9 @@ static cal_status compute_form(answer* a, cal_machine* machine, cal_error* error
 
 // What the constraints make of an answer without them.
 static cal_status constrain(answer* a, cal_error* error) {
-    if (a->asked->field == CAL_QDD) return cal_loops_forward(a->model, a->values.q, a->values.v, a->result, error);
-    return cal_loops_inverse(a->model, a->values.q, a->values.v, a->values.qdd, a->result, error);
+    const cal_state_values* at = &a->values;
+    if (a->asked->field == CAL_QDD) return cal_loops_forward(a->model, at->time, at->q, at->v, a->result, error);
+    return cal_loops_inverse(a->model, at->time, at->q, at->v, at->qdd, a->actuated, a->result, error);
 }
 
 // Nothing that is not a number is printed as an answer.
@@ -120,8 +123,8 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_status status = cal_plan_create_scheduled(a->model, algorithm, a->schedule, machine, NULL, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     // Assembly closes loops itself, as many rows as it can; others leave that to what comes after.
-    const bool guided =
-        cal_model_constraint_count(a->model) > 0 && (asked->field == CAL_QDD || asked->field == CAL_TAU);
+    const bool guided = a->actuated || (cal_model_constraint_count(a->model) > 0 &&
+                                        (asked->field == CAL_QDD || asked->field == CAL_TAU));
     bool held = false;
     if (status == CAL_OK && guided && strcmp(algorithm, "assembly") == 0) {
         status = cal_state_hold(state, 0, 0);
@@ -288,7 +291,7 @@ static void print_details(void) {
 
 int cal_command_eval(int argc, char** argv) {
     const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL,
-               *form = NULL;
+               *form = NULL, *actuated = NULL;
     bool as_json = false;
     cal_model_options options = {0};
     const cal_option table[] = {
@@ -301,6 +304,8 @@ int cal_command_eval(int argc, char** argv) {
          "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal; up to 64 "
          "dof)",
          0, 0, cal_constraint_form_choice},
+        {"actuated", CAL_OPTION_TEXT, &actuated, "JOINTS",
+         "joints that have a motor, with commas: inverse finds forces of these alone [all]", 0, 0, NULL},
         CAL_MODEL_PHYSICS_OPTIONS(options),
         CAL_MODEL_FILE_OPTIONS(options),
         CAL_OPTION_LINE_MACHINE(&machine_name, CAL_MACHINE_HELP),
@@ -324,6 +329,8 @@ int cal_command_eval(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", schedule);
     if (form && (algorithm || strcmp(what, "forward") != 0))
         return cal_complain(CAL_EXIT_MISTAKE, "--constraint-form is for --what forward, without --algorithm");
+    if (actuated && strcmp(what, "inverse") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--actuated '%s' is for --what inverse", actuated);
     answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule, .form = form};
     cal_model* model = NULL;
     cal_read_report* report = NULL;
@@ -332,6 +339,10 @@ int cal_command_eval(int argc, char** argv) {
     a.model = model;
     if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
     if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
+    if (status == CAL_EXIT_DONE && actuated) {
+        a.actuated = cal_degrees_of(model, "actuated", actuated);
+        if (!a.actuated) status = CAL_EXIT_MISTAKE;
+    }
     cal_machine* machine = NULL;
     if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
     if (status == CAL_EXIT_DONE) {
@@ -345,7 +356,7 @@ int cal_command_eval(int argc, char** argv) {
             print_text(&a);
     }
     cal_machine_destroy(machine);
-    free(a.result), free(a.basis), free(a.mass);
+    free(a.result), free(a.basis), free(a.mass), free(a.actuated);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);
     if (status == CAL_EXIT_DONE) status = cal_finish_output(status);

@@ -166,8 +166,8 @@ typedef enum cal_constraint_kind {
     CAL_DISTANCE,       ///< the origins stay `length` apart: 1 row
     CAL_ON_CIRCLE,      ///< b's origin stays on the circle of radius `length` about a's origin in a's xy plane: 2 rows
     CAL_ON_SURFACE,     ///< b's origin stays where `surface` is zero, in a's frame: 1 row; two make a curve
-    CAL_COUPLING,       ///< joint[0] follows a polynomial of joint[1] (a gear, a mimic): 1 row
-    CAL_KNIFE_EDGE,     ///< b's origin does not move along b's y, seen from a; nonholonomic: 1 row
+    CAL_COUPLING,   ///< joint[0] follows a polynomial of joint[1] (a gear, a mimic), or a given motion, or both: 1 row
+    CAL_KNIFE_EDGE, ///< b's origin does not move along b's y, seen from a; nonholonomic: 1 row
     CAL_ROLLING ///< a wheel of radius `length` about b's z, centre in b's origin, touches a's xy plane and does not slip: 3 rows,
                 ///< of which two are nonholonomic
 } cal_constraint_kind;
@@ -179,6 +179,16 @@ enum { CAL_ROW_X = 1, CAL_ROW_Y = 2, CAL_ROW_Z = 4, CAL_ROW_TURN_X = 8, CAL_ROW_
 typedef void cal_surface_function(const double point[3], double* value, double gradient[3], double hessian[6],
                                   void* user);
 
+/// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value.
+typedef void cal_motion_function(double time, double* value, double* velocity, double* acceleration, void* user);
+
+/// A motion of a few numbers: offset + rate t + amplitude sin(2π frequency t + phase), frequency in 1/s.
+typedef struct cal_wave {
+    double offset, rate, amplitude, frequency, phase;
+} cal_wave;
+/// That motion as a cal_motion_function; user is the cal_wave.
+void cal_wave_motion(double time, double* value, double* velocity, double* acceleration, void* user);
+
 /// A constraint between two bodies, or two joints; from cal_default_constraint_def.
 typedef struct cal_constraint_def {
     const char* name; ///< NULL: named by its number; must be unique otherwise
@@ -189,10 +199,12 @@ typedef struct cal_constraint_def {
     uint32_t rows;           ///< of CAL_ROWS
     double length;           ///< of a distance; radius of a circle or a wheel
     cal_surface_function* surface;
-    void* user;           ///< of the surface; what it points to must outlive the model
-    int joint[2];         ///< of a coupling: one-degree joints; joint[1] may be CAL_NONE: the polynomial's constant
-    double polynomial[5]; ///< q₀ − z₀ = p₀ + p₁ x + … + p₄ x⁴ with x = q₁ − z₁ and z the joints' `zero`
-    bool inactive;        ///< not there until cal_sim_connect
+    void* user;   ///< of the surface, or the motion; what it points to must outlive the model
+    int joint[2]; ///< of a coupling: one-degree joints; joint[1] may be CAL_NONE: the polynomial's constant.
+    int closes; ///< of a weld: the loop joint whose halves it holds together, or CAL_NONE (cal_builder_add_loop_joint)
+    double polynomial[5]; ///< q₀ − z₀ = p₀ + p₁ x + … + p₄ x⁴ + motion(t) with x = q₁ − z₁ and z the joints' `zero`
+    cal_motion_function* motion; ///< of a coupling; NULL: none
+    bool inactive;               ///< not there until cal_sim_connect
     uint32_t cookie;
 } cal_constraint_def;
 
@@ -388,6 +400,8 @@ cal_sensor_def cal_default_sensor_def(void);     ///< the world's origin
 cal_pair_def cal_default_pair_def(void);         ///< no shapes, friction 1
 
 cal_status cal_builder_create(cal_builder** out);
+/// A builder that holds all definitions of a model, to add to them: bodies, joints and all else keep their numbers.
+cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error);
 void cal_builder_destroy(cal_builder* builder); ///< NULL is allowed
 /// Names the model; the text is copied. A copy that finds no memory is reported by #cal_builder_finish.
 void cal_builder_set_name(cal_builder* builder, const char* name);
@@ -398,6 +412,13 @@ int cal_builder_add_body(cal_builder* builder, const cal_body_def* def);
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def);
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
 int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def);
+/// Adds a loop joint (revolute, prismatic or ball) that is a joint like those of the tree: it has a q and v, which say how frame b
+/// has moved in frame a, about or along z, and what the joint's definition gives it: a spring, a damper, stops, friction, an
+/// armature, motors; its axis and anchor are the frames'. Returns the joint's number. The loop is cut through body b, which must
+/// have been added before and have mass: half of that goes to a body of its own ("NAME (half)"), which the joint carries and a weld
+/// holds to b. Its start is where the start of a and b puts it; initial_q says which turn is meant. It costs a row and a degree of
+/// freedom more than the constraint without a coordinate.
+int cal_builder_add_loop_joint(cal_builder* builder, const cal_constraint_def* loop, const cal_joint_def* joint);
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
@@ -696,13 +717,16 @@ cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, 
 
 // With constraints, those that hold from the start.
 
-/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of them.
-cal_status cal_loops_forward(const cal_model* model, const double* q, const double* v, double* qdd, cal_error* error);
-/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
-/// squares, that give them with the constraints' help. CAL_BAD_ARGUMENT names a constraint that does not allow qdd.
-/// Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
-cal_status cal_loops_inverse(const cal_model* model, const double* q, const double* v, const double* qdd, double* tau,
+/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of
+/// them; time: of motions that are prescribed.
+cal_status cal_loops_forward(const cal_model* model, double time, const double* q, const double* v, double* qdd,
                              cal_error* error);
+/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
+/// squares, that give them with the constraints' help. actuated: for each degree of freedom whether there is a motor, the others
+/// have no force then (NULL: all have one). CAL_BAD_ARGUMENT names a constraint that does not allow qdd, or the joint where the
+/// actuated ones cannot give it. Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
+cal_status cal_loops_inverse(const cal_model* model, double time, const double* q, const double* v, const double* qdd,
+                             const bool* actuated, double* tau, cal_error* error);
 /// Which rows follow from others where the constraints hold next to q: rows has an entry for each row of each constraint, in order
 /// (cal_constraint_rows); rank: how many do not. Which of several rows that say the same is called redundant is a choice.
 cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* rows, int* rank, cal_error* error);
@@ -879,6 +903,9 @@ typedef struct cal_constraint_report {
     int error_of;        ///< the constraint that has the largest error, CAL_NONE where there are none
     double error_max;    ///< largest error after any step so far
     double error_rms;    ///< root of the mean square of the rows' errors over all steps so far
+    int waiting;         ///< constraints that wait for their gap to close (cal_sim_catch)
+    int caught;          ///< that were connected so since the simulation was made or loaded
+    double caught_time;  ///< when the last one was
     int singular_count;  ///< singular positions that were passed since the simulation was made or loaded
     /// Those of them that changed the energy most, the largest change first.
     cal_singular_position singular[CAL_SINGULAR_SHOWN];
@@ -887,13 +914,21 @@ typedef struct cal_constraint_report {
 /// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT
 /// says how large it is, and changes nothing. One that holds already is CAL_OK.
 cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error);
-/// Lets go of a constraint; restarts the solver. One that does not hold is CAL_OK.
+/// Connects a constraint as an inelastic impact when its gap closes: now where it is below #CAL_CONNECT_TOLERANCE, else at the first
+/// time that an advance passes at which the error of its only row is zero, or the errors of its several rows are least and below
+/// that tolerance. It waits until then, or until cal_sim_disconnect. CAL_BAD_ARGUMENT for one that has no position (a knife edge),
+/// and where shapes can touch, which has nobody wait, for one whose gap is open.
+cal_status cal_sim_catch(cal_sim* sim, int constraint, cal_error* error);
+/// Lets go of a constraint, or of waiting for it; restarts the solver. One that does not hold is CAL_OK.
 cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error);
 bool cal_sim_connected(const cal_sim* sim, int constraint);
 /// Moves q to where the constraints hold and v to what they allow, each the nearest by mass, and restarts the solver.
 /// CAL_NOT_CONVERGED names the constraint that stays open, and changes nothing: constraints contradict each other, or the
 /// start is too far off.
 cal_status cal_sim_project(cal_sim* sim, cal_error* error);
+/// The same while some joints stay where they are: inverse kinematics for a start. held: v_count, whether a degree of freedom keeps
+/// its q and v (all of a ball or a free joint, or none). CAL_NOT_CONVERGED also where the constraints cannot be met without them.
+cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error);
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out);
 /// What a constraint does at cal_sim_time. rows: the multiplier of each of its rows (cal_constraint_rows): forces along, and
 /// moments about, a's axes for loop joints; wrench: force and torque on body b at frame b's origin, world's axes (zero for
@@ -1030,10 +1065,13 @@ typedef struct cal_rps_def {
     double position_radius; ///< how far instances are perturbed: m, rad; 2e-4
     double velocity_radius; ///< m/s, rad/s; 2e-2
     bool normal;            ///< normally distributed, with the radii as standard deviations; else uniform
-    uint64_t seed;          ///< equal seeds give equal bits, whatever the machine; 1
-    double alpha, beta;     ///< weights of the speeds of rows with and without a position in the residual; 1, 1
-    const char* stabilize;  ///< "literal", "baumgarte" or "none": slight stabilisation of every instance
-    double gain;            ///< 250
+    bool
+        everywhere; ///< perturbed along what the constraints allow as well, as the paper does: then only they are kept, and
+                    ///< the motion wanders; false: across the constraints only
+    uint64_t seed;         ///< equal seeds give equal bits, whatever the machine; 1
+    double alpha, beta;    ///< weights of the speeds of rows with and without a position in the residual; 1, 1
+    const char* stabilize; ///< "literal", "baumgarte" or "none": slight stabilisation of every instance
+    double gain;           ///< 250
     double forcing;  ///< amplitude of a random term, another one for each instance, in the equation of the error; 0
     int hypotheses;  ///< solutions that are kept where rows are nearly dependent; 1
     double singular; ///< how nearly: the smallest pivot, relative to 1; 1e-4

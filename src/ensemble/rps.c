@@ -161,6 +161,9 @@ static cal_status check(const cal_model* model, const cal_rps_def* def, cal_erro
             return cal_fail(error, CAL_BAD_ARGUMENT,
                             "method '%.60s' is not euler, symplectic, heun, ab2, rk4, or a list of those",
                             def->method ? def->method : "NULL");
+    if (cal_model_is_moved(model))
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "randomized simulation takes no prescribed motions: simulate it without --rps");
     if (model->constraint_count == 0)
         return cal_fail(error, CAL_BAD_MODEL,
                         "the model has no constraints, so that no instance is better than another; simulate it without "
@@ -308,7 +311,7 @@ static void diastole(seat* own, int steps, double* block) {
         const cal_solution* from = &poll->solutions[i % poll->solution_count];
         cal_random random = random_of(rps, poll->polls, i);
         cal_instance_place(instance, from->q, from->v, def->position_radius, def->velocity_radius, def->normal,
-                           def->instances > 1 ? &random : NULL);
+                           def->everywhere || def->hypotheses > 1, def->instances > 1 ? &random : NULL);
         cal_instance_run(instance, &rps->law, steps, &random);
         vote(instance, rps->model, own->pause, block);
     }

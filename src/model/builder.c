@@ -87,6 +87,7 @@ cal_constraint_def cal_default_constraint_def(void) {
                                 .body = {CAL_GROUND, CAL_GROUND},
                                 .quaternion = {{1.0, 0.0, 0.0, 0.0}, {1.0, 0.0, 0.0, 0.0}},
                                 .joint = {CAL_NONE, CAL_NONE},
+                                .closes = CAL_NONE,
                                 .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
                                 .cookie = CONSTRAINT_COOKIE};
 }
@@ -232,6 +233,23 @@ int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
     *entry = (body_entry){name, cal_pool_put(&builder->body_defs, &bare, sizeof bare), def->parent};
     if (entry->def < 0) return remember(builder, CAL_NO_MEMORY, "body", builder->bodies.count, "out of memory");
     return (int)builder->bodies.count++;
+}
+
+bool cal_builder_halve_body(cal_builder* builder, int body, cal_body_def* half) {
+    if (body < 0 || (size_t)body >= builder->bodies.count) return false;
+    body_entry* entry = &((body_entry*)builder->bodies.items)[body];
+    *half = ((const cal_body_def*)builder->body_defs.items)[entry->def];
+    if (!(half->mass > 0.0)) return false;
+    half->mass *= 0.5;
+    for (int i = 0; i < 6; i++) half->inertia[i] *= 0.5;
+    const int32_t halved = cal_pool_put(&builder->body_defs, half, sizeof *half);
+    if (halved < 0) return false;
+    entry->def = halved;
+    return true;
+}
+
+int cal_builder_refuse(cal_builder* builder, const char* what, const char* why) {
+    return remember(builder, CAL_BAD_ARGUMENT, what, builder->constraints.count, why);
 }
 
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def) {
@@ -507,6 +525,7 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
+    if ((status = cal_model_start_loop_joints(model, error)) != CAL_OK) return status;
     if ((status = cal_model_settle_tendons(model, error)) != CAL_OK) return status;
     if ((status = cal_model_start(model, error)) != CAL_OK) return status;
     return cal_model_find_touch(model, error);

@@ -202,6 +202,12 @@ bool cal_model_has_drag(const cal_model* model) {
     return model->kept.drag_count > 0 && (model->kept.medium.density > 0.0 || model->kept.medium.viscosity > 0.0);
 }
 
+bool cal_model_is_moved(const cal_model* model) {
+    for (int i = 0; i < model->constraint_count; i++)
+        if (model->constraints[i].motion != NULL) return true;
+    return false;
+}
+
 bool cal_model_has_joint_forces(const cal_model* model) {
     if (model->actuator_count > 0 || cal_model_has_coupled_forces(model)) return true;
     for (int i = 0; i < model->node_count; i++) {

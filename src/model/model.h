@@ -105,6 +105,8 @@ CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
 CAL_FOR_PARTS bool cal_model_has_coupled_forces(const cal_model* model);
 bool cal_model_has_weightless(const cal_model* model);
 bool cal_model_has_drag(const cal_model* model);
+// Whether some constraint prescribes a motion.
+bool cal_model_is_moved(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
 CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);

@@ -164,18 +164,31 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     return fine ? CAL_OK : CAL_NO_MEMORY;
 }
 
-cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
-                             cal_error* error) {
-    cal_builder* builder = NULL;
+cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error) {
+    if (model == NULL || out == NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_create_from: something is NULL");
     *out = NULL;
+    cal_builder* builder = NULL;
     cal_status status = cal_builder_create(&builder);
     if (status == CAL_OK) status = copy_all(model, builder);
     if (status != CAL_OK) {
         cal_builder_destroy(builder);
         return cal_fail(error, status, "out of memory for a model of %d bodies", model->body_count);
     }
-    cal_builder_disable(builder, model->disabled | disabled);
-    cal_builder_start_at(builder, keyframe != CAL_NONE ? keyframe : model->start);
+    cal_builder_disable(builder, model->disabled);
+    cal_builder_start_at(builder, model->start);
+    *out = builder;
+    return CAL_OK;
+}
+
+cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
+                             cal_error* error) {
+    cal_builder* builder = NULL;
+    *out = NULL;
+    cal_status status = cal_builder_create_from(model, &builder, error);
+    if (status != CAL_OK) return status;
+    cal_builder_disable(builder, disabled);
+    if (keyframe != CAL_NONE) cal_builder_start_at(builder, keyframe);
     status = cal_builder_finish(builder, out, error);
     cal_builder_destroy(builder);
     return status;

@@ -54,6 +54,8 @@ typedef struct moment {
     int64_t error_steps;
     double progress;
     int64_t attempts, singularities;
+    double due; // an event in the last step
+    int64_t due_constraint;
     double down[CAL_MAX_DOWN];
     cal_flow_memory flow;
     cal_account account;
@@ -228,6 +230,8 @@ static moment moment_of(const cal_system* system) {
                 .progress = system->progress,
                 .attempts = system->attempts,
                 .singularities = system->singularities,
+                .due = system->watch.due,
+                .due_constraint = system->watch.constraint,
                 .flow = system->flow.memory,
                 .account = system->account};
     memcpy(m.down, system->down, sizeof m.down);
@@ -259,6 +263,8 @@ static void set_moment(cal_system* system, const moment* m) {
     system->progress = m->progress;
     system->attempts = (int)m->attempts;
     system->singularities = (int)m->singularities;
+    system->watch.due = m->due;
+    system->watch.constraint = (int)m->due_constraint;
     memcpy(system->down, m->down, sizeof m->down);
     system->flow.memory = m->flow;
     system->account = m->account;
@@ -283,10 +289,12 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64
     }
 }
 
-// A word a constraint, kept in system->connected until the whole file was read.
+// Two words a constraint, who is connected and who waits, kept in system->connected until the whole file was read.
 static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
-    for (int i = 0; i < system->model->constraint_count; i++) {
-        double word = s->writes && system->constraints->active[i] ? 1.0 : 0.0;
+    const int count = system->model->constraint_count;
+    for (int i = 0; i < 2 * count; i++) {
+        const bool* own = i < count ? system->constraints->active : system->watch.waits;
+        double word = s->writes && own[i % count] ? 1.0 : 0.0;
         cal_checkpoint_buffer_move(s, &word, 1);
         if (!s->writes && system->connected) system->connected[i] = word != 0.0;
     }
@@ -373,7 +381,7 @@ static bool allocate_arrays(cal_system* copy) {
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
-    copy->connected = cal_allocate((size_t)model->constraint_count, sizeof *copy->connected);
+    copy->connected = cal_allocate(2 * (size_t)model->constraint_count, sizeof *copy->connected);
     return copy->connected && copy->q && copy->tau && copy->control && copy->pushes &&
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
@@ -463,8 +471,12 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
         become(system, &old);
         (void)cal_system_apply(system); // as before: needs no memory
     }
-    for (int i = 0; !status && i < system->model->constraint_count; i++)
+    const int count = system->model->constraint_count;
+    for (int i = 0; !status && i < count; i++) {
         cal_constraints_activate(system->constraints, i, copy.connected[i]);
+        system->watch.waits[i] = copy.connected[count + i];
+    }
+    if (!status) cal_system_resume_watch(system);
     if (!status) {
         old.connected = copy.connected; // has served
         system->connected = NULL;

@@ -274,6 +274,16 @@ cal_status cal_run_disconnect(cal_run* run, int constraint, cal_error* error) {
     return status ? status : run->ops->disconnect(run, constraint, error);
 }
 
+cal_status cal_run_catch(cal_run* run, int constraint, cal_error* error) {
+    const cal_status status = need(run, CAL_RUN_CONNECT, error);
+    return status ? status : run->ops->wait(run, constraint, error);
+}
+
+cal_status cal_run_project_holding(cal_run* run, const bool* held, cal_error* error) {
+    const cal_status status = need(run, CAL_RUN_CONNECT, error);
+    return status ? status : run->ops->hold(run, held, error);
+}
+
 cal_status cal_run_save(cal_run* run, const char* path, cal_error* error) {
     const cal_status status = need(run, CAL_RUN_SAVE, error);
     return status ? status : run->ops->save(run, path, error);

@@ -30,6 +30,8 @@ typedef struct cal_run_ops {
     cal_status (*drive)(cal_run* run, const double* tau, const double* control, cal_error* error);
     cal_status (*connect)(cal_run* run, int constraint, cal_connection how, cal_error* error);
     cal_status (*disconnect)(cal_run* run, int constraint, cal_error* error);
+    cal_status (*wait)(cal_run* run, int constraint, cal_error* error);
+    cal_status (*hold)(cal_run* run, const bool* held, cal_error* error);
     cal_status (*save)(cal_run* run, const char* path, cal_error* error);
     cal_status (*restore)(cal_run* run, const char* path, cal_error* error);
     cal_status (*reset)(cal_run* run, cal_error* error);

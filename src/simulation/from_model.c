@@ -441,6 +441,7 @@ static bool copy_constraint(cal_import* m, int constraint, const int* body_numbe
         const int body = cal_import_settle(m, def.body[end], def.position[end], def.quaternion[end]);
         def.body[end] = body == CAL_GROUND ? CAL_GROUND : body_number[body];
     }
+    if (def.closes != CAL_NONE) def.closes = m->joint_number[def.closes];
     return cal_builder_add_constraint(builder, &def) >= 0;
 }
 

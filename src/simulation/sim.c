@@ -151,6 +151,12 @@ cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error) {
                        : cal_events_disconnect(sim, constraint, error);
 }
 
+cal_status cal_sim_catch(cal_sim* sim, int constraint, cal_error* error) {
+    if (!sim) return refuse("cal_sim_catch", error);
+    return sim->system ? cal_system_catch(sim->system, constraint, error)
+                       : cal_events_connect(sim, constraint, CAL_CONNECT_INELASTIC, error);
+}
+
 bool cal_sim_connected(const cal_sim* sim, int constraint) {
     if (!sim) return false;
     return sim->system ? cal_system_connected(sim->system, constraint) : cal_events_connected(sim, constraint);
@@ -158,7 +164,15 @@ bool cal_sim_connected(const cal_sim* sim, int constraint) {
 
 cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
     if (!sim) return refuse("cal_sim_project", error);
-    return sim->system ? cal_system_project(sim->system, error) : CAL_OK; // with events, the start did
+    return sim->system ? cal_system_project(sim->system, NULL, error) : CAL_OK; // with events, the start did
+}
+
+cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error) {
+    if (!sim || !held) return refuse("cal_sim_project_holding: held and", error);
+    if (sim->system) return cal_system_project(sim->system, held, error);
+    return cal_fail(error, CAL_NOT_AVAILABLE,
+                    "cal_sim_project_holding: with events the start is closed as a whole; leave contact out to find a "
+                    "start (cal_sim_def.contact, --disable contact)");
 }
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------

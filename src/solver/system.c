@@ -224,6 +224,7 @@ void cal_system_destroy(cal_system* system) {
     close_query(&system->joint_force_query);
     cal_push_paths_destroy(&system->paths);
     cal_constraints_destroy(system->constraints);
+    cal_system_destroy_watch(system);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
     cal_plan_destroy(system->plan);

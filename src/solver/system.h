@@ -87,9 +87,10 @@ cal_status cal_system_act(cal_system* system, const double* tau, const double* c
                           const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);
 cal_status cal_system_connect(cal_system* system, int constraint, cal_connection how, cal_error* error);
+cal_status cal_system_catch(cal_system* system, int constraint, cal_error* error);
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error);
 bool cal_system_connected(const cal_system* system, int constraint);
-cal_status cal_system_project(cal_system* system, cal_error* error);
+cal_status cal_system_project(cal_system* system, const bool* held, cal_error* error); // held: NULL: none
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ static cal_status find_accelerations(cal_system* system, bool multipliers, doubl
     if (!status) status = cal_state_get(o->state, CAL_QDD, qdd);
     if (status || !cal_system_holds(system)) return status;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, (size_t)system->model->v_count * sizeof(double));
+    system->constraints->time = system->time;
     if (multipliers) {
         cal_constraints_hold(system->constraints, system->q, system->v, qdd, system->law, system->def.gain,
                              system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, system->changed_tau);

@@ -78,8 +78,11 @@ static cal_status check_names(const cal_model* model, cal_error* error) {
 static cal_status check_constraints(const cal_model* model, cal_error* error) {
     for (int i = 0; i < model->constraint_count; i++) {
         const cal_constraint_def* def = &model->constraints[i];
-        if (def->kind == CAL_WELD || def->kind == CAL_LOOP_BALL || def->kind == CAL_COUPLING) continue;
         char who[80];
+        if (def->motion != NULL)
+            return cal_fail(error, CAL_BAD_MODEL, "%s: MJCF has no motion that is prescribed",
+                            cal_describe("constraint", def->name, i, who, sizeof who));
+        if (def->kind == CAL_WELD || def->kind == CAL_LOOP_BALL || def->kind == CAL_COUPLING) continue;
         return cal_fail(error, CAL_BAD_MODEL,
                         "%s: MJCF has no constraint of kind \"%s\"; it has weld, ball and coupling",
                         cal_describe("constraint", def->name, i, who, sizeof who), cal_constraint_kind_name(def->kind));

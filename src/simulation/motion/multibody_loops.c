@@ -98,6 +98,11 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "%s has constraints, and the group integrator \"%s\" takes none: use \"implicit\"", body,
                         world->group_ops->name);
+    if (e->constraints->moved)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "%s has joints whose motion is prescribed, which nothing can touch: leave contact out "
+                        "(cal_sim_def.contact, --disable contact)",
+                        body);
     if (e->constraints->row_count == 0) return CAL_OK;
     double* before = cal_allocate((size_t)e->q_count + 1, sizeof *before);
     cal_motion* links = cal_allocate(2 * (size_t)e->body_count, sizeof *links);
