@@ -89,7 +89,7 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
 	ctest --preset tsan -R "^test_(machines|ensemble)$$"
 
-same-bits: # one state hash from gcc -O3 and clang -O2, every width of lanes
+same-bits: # the hashes of tests/bits.txt from gcc -O3 and clang -O2, every width of lanes; scripts/same-bits all has the matrix
 	scripts/same-bits
 
 mpich: ## the tests of ranks with the other MPI, where it is installed

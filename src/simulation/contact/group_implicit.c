@@ -427,11 +427,12 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     status = cal_work_part(&w, interval->time, q, v, error);
     if (status != CAL_OK) return status;
     report->speed = cal_group_speed(group, v);
+    // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
     report->contacts = 0;
-    for (int i = 0; i < w.cache.count; i++) {
+    for (int i = 0; i < w.cache.count; i++)
         report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
+    for (int i = 0; i < w.cache.count; i++)
         report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
-    }
     return CAL_OK;
 }
 
