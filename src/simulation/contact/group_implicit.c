@@ -431,8 +431,7 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     report->contacts = 0;
     for (int i = 0; i < w.cache.count; i++)
         report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
-    for (int i = 0; i < w.cache.count; i++)
-        report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
+    for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
     return CAL_OK;
 }
 
