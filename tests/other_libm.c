@@ -27,16 +27,12 @@ static void find(const char* name, void* usual, size_t size) {
         find(#name, &usual, sizeof usual);                                                                             \
         return next(usual(x, y));                                                                                      \
     }
-#define OF_ONE(X)                                                                                                      \
-    X(sin)                                                                                                             \
-    X(cos)                                                                                                             \
-    X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p)    \
-        X(cbrt)
-#define OF_TWO(X) X(atan2) X(hypot)
-OF_ONE(ONE)
-OF_TWO(TWO)
+// clang-format off
+ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh)
+ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(cbrt) TWO(atan2) TWO(hypot)
+    // clang-format on
 
-void sincos(double x, double* sine, double* cosine) {
+    void sincos(double x, double* sine, double* cosine) {
     *sine = sin(x);
     *cosine = cos(x);
 }
