@@ -1,6 +1,7 @@
 // What a model keeps for others (model_extras.h).
 #include "model/model_extras.h"
 #include "base/memory.h"
+#include "model/given.h"
 #include "model/model.h"
 #include <string.h>
 
@@ -143,22 +144,31 @@ void cal_model_extras_free(cal_model_extras* kept) {
 
 // --- What callers may ask -----------------------------------------------------------------------------------------------
 
-double cal_model_timestep(const cal_model* model) { return model->kept.timestep; }
-int cal_model_site_count(const cal_model* model) { return model->kept.site_count; }
-int cal_model_keyframe_count(const cal_model* model) { return model->kept.keyframe_count; }
-int cal_model_pair_count(const cal_model* model) { return model->kept.pair_count; }
-int cal_model_exclusion_count(const cal_model* model) { return model->kept.exclusion_count; }
+double cal_model_timestep(const cal_model* model) { return model ? model->kept.timestep : 0.0; }
+int cal_model_site_count(const cal_model* model) { return model ? model->kept.site_count : 0; }
+int cal_model_keyframe_count(const cal_model* model) { return model ? model->kept.keyframe_count : 0; }
+int cal_model_pair_count(const cal_model* model) { return model ? model->kept.pair_count : 0; }
+int cal_model_exclusion_count(const cal_model* model) { return model ? model->kept.exclusion_count : 0; }
 
-void cal_model_site(const cal_model* model, int site, cal_site_def* out) { *out = model->kept.sites[site]; }
-void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out) { *out = model->kept.pairs[pair]; }
+void cal_model_site(const cal_model* model, int site, cal_site_def* out) {
+    if (!cal_has(model ? model->kept.site_count : 0, site, out, sizeof *out)) return;
+    *out = model->kept.sites[site];
+}
+void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out) {
+    if (!cal_has(model ? model->kept.pair_count : 0, pair, out, sizeof *out)) return;
+    *out = model->kept.pairs[pair];
+}
 void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out) {
+    if (!cal_has(model ? model->kept.keyframe_count : 0, keyframe, out, sizeof *out)) return;
     *out = model->kept.keyframes[keyframe];
 }
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]) {
+    if (!cal_has(model ? model->kept.exclusion_count : 0, exclusion, bodies, 2 * sizeof *bodies)) return;
     memcpy(bodies, model->kept.exclusions[exclusion].body, 2 * sizeof *bodies);
 }
 
 const double* cal_model_numbers(const cal_model* model, const char* name, int* count) {
+    if (!model || !name) return NULL;
     for (int i = 0; i < model->kept.number_count; i++) {
         const cal_named_numbers* numbers = &model->kept.numbers[i];
         if (strcmp(numbers->name, name) != 0) continue;
@@ -170,16 +180,18 @@ const double* cal_model_numbers(const cal_model* model, const char* name, int* c
 }
 
 const char* cal_model_numbers_name(const cal_model* model, int index) {
-    return index >= 0 && index < model->kept.number_count ? model->kept.numbers[index].name : NULL;
+    return model && index >= 0 && index < model->kept.number_count ? model->kept.numbers[index].name : NULL;
 }
 
 int cal_model_find_site(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.site_count; i++)
         if (model->kept.sites[i].name != NULL && strcmp(model->kept.sites[i].name, name) == 0) return i;
     return CAL_NONE;
 }
 
 int cal_model_find_keyframe(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.keyframe_count; i++)
         if (model->kept.keyframes[i].name != NULL && strcmp(model->kept.keyframes[i].name, name) == 0) return i;
     return CAL_NONE;
