@@ -29,7 +29,7 @@ static void find(const char* name, void* usual, size_t size) {
     }
 // clang-format off
 ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh)
-ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(cbrt) TWO(atan2) TWO(hypot)
+ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(cbrt) TWO(pow) TWO(atan2) TWO(hypot)
     // clang-format on
 
     void sincos(double x, double* sine, double* cosine) {
