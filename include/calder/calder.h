@@ -7,7 +7,7 @@
 /// free joint has a position, a quaternion, a linear velocity in the world's axes and an angular velocity in the body's.
 ///
 /// Every function that can fail returns a #cal_status and, where it takes a #cal_error, writes one line that says what
-/// was wrong, where, and what to do. Nothing here prints, exits, or keeps global state.
+/// was wrong, where, and what to do; the others give 0, NULL, false or CAL_NONE for what is not there. Nothing here prints or exits.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -944,9 +944,9 @@ cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* ma
 double cal_stabilize_limit(const char* stabilize, const char* solver, double step);
 
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
-/// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be
-/// written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes on as if nothing
-/// had happened. With events, what callbacks remember outside of states is not in the file.
+/// whatever happens. Independent of the machine, its processors and its lanes; of processors see docs/reliability.md. With
+/// "bdf", whose inside cannot be written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes
+/// on as if nothing had happened. With events, what callbacks remember outside of states is not in the file.
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
 /// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.

@@ -399,15 +399,18 @@ cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
 // --- Looking at it -----------------------------------------------------------------------------------------------------
 
 const double* cal_rps_q(const cal_rps* rps, int hypothesis) {
+    if (!rps) return NULL;
     const cal_poll* poll = &rps->seats[0].poll;
     return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].q : NULL;
 }
 const double* cal_rps_v(const cal_rps* rps, int hypothesis) {
+    if (!rps) return NULL;
     const cal_poll* poll = &rps->seats[0].poll;
     return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].v : NULL;
 }
 
 uint64_t cal_rps_hash(const cal_rps* rps) {
+    if (!rps) return 0;
     const cal_poll* poll = &rps->seats[0].poll;
     const double time = (double)poll->steps * rps->def.step;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &time, 1);
@@ -419,6 +422,7 @@ uint64_t cal_rps_hash(const cal_rps* rps) {
 }
 
 void cal_rps_get_report(const cal_rps* rps, cal_rps_report* out) {
+    if (!rps || !out) return;
     const seat* own = &rps->seats[0];
     const cal_poll* poll = &own->poll;
     // The last pause will be compared with the others' at the next poll.

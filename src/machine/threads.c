@@ -313,6 +313,7 @@ static bool is_crowded(int workers, const int* cores) {
 cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie = 0x7e1du}; }
 
 cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_threads: out must not be NULL");
     *out = NULL;
     if (def->cookie != cal_default_threads_def().cookie)
         return cal_fail(error, CAL_BAD_ARGUMENT,

@@ -5,6 +5,7 @@ enum { TEXT = 80 };
 
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic) {
     int rows = 1;
+    if (def == NULL) return 0;
     switch (def->kind) {
     case CAL_WELD: rows = 6; break;
     case CAL_LOOP_REVOLUTE:

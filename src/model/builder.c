@@ -109,6 +109,7 @@ cal_shape_def cal_default_shape_def(void) {
 cal_mesh_def cal_default_mesh_def(void) { return (cal_mesh_def){.cookie = MESH_COOKIE}; }
 
 cal_status cal_builder_create(cal_builder** out) {
+    if (!out) return CAL_BAD_ARGUMENT;
     cal_builder* builder = cal_allocate(1, sizeof *builder);
     if (builder == NULL) return CAL_NO_MEMORY;
     builder->gravity[2] = -9.81;
@@ -225,6 +226,7 @@ static cal_joint_def bare_joint(const cal_joint_def* def) {
 }
 
 int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     body_entry* entry = add_entry(builder, &builder->bodies, sizeof *entry, "body",
                                   def != NULL && def->cookie == BODY_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -253,6 +255,7 @@ int cal_builder_refuse(cal_builder* builder, const char* what, const char* why) 
 }
 
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     joint_entry* entry = add_entry(builder, &builder->joints, sizeof *entry, "joint",
                                    def != NULL && def->cookie == JOINT_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -264,6 +267,7 @@ int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* d
 }
 
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     actuator_entry* entry =
         add_entry(builder, &builder->actuators, sizeof *entry, "actuator",
@@ -275,6 +279,7 @@ int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) 
 }
 
 int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     constraint_entry* entry =
         add_entry(builder, &builder->constraints, sizeof *entry, "constraint",
@@ -285,6 +290,7 @@ int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* d
 }
 
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     shape_entry* entry = add_entry(builder, &builder->shapes, sizeof *entry, "shape",
                                    def != NULL && def->cookie == SHAPE_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -304,6 +310,7 @@ static bool keep_array(list* items, const void* values, size_t count, size_t ite
 }
 
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     const size_t number = builder->meshes.count;
     mesh_entry* entry = add_entry(builder, &builder->meshes, sizeof *entry, "mesh",
@@ -323,6 +330,7 @@ int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
 }
 
 void cal_builder_set_name(cal_builder* builder, const char* name) {
+    if (!builder || !name) return;
     char* copy = cal_copy_text(name);
     if (copy == NULL) {
         if (builder->failure.status == CAL_OK)
@@ -334,6 +342,7 @@ void cal_builder_set_name(cal_builder* builder, const char* name) {
 }
 
 void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
+    if (!builder || !gravity) return;
     memcpy(builder->gravity, gravity, sizeof builder->gravity);
 }
 
@@ -347,10 +356,12 @@ static int note_kept(cal_builder* builder, int number, const char* noun) {
 }
 
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_site(&builder->kept, def), "site");
 }
 
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_keyframe(&builder->kept, def), "keyframe");
 }
 
@@ -371,19 +382,28 @@ void cal_builder_set_medium(cal_builder* builder, double density, double viscosi
 }
 
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_pair(&builder->kept, def), "pair");
 }
 
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_exclusion(&builder->kept, body_a, body_b), "exclusion");
 }
 
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count) {
+    if (!builder || !name) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_numbers(&builder->kept, name, values, count), "numbers");
 }
 
-void cal_builder_set_timestep(cal_builder* builder, double seconds) { builder->kept.timestep = seconds; }
-void cal_builder_disable(cal_builder* builder, uint32_t parts) { builder->disabled |= parts; }
+void cal_builder_set_timestep(cal_builder* builder, double seconds) {
+    if (!builder) return;
+    builder->kept.timestep = seconds;
+}
+void cal_builder_disable(cal_builder* builder, uint32_t parts) {
+    if (!builder) return;
+    builder->disabled |= parts;
+}
 void cal_builder_start_at(cal_builder* builder, int keyframe) { builder->start = keyframe; }
 
 const char* cal_describe(const char* noun, const char* name, int number, char* text, size_t capacity) {
@@ -532,6 +552,8 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
 }
 
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {
+    if (!builder || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_finish: builder and out must not be NULL");
     if (builder->failure.status != CAL_OK) return cal_fail(error, builder->failure.status, "%s", builder->failure.text);
     cal_model* model = cal_allocate(1, sizeof *model);
     if (model == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a model");

@@ -1,6 +1,7 @@
 // What a model keeps for others (model_extras.h).
 #include "model/model_extras.h"
 #include "base/memory.h"
+#include "model/given.h"
 #include "model/model.h"
 #include <math.h>
 #include <string.h>
@@ -233,33 +234,54 @@ void cal_model_extras_free(cal_model_extras* kept) {
 
 // --- What callers may ask -----------------------------------------------------------------------------------------------
 
-double cal_model_timestep(const cal_model* model) { return model->kept.timestep; }
-int cal_model_site_count(const cal_model* model) { return model->kept.site_count; }
-int cal_model_tendon_count(const cal_model* model) { return model->kept.tendon_count; }
-int cal_model_drag_count(const cal_model* model) { return model->kept.drag_count; }
-int cal_model_sensor_count(const cal_model* model) { return model->kept.sensor_count; }
-void cal_model_drag(const cal_model* model, int drag, cal_drag_def* out) { *out = model->kept.drags[drag]; }
-void cal_model_sensor(const cal_model* model, int sensor, cal_sensor_def* out) { *out = model->kept.sensors[sensor]; }
-void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]) {
-    *density = model->kept.medium.density;
-    *viscosity = model->kept.medium.viscosity;
-    memcpy(wind, model->kept.medium.wind, sizeof model->kept.medium.wind);
-}
-int cal_model_keyframe_count(const cal_model* model) { return model->kept.keyframe_count; }
-int cal_model_pair_count(const cal_model* model) { return model->kept.pair_count; }
-int cal_model_exclusion_count(const cal_model* model) { return model->kept.exclusion_count; }
+double cal_model_timestep(const cal_model* model) { return model ? model->kept.timestep : 0.0; }
+int cal_model_site_count(const cal_model* model) { return model ? model->kept.site_count : 0; }
+int cal_model_keyframe_count(const cal_model* model) { return model ? model->kept.keyframe_count : 0; }
+int cal_model_pair_count(const cal_model* model) { return model ? model->kept.pair_count : 0; }
+int cal_model_exclusion_count(const cal_model* model) { return model ? model->kept.exclusion_count : 0; }
 
-void cal_model_site(const cal_model* model, int site, cal_site_def* out) { *out = model->kept.sites[site]; }
-void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out) { *out = model->kept.tendons[tendon]; }
-void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out) { *out = model->kept.pairs[pair]; }
+int cal_model_tendon_count(const cal_model* model) { return model ? model->kept.tendon_count : 0; }
+int cal_model_drag_count(const cal_model* model) { return model ? model->kept.drag_count : 0; }
+int cal_model_sensor_count(const cal_model* model) { return model ? model->kept.sensor_count : 0; }
+
+void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]) {
+    static const cal_medium none = {0};
+    const cal_medium* medium = model ? &model->kept.medium : &none;
+    if (density) *density = medium->density;
+    if (viscosity) *viscosity = medium->viscosity;
+    if (wind) memcpy(wind, medium->wind, sizeof medium->wind);
+}
+void cal_model_drag(const cal_model* model, int drag, cal_drag_def* out) {
+    if (!cal_has(model ? model->kept.drag_count : 0, drag, out, sizeof *out)) return;
+    *out = model->kept.drags[drag];
+}
+void cal_model_sensor(const cal_model* model, int sensor, cal_sensor_def* out) {
+    if (!cal_has(model ? model->kept.sensor_count : 0, sensor, out, sizeof *out)) return;
+    *out = model->kept.sensors[sensor];
+}
+void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out) {
+    if (!cal_has(model ? model->kept.tendon_count : 0, tendon, out, sizeof *out)) return;
+    *out = model->kept.tendons[tendon];
+}
+void cal_model_site(const cal_model* model, int site, cal_site_def* out) {
+    if (!cal_has(model ? model->kept.site_count : 0, site, out, sizeof *out)) return;
+    *out = model->kept.sites[site];
+}
+void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out) {
+    if (!cal_has(model ? model->kept.pair_count : 0, pair, out, sizeof *out)) return;
+    *out = model->kept.pairs[pair];
+}
 void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out) {
+    if (!cal_has(model ? model->kept.keyframe_count : 0, keyframe, out, sizeof *out)) return;
     *out = model->kept.keyframes[keyframe];
 }
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]) {
+    if (!cal_has(model ? model->kept.exclusion_count : 0, exclusion, bodies, 2 * sizeof *bodies)) return;
     memcpy(bodies, model->kept.exclusions[exclusion].body, 2 * sizeof *bodies);
 }
 
 const double* cal_model_numbers(const cal_model* model, const char* name, int* count) {
+    if (!model || !name) return NULL;
     for (int i = 0; i < model->kept.number_count; i++) {
         const cal_named_numbers* numbers = &model->kept.numbers[i];
         if (strcmp(numbers->name, name) != 0) continue;
@@ -271,22 +293,25 @@ const double* cal_model_numbers(const cal_model* model, const char* name, int* c
 }
 
 const char* cal_model_numbers_name(const cal_model* model, int index) {
-    return index >= 0 && index < model->kept.number_count ? model->kept.numbers[index].name : NULL;
+    return model && index >= 0 && index < model->kept.number_count ? model->kept.numbers[index].name : NULL;
 }
 
 int cal_model_find_site(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.site_count; i++)
         if (model->kept.sites[i].name != NULL && strcmp(model->kept.sites[i].name, name) == 0) return i;
     return CAL_NONE;
 }
 
 int cal_model_find_tendon(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.tendon_count; i++)
         if (model->kept.tendons[i].name != NULL && strcmp(model->kept.tendons[i].name, name) == 0) return i;
     return CAL_NONE;
 }
 
 int cal_model_find_sensor(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.sensor_count; i++)
         if (model->kept.sensors[i].name != NULL && strcmp(model->kept.sensors[i].name, name) == 0) return i;
     return CAL_NONE;
@@ -330,11 +355,12 @@ const char* cal_sensor_kind_name(cal_sensor_kind kind) {
 }
 int cal_model_sensor_size(const cal_model* model) {
     int size = 0;
-    for (int i = 0; i < model->kept.sensor_count; i++) size += cal_sensor_size(model->kept.sensors[i].kind);
+    for (int i = 0; model && i < model->kept.sensor_count; i++) size += cal_sensor_size(model->kept.sensors[i].kind);
     return size;
 }
 
 int cal_model_find_keyframe(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->kept.keyframe_count; i++)
         if (model->kept.keyframes[i].name != NULL && strcmp(model->kept.keyframes[i].name, name) == 0) return i;
     return CAL_NONE;

@@ -256,6 +256,8 @@ static cal_status translate_owners(const cal_model* model, int processors, const
 cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorithm, const char* schedule,
                                      cal_machine* machine, const int32_t* processor_of_joint, cal_plan** out,
                                      cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create_scheduled: model, machine and out must not be NULL");
     *out = NULL;
     const cal_program* program = cal_find_program(algorithm);
     if (!program)
@@ -285,15 +287,19 @@ cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorit
 
 cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
                                   const int32_t* processor_of_joint, cal_plan** out, cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create_placed: model, machine and out must not be NULL");
     return cal_plan_create_scheduled(model, algorithm, NULL, machine, processor_of_joint, out, error);
 }
 
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
                            cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create: model, machine and out must not be NULL");
     return cal_plan_create_placed(model, algorithm, machine, NULL, out, error);
 }
 
-int cal_plan_processors(const cal_plan* plan) { return plan->used; }
+int cal_plan_processors(const cal_plan* plan) { return plan ? plan->used : 0; }
 
 void cal_plan_destroy(cal_plan* plan) {
     if (!plan) return;
@@ -305,6 +311,7 @@ void cal_plan_destroy(cal_plan* plan) {
 }
 
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
+    if (!plan) return 0;
     const cal_layout* layout = plan->layout;
     int long_columns = 0, live = 0;
     for (int i = 0; i < layout->column_count; i++) long_columns += layout->columns[i].is_long;
@@ -480,6 +487,7 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {
+    if (!plan || !state) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_execute: plan and state must not be NULL");
     if (state->plan != plan) return cal_fail(error, CAL_BAD_ARGUMENT, "the state was made with another plan");
     const cal_status status = cal_plan_run(plan, state, NULL, NULL, true, NULL);
     if (status == CAL_BAD_MODEL && state->unmet != CAL_NONE) {

@@ -118,6 +118,7 @@ cal_status cal_state_bring(const cal_state* state, unsigned what) {
 }
 
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
+    if (!plan || !out) return CAL_BAD_ARGUMENT;
     *out = NULL;
     const cal_layout* layout = plan->layout;
     const cal_program* program = plan->program;
@@ -284,9 +285,12 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
     return CAL_OK;
 }
 
-double cal_state_time(const cal_state* state) { return state->time; }
+double cal_state_time(const cal_state* state) { return state ? state->time : 0.0; }
 
-void cal_state_set_time(cal_state* state, double time) { state->time = time; }
+void cal_state_set_time(cal_state* state, double time) {
+    if (!state) return;
+    state->time = time;
+}
 
 // Where the node's external force begins: 15 components a block (pass.h).
 static double* find_wrench(const cal_state* state, int node) {
@@ -333,6 +337,7 @@ cal_status cal_state_push_node(cal_state* state, int node, const double force[3]
 
 cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
                           const double point[3]) {
+    if (!state) return CAL_BAD_ARGUMENT;
     const cal_model* model = state->plan->model;
     const cal_layout* layout = state->plan->layout;
     static const double none[3] = {0};
@@ -375,6 +380,7 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
 }
 
 void cal_state_release(cal_state* state) {
+    if (!state) return;
     if (state->context.wrench)
         memset(state->wrench, 0,
                (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
@@ -389,6 +395,7 @@ uint64_t cal_hash_motion(double time, const double* q, int q_count, const double
 }
 
 uint64_t cal_state_hash(const cal_state* state) {
+    if (!state) return 0;
     const cal_layout* layout = state->plan->layout;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &state->time, 1);
     if (cal_state_bring(state, CAL_HELD_Y) != CAL_OK) return 0;

@@ -50,6 +50,7 @@ static const struct {
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
+    if (!names || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_columns: names and out must not be NULL");
     *out = 0;
     for (const char* p = names;; p++) {
         const size_t length = strcspn(p, ",");
@@ -66,10 +67,12 @@ cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
 }
 
 unsigned cal_csv_default_columns(const cal_run* run) {
+    if (!run) return 0;
     return cal_run_model(run) ? CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_ENERGY : CAL_COLUMN_POSE;
 }
 
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
+    if (!text) return NULL;
     if (!isfinite(value)) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return text;
@@ -244,10 +247,12 @@ static cal_status create(const char* path, cal_run* run, unsigned columns, cal_c
 }
 
 cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create: run and out must not be NULL");
     return create(path, run, columns ? columns : cal_csv_default_columns(run), out, error);
 }
 
 cal_status cal_csv_create_events(const char* path, cal_run* run, cal_csv** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create_events: run and out must not be NULL");
     *out = NULL;
     const cal_status status = cal_run_keep_events(run, error);
     return status ? status : create(path, run, 0, out, error);
@@ -288,6 +293,7 @@ static bool skip_rows(cal_csv* csv, double time) {
 
 cal_status cal_csv_resume(const char* path, cal_run* run, unsigned columns, double time, cal_csv** out,
                           cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_resume: run and out must not be NULL");
     cal_csv* csv;
     bool fits = false;
     cal_status status = begin(path, run, columns ? columns : cal_csv_default_columns(run), &csv, error);
@@ -390,6 +396,7 @@ static cal_status write_row(cal_csv* csv, cal_error* error) {
 }
 
 cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
+    if (!csv) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_write: csv must not be NULL");
     cal_status status = CAL_OK;
     errno = 0;
     if (csv->columns)
@@ -401,6 +408,7 @@ cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
 }
 
 cal_status cal_csv_flush(cal_csv* csv, cal_error* error) {
+    if (!csv) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_flush: csv must not be NULL");
     errno = 0;
     if (fflush(csv->file) != 0) return fail_with_errno(error, csv->path);
     // A pipe or a terminal has nothing to synchronise.

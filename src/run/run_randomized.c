@@ -229,6 +229,8 @@ static const cal_run_ops ops = {.kind = "a randomized simulation",
                                 .set = set};
 
 cal_status cal_run_create_randomized(const cal_model* model, const cal_rps_def* def, cal_run** out, cal_error* error) {
+    if (!model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_randomized: model and out must not be NULL");
     *out = NULL;
     randomized_run* r = cal_allocate(1, sizeof *r);
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");

@@ -601,6 +601,7 @@ static cal_status finish(sim_run* r, cal_status status, cal_run** out) {
 }
 
 cal_status cal_run_of_sim(cal_sim* sim, cal_run** out, cal_error* error) {
+    if (!sim || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_of_sim: sim and out must not be NULL");
     sim_run* r;
     if (!cal_sim_model(sim)) return cal_run_of_world(cal_sim_world(sim), out, error);
     const cal_status status = create(cal_sim_model(sim), &borrowed_ops, &r, error);
@@ -613,6 +614,7 @@ cal_run_sim_def cal_default_run_sim_def(void) {
 }
 
 cal_status cal_run_create_sim(const cal_model* model, const cal_run_sim_def* def, cal_run** out, cal_error* error) {
+    if (!model || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_sim: model and out must not be NULL");
     *out = NULL;
     if (!model || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,

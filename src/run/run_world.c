@@ -275,10 +275,12 @@ static cal_status create(cal_world* world, cal_world_function* make, void* user,
 }
 
 cal_status cal_run_of_world(cal_world* world, cal_run** out, cal_error* error) {
+    if (!world || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_of_world: world and out must not be NULL");
     return create(world, NULL, NULL, out, error);
 }
 
 cal_status cal_run_create_world(cal_world_function* make, void* user, cal_run** out, cal_error* error) {
+    if (!make || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_world: make and out must not be NULL");
     cal_world* world = NULL;
     *out = NULL;
     cal_status status = make(user, &world, error);

@@ -611,5 +611,7 @@ cal_status cal_world_from_start(const cal_model* model, const cal_world_def* def
 }
 
 cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error) {
+    if (!model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_from_model: model and out must not be NULL");
     return cal_world_from_start(model, def, NULL, out, NULL, error);
 }

@@ -108,6 +108,7 @@ static uint32_t number_of_world(void) {
 }
 
 cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_create: out must not be NULL");
     *out = NULL;
     const cal_world_def own = def != NULL ? *def : cal_default_world_def();
     const cal_status status = check_def(&own, error);
@@ -178,6 +179,7 @@ static cal_status advance(cal_world* world, double time, cal_error* error) {
 }
 
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
     cal_status status = cal_check_usable(world, error);
@@ -197,14 +199,14 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     return CAL_OK;
 }
 
-double cal_world_time(const cal_world* world) { return world->time; }
+double cal_world_time(const cal_world* world) { return world ? world->time : 0.0; }
 
 // --- Reading ------------------------------------------------------------------------------------------------------------------
 
 // Whether bodies have states: not before the start, and no longer where a world failed on its way.
 static bool is_readable(const cal_world* world) { return world->started && world->failed == CAL_OK; }
 
-int cal_world_body_count(const cal_world* world) { return world->body_count; }
+int cal_world_body_count(const cal_world* world) { return world ? world->body_count : 0; }
 
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
     if (cal_is_body(world, body)) return cal_body_name_at(world, body.index, text, capacity);
@@ -287,6 +289,7 @@ cal_status cal_world_first_poses(const cal_world* world, int count, double* pose
 }
 
 cal_status cal_world_poses(const cal_world* world, double* poses) {
+    if (!world || !poses) return CAL_BAD_ARGUMENT;
     return cal_world_first_poses(world, world->body_count, poses);
 }
 
@@ -308,6 +311,7 @@ bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
 }
 
 bool cal_world_next_event(cal_world* world, cal_world_event* out) {
+    if (!world) return false;
     cal_event_log* log = &world->log;
     if (log->head == log->tail) return false;
     const cal_world_event* first = &log->events[(size_t)log->head % (size_t)log->capacity];
@@ -317,7 +321,10 @@ bool cal_world_next_event(cal_world* world, cal_world_event* out) {
     return true;
 }
 
-void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep; }
+void cal_world_keep_events(cal_world* world, bool keep) {
+    if (!world) return;
+    world->log.keep = keep;
+}
 
 enum { MOTIONS = 8192 };
 
@@ -371,6 +378,7 @@ static cal_status add_all_bodies(cal_world* world, cal_world_report* out) {
 }
 
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
+    if (!world || !out) return CAL_BAD_ARGUMENT;
     *out = world->report;
     out->time = world->time;
     out->cores = world->machine != NULL ? world->machine->processors : 0;

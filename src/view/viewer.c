@@ -145,6 +145,7 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
 }
 
 cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_create: run and out must not be NULL");
     *out = NULL;
     if (!run || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
@@ -176,28 +177,34 @@ void cal_viewer_destroy(cal_viewer* viewer) {
 const char* cal_viewer_address(const cal_viewer* viewer) { return viewer->address; }
 
 cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
+    if (!viewer) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_run: viewer must not be NULL");
     const cal_status status = cal_runner_start(viewer->runner, error);
     if (!status) cal_server_run(viewer->server, viewer->runner);
     return status;
 }
 
 cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
+    if (!viewer) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_show: viewer must not be NULL");
     const cal_status status = cal_runner_show(viewer->runner, error);
     if (!status) cal_server_poll(viewer->server, viewer->runner);
     return status;
 }
 
 int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
+    if (!viewer) return CAL_NONE;
     const int card = cal_server_chosen(viewer->server, file);
     if (!**file) *file = NULL;
     return card;
 }
 
-int cal_viewer_port(const cal_viewer* viewer) { return cal_server_port(viewer->server); }
+int cal_viewer_port(const cal_viewer* viewer) { return viewer ? cal_server_port(viewer->server) : 0; }
 
-const char* cal_viewer_token(const cal_viewer* viewer) { return viewer->token; }
+const char* cal_viewer_token(const cal_viewer* viewer) { return viewer ? viewer->token : NULL; }
 
-void cal_viewer_stop(cal_viewer* viewer) { cal_server_stop(viewer->server); }
+void cal_viewer_stop(cal_viewer* viewer) {
+    if (!viewer) return;
+    cal_server_stop(viewer->server);
+}
 
 #else
 bool cal_viewer_available(void) { return false; }

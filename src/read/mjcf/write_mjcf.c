@@ -410,6 +410,7 @@ static bool make_lists(cal_mjcf_writer* w, int** memory) {
 }
 
 cal_status cal_model_write(const cal_model* model, const char* path, cal_error* error) {
+    if (!model || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_write: model and path must not be NULL");
     cal_status status = check_names(model, error);
     if (status == CAL_OK) status = check_stops(model, error);
     if (status == CAL_OK) status = check_coupled(model, error);
