@@ -183,6 +183,7 @@ cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, ca
 
 cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
                              cal_error* error) {
+    if (!model || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_variant: model and out must not be NULL");
     cal_builder* builder = NULL;
     *out = NULL;
     cal_status status = cal_builder_create_from(model, &builder, error);

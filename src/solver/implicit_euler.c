@@ -152,7 +152,7 @@ static bool implicit_sound(const void* memory, const double* down) {
     const implicit_control* c = memory;
     (void)down; // all of it are weights and flags
     return cal_is_flag(&c->chosen) && c->n >= 1 && c->n <= ROWS && c->index >= 0 && c->index <= c->n &&
-           cal_is_count(c->failures) && cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step);
+           cal_is_flag(&c->failed) && cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step);
 }
 
 const cal_solver_ops cal_solver_implicit = {

@@ -220,7 +220,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
 static bool rk_sound(method_name name, const void* memory, const double* down) {
     const rk_control* c = memory;
     return c->method == name && cal_is_flag(&c->chosen) && cal_is_flag(&c->pending) && c->pass >= 0 && c->pass <= 2 &&
-           c->stage >= 0 && c->stage < methods[name]->stages && cal_is_count(c->failures) &&
+           c->stage >= 0 && c->stage < methods[name]->stages && cal_is_flag(&c->failed) &&
            cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step) &&
            cal_is_index(down[DOWN_STAGE], STAGES - 1) && cal_is_index(down[DOWN_PASS], 2) &&
            cal_is_index(down[DOWN_FINISH], FINISH_INSIDE);
