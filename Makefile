@@ -7,7 +7,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize fuzz coverage same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -89,7 +89,27 @@ sanitize: # the tests under the address and undefined-behaviour sanitizers, thos
 	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
 	ctest --preset tsan -R "^test_(machines|ensemble)$$"
 
-same-bits: # one state hash from gcc -O3 and clang -O2, every width of lanes
+# Seconds of fuzzing, all targets together; FUZZ_TARGETS="mjcf world" fuzzes these.
+FUZZ_SECONDS ?= 3600
+FUZZ_TARGETS ?=
+
+fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specifications, options, worlds, command lines, the viewer
+	@scripts/setup build fuzz
+	cmake --preset fuzz
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+# Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.
+COVERED_NOT ?= $(SANITIZED_NOT)|package|wheel|debian|exports|other_libm|web_
+
+coverage: ## build with counters, run the tests, and say how much of each folder they run
+	@scripts/setup build test
+	cmake --preset coverage
+	cmake --build --preset coverage -j $(JOBS)
+	find build/coverage -name '*.gcda' -delete
+	-ctest --preset coverage -j $(JOBS) -E "$(COVERED_NOT)"
+	scripts/coverage build/coverage
+
+same-bits: # the hashes of tests/bits.txt from gcc -O3 and clang -O2, every width of lanes; scripts/same-bits all has the matrix
 	scripts/same-bits
 
 mpich: ## the tests of ranks with the other MPI, where it is installed

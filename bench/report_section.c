@@ -251,6 +251,8 @@ static void write_scale(FILE* file, const json_t* result, const char* origin) {
     snprintf(title, sizeof title, "%s processors: %s, %s",
              json_is_true(json_object_get(result, "weak")) ? "More work for more" : "More", text_of(result, "machine"),
              text_of(result, "model"));
+    char* grows = strstr(title, "%d"); // of a mobile that grows with the processors
+    if (grows) memcpy(grows, "N", 1), memmove(grows + 1, grows + 2, strlen(grows + 2) + 1);
     write_heading(file, title, result, origin,
                   "Time per evaluation, measured beside predicted; speed-up over one processor.");
     fputs("<div class=\"wide\"><table><tr><th>processors</th>", file);
@@ -329,13 +331,11 @@ static void write_value(FILE* file, const json_t* value) {
     fputs("</td>", file);
 }
 
-static void write_plain(FILE* file, const json_t* result, const char* title, const char* origin, const char* about) {
+static void write_rows(FILE* file, const json_t* rows) {
     static char columns[MOST_COLUMNS][64];
-    const json_t* rows = json_object_get(result, "rows");
     size_t index;
     const json_t* row;
     const int count = gather_columns(rows, columns);
-    write_heading(file, title, result, origin, about);
     fputs("<div class=\"wide\"><table><tr>", file);
     for (int i = 0; i < count; i++) {
         fputs("<th>", file);
@@ -349,6 +349,47 @@ static void write_plain(FILE* file, const json_t* result, const char* title, con
         fputs("</tr>\n", file);
     }
     fputs("</table></div>\n", file);
+}
+
+static void write_plain(FILE* file, const json_t* result, const char* title, const char* origin, const char* about) {
+    write_heading(file, title, result, origin, about);
+    write_rows(file, json_object_get(result, "rows"));
+}
+
+// What a result is of: what its command says, or, of one that was kept without, what only it has.
+static const char* title_of(const json_t* result) {
+    static const struct {
+        const char *command, *key, *title;
+    } titles[] = {
+        {"bench assembly", "two_open_ratio", "Assembly and disassembly of chains (Yamane, Nakamura)"},
+        {"bench rps", "sensitivity", "Randomized parallel simulation (Bicchi)"},
+        {"bench world", "figure6", "Timewarp rigid bodies (Mirtich)"},
+        {"bench distribution", "passes", "Distribution over processors (Jung)"},
+    };
+    const json_t* first = json_array_get(json_object_get(result, "rows"), 0); // of a file of lines
+    const char* command = text_of(result, "command");
+    if (!command[0] && first) command = text_of(first, "command");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(command, titles[i].command) == 0 || (!command[0] && json_object_get(result, titles[i].key)))
+            return titles[i].title;
+    return command[0] ? command : text_of(result, "model")[0] ? text_of(result, "model") : "Results";
+}
+
+// A result without a page of its own: what is one value, and below it a table for each list.
+static void write_other(FILE* file, const json_t* result, const char* origin) {
+    const char* key;
+    json_t* value;
+    json_t* alone = json_pack("{s:[O]}", "rows", result);
+    write_heading(file, title_of(result), result, origin, "");
+    if (alone && !json_object_get(result, "rows")) write_rows(file, json_object_get(alone, "rows"));
+    json_object_foreach((json_t*)result, key, value) {
+        if (!json_is_object(json_array_get(value, 0))) continue;
+        fputs(strcmp(key, "rows") == 0 ? "<h3 hidden>" : "<h3>", file);
+        for (const char* p = key; *p; p++) fputc(*p == '_' ? ' ' : *p, file);
+        fputs("</h3>\n", file);
+        write_rows(file, value);
+    }
+    json_decref(alone);
 }
 
 // Speed-ups over the ratio of times, the formula's dashed, for each fanout of balanced trees of one height.
@@ -404,16 +445,13 @@ void cal_report_section(FILE* file, const json_t* result, const char* origin) {
     } else if (json_object_get(first, "forward") && json_object_get(first, "processors")) {
         write_scale(file, result, origin);
     } else if (json_object_get(first, "experiment")) {
-        write_plain(
-            file, result, "The tree machine", origin,
-            "Armstrong's experiments: speed-ups in virtual time and on threads, beside his formula and numbers.");
+        write_plain(file, result, "The tree machine", origin,
+                    "Armstrong's experiments: speed-ups modelled in virtual time with the paper's ratios of times, and "
+                    "measured "
+                    "with his passes over real figures, beside his formula and numbers.");
         draw_trees(file, rows);
-    } else if (json_is_array(rows)) {
-        write_plain(file, result, "Results", origin, "");
     } else {
-        json_t* alone = json_pack("{s:[O]}", "rows", result);
-        if (alone) write_plain(file, alone, "Result", origin, "");
-        json_decref(alone);
+        write_other(file, result, origin);
     }
 }
 #endif

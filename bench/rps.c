@@ -74,6 +74,7 @@ static int measure(const bench* b, int processors, double gain, double step, int
         // The radii belong to a step of 5e-4.
         def.position_radius *= b->radius * step / 5e-4;
         def.velocity_radius *= b->radius * step / 5e-4;
+        def.everywhere = true; // as the paper's instances are
         def.alpha = b->alpha;
         def.stabilize = b->stabilize;
         def.gain = gain;

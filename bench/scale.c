@@ -20,9 +20,11 @@
 #include "progress.h"
 #include "quantities.h"
 #include "result.h"
+#include "scale_world.h"
 #include "timing.h"
+#include "world_price.h"
 
-enum { MOST_SAMPLES = 200, LEAST_SAMPLES = 7, MOST_RUNS = 100 };
+enum { MOST_SAMPLES = 200, LEAST_SAMPLES = 7, MOST_RUNS = CAL_SCALE_RUNS };
 static const double SAMPLE_SECONDS = 1e-3, FORWARD_SECONDS = 0.2;
 static const double JOINTS_PER_RUN = 1e6, LEAST_EVALUATIONS = 20,
                     MOST_EVALUATIONS = 400;                // of the simulation, when chosen
@@ -47,7 +49,7 @@ typedef struct scale {
     const char *model_name, *processors, *machine, *lanes, *plot;
     double time, tol; // time 0: chosen for the model
     int64_t runs;
-    bool weak, json, ranks;
+    bool weak, json, ranks, world;
     int* counts;
     int count;
     scale_row* rows;
@@ -369,15 +371,18 @@ static int draw(const scale* s) {
 }
 
 static void print_details(void) {
-    printf("\nWithout MODEL: mobile:s=4,l=5,o=9,plateau=printed,start=0.8, of 4100 joints. forward: executing forward "
-           "dynamics at the model's\n"
-           "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
-           "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
-           "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
-           "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand with\n"
-           "two. All rows must end in the same state to the last bit; the exit status is 1 when one does not.\n"
-           "--weak: %s with o = %d √p.\n",
-           "mobiles of three stages", WEAK_CHAINS);
+    printf(
+        "\nWithout MODEL: mobile:s=4,l=5,o=9,plateau=printed,start=0.8, of 4100 joints. forward: executing forward "
+        "dynamics at the model's\n"
+        "start, nothing else. simulation: Gear's method from the start to --time, its own work included. Both are\n"
+        "times of one evaluation, medians after a warm-up. ceiling: how many times more copies of the model the\n"
+        "cores evaluate than one alone, with nothing between them: what the machine itself can give. Predictions\n"
+        "come from the time of one processor, the ceiling, and the cost of a cut edge, measured beforehand with\n"
+        "two. All rows must end in the same state to the last bit; the exit status is 1 when one does not.\n"
+        "--weak: %s with o = %d √p.\n"
+        "Of a world (a scene, or with --world a model whose shapes touch) a run to --time is timed; its prediction is\n"
+        "that of 'calder plan' times what the ceiling takes.\n",
+        "mobiles of three stages", WEAK_CHAINS);
 }
 
 // The machine by its name, the processors by the list or else all that there are.
@@ -410,6 +415,35 @@ static int prepare(scale* s) {
     return s->rows ? CAL_EXIT_DONE : cal_complain(CAL_EXIT_FAILED, "no memory for %d rows", s->count);
 }
 
+static int run_world(scale* s) {
+    if (s->ranks)
+        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' is for a model; worlds are divided among threads");
+    if (s->plot) return cal_complain(CAL_EXIT_MISTAKE, "--plot is for a model; '%s' is a world here", s->model_name);
+    cal_scale_world world = {.name = s->model_name,
+                             .lanes = s->lanes,
+                             .counts = s->counts,
+                             .count = s->count,
+                             .runs = (int)s->runs,
+                             .time = s->time,
+                             .pinned = strcmp(s->machine, "threads,pinned") == 0,
+                             .json = s->json};
+    return cal_bench_scale_world(&world);
+}
+
+static int run_model(scale* s) {
+    int status = measure_all(s);
+    if (status != CAL_EXIT_DONE) return status;
+    if (s->json)
+        print_json(s);
+    else
+        print_table(s);
+    status = draw(s);
+    if (status == CAL_EXIT_DONE) status = cal_finish_output(status);
+    if (status == CAL_EXIT_DONE && !all_same(s))
+        status = cal_complain(CAL_EXIT_FAILED, "the state is not the same on all numbers of processors");
+    return status;
+}
+
 static int run(int argc, char** argv) {
     scale s = {.machine = "threads", .lanes = "0", .time = 0, .tol = 1e-4, .runs = 5};
     const cal_option options[] = {
@@ -418,8 +452,10 @@ static int run(int argc, char** argv) {
         CAL_OPTION_LINE_LANES(&s.lanes),
         {"weak", CAL_OPTION_FLAG, &s.weak, NULL, "a mobile that grows with the processors, instead of MODEL", 0, 0,
          NULL},
-        {"time", CAL_OPTION_NUMBER, &s.time, "S", "seconds that are simulated in a run; 0: for some evaluations", 0,
-         1e6, NULL},
+        {"time", CAL_OPTION_NUMBER, &s.time, "S",
+         "seconds that are simulated in a run; 0: for some evaluations, or events", 0, 1e6, NULL},
+        {"world", CAL_OPTION_FLAG, &s.world, NULL, "of a model whose shapes touch: its world, as that of a scene", 0, 0,
+         NULL},
         {"tol", CAL_OPTION_NUMBER, &s.tol, "E", "tolerance of the simulation", 1e-14, 0.1, NULL},
         {"runs", CAL_OPTION_COUNT, &s.runs, "N", "runs, of which the median counts", 1, MOST_RUNS, NULL},
         CAL_OPTION_LINE_PLOT(&s.plot, "draw the speed-up as an SVG file"),
@@ -427,8 +463,8 @@ static int run(int argc, char** argv) {
     };
     const cal_usage usage = {
         "bench scale",
-        "[MODEL]",
-        "Times a model on 1, 2, … processors, beside what the plan predicts.",
+        "[MODEL|WORLD]",
+        "Times a model or a world on 1, 2, … processors, beside what the plan predicts.",
         print_details,
         "calder bench scale mobile:s=4,l=5,o=9,plateau=printed,start=0.8 --processors 1..4 --plot scale.svg",
         0,
@@ -441,17 +477,7 @@ static int run(int argc, char** argv) {
     s.model_name = count > 0 ? argv[1] : "mobile:s=4,l=5,o=9,plateau=printed,start=0.8";
     status = cal_ranks_agree(cal_plot_check(s.plot));
     if (status == CAL_EXIT_DONE) status = prepare(&s);
-    if (status == CAL_EXIT_DONE) status = measure_all(&s);
-    if (status == CAL_EXIT_DONE) {
-        if (s.json)
-            print_json(&s);
-        else
-            print_table(&s);
-        status = draw(&s);
-        if (status == CAL_EXIT_DONE) status = cal_finish_output(status);
-        if (status == CAL_EXIT_DONE && !all_same(&s))
-            status = cal_complain(CAL_EXIT_FAILED, "the state is not the same on all numbers of processors");
-    }
+    if (status == CAL_EXIT_DONE) status = cal_is_world(s.model_name, s.world) ? run_world(&s) : run_model(&s);
     cal_machine_destroy(s.shared);
     free(s.counts);
     free(s.rows);

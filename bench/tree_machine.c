@@ -1,27 +1,30 @@
-// `calder bench tree-machine`: Armstrong's experiments on a tree of processors, beside the paper's numbers.
+// `calder bench tree-machine`: Armstrong's experiments on a tree of processors.
 //
 //   balanced trees (Figures 7 and 8)   a processor for each path to a leaf; speed-up
 //                                      (f^h − 1) / ((f − 1) (1 + (h − 1) (1 + (f − 1) t_C / t_E)))
 //   stick figure (Figure 5)            one link per process, the processes of a path on one processor; or several links per
 //                                      process, a processor each. All assignments of paths or limbs are tried; the best counts
 //   several figures (section 6)        in phase: k times the work for the same messages; out of phase: pipelined
+//   larger figures                     links cut into pieces
 //
-// As in the paper's section 6, a pass goes outbound, and the inbound one mirrors it.
+// Each is shown for the paper's machine, in virtual time with its t_C / t_E (modelled), and for this one: t_E and t_C are measured with
+// Armstrong's passes over real figures, and so are the speed-ups. The paper varied t_E by a waiting time. Here k figures side by side
+// have k times the work at a link for one message, which carries the numbers of all (in lanes), or for messages that follow each other.
+//
+// As in the paper's section 6, the formula is of a pass that goes outbound, and the inbound one mirrors it; t_E and t_C are of all three
+// passes of an evaluation together.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
-#include "joint_tree.h"
 #include "plot.h"
 #include "progress.h"
-#include "quantities.h"
-#include "result.h"
-#include "timing.h"
-#include "tree_schedule.h"
+#include "tree_figures.h"
+#include "tree_rows.h"
 
-enum { LINKS = 12, MOST_ROWS = 64, MOST_LIMBS = 8, REPETITIONS = 3, CYCLES = 25, FIGURE_PROCESSORS = 5 };
+enum { LINKS = 12, CYCLES = 25, FIGURE_PROCESSORS = 5, MOST_LEAVES = 128 };
 static const double PAPER_RATIO = 0.7; // t_C / t_E of one figure
 
 static const struct {
@@ -32,26 +35,14 @@ static const struct {
 #include "tables/armstrong.inc"
 };
 
-typedef struct tree_row {
-    const char* kind; // "balanced", "one link", "several links", "in phase", "out of phase"
-    int fanout, height, figures, processors;
-    double ratio;                              // t_C / t_E
-    double formula, modelled, measured, paper; // speed-ups; 0: none
-    double busy;                               // share of the processors' time, modelled
-    double measured_busy;
-} tree_row;
-
 typedef struct tree_bench {
-    double execute; // t_E, s
-    bool json;
-    const char* plot;
-    tree_row rows[MOST_ROWS];
-    int count;
+    cal_tree_table table;
+    cal_tree_lab lab;
     cal_tree_schedule schedule;
-    int32_t parent[LINKS]; // of the stick figure's links; parents first
-    int32_t limb[LINKS];   // a run of links without a fork
-    int32_t path[LINKS];   // to a leaf
-    int limb_count, path_count;
+    cal_model* stickman;
+    cal_link_tree links; // of the stick figure
+    cal_progress progress;
+    cal_error error;
 } tree_bench;
 
 static double paper_seconds(const char* experiment, int processors) {
@@ -76,399 +67,289 @@ static double local_ratio(void) {
     return paper_seconds("messages", 1) / paper_seconds("sequential", 1) * LINKS / (LINKS - 1.0);
 }
 
-static int fail(void) { return cal_complain(CAL_EXIT_FAILED, "no memory or no threads for a tree machine"); }
+static int fail(const tree_bench* b) {
+    return b->error.status != CAL_OK ? cal_complain_error(&b->error)
+                                     : cal_complain(CAL_EXIT_FAILED, "no memory for a tree machine");
+}
 
-// Runs the schedule of a row, whose links would take `sequential` seconds one after the other.
-static int run_row(tree_bench* b, tree_row row, const cal_tree_times* times, double sequential) {
-    double samples[REPETITIONS];
-    const double modelled = cal_tree_model(&b->schedule, times, &row.busy);
-    for (int i = 0; i < REPETITIONS; i++) {
-        samples[i] = cal_tree_measure(&b->schedule, times);
-        if (samples[i] < 0) return fail();
+static bool add_row(tree_bench* b, const cal_tree_row* row) {
+    if (b->table.count == CAL_MOST_TREE_ROWS) return false;
+    b->table.rows[b->table.count++] = *row;
+    cal_progress_show(&b->progress, b->table.count / 84.0);
+    return true;
+}
+
+// A row of the model: the schedule that is planned, whose links would take `sequential` one after the other.
+static bool add_modelled(tree_bench* b, cal_tree_row row, const cal_tree_times* times, double sequential) {
+    const double seconds = cal_tree_model(&b->schedule, times, &row.busy);
+    row.processors = row.processes = b->schedule.processors;
+    row.modelled = sequential / seconds;
+    return seconds > 0 && add_row(b, &row);
+}
+
+// --- On this machine --------------------------------------------------------------------------------------------------
+
+// Runs k figures of which each link is cut into pieces, and gives each base joint to a process. turns: figures are dealt out in as many
+// equal parts as there are processes, and the processes of each part are the last one's moved on by one.
+static bool run_figures(tree_bench* b, const cal_model* base, int pieces, bool turns, const int* process_of_base,
+                        const int* core_of_process, cal_tree_row* row) {
+    const int links = cal_model_joint_count(base), joints = links * pieces * row->figures;
+    cal_model* model = NULL;
+    int32_t* process_of_joint = calloc((size_t)joints + 1, sizeof *process_of_joint);
+    cal_status status =
+        process_of_joint ? cal_figures_build(base, pieces, row->figures, &model, &b->error) : CAL_NO_MEMORY;
+    for (int i = 0; i < joints && status == CAL_OK; i++) {
+        const int figure = i / (pieces * links), part = turns ? figure * row->processes / row->figures : 0;
+        process_of_joint[i] = (process_of_base[i / pieces % links] + part) % row->processes;
     }
-    if (modelled < 0 || b->count == MOST_ROWS) return fail();
-    row.processors = b->schedule.processors;
-    row.modelled = sequential / modelled;
-    row.measured = sequential / cal_median(samples, REPETITIONS);
-    row.measured_busy = row.measured / row.processors;
-    b->rows[b->count++] = row;
-    return CAL_EXIT_DONE;
+    const cal_tree_assignment assignment = {row->processes, process_of_joint, core_of_process};
+    const bool timed = row->processors <= b->lab.cores;
+    if (status == CAL_OK) status = cal_tree_run(&b->lab, model, &assignment, timed, &row->result, &b->error);
+    row->links = links * pieces;
+    if (timed && row->result.run) row->measured = row->result.alone / row->result.seconds;
+    cal_model_destroy(model);
+    free(process_of_joint);
+    return status == CAL_OK;
+}
+
+// t_E of k figures: an evaluation on one core, per link. t_C: how much longer one of two links takes on two processes than on one,
+// all of its messages together, for these are all on its path.
+static bool measure_costs(tree_bench* b, int figures, bool local, cal_tree_costs* out) {
+    static const int apart[2] = {0, 1}, together[2] = {0, 0};
+    cal_model* pair = NULL;
+    cal_tree_row row = {.figures = figures, .processes = 2, .processors = 1};
+    b->error.status = cal_model_generate("tree:height=2,fanout=1,joint=ball", &pair, &b->error);
+    bool done = b->error.status == CAL_OK && run_figures(b, pair, 1, false, apart, NULL, &row);
+    out->execute = row.result.alone / 2;
+    out->message = fmax(0, row.result.seconds - row.result.alone);
+    if (done && local && !b->lab.ranks) {
+        done = run_figures(b, pair, 1, false, apart, together, &row);
+        out->local = fmax(0, row.result.seconds - row.result.alone);
+    }
+    cal_model_destroy(pair);
+    return done;
+}
+
+// With the times of this machine for k figures side by side: t_E is that of the figure itself.
+static bool add_measured(tree_bench* b, cal_tree_row* row) {
+    cal_tree_costs costs = {0};
+    row->here = true;
+    if (!row->result.run) return true; // not so many ranks
+    if (row->measured > 0) {
+        if (!measure_costs(b, row->figures, false, &costs)) return false;
+        row->execute = row->result.alone / row->links;
+        row->message = costs.message;
+        row->ratio = row->message / row->execute;
+    }
+    return add_row(b, row);
 }
 
 // --- Balanced trees -----------------------------------------------------------------------------------------------------
 
-// Links in the order of generations; the first child stays on its parent's processor.
-static int plan_balanced(tree_bench* b, int fanout, int height) {
-    int links = 1, generation = 1;
-    for (int h = 1; h < height; h++) links += generation *= fanout;
-    int* processors = calloc((size_t)links, sizeof *processors);
-    if (!processors) return 0;
-    cal_tree_clear(&b->schedule);
-    int used = 1;
-    for (int link = 0; link < links; link++) {
-        if (link > 0) processors[link] = (link - 1) % fanout == 0 ? processors[(link - 1) / fanout] : used++;
-        cal_tree_add_task(&b->schedule, processors[link], 1);
-        if (fanout * link + 1 >= links) continue;
-        for (int k = fanout; k >= 1; k--) cal_tree_add_message(&b->schedule, fanout * link + k, false);
-    }
-    free(processors);
-    return links;
+static double balanced_formula(int links, int fanout, int height, double ratio) {
+    return links / (1 + (height - 1) * (1 + (fanout - 1) * ratio));
 }
 
-static int bench_balanced(tree_bench* b, int fanout, int height, double ratio) {
-    const int links = plan_balanced(b, fanout, height);
-    if (links == 0) return fail();
-    const cal_tree_times times = {b->execute, ratio * b->execute, 0};
-    const double formula = links / (1 + (height - 1) * (1 + (fanout - 1) * ratio));
-    return run_row(
-        b,
-        (tree_row){
-            .kind = "balanced", .fanout = fanout, .height = height, .figures = 1, .ratio = ratio, .formula = formula},
-        &times, links * b->execute);
+static bool bench_balanced(tree_bench* b, int fanout, int height) {
+    static const double ratios[] = {0, 0.25, 0.5, 1};
+    static const int numbers[] = {1, 8, 64};
+    char text[64];
+    int processor_of_path[MOST_LEAVES], process_of_joint[CAL_MOST_LINKS];
+    cal_model* model = NULL;
+    cal_link_tree tree = {0};
+    for (int i = 0; i < MOST_LEAVES; i++) processor_of_path[i] = i;
+    snprintf(text, sizeof text, "tree:height=%d,fanout=%d,joint=ball", height, fanout);
+    b->error.status = cal_model_generate(text, &model, &b->error);
+    bool done = b->error.status == CAL_OK && cal_link_tree_create(model, &tree) && tree.count <= CAL_MOST_LINKS;
+    const cal_tree_row row = {
+        .kind = "balanced", .fanout = fanout, .height = height, .links = tree.count, .figures = 1};
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(ratios) && done; i++) {
+        const cal_tree_times times = {1, ratios[i], 0};
+        cal_tree_row modelled = row;
+        modelled.ratio = ratios[i];
+        modelled.formula = balanced_formula(tree.count, fanout, height, ratios[i]);
+        cal_plan_paths(&tree, processor_of_path, &b->schedule);
+        done = add_modelled(b, modelled, &times, tree.count);
+    }
+    for (int i = 0; i < tree.count && done; i++) process_of_joint[tree.joint[i]] = tree.path[i];
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(numbers) && done; i++) {
+        cal_tree_row measured = row;
+        measured.figures = numbers[i];
+        measured.processes = measured.processors = tree.path_count;
+        if (i > 0 && tree.path_count > b->lab.cores) break; // once for its bits and messages
+        done = run_figures(b, model, 1, false, process_of_joint, NULL, &measured) && add_measured(b, &measured);
+        cal_tree_row* last = &b->table.rows[b->table.count - 1];
+        if (last->here && last->measured > 0) last->formula = balanced_formula(tree.count, fanout, height, last->ratio);
+    }
+    cal_link_tree_destroy(&tree);
+    cal_model_destroy(model);
+    return done;
 }
 
 // --- The stick figure -----------------------------------------------------------------------------------------------------
 
-static int height_of(const tree_bench* b, int link) {
-    int height = 1;
-    for (int i = link + 1; i < LINKS; i++)
-        if (b->parent[i] == link && 1 + height_of(b, i) > height) height = 1 + height_of(b, i);
-    return height;
-}
-
-// Links in the order of generations, so that parents and what is started first come first.
-static int read_stickman(tree_bench* b) {
-    cal_model* model = NULL;
-    cal_joint_tree tree = {0};
-    int status = cal_model_from_argument("stickman", &model);
-    if (status != CAL_EXIT_DONE) return status;
-    if (!cal_joint_tree_create(model, &tree) || tree.count != LINKS) {
-        status = fail();
-    } else {
-        int32_t order[LINKS] = {0}, place[LINKS] = {0};
-        int written = 0;
-        for (int joint = tree.first_child[0]; joint >= 0; joint = tree.next_sibling[joint]) order[written++] = joint;
-        for (int i = 0; i < written && written < LINKS; i++)
-            for (int c = tree.first_child[order[i] + 1]; c >= 0; c = tree.next_sibling[c]) order[written++] = c;
-        for (int i = 0; i < LINKS; i++) place[order[i]] = i;
-        for (int i = 0; i < LINKS; i++) b->parent[i] = tree.parent[order[i]] < 0 ? -1 : place[tree.parent[order[i]]];
-        for (int i = 0; i < LINKS; i++) {
-            const int parent = b->parent[i];
-            int siblings = 0, tallest = i;
-            for (int k = 0; k < LINKS; k++)
-                if (b->parent[k] == parent) {
-                    siblings++;
-                    if (height_of(b, k) > height_of(b, tallest) ||
-                        (height_of(b, k) == height_of(b, tallest) && k < tallest))
-                        tallest = k;
-                }
-            b->limb[i] = parent >= 0 && siblings == 1 ? b->limb[parent] : b->limb_count++;
-            b->path[i] = parent >= 0 && tallest == i ? b->path[parent] : b->path_count++;
-        }
-    }
-    cal_joint_tree_destroy(&tree);
-    cal_model_destroy(model);
-    return status;
-}
-
-// Messages of a link: to other processors first, then on its own path.
-static void send_from(tree_bench* b, int link, int first_task, const int* processors) {
-    for (int local = 0; local < 2; local++)
-        for (int child = link + 1; child < LINKS; child++)
-            if (b->parent[child] == link && (processors[child] == processors[link]) == (local == 1))
-                cal_tree_add_message(&b->schedule, first_task + child, false);
-}
-
-// Every link a process; all processes of a path on one processor.
-static void plan_one_link(tree_bench* b, const int* processor_of_path) {
-    int processors[LINKS];
-    for (int i = 0; i < LINKS; i++) processors[i] = processor_of_path[b->path[i]];
-    cal_tree_clear(&b->schedule);
-    for (int i = 0; i < LINKS; i++) {
-        cal_tree_add_task(&b->schedule, processors[i], 1);
-        send_from(b, i, 0, processors);
-    }
-}
-
-// Limbs share processes, and each process has a processor. False when two processes wait for each other.
-static bool plan_several_links(tree_bench* b, const int* process_of_limb, int processes) {
-    int links[MOST_LIMBS] = {0}, task[MOST_LIMBS], waits[MOST_LIMBS] = {0}, order[MOST_LIMBS], ordered = 0;
-    bool sends[MOST_LIMBS][MOST_LIMBS] = {{false}};
-    for (int i = 0; i < LINKS; i++) {
-        const int own = process_of_limb[b->limb[i]],
-                  from = b->parent[i] < 0 ? own : process_of_limb[b->limb[b->parent[i]]];
-        links[own]++;
-        if (from == own || sends[from][own]) continue;
-        sends[from][own] = true;
-        waits[own]++;
-    }
-    for (int p = 0; p < processes; p++)
-        if (waits[p] == 0) order[ordered++] = p;
-    for (int i = 0; i < ordered; i++)
-        for (int p = 0; p < processes; p++)
-            if (sends[order[i]][p] && --waits[p] == 0) order[ordered++] = p;
-    if (ordered < processes) return false;
-    for (int i = 0; i < ordered; i++) task[order[i]] = i;
-    cal_tree_clear(&b->schedule);
-    for (int i = 0; i < ordered; i++) {
-        cal_tree_add_task(&b->schedule, order[i], links[order[i]]);
-        for (int size = LINKS; size > 0; size--) // those with the most to do first
-            for (int p = 0; p < processes; p++)
-                if (sends[order[i]][p] && links[p] == size) cal_tree_add_message(&b->schedule, task[p], false);
-    }
-    return true;
-}
-
-static bool plan_choice(tree_bench* b, bool several, const int* choice, int processors) {
-    if (several) return plan_several_links(b, choice, processors);
-    plan_one_link(b, choice);
-    return true;
-}
-
-// Tries all ways to give the paths or limbs to so many processors, the first to the first, and leaves the best planned.
-static void plan_best(tree_bench* b, bool several, int processors, const cal_tree_times* times) {
-    int choice[MOST_LIMBS] = {0}, best[MOST_LIMBS] = {0};
-    const int parts = several ? b->limb_count : b->path_count;
-    double shortest = INFINITY;
-    for (bool more = true; more;) {
-        bool used[MOST_LIMBS] = {false};
-        int count = 0;
-        for (int i = 0; i < parts; i++) {
-            count += !used[choice[i]];
-            used[choice[i]] = true;
-        }
-        if (count == processors && plan_choice(b, several, choice, processors)) {
-            const double seconds = cal_tree_model(&b->schedule, times, NULL);
-            if (seconds < shortest * (1 - 1e-9)) {
-                shortest = seconds;
-                memcpy(best, choice, sizeof best);
-            }
-        }
-        int digit = parts - 1;
-        while (digit > 0 && ++choice[digit] == processors) choice[digit--] = 0;
-        more = digit > 0;
-    }
-    plan_choice(b, several, best, processors);
-}
-
-static int bench_figure(tree_bench* b, bool several, int processors) {
-    const cal_tree_times times = {b->execute, PAPER_RATIO * b->execute, local_ratio() * b->execute};
-    plan_best(b, several, processors, &times);
-    tree_row row = {.kind = several ? "several links" : "one link", .figures = 1, .ratio = PAPER_RATIO};
+static bool bench_figure_model(tree_bench* b, bool several, int processors) {
+    int processor_of_link[CAL_MOST_LINKS];
+    const cal_tree_times times = {1, PAPER_RATIO, local_ratio()};
+    cal_plan_best(&b->links, several, processors, &times, &b->schedule, processor_of_link);
+    cal_tree_row row = {
+        .kind = several ? "several links" : "one link", .links = LINKS, .figures = 1, .ratio = PAPER_RATIO};
     row.paper = paper_speedup(row.kind, 1, processors);
-    return run_row(b, row, &times, LINKS * b->execute);
+    return add_modelled(b, row, &times, LINKS);
+}
+
+// The assignment that is best with this machine's times, on so many processors; as many must be used.
+static bool bench_figure_here(tree_bench* b, bool several, int processors) {
+    int processor_of_link[CAL_MOST_LINKS], process_of_joint[CAL_MOST_LINKS], core_of_process[CAL_MOST_LINKS];
+    const cal_tree_costs* costs = &b->table.costs;
+    const cal_tree_times times = {costs->execute, costs->message, several ? 0 : costs->local};
+    cal_plan_best(&b->links, several, processors, &times, &b->schedule, processor_of_link);
+    cal_tree_row row = {.kind = several ? "several links" : "one link",
+                        .figures = 1,
+                        .processors = processors,
+                        .processes = several ? processors : LINKS};
+    for (int i = 0; i < LINKS; i++) {
+        const int process = several ? processor_of_link[i] : i;
+        process_of_joint[b->links.joint[i]] = process;
+        core_of_process[process] = processor_of_link[i];
+    }
+    if (!run_figures(b, b->stickman, 1, false, process_of_joint, core_of_process, &row) || !add_measured(b, &row))
+        return false;
+    cal_tree_row* last = &b->table.rows[b->table.count - 1];
+    if (last->here && last->measured > 0)
+        last->modelled = LINKS * costs->execute / cal_tree_model(&b->schedule, &times, &last->busy);
+    return true;
+}
+
+// To the last row: 12 links one after the other, against 4 of them and 4 messages, on five processors.
+static void add_stick_formula(tree_bench* b, int pieces) {
+    cal_tree_row* last = &b->table.rows[b->table.count - 1];
+    if (last->here && last->measured > 0 && last->processors == FIGURE_PROCESSORS)
+        last->formula = 3 / (1 + last->ratio / pieces);
+}
+
+// Links cut into pieces, the figure on as many processors as it has paths, or as there are cores.
+static bool bench_sizes(tree_bench* b) {
+    const int processors = b->lab.cores < FIGURE_PROCESSORS ? b->lab.cores : FIGURE_PROCESSORS;
+    int processor_of_link[CAL_MOST_LINKS], process_of_joint[CAL_MOST_LINKS];
+    const cal_tree_times times = {1, 0, 0}; // of long links messages count for nothing
+    cal_plan_best(&b->links, false, processors, &times, &b->schedule, processor_of_link);
+    for (int i = 0; i < LINKS; i++) process_of_joint[b->links.joint[i]] = processor_of_link[i];
+    bool done = true;
+    for (int pieces = 1; pieces <= 512 && done; pieces *= 2) {
+        cal_tree_row row = {.kind = "size", .figures = 1, .processors = processors, .processes = processors};
+        done = run_figures(b, b->stickman, pieces, false, process_of_joint, NULL, &row) && add_measured(b, &row);
+        add_stick_formula(b, pieces);
+    }
+    return done;
 }
 
 // --- Several figures ----------------------------------------------------------------------------------------------------
 
 // k figures in phase: each link is executed k times, and a message carries the numbers of all.
-static int bench_in_phase(tree_bench* b, int figures) {
-    const cal_tree_times times = {figures * b->execute, PAPER_RATIO * b->execute, 0};
-    plan_best(b, false, FIGURE_PROCESSORS, &times);
-    const tree_row row = {.kind = "in phase",
-                          .figures = figures,
-                          .ratio = PAPER_RATIO,
-                          .formula = 3 / (1 + PAPER_RATIO / figures),
-                          .paper = paper_speedup("in phase", figures, FIGURE_PROCESSORS)};
-    return run_row(b, row, &times, figures * LINKS * b->execute);
+static bool bench_in_phase_model(tree_bench* b, int figures) {
+    int processor_of_link[CAL_MOST_LINKS];
+    const cal_tree_times times = {figures, PAPER_RATIO, 0};
+    cal_plan_best(&b->links, false, FIGURE_PROCESSORS, &times, &b->schedule, processor_of_link);
+    const cal_tree_row row = {.kind = "in phase",
+                              .links = LINKS,
+                              .figures = figures,
+                              .ratio = PAPER_RATIO / figures,
+                              .formula = 3 / (1 + PAPER_RATIO / figures),
+                              .paper = paper_speedup("in phase", figures, FIGURE_PROCESSORS)};
+    return add_modelled(b, row, &times, figures * LINKS);
 }
 
-// Figures out of phase: while one executes generation 1 and then 2, another one executes 3 and then 4:
-//
-//     slot        1   2   3   4          links of a generation: 1, 4, 5, 2
-//     figure a    1   4   5   2          every slot has 6 links for two figures: six processors are always busy
-//     figure b    5   2   1   4
-//
-// Generations 1 and 3 are dealt out to the processors together, and so are 2 and 4.
-static int bench_out_of_phase(tree_bench* b, int figures, double ratio) {
-    enum { GENERATIONS = 4, MOST_FIGURES = 4 };
-    const int processors = 3 * figures;
-    int generation[LINKS] = {0}, processor_of_link[LINKS] = {0}, dealt = 0;
-    static const int dealing[GENERATIONS] = {0, 2, 1, 3};
-    for (int i = 0; i < LINKS; i++) generation[i] = b->parent[i] < 0 ? 0 : 1 + generation[b->parent[i]];
-    for (int g = 0; g < GENERATIONS; g++)
-        for (int i = 0; i < LINKS; i++)
-            if (generation[i] == dealing[g]) processor_of_link[i] = dealt++ % processors;
-    // Tasks must come in the order of slots, but a cycle's numbers are known before: links of a cycle are in generations.
-    int first_task[MOST_FIGURES][CYCLES][LINKS] = {{{0}}}, next = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        cal_tree_clear(&b->schedule);
-        next = 0;
-        for (int slot = 0; slot < GENERATIONS * (CYCLES + 1); slot++)
-            for (int figure = 0; figure < figures; figure++) {
-                const int own = slot - figure * GENERATIONS / figures, cycle = own / GENERATIONS;
-                if (own < 0 || cycle >= CYCLES) continue;
-                for (int i = 0; i < LINKS; i++) {
-                    if (generation[i] != own % GENERATIONS) continue;
-                    first_task[figure][cycle][i] = next++;
-                    cal_tree_add_task(&b->schedule, processor_of_link[i], 1);
-                    if (pass == 0) continue;
-                    bool leaf = true;
-                    for (int child = i + 1; child < LINKS; child++) {
-                        if (b->parent[child] != i) continue;
-                        leaf = false;
-                        cal_tree_add_message(&b->schedule, first_task[figure][cycle][child], false);
-                    }
-                    if (leaf && cycle + 1 < CYCLES)
-                        cal_tree_add_message(&b->schedule, first_task[figure][cycle + 1][0], true);
-                }
-            }
+static bool bench_out_of_phase_model(tree_bench* b, int figures, double ratio) {
+    const cal_tree_times times = {1, ratio, 0};
+    cal_plan_out_of_phase(&b->links, figures, CYCLES, &b->schedule);
+    return add_modelled(b, (cal_tree_row){.kind = "out of phase", .links = LINKS, .figures = figures, .ratio = ratio},
+                        &times, figures * CYCLES * LINKS);
+}
+
+// in phase: all figures alike; out of phase: the processors of each part of the figures are the last one's moved on by one, so that the
+// torsos, which others wait for, are on all; whole: a figure has one processor, and nobody waits.
+static bool bench_figures_here(tree_bench* b, const char* kind) {
+    const int processors = b->lab.cores < FIGURE_PROCESSORS ? b->lab.cores : FIGURE_PROCESSORS;
+    const bool whole = strcmp(kind, "whole") == 0, in_phase = strcmp(kind, "in phase") == 0;
+    int processor_of_link[CAL_MOST_LINKS], process_of_joint[CAL_MOST_LINKS];
+    const cal_tree_times times = {1, 0, 0};
+    cal_plan_best(&b->links, false, processors, &times, &b->schedule, processor_of_link);
+    for (int i = 0; i < LINKS; i++) process_of_joint[b->links.joint[i]] = whole ? 0 : processor_of_link[i];
+    bool done = true;
+    for (int figures = 1; figures <= 512 && done; figures *= 2) {
+        cal_tree_row row = {.kind = kind, .figures = figures, .processors = processors, .processes = processors};
+        done = run_figures(b, b->stickman, 1, !in_phase, process_of_joint, NULL, &row) && add_measured(b, &row);
+        if (in_phase) add_stick_formula(b, 1);
     }
-    const cal_tree_times times = {b->execute, ratio * b->execute, 0};
-    return run_row(b, (tree_row){.kind = "out of phase", .figures = figures, .ratio = ratio}, &times,
-                   figures * CYCLES * LINKS * b->execute);
+    return done;
 }
 
 // --- All of it ------------------------------------------------------------------------------------------------------------
 
-static int bench_all(tree_bench* b) {
-    static const double ratios[] = {0, 0.25, 0.5, 1};
-    int status = read_stickman(b);
-    cal_progress progress = cal_progress_start("timing");
-    for (int fanout = 2; fanout <= 3; fanout++)
-        for (int height = 2; height <= 7 - fanout; height++)
-            for (size_t i = 0; i < CAL_ARRAY_COUNT(ratios) && status == CAL_EXIT_DONE; i++) {
-                status = bench_balanced(b, fanout, height, ratios[i]);
-                cal_progress_show(&progress, b->count / 48.0);
-            }
-    for (int several = 0; several < 2; several++)
-        for (int p = 1; p <= FIGURE_PROCESSORS && status == CAL_EXIT_DONE; p++) status = bench_figure(b, several, p);
-    for (int figures = 1; figures <= 4 && status == CAL_EXIT_DONE; figures *= 2) status = bench_in_phase(b, figures);
+static bool bench_figures(tree_bench* b) {
+    static const char* const ways[] = {"in phase", "out of phase", "whole"};
     static const double few[] = {0, 0.175, 0.7};
+    const int threads_from = b->lab.ranks ? b->lab.cores : 1; // where ranks are is mpirun's to say: all cores
+    bool done = true;
+    for (int several = 0; several < 2; several++) {
+        for (int p = 1; p <= FIGURE_PROCESSORS && done; p++) done = bench_figure_model(b, several, p);
+        for (int p = several                            ? 2
+                     : threads_from < FIGURE_PROCESSORS ? threads_from
+                                                        : FIGURE_PROCESSORS;
+             p <= FIGURE_PROCESSORS && done; p++)
+            done = bench_figure_here(b, several, p);
+    }
+    if (done) done = bench_sizes(b);
+    for (int figures = 1; figures <= 4 && done; figures *= 2) done = bench_in_phase_model(b, figures);
     for (int figures = 2; figures <= 4; figures += 2)
-        for (size_t i = 0; i < CAL_ARRAY_COUNT(few) && status == CAL_EXIT_DONE; i++) {
-            status = bench_out_of_phase(b, figures, few[i]);
-            cal_progress_show(&progress, b->count / 48.0);
-        }
-    cal_progress_end(&progress);
-    return status;
+        for (size_t i = 0; i < CAL_ARRAY_COUNT(few) && done; i++) done = bench_out_of_phase_model(b, figures, few[i]);
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(ways) && done; i++) done = bench_figures_here(b, ways[i]);
+    return done;
 }
 
-static bool is_kind(const tree_row* r, const char* kind) { return strcmp(r->kind, kind) == 0; }
-
-static void print_json(const tree_bench* b) {
-    cal_json json = cal_result_open("bench tree-machine");
-    cal_json_number(&json, "execute_s", b->execute);
-    cal_json_open(&json, "rows", '[');
-    for (int i = 0; i < b->count; i++) {
-        const tree_row* r = &b->rows[i];
-        cal_json_open(&json, NULL, '{');
-        cal_json_text(&json, "experiment", r->kind);
-        if (r->fanout > 0) cal_json_integer(&json, "fanout", r->fanout);
-        if (r->height > 0) cal_json_integer(&json, "height", r->height);
-        cal_json_integer(&json, "figures", r->figures);
-        cal_json_integer(&json, "processors", r->processors);
-        cal_json_number(&json, "ratio", r->ratio);
-        cal_json_number(&json, "modelled", r->modelled);
-        cal_json_number(&json, "measured", r->measured);
-        if (r->formula > 0) cal_json_number(&json, "formula", r->formula);
-        if (r->paper > 0) cal_json_number(&json, "paper", r->paper);
-        cal_json_number(&json, "busy", r->busy);
-        cal_json_number(&json, "measured_busy", r->measured_busy);
-        cal_json_close(&json, '}');
-    }
-    cal_json_close(&json, ']');
-    cal_json_close(&json, '}');
-}
-
-static void print_optional(double number) {
-    if (number > 0)
-        printf(" %9.2f", number);
-    else
-        printf(" %9s", "");
-}
-
-static void print_table(const tree_bench* b) {
-    char text[32];
-    printf("speed-ups of a tree machine; t_E = %s, on %s\n", cal_duration_text(b->execute, text, sizeof text),
-           cal_host_text());
-    const char* kind = "";
-    for (int i = 0; i < b->count; i++) {
-        const tree_row* r = &b->rows[i];
-        if (strcmp(kind, r->kind) != 0) {
-            kind = r->kind;
-            if (is_kind(r, "balanced")) printf("\nbalanced trees (Figures 7 and 8)\n");
-            if (is_kind(r, "one link")) printf("\nstick figure, one link per process (Figure 5, solid)\n");
-            if (is_kind(r, "several links")) printf("\nstick figure, several links per process (Figure 5, dotted)\n");
-            if (is_kind(r, "in phase")) printf("\nfigures in phase: messages shared\n");
-            if (is_kind(r, "out of phase")) printf("\nfigures out of phase: pipelined\n");
-            printf("%-18s %10s %9s %9s %9s %9s %9s %6s\n", "", "processors", "t_C/t_E", "formula", "modelled",
-                   "measured", "paper", "busy");
-        }
-        char what[48];
-        if (r->fanout > 0)
-            snprintf(what, sizeof what, "fanout %d, height %d", r->fanout, r->height);
-        else
-            snprintf(what, sizeof what, "%d figure%s", r->figures, r->figures == 1 ? "" : "s");
-        printf("%-18s %10d %9.3g", what, r->processors, r->ratio);
-        print_optional(r->formula);
-        printf(" %9.2f %9.2f", r->modelled, r->measured);
-        print_optional(r->paper);
-        printf(" %4.0f %%\n", 100 * r->busy);
-    }
-}
-
-// Points of a series: the measured, modelled or formula's speed-ups of rows of one kind.
-typedef struct points {
-    double x[MOST_ROWS], modelled[MOST_ROWS], measured[MOST_ROWS];
-    size_t count;
-} points;
-
-static int draw(const tree_bench* b) {
-    if (!b->plot) return CAL_EXIT_DONE;
-    enum { RATIOS = 4, BALANCED = 2 * RATIOS, SETS = BALANCED + 2 };
-    static const double ratios[RATIOS] = {0, 0.25, 0.5, 1};
-    static const char* const names[RATIOS] = {"t_C/t_E = 0", "t_C/t_E = 0.25", "t_C/t_E = 0.5", "t_C/t_E = 1"};
-    const double sequential = paper_seconds("sequential", 1);
-    points* sets = calloc(SETS, sizeof *sets);
-    if (!sets) return fail();
-    for (int i = 0; i < b->count; i++) {
-        const tree_row* r = &b->rows[i];
-        int set = is_kind(r, "one link") ? BALANCED : is_kind(r, "several links") ? BALANCED + 1 : -1;
-        for (int k = 0; k < RATIOS && is_kind(r, "balanced"); k++)
-            if (r->ratio == ratios[k]) set = (r->fanout - 2) * RATIOS + k;
-        if (set < 0) continue;
-        points* p = &sets[set];
-        const bool balanced = set < BALANCED;
-        p->x[p->count] = balanced ? r->height : r->processors;
-        p->modelled[p->count] = balanced ? r->formula : sequential / r->modelled;
-        p->measured[p->count++] = balanced ? r->measured : sequential / r->measured;
-    }
-    cal_plot_series series[2 * SETS];
-    for (int i = 0; i < SETS; i++) {
-        const char* name = i < BALANCED ? names[i % RATIOS] : i == BALANCED ? "one link per process" : "several links";
-        const int color = i < BALANCED ? i % RATIOS : i - BALANCED;
-        series[2 * i] = (cal_plot_series){name, sets[i].x, sets[i].measured, sets[i].count, color, false, true};
-        series[2 * i + 1] = (cal_plot_series){
-            i < BALANCED ? "formula" : "modelled", sets[i].x, sets[i].modelled, sets[i].count, color, true, false};
-    }
-    const cal_plot_panel panels[] = {
-        {"Balanced trees of fanout 2 (Figure 7)", "height", "speed-up", false, series, 2 * RATIOS},
-        {"Balanced trees of fanout 3 (Figure 8)", "height", "speed-up", false, series + 2 * RATIOS, 2 * RATIOS},
-        {"Stick figure of 12 links (Figure 5), one after the other = 227 s", "processors", "time, s", false,
-         series + 2 * BALANCED, 4},
-    };
-    const int status = cal_plot_save(b->plot, panels, 3);
-    free(sets);
+static int bench_all(tree_bench* b) {
+    b->error.status = cal_model_generate("stickman", &b->stickman, &b->error);
+    bool done = b->error.status == CAL_OK && cal_link_tree_create(b->stickman, &b->links) && b->links.count == LINKS;
+    b->progress = cal_progress_start("timing");
+    if (done) done = measure_costs(b, 1, true, &b->table.costs);
+    for (int fanout = 2; fanout <= 3; fanout++)
+        for (int height = 2; height <= 7 - fanout && done; height++) done = bench_balanced(b, fanout, height);
+    if (done) done = bench_figures(b);
+    cal_progress_end(&b->progress);
+    const int status = done ? CAL_EXIT_DONE : fail(b);
+    cal_link_tree_destroy(&b->links);
+    cal_model_destroy(b->stickman);
+    cal_tree_schedule_free(&b->schedule);
     return status;
 }
 
 static void print_details(void) {
-    printf("\nA link takes t_E and a message t_C. measured: threads, one per processor, sleep for these times, which "
-           "takes\n"
-           "no core. modelled: the same schedule in virtual time. busy: the share of the processors' time in which\n"
-           "links are executed, modelled. Figure 5 is for t_C/t_E = 0.7; a message between two processes of one\n"
-           "processor takes %.2f t_E there.\n",
+    printf("\nA link takes t_E and a message t_C. modelled: in virtual time, of the paper's machine with its t_C/t_E = "
+           "0.7\n"
+           "or of a given ratio; a message between two processes of one processor takes %.2f t_E there. measured:\n"
+           "Armstrong's passes over real figures, a process being a thread or, with 'mpirun -n 12 calder bench\n"
+           "tree-machine --machine mpi', a rank; medians, with the t_E and t_C of this machine. Trees that need more\n"
+           "processors than there are cores are run for their bits and messages, and not timed.\n",
            local_ratio());
 }
 
+static const char* machine_choice(int index) {
+    static const char* const names[] = {"threads", "mpi", NULL};
+    return names[index];
+}
+
 static int run(int argc, char** argv) {
-    const char* execute = "2ms";
-    tree_bench b = {0};
+    const char *machine = "threads", *lanes = "0", *plot = NULL;
+    double seconds = 0.05;
+    bool json = false;
     const cal_option options[] = {
-        {"execute", CAL_OPTION_TEXT, &execute, "TIME", "t_E, the time of a link", 0, 0, NULL},
-        CAL_OPTION_LINE_PLOT(&b.plot, "draw the figures as an SVG file"),
-        CAL_OPTION_LINE_JSON(&b.json),
+        {"machine", CAL_OPTION_CHOICE, &machine, "NAME", "what a process is: a thread or a rank", 0, 0, machine_choice},
+        {"lanes", CAL_OPTION_CHOICE, &lanes, "W", "bodies that one instruction works on; 0: the processor's best", 0, 0,
+         cal_lanes_choice},
+        {"time-limit", CAL_OPTION_NUMBER, &seconds, "S", "seconds per measurement", 0, 60, NULL},
+        CAL_OPTION_LINE_PLOT(&plot, "draw the figures as an SVG file"),
+        CAL_OPTION_LINE_JSON(&json),
     };
     const cal_usage usage = {"bench tree-machine",
                              "",
@@ -480,17 +361,36 @@ static int run(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, options, CAL_ARRAY_COUNT(options), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    if (!cal_duration_parse(execute, &b.execute) || b.execute <= 0 || b.execute > 1)
-        return cal_complain(CAL_EXIT_MISTAKE, "--execute '%s' is not a duration of at most 1 s, as 4ms", execute);
-    status = cal_plot_check(b.plot);
-    if (status == CAL_EXIT_DONE) status = bench_all(&b);
-    cal_tree_schedule_free(&b.schedule);
-    if (status != CAL_EXIT_DONE) return status;
-    if (b.json)
-        print_json(&b);
-    else
-        print_table(&b);
-    status = draw(&b);
+    status = cal_plot_check(plot);
+    tree_bench* b = calloc(1, sizeof *b);
+    if (!b) return cal_complain(CAL_EXIT_FAILED, "no memory for a tree machine");
+    if (status == CAL_EXIT_DONE) status = cal_tree_lab_open(machine, lanes, seconds, &b->lab);
+    if (status == CAL_EXIT_DONE && b->lab.processes < 2)
+        status = cal_complain(CAL_EXIT_MISTAKE, "a tree machine has several ranks: mpirun -n 2 calder bench …");
+    b->table.machine = machine;
+    b->table.cores = b->lab.cores;
+    b->table.processes = b->lab.processes;
+    b->table.paper_sequential = paper_seconds("sequential", 1);
+    b->table.paper_local = local_ratio();
+    if (status == CAL_EXIT_DONE) status = bench_all(b);
+    if (status == CAL_EXIT_DONE) {
+        if (json)
+            cal_tree_print_json(&b->table);
+        else
+            cal_tree_print(&b->table);
+        status = cal_tree_draw(&b->table, plot);
+    }
+    for (int i = 0; i < b->table.count && status == CAL_EXIT_DONE; i++) {
+        const cal_tree_row* r = &b->table.rows[i];
+        if (r->here && (!r->result.same || r->result.messages != r->result.predicted ||
+                        r->result.numbers != r->result.predicted_number))
+            status = cal_complain(CAL_EXIT_FAILED, "%s, %d links, %d figures on %d processes: %s", r->kind, r->links,
+                                  r->figures, r->processes,
+                                  r->result.same ? "messages are not those of the plan"
+                                                 : "accelerations are not those of one core");
+    }
+    cal_tree_lab_close(&b->lab);
+    free(b);
     return status == CAL_EXIT_DONE ? cal_finish_output(status) : status;
 }
 

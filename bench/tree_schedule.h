@@ -1,9 +1,9 @@
-// Armstrong's tree machine: processors that wait for messages, execute links, and send messages on.
+// Armstrong's tree machine as a model: processors that wait for messages, execute links, and send messages on.
 //
 // A *schedule* is a list of tasks in an order in which each comes after those that it waits for. Every processor takes its
 // own tasks in this order: it waits for the task's messages, executes its links (t_E each), and sends its messages one after
-// the other (t_C each to another processor, or what a message on the same one takes). The same schedule runs in virtual
-// time, or on threads that spend these times.
+// the other (t_C each to another processor, or what a message on the same one takes), in virtual time. What real processors take
+// for real dynamics is measured in tree_run.h.
 #pragma once
 #include <stdbool.h>
 
@@ -43,6 +43,3 @@ void cal_tree_clear(cal_tree_schedule* schedule);
 // Virtual time until the last task is done, s; busy (may be NULL): the share of the processors' time in which links are
 // executed. A negative number when there is no memory.
 double cal_tree_model(const cal_tree_schedule* schedule, const cal_tree_times* times, double* busy);
-// The same on threads, one per processor, which sleep for these times: that takes no core, so that there may be more of them
-// than cores. Negative when threads or memory are missing.
-double cal_tree_measure(const cal_tree_schedule* schedule, const cal_tree_times* times);

@@ -28,6 +28,9 @@ typedef struct cal_command {
 } cal_command;
 const cal_command* cal_command_at(int index); // NULL past the last one
 
+// Does what a command line asks for; returns the exit status.
+int cal_command_line(int argc, char** argv);
+
 // Writes one line "calder: …" to standard error and returns the exit status, so that a command can `return` it.
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common_options.h"
+#include "joint_names.h"
 #include "json.h"
 #include "model_file.h"
 #include "sim_constraints.h"
@@ -23,7 +24,7 @@ typedef struct question {
 static const question questions[] = {
     {"forward", "aba", CAL_QDD, "qdd"},       {"inverse", "rnea", CAL_TAU, "tau"},
     {"mass", "crba", CAL_MASS, "mass"},       {"energy", "energy", CAL_ENERGY, NULL},
-    {"pose", "kinematics", CAL_POSE, "pose"},
+    {"pose", "kinematics", CAL_POSE, "pose"}, {"tendon", "kinematics", CAL_TENDON, "tendon"},
 };
 
 static const char* what_choice(int index) {
@@ -46,6 +47,7 @@ static const question* find_question(const char* what) {
 typedef struct answer {
     const question* asked;
     const char *algorithm, *schedule; // of forward
+    bool* actuated;                   // of inverse: degrees of freedom that have a motor; NULL: all
     const cal_model* model;
     cal_state_values values;
     double* result;
@@ -86,8 +88,9 @@ static cal_status compute_form(answer* a, cal_machine* machine, cal_error* error
 
 // What the constraints make of an answer without them.
 static cal_status constrain(answer* a, cal_error* error) {
-    if (a->asked->field == CAL_QDD) return cal_loops_forward(a->model, a->values.q, a->values.v, a->result, error);
-    return cal_loops_inverse(a->model, a->values.q, a->values.v, a->values.qdd, a->result, error);
+    const cal_state_values* at = &a->values;
+    if (a->asked->field == CAL_QDD) return cal_loops_forward(a->model, at->time, at->q, at->v, a->result, error);
+    return cal_loops_inverse(a->model, at->time, at->q, at->v, at->qdd, a->actuated, a->result, error);
 }
 
 // Nothing that is not a number is printed as an answer.
@@ -120,8 +123,8 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_status status = cal_plan_create_scheduled(a->model, algorithm, a->schedule, machine, NULL, &plan, error);
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     // Assembly closes loops itself, as many rows as it can; others leave that to what comes after.
-    const bool guided =
-        cal_model_constraint_count(a->model) > 0 && (asked->field == CAL_QDD || asked->field == CAL_TAU);
+    const bool guided = a->actuated || (cal_model_constraint_count(a->model) > 0 &&
+                                        (asked->field == CAL_QDD || asked->field == CAL_TAU));
     bool held = false;
     if (status == CAL_OK && guided && strcmp(algorithm, "assembly") == 0) {
         status = cal_state_hold(state, 0, 0);
@@ -206,6 +209,13 @@ static void print_json(const answer* a, const char* argument) {
                              a->result + 7 * (size_t)body, 7);
         cal_json_close(&json, '}');
         break;
+    case CAL_TENDON:
+        cal_json_open(&json, a->asked->key, '{');
+        for (int i = 0; i < cal_model_tendon_count(a->model); i++)
+            cal_json_numbers(&json, cal_model_tendon_name(a->model, i, name, sizeof name), a->result + 2 * (size_t)i,
+                             2);
+        cal_json_close(&json, '}');
+        break;
     default: cal_json_numbers(&json, a->asked->key, a->result, v_count);
     }
     if (a->basis) print_minimal(&json, a);
@@ -253,6 +263,13 @@ static void print_text(const answer* a) {
             print_row(a->result + 7 * (size_t)body, 7);
         }
         break;
+    case CAL_TENDON:
+        printf("%-20s %12s %12s\n", "tendon", "length", "rate");
+        for (int i = 0; i < cal_model_tendon_count(a->model); i++) {
+            printf("%-20s", cal_model_tendon_name(a->model, i, name, sizeof name));
+            print_row(a->result + 2 * (size_t)i, 2);
+        }
+        break;
     default: print_degrees(a);
     }
     if (a->basis) printf("%d of %d degrees of freedom are left by the constraints\n", a->freedom, v_count);
@@ -263,6 +280,7 @@ static void print_details(void) {
         "\nforward: accelerations qdd from forces tau. inverse: forces tau from accelerations qdd. mass: the\n"
         "mass matrix, by rows. energy: kinetic and potential energy, linear momentum, and angular momentum\n"
         "about the world's origin. pose: position and quaternion (w, x, y, z) of each body in the world.\n"
+        "tendon: length of each tendon, and the rate at which it grows.\n"
         "Constraints act on forward and inverse: the accelerations that they allow, and the smallest forces that,\n"
         "with theirs, give accelerations that they allow (others are refused).\n"
         "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"
@@ -273,7 +291,7 @@ static void print_details(void) {
 
 int cal_command_eval(int argc, char** argv) {
     const char *what = NULL, *path = NULL, *lanes = "0", *machine_name = "serial", *algorithm = NULL, *schedule = NULL,
-               *form = NULL;
+               *form = NULL, *actuated = NULL;
     bool as_json = false;
     cal_model_options options = {0};
     const cal_option table[] = {
@@ -286,6 +304,8 @@ int cal_command_eval(int argc, char** argv) {
          "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal; up to 64 "
          "dof)",
          0, 0, cal_constraint_form_choice},
+        {"actuated", CAL_OPTION_TEXT, &actuated, "JOINTS",
+         "joints that have a motor, with commas: inverse finds forces of these alone [all]", 0, 0, NULL},
         CAL_MODEL_PHYSICS_OPTIONS(options),
         CAL_MODEL_FILE_OPTIONS(options),
         CAL_OPTION_LINE_MACHINE(&machine_name, CAL_MACHINE_HELP),
@@ -309,6 +329,8 @@ int cal_command_eval(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", schedule);
     if (form && (algorithm || strcmp(what, "forward") != 0))
         return cal_complain(CAL_EXIT_MISTAKE, "--constraint-form is for --what forward, without --algorithm");
+    if (actuated && strcmp(what, "inverse") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--actuated '%s' is for --what inverse", actuated);
     answer a = {.asked = find_question(what), .algorithm = algorithm, .schedule = schedule, .form = form};
     cal_model* model = NULL;
     cal_read_report* report = NULL;
@@ -317,6 +339,10 @@ int cal_command_eval(int argc, char** argv) {
     a.model = model;
     if (!cal_state_values_create(model, &a.values)) status = cal_complain(CAL_EXIT_FAILED, "no memory for a state");
     if (status == CAL_EXIT_DONE && path) status = cal_state_values_read(&a.values, model, path);
+    if (status == CAL_EXIT_DONE && actuated) {
+        a.actuated = cal_degrees_of(model, "actuated", actuated);
+        if (!a.actuated) status = CAL_EXIT_MISTAKE;
+    }
     cal_machine* machine = NULL;
     if (status == CAL_EXIT_DONE) status = cal_machine_open(machine_name, lanes, NULL, &machine);
     if (status == CAL_EXIT_DONE) {
@@ -330,7 +356,7 @@ int cal_command_eval(int argc, char** argv) {
             print_text(&a);
     }
     cal_machine_destroy(machine);
-    free(a.result), free(a.basis), free(a.mass);
+    free(a.result), free(a.basis), free(a.mass), free(a.actuated);
     cal_state_values_destroy(&a.values);
     cal_model_destroy(model);
     if (status == CAL_EXIT_DONE) status = cal_finish_output(status);

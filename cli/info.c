@@ -225,6 +225,8 @@ static void print_summary(const topology* t, const redundancy* r, const char* ar
     printf("%-20s %.6g kg\n", "moving mass", cal_model_mass(model));
     printf("%-20s %.6g kg\n", "total mass", cal_model_total_mass(model));
     printf("%-20s %d\n", "actuators", cal_model_actuator_count(model));
+    if (cal_model_sensor_count(model) > 0) printf("%-20s %d\n", "sensors", cal_model_sensor_count(model));
+    if (cal_model_tendon_count(model) > 0) printf("%-20s %d\n", "tendons", cal_model_tendon_count(model));
     if (cal_model_constraint_count(model) > 0) {
         printf("%-20s %d, of %d rows", "constraints", cal_model_constraint_count(model), r->total);
         if (r->rows) printf(", %d independent at the start", r->rank);
@@ -259,6 +261,8 @@ static void print_json(const topology* t, const redundancy* r, const char* argum
     cal_json_number(&json, "mass", cal_model_mass(model));
     cal_json_number(&json, "total_mass", cal_model_total_mass(model));
     cal_json_integer(&json, "actuators", cal_model_actuator_count(model));
+    cal_json_integer(&json, "tendons", cal_model_tendon_count(model));
+    cal_json_integer(&json, "sensors", cal_model_sensor_count(model));
     cal_json_integer(&json, "loops", cal_model_constraint_count(model));
     if (r->rows) cal_json_integer(&json, "rank", r->rank);
     cal_json_open(&json, "constraints", '[');

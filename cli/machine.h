@@ -18,6 +18,9 @@ bool cal_is_first_rank(void);
 // The worst (largest) of what the ranks have, so that all go the same way. Must be called by all.
 int cal_ranks_agree(int status);
 
+// Gives all ranks the first one's numbers. Must be called by all; nothing is done without ranks.
+void cal_ranks_tell(double* numbers, size_t count);
+
 // How many cores this process may use: those that it had when this was first called, whatever is pinned afterwards.
 int cal_core_count(void);
 

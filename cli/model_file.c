@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "calder/calder_world.h"
+#include "motions.h"
 #include "run_open.h"
 
 #define MOST_PACKAGE_PATHS 64
@@ -196,6 +197,7 @@ int cal_model_open(const char* argument, const cal_model_options* options, cal_m
         status = generate(argument, out);
     }
     if (status == CAL_EXIT_DONE) status = vary(options, disabled, argument, out);
+    if (status == CAL_EXIT_DONE) status = cal_motions_add(&options->moves, out);
     if (status != CAL_EXIT_DONE) {
         cal_model_destroy(*out);
         *out = NULL;

@@ -10,6 +10,7 @@ typedef struct cal_model_options {
     const char* package_path; // folders separated by colons
     const char* disable;      // parts of the physics separated by commas
     const char* key;          // a keyframe to start from
+    cal_texts moves;          // motions that are prescribed
 } cal_model_options;
 
 // Rows of an option table.
@@ -36,17 +37,27 @@ typedef struct cal_model_options {
         "package-path", CAL_OPTION_TEXT, &(o).package_path, "DIRS",                                                    \
             "folders of packages, separated by colons, before those of ROS_PACKAGE_PATH", 0, 0, NULL                   \
     }
-#define CAL_MODEL_PHYSICS_OPTIONS(o)                                                                                   \
-    {"disable",                                                                                                        \
-     CAL_OPTION_TEXT,                                                                                                  \
-     &(o).disable,                                                                                                     \
-     "PARTS",                                                                                                          \
-     "leave out: constraint (all of equality, frictionloss, limit, contact), spring, damper, gravity, actuation",      \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL},                                                                                                            \
-    {                                                                                                                  \
-        "key", CAL_OPTION_TEXT, &(o).key, "NAME", "start from this keyframe of the file", 0, 0, NULL                   \
+#define CAL_MODEL_PHYSICS_OPTIONS(o)                                                                                    \
+    {"disable",                                                                                                         \
+     CAL_OPTION_TEXT,                                                                                                   \
+     &(o).disable,                                                                                                      \
+     "PARTS",                                                                                                           \
+     "leave out: constraint (all of equality, frictionloss, limit, contact), spring, damper, gravity, actuation",       \
+     0,                                                                                                                 \
+     0,                                                                                                                 \
+     NULL},                                                                                                             \
+        {"move",                                                                                                        \
+         CAL_OPTION_TEXTS,                                                                                              \
+         &(o).moves,                                                                                                    \
+         "MOTION",                                                                                                      \
+         "JOINT:key=number,…: move a joint as prescribed, by offset + speed t + amplitude sin(2π hertz t + phase); " \
+         "may "                                                                                                         \
+         "be given again",                                                                                              \
+         0,                                                                                                             \
+         0,                                                                                                             \
+         NULL},                                                                                                         \
+    {                                                                                                                   \
+        "key", CAL_OPTION_TEXT, &(o).key, "NAME", "start from this keyframe of the file", 0, 0, NULL                    \
     }
 
 // Whether an argument names a file rather than a generator.

@@ -11,8 +11,9 @@
 #include "json.h"
 #include "progress.h"
 #include "quantities.h"
+#include "world_price.h"
 
-enum { LONGEST_TABLE = 20 };
+enum { LONGEST_TABLE = 20, LONGEST_LIST = 200 }; // rows that are printed, numbers that are all planned
 
 typedef struct plan_row {
     int processors, used;
@@ -23,7 +24,8 @@ typedef struct plan_row {
 typedef struct plan {
     const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
         *schedule;
-    bool tree, json;
+    bool tree, json, world;
+    double time; // that a world is simulated; 0: chosen
     cal_model* model;
     cal_costs costs;
     bool measured;
@@ -32,6 +34,7 @@ typedef struct plan {
     cal_distribution kind;
     int* counts; // of processors
     int count;
+    bool thinned; // the list was too long for all of its numbers
     plan_row* rows;
     cal_schedule_report* reports; // of assembly
     int ranks;                    // that were asked what they send for it; 0: none were
@@ -166,9 +169,59 @@ static cal_status place(const plan* p, plan_row* r, cal_error* error) {
     }
 }
 
+static const plan_row* fastest_row(const plan* p) {
+    const plan_row* best = &p->rows[0];
+    for (int i = 1; i < p->count; i++)
+        if (p->rows[i].seconds < best->seconds * (1 - 1e-9)) best = &p->rows[i];
+    return best;
+}
+
+// Of a long list: its ends, powers of two and the numbers half way between them.
+static bool is_round(const plan* p, int i) {
+    if (i == 0 || i + 1 == p->count) return true;
+    int n = p->counts[i];
+    while (n % 2 == 0) n /= 2;
+    return n == 1 || n == 3;
+}
+
+// A list of very many numbers is planned for the round ones alone: more processors are not slower, and the first of the fastest is
+// looked for between two of them.
+static void thin_out(plan* p) {
+    if (p->count <= LONGEST_LIST) return;
+    int kept = 0;
+    for (int i = 0; i < p->count; i++)
+        if (is_round(p, i)) p->counts[kept++] = p->counts[i];
+    p->count = kept;
+    p->thinned = true;
+}
+
+static cal_status find_first_fastest(plan* p, cal_error* error) {
+    const double joints = cal_model_joint_count(p->model);
+    const int at = (int)(fastest_row(p) - p->rows);
+    cal_status status = CAL_OK;
+    if (!p->thinned || at == 0) return status;
+    plan_row found = p->rows[at];
+    int slower = p->rows[at - 1].processors;
+    while (found.processors - slower > 1 && status == CAL_OK) {
+        plan_row r = {.processors = slower + (found.processors - slower) / 2};
+        status = place(p, &r, error);
+        r.speedup = r.seconds > 0 ? joints * p->costs.compute / r.seconds : 1;
+        if (r.seconds <= found.seconds * (1 + 1e-9))
+            found = r;
+        else
+            slower = r.processors;
+    }
+    if (found.processors == p->rows[at].processors) return status;
+    memmove(&p->rows[at + 1], &p->rows[at], (size_t)(p->count - at) * sizeof *p->rows);
+    p->rows[at] = found;
+    p->count++;
+    // What is drawn and saved is the placement of the last row.
+    return status == CAL_OK ? place(p, &p->rows[p->count - 1], error) : status;
+}
+
 static int distribute(plan* p) {
     const int joints = cal_model_joint_count(p->model);
-    p->rows = calloc((size_t)p->count, sizeof *p->rows);
+    p->rows = calloc((size_t)p->count + 1, sizeof *p->rows); // and the first of the fastest
     p->processor_of_joint = calloc((size_t)joints + 1, sizeof *p->processor_of_joint);
     if (!p->rows || !p->processor_of_joint)
         return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d joints", joints);
@@ -187,18 +240,12 @@ static int distribute(plan* p) {
         r->speedup = r->seconds > 0 ? joints * p->costs.compute / r->seconds : 1;
         cal_progress_show(&progress, (i + 1.0) / p->count);
     }
+    if (error.status == CAL_OK) error.status = find_first_fastest(p, &error);
     cal_progress_end(&progress);
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
 // --- Saying it ----------------------------------------------------------------------------------------------------------
-
-static const plan_row* fastest_row(const plan* p) {
-    const plan_row* best = &p->rows[0];
-    for (int i = 1; i < p->count; i++)
-        if (p->rows[i].seconds < best->seconds * (1 - 1e-9)) best = &p->rows[i];
-    return best;
-}
 
 static void print_json(const plan* p) {
     cal_json json = {.file = stdout};
@@ -251,12 +298,9 @@ static void print_json(const plan* p) {
     cal_json_close(&json, '}');
 }
 
-// Of a long range: its ends, powers of two and the numbers half way between them, and the first of the fastest.
+// Of a long list: the round numbers, and the first of the fastest.
 static bool is_shown(const plan* p, const plan_row* fastest, int i) {
-    if (p->count <= LONGEST_TABLE || i == 0 || i + 1 == p->count || &p->rows[i] == fastest) return true;
-    int n = p->rows[i].processors;
-    while (n % 2 == 0) n /= 2;
-    return n == 1 || n == 3;
+    return p->count <= LONGEST_TABLE || p->thinned || &p->rows[i] == fastest || is_round(p, i);
 }
 
 static void print_table(const plan* p) {
@@ -434,7 +478,35 @@ static void print_details(void) {
         "cores are together than alone, which the times of those that get something contain. With Jung's distribution\n"
         "time is that of his own formula, and 'by price' what the walks take in virtual time, as for the other. --tree "
         "and --save are about\n"
-        "the last number of --processors. With given costs the distribution is Jung's.\n");
+        "the last number of --processors. With given costs the distribution is Jung's. Of more than 200 numbers the "
+        "ends,\n"
+        "powers of two and what is half way between them are planned, and the first of the fastest.\n"
+        "Of a world (a scene, or with --world a model whose shapes touch) the time of a run to --time is predicted: it "
+        "is\n"
+        "divided among the processors, which run one after the other here. Of a long list only the ends, powers of two "
+        "and\n"
+        "the numbers half way between them are tried.\n");
+}
+
+// What goes with a model only.
+static int refuse_for_world(const plan* p) {
+    const struct {
+        const char* name;
+        bool given;
+    } options[] = {{"compute", p->compute != NULL},
+                   {"message", p->message != NULL},
+                   {"send", p->send != NULL},
+                   {"distribution", p->distribution != NULL},
+                   {"machine", p->machine != NULL},
+                   {"schedule", p->schedule != NULL},
+                   {"save", p->save != NULL},
+                   {"tree", p->tree},
+                   {"algorithm", strcmp(p->algorithm, "aba") != 0}};
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(options); i++)
+        if (options[i].given)
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s is for a model; '%s' is a world here", options[i].name,
+                                p->model_name);
+    return CAL_EXIT_DONE;
 }
 
 int cal_command_plan(int argc, char** argv) {
@@ -455,11 +527,15 @@ int cal_command_plan(int argc, char** argv) {
          cal_lanes_choice},
         {"tree", CAL_OPTION_FLAG, &p.tree, NULL, "draw who computes what", 0, 0, NULL},
         {"save", CAL_OPTION_TEXT, &p.save, "FILE", "write the placement, for 'calder sim --placement'", 0, 0, NULL},
+        {"world", CAL_OPTION_FLAG, &p.world, NULL, "of a model whose shapes touch: plan its world, as that of a scene",
+         0, 0, NULL},
+        {"time", CAL_OPTION_NUMBER, &p.time, "S", "of a world: seconds that are simulated; 0: for 50,000 events", 0,
+         1e6, NULL},
         CAL_OPTION_LINE_JSON(&p.json),
     };
     const cal_usage usage = {"plan",
-                             "MODEL",
-                             "Predicts the time of an evaluation on many processors, and says who computes what.",
+                             "MODEL|WORLD",
+                             "Predicts the time of an evaluation, or of a world, on many processors.",
                              print_details,
                              "calder plan mobile:s=3,l=5,o=9 --processors 1..128 --compute 0.4ms --message 1.5ms",
                              1,
@@ -469,7 +545,11 @@ int cal_command_plan(int argc, char** argv) {
     if (status != CAL_OPTIONS_PARSED) return status;
     p.model_name = argv[1];
     if (p.tree && p.json) return cal_complain(CAL_EXIT_MISTAKE, "--tree draws and --json does not; leave one out");
-    const bool assembles = strcmp(p.algorithm, "assembly") == 0;
+    const bool assembles = strcmp(p.algorithm, "assembly") == 0, world = cal_is_world(p.model_name, p.world);
+    if (p.time > 0 && !world)
+        return cal_complain(CAL_EXIT_MISTAKE, "--time is for a world: a scene, or a model with --world");
+    status = world ? refuse_for_world(&p) : CAL_EXIT_DONE;
+    if (status != CAL_EXIT_DONE) return status;
     if (p.schedule && !assembles)
         return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", p.schedule);
     if (assembles && (p.save || p.distribution || p.send))
@@ -485,6 +565,12 @@ int cal_command_plan(int argc, char** argv) {
             CAL_EXIT_MISTAKE,
             "--processors '%s' is not a rising list of whole numbers; allowed: 16, or 1..128, or 1,2,4,8",
             p.processors);
+    if (world) {
+        status = cal_plan_world(p.model_name, p.counts, p.count, p.time, p.json);
+        free(p.counts);
+        return status;
+    }
+    thin_out(&p);
     status = cal_model_from_argument(p.model_name, &p.model);
     if (status == CAL_EXIT_DONE && p.measured) status = measure(&p);
     if (status == CAL_EXIT_DONE) status = assembles ? schedule(&p) : distribute(&p);

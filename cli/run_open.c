@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "joint_names.h"
 #include "sim_constraints.h"
 
 // --- Options ----------------------------------------------------------------------------------------------------------------
@@ -77,6 +78,8 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
          0, 0, cal_constraint_form_choice},
         {"project", CAL_OPTION_FLAG, &o->project, NULL, "move a start that is off the constraints onto them", 0, 0,
          NULL},
+        {"hold", CAL_OPTION_TEXT, &o->hold, "JOINTS",
+         "move a start onto the constraints, but not these joints, with commas: inverse kinematics", 0, 0, NULL},
         {"start", CAL_OPTION_TEXT, &o->start, "FILE",
          "begin, at time 0, from a state file, as 'sim --save' writes and 'eval --state' reads it", 0, 0, NULL},
         CAL_MODEL_PHYSICS_OPTIONS(o->models),
@@ -106,6 +109,9 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
         {"velocity-radius", CAL_OPTION_NUMBER, &o->velocity_radius, "X", "of --rps: how far velocities are perturbed",
          0, 100, NULL},
         {"normal", CAL_OPTION_FLAG, &o->normal, NULL, "of --rps: perturb normally instead of uniformly", 0, 0, NULL},
+        {"everywhere", CAL_OPTION_FLAG, &o->everywhere, NULL,
+         "of --rps: perturb along what the constraints allow as well, as the paper does; the motion wanders", 0, 0,
+         NULL},
         {"alpha", CAL_OPTION_NUMBER, &o->alpha, "X", "of --rps: weight of the speeds of positions in a residual", 0,
          1e9, NULL},
         {"beta", CAL_OPTION_NUMBER, &o->beta, "X", "of --rps: weight of what slips in a residual", 0, 1e9, NULL},
@@ -150,6 +156,8 @@ static const struct {
     {"stabilize", MODEL | WORLDS | BATCH | RPS},
     {"constraint-form", MODEL | WORLDS | BATCH},
     {"project", MODEL | WORLD | RPS},
+    {"hold", MODEL},
+    {"move", MODEL | BATCH},
     {"start", MODEL | WORLD | BATCH | RPS},
     {"at", MODEL | WORLD},
     {"check", MODEL},
@@ -185,6 +193,7 @@ static const struct {
     {"position-radius", RPS},
     {"velocity-radius", RPS},
     {"normal", RPS},
+    {"everywhere", RPS},
     {"alpha", RPS},
     {"beta", RPS},
     {"forcing", RPS},
@@ -379,6 +388,7 @@ static int open_randomized(cal_opened* r, cal_error* error) {
     def.position_radius = o->position_radius;
     def.velocity_radius = o->velocity_radius;
     def.normal = o->normal;
+    def.everywhere = o->everywhere;
     def.seed = (uint64_t)o->seed;
     def.alpha = o->alpha;
     def.beta = o->beta;
@@ -430,6 +440,17 @@ static int apply_start(cal_opened* r) {
     return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
 }
 
+// Closes the constraints by the other joints.
+static int hold_joints(cal_opened* r) {
+    if (!r->options->hold) return CAL_EXIT_DONE;
+    cal_error error = {CAL_OK, ""};
+    bool* held = cal_degrees_of(r->model, "hold", r->options->hold);
+    if (!held) return CAL_EXIT_MISTAKE;
+    error.status = cal_run_project_holding(r->run, held, &error);
+    free(held);
+    return error.status == CAL_OK ? CAL_EXIT_DONE : cal_complain_error(&error);
+}
+
 int cal_run_open(cal_opened* r) {
     cal_error error = {CAL_OK, ""};
     int status = CAL_EXIT_DONE;
@@ -438,7 +459,8 @@ int cal_run_open(cal_opened* r) {
     if (status == CAL_EXIT_DONE) status = read_start(r);
     if (status == CAL_EXIT_DONE) status = openers[r->kind](r, &error);
     if (status == CAL_EXIT_DONE && error.status != CAL_OK) status = cal_complain_error(&error);
-    return status == CAL_EXIT_DONE ? apply_start(r) : status;
+    if (status == CAL_EXIT_DONE) status = apply_start(r);
+    return status == CAL_EXIT_DONE ? hold_joints(r) : status;
 }
 
 void cal_run_release(cal_opened* r) {

@@ -20,7 +20,7 @@ typedef enum cal_kind {
 
 typedef struct cal_run_options {
     cal_model_options models;
-    const char *solver, *algorithm, *schedule, *machine, *lanes, *placement, *stabilize, *form, *start;
+    const char *solver, *algorithm, *schedule, *machine, *lanes, *placement, *stabilize, *form, *start, *hold;
     double tol, step;
     int64_t slow_band, seed;
     bool project;
@@ -35,7 +35,7 @@ typedef struct cal_run_options {
     int64_t rps, interval, hypotheses;
     const char* method;
     double position_radius, velocity_radius, alpha, beta, forcing, deadline;
-    bool normal, adapt;
+    bool normal, everywhere, adapt;
 } cal_run_options;
 
 enum { CAL_MOST_OPTIONS = 96 };

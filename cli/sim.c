@@ -58,7 +58,7 @@ int cal_command_sim(int argc, char** argv) {
          "given again",
          0, 0, NULL},
         {"columns", CAL_OPTION_TEXT, &o.columns, "NAMES",
-         "columns of the CSV, of q, v, force, pose, energy, channels, with commas [q,v,energy; of colliding bodies "
+         "columns of the CSV, of q, v, force, pose, energy, channels, sensors, with commas [q,v,energy; of colliding bodies "
          "pose]",
          0, 0, NULL},
         {"forces", CAL_OPTION_FLAG, &o.forces, NULL, "add what every joint carries to the CSV file", 0, 0, NULL},
@@ -74,7 +74,8 @@ int cal_command_sim(int argc, char** argv) {
         {"save", CAL_OPTION_TEXT, &o.save, "FILE", "write the final state as a file, for --start and 'eval --state'", 0,
          0, NULL},
         {"at", CAL_OPTION_TEXT, &o.at, "EVENTS",
-         "T:connect:NAME, T:catch:NAME (an inelastic impact), T:disconnect:NAME, separated by commas", 0, 0, NULL},
+         "T:connect:NAME, T:disconnect:NAME, T:catch:NAME (an inelastic impact as soon as the gap closes), with commas",
+         0, 0, NULL},
         {"check", CAL_OPTION_FLAG, &o.check, NULL,
          "test every frame's accelerations against the equations of motion (ball and free joints)", 0, 0, NULL},
         {"json", CAL_OPTION_FLAG, &o.json, NULL, "print one JSON object instead of the summary", 0, 0, NULL},

@@ -109,9 +109,10 @@ int cal_events_apply(cal_events* events, cal_run* run) {
         cal_error error = {CAL_OK, ""};
         if (event->action == DISCONNECT)
             error.status = cal_run_disconnect(run, event->constraint, &error);
+        else if (event->action == CATCH)
+            error.status = cal_run_catch(run, event->constraint, &error);
         else
-            error.status = cal_run_connect(run, event->constraint,
-                                           event->action == CATCH ? CAL_CONNECT_INELASTIC : CAL_CONNECT_SMOOTH, &error);
+            error.status = cal_run_connect(run, event->constraint, CAL_CONNECT_SMOOTH, &error);
         if (error.status != CAL_OK) return cal_complain(CAL_EXIT_FAILED, "%s", error.text);
     }
     return CAL_EXIT_DONE;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ typedef struct view_options {
     char upload[512];
     char next[1024]; // what was chosen; empty: nothing
     char note[256];
+    char token[80]; // the first viewer's, so that the page that shows one model may show the next
 } view_options;
 
 // The viewer that Ctrl-C ends; a handler has no other way to know it.
@@ -42,13 +44,15 @@ static void print_details(void) {
         "arrows step, + and - change the speed, backspace starts anew, a click selects a body, Ctrl and drag\n"
         "drags it; ? or F1 shows all of it. Ctrl-C ends the server. Without MODEL the page begins with a gallery, and\n"
         "takes folders with models that are dropped onto it.\n\n"
-        "The server answers only to this machine. With --listen others can connect, look, and pull; folders are taken\n"
-        "from this machine only. 'mpirun -n 8 calder view MODEL --machine mpi' shows a model on ranks.\n");
+        "The server answers only to this machine. With --listen others can connect and look. The printed address has "
+        "a\n"
+        "token: only pages from there can change anything. Folders are taken from this machine only.\n"
+        "'mpirun -n 8 calder view MODEL --machine mpi' shows a model on ranks.\n");
 }
 
 // Starts the desktop's browser and does not wait for it.
 static int open_browser(const char* address) {
-    char opener[] = "xdg-open", text[128];
+    char opener[] = "xdg-open", text[256];
     snprintf(text, sizeof text, "%s", address);
     char* arguments[] = {opener, text, NULL};
     posix_spawn_file_actions_t actions;
@@ -80,6 +84,7 @@ static void remember_choice(const cal_viewer* viewer, view_options* options) {
     const int card = cal_viewer_chosen(viewer, &file);
     options->next[0] = '\0';
     options->port = cal_viewer_port(viewer);
+    snprintf(options->token, sizeof options->token, "%s", cal_viewer_token(viewer));
     options->again = true;
     if (card >= 0)
         snprintf(options->next, sizeof options->next, "%s", cal_gallery_model(card));
@@ -112,6 +117,15 @@ static int serve(cal_viewer* viewer, const char* title, view_options* options) {
     remember_choice(viewer, options);
     cal_viewer_destroy(viewer);
     return status;
+}
+
+// A page each has a descriptor: as many as the viewer has places for, where the system lets one ask for them.
+static void allow_many_pages(void) {
+    enum { ENOUGH = 2048 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ENOUGH) return;
+    limit.rlim_cur = limit.rlim_max < ENOUGH ? limit.rlim_max : ENOUGH;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static bool is_this_machine_only(const char* address) {
@@ -148,7 +162,8 @@ static int view(cal_opened* opened, view_options* options) {
         return CAL_EXIT_DONE;
     }
     if (!is_this_machine_only(options->listen))
-        fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look and pull\n", options->listen);
+        fprintf(stderr, "calder: listening at %s: whoever can reach this machine can look, and pull with the token\n",
+                options->listen);
     cal_viewer_def def = cal_default_viewer_def();
     def.title = opened->name;
     def.listen = options->listen;
@@ -159,6 +174,7 @@ static int view(cal_opened* opened, view_options* options) {
     if (options->gallery) def.cards = cal_gallery_cards(&def.card_count);
     def.gallery = options->gallery && !options->again;
     def.upload = options->upload[0] ? options->upload : NULL;
+    def.token = options->token[0] ? options->token : NULL;
     def.note = options->note[0] ? options->note : NULL;
     error.status = cal_viewer_create(opened->run, &def, &viewer, &error);
     if (error.status != CAL_OK) return cal_complain_error(&error);
@@ -236,5 +252,6 @@ int cal_command_view(int argc, char** argv) {
         return cal_complain(CAL_EXIT_MISTAKE,
                             "the viewer's page was left out of this build: npm was not there or could "
                             "not fetch (Debian: nodejs npm); build again");
+    allow_many_pages();
     return count > 0 ? view_one(argv[1], &run, &table, &options) : view_gallery(&run, &table, &options);
 }

@@ -9,7 +9,7 @@ set(deb_libdir "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
 # The command on the shared libraries: one that needs no MPI, and one for mpirun.
 function(add_packaged_command target output)
     # What knows of machines that are libraries of their own, and of peers, is compiled anew, without them: packages have neither.
-    add_executable(${target} EXCLUDE_FROM_ALL cli/machine.c bench/forward.c bench/precision_peers.c
+    add_executable(${target} EXCLUDE_FROM_ALL cli/main.c cli/machine.c bench/forward.c bench/precision_peers.c
         $<TARGET_OBJECTS:calder_command_objects>
         $<FILTER:$<FILTER:$<TARGET_OBJECTS:calder_bench>,EXCLUDE,/forward\\.c>,EXCLUDE,/precision_peers\\.c>)
     add_dependencies(${target} calder_bench)

@@ -3,7 +3,8 @@
 # Each compilation sees CAL_WIDTH (1, 2, 4, 8) and CAL_KERNEL_SUFFIX (_w1, _w1_fma, _w2, _w4, _w8), which keeps their
 # symbols apart. On x86-64 all but _w1 use instructions that the processor may lack: the library asks it before it calls
 # them. On other processors everything is compiled for the plain one, there is no _w1_fma, and CAL_PORTABLE_LANES is
-# defined for the kernels and for the library.
+# defined for the kernels and for the library. Lanes that are wider than a register of theirs (16 bytes) are never the fastest, and
+# are there so that every width can be chosen everywhere: -O1, since gcc takes minutes per file to optimise their pieces.
 
 function(calder_add_lanes target)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
@@ -15,6 +16,10 @@ function(calder_add_lanes target)
         set(flags_w8 ${flags_w1_fma} -mavx512f -mavx512dq -mavx512vl)
     else()
         set(variants w1 w2 w4 w8)
+        # At -O1 gcc does not see that a loop over lanes writes all of them.
+        set(flags_w2 $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+        set(flags_w4 $<$<NOT:$<CONFIG:Debug>>:-O1> ${flags_w2})
+        set(flags_w8 ${flags_w4})
         target_compile_definitions(${target} PRIVATE CAL_PORTABLE_LANES)
     endif()
     if(NOT ARGN)
@@ -32,6 +37,8 @@ function(calder_add_lanes target)
         target_compile_options(${kernels} PRIVATE
             $<$<NOT:$<CONFIG:Debug>>:${CALDER_LANES_OPTIMIZATION}> ${flags_${variant}} -Wno-psabi
             $<$<C_COMPILER_ID:GNU>:-fno-schedule-insns2> $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
+        # Fuzzers are after readers: kernels, which read nothing, are left alone, and compile in seconds instead of minutes.
+        set_target_properties(${kernels} PROPERTIES CALDER_PLAIN "${CALDER_BUILD_FUZZERS}")
         target_link_libraries(${kernels} PRIVATE calder_settings)
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:${kernels}>)
         set_property(TARGET ${target} APPEND PROPERTY CALDER_LANES $<TARGET_OBJECTS:${kernels}>)

@@ -21,9 +21,15 @@ target_compile_options(calder_settings INTERFACE
     -Wall -Wextra -Wshadow "$<$<COMPILE_LANGUAGE:C>:-Wpedantic;-Wconversion>"
     $<$<BOOL:${CALDER_WARNINGS_AS_ERRORS}>:-Werror>)
 
+# On i686 gcc computes in x87 registers, with more bits than numbers in memory have; SSE2 has doubles.
+if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$")
+    target_compile_options(calder_settings INTERFACE -msse2 -mfpmath=sse)
+endif()
+
 if(CALDER_SANITIZE)
     list(JOIN CALDER_SANITIZE "," sanitizers)
     target_compile_options(calder_settings INTERFACE
-        -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
+        "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:CALDER_PLAIN>>>:-fsanitize=${sanitizers};-fno-sanitize-recover=all>"
+        -fno-omit-frame-pointer $<$<CONFIG:Release>:-g1>)
     target_link_options(calder_settings INTERFACE -fsanitize=${sanitizers})
 endif()

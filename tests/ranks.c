@@ -18,6 +18,14 @@ static void expect(bool good, const char* what, const char* detail) {
     if (!good) fprintf(stderr, "rank %d of %d: %s (%s)\n", rank, size, what, detail);
 }
 
+// What was sent in each pass is what the plan says, as often as it was executed. BDF sums up vectors of its own in between.
+static void check_traffic(const cal_sim* sim, const char* solver) {
+    cal_pass_traffic sent, said;
+    for (int pass = 0; strcmp(solver, "bdf") != 0 && cal_sim_traffic(sim, pass, &sent, &said) == CAL_OK; pass++)
+        expect(sent.messages == said.messages * sent.executions && sent.numbers == said.numbers * sent.executions,
+               "other messages than the plan says", sent.pass);
+}
+
 static uint64_t run(const cal_model* model, const char* solver, const char* algorithm, const char* schedule,
                     cal_machine* machine, const int32_t* placement) {
     cal_sim_def def = cal_default_sim_def();
@@ -33,6 +41,7 @@ static uint64_t run(const cal_model* model, const char* solver, const char* algo
         fprintf(stderr, "rank %d: %s: %s\n", rank, solver, error.text);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    check_traffic(sim, solver);
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
     return hash;

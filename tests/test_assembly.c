@@ -247,7 +247,8 @@ static void solve_index_one(const cal_model* model, const double* q, const doubl
     cal_node_accelerations(model, motions, v, zero, still);
     int count = 0;
     for (int c = 0; c < model->constraint_count; c++)
-        if (!model->constraints[c].inactive) count += cal_constraint_make_rows(model, c, motions, q, v, rows + count);
+        if (!model->constraints[c].inactive)
+            count += cal_constraint_make_rows(model, c, 0.0, motions, q, v, rows + count);
     const int size = n + count;
     const size_t w = (size_t)size + 1;
     double *m = cal_test_numbers((size_t)size * w), *x = cal_test_numbers((size_t)size);

@@ -131,7 +131,7 @@ static void scissors_of_any_length_fall_as_they_must(void** state) {
             const bool held = strcmp(algorithms[a], "assembly") == 0 && cal_state_hold(engine.state, 0, 0) == CAL_OK;
             cal_test_execute(&engine);
             assert_int_equal(cal_state_get(engine.state, CAL_QDD, qdd), CAL_OK);
-            if (!held && cal_loops_forward(model, q, v, qdd, &error)) fail_msg("%s: %s", name, error.text);
+            if (!held && cal_loops_forward(model, 0.0, q, v, qdd, &error)) fail_msg("%s: %s", name, error.text);
             double worst = 0.0;
             for (size_t k = 0; k < n; k++) worst = fmax(worst, fabs(fabs(qdd[k] / expected) - (k == 0 ? 1.0 : 2.0)));
             // Rounding of θ itself is not made less by a long lever: n² times.
@@ -160,11 +160,11 @@ static void guided_motions_need_the_forces_that_make_them(void** state) {
         for (size_t k = 0; k < n; k++) tau[k] = sin(1.0 + (double)k);
         assert_int_equal(cal_dynamics_create(model, &dynamics, NULL), CAL_OK);
         assert_int_equal(cal_dynamics_forward(dynamics, q, v, tau, NULL, qdd), CAL_OK);
-        assert_int_equal(cal_loops_forward(model, q, v, qdd, NULL), CAL_OK);
+        assert_int_equal(cal_loops_forward(model, 0.0, q, v, qdd, NULL), CAL_OK);
         assert_int_equal(cal_dynamics_inverse(dynamics, q, v, qdd, needed), CAL_OK);
-        if (cal_loops_inverse(model, q, v, qdd, needed, &error)) fail_msg("%s: %s", names[i], error.text);
+        if (cal_loops_inverse(model, 0.0, q, v, qdd, NULL, needed, &error)) fail_msg("%s: %s", names[i], error.text);
         assert_int_equal(cal_dynamics_forward(dynamics, q, v, needed, NULL, again), CAL_OK);
-        assert_int_equal(cal_loops_forward(model, q, v, again, NULL), CAL_OK);
+        assert_int_equal(cal_loops_forward(model, 0.0, q, v, again, NULL), CAL_OK);
         const double scale = 1.0 + cal_test_largest(qdd, n);
         cal_test_expect_below(cal_test_largest_difference(qdd, again, n), 1e-10 * scale, "motion", names[i]);
         double own = 0.0, asked = 0.0;
@@ -172,11 +172,11 @@ static void guided_motions_need_the_forces_that_make_them(void** state) {
         assert_true(own <= asked * (1.0 + 1e-12));
         // What is smallest stays as it is.
         memcpy(again, needed, n * sizeof *needed);
-        assert_int_equal(cal_loops_inverse(model, q, v, qdd, again, NULL), CAL_OK);
+        assert_int_equal(cal_loops_inverse(model, 0.0, q, v, qdd, NULL, again, NULL), CAL_OK);
         cal_test_expect_below(cal_test_largest_difference(needed, again, n), 1e-12 * (1.0 + sqrt(own)), "forces",
                               names[i]);
         for (size_t k = 0; k < n; k++) qdd[k] += k % 2 == 0 ? 1.0 : 0.3;
-        assert_int_equal(cal_loops_inverse(model, q, v, qdd, again, &error), CAL_BAD_ARGUMENT);
+        assert_int_equal(cal_loops_inverse(model, 0.0, q, v, qdd, NULL, again, &error), CAL_BAD_ARGUMENT);
         assert_non_null(strstr(error.text, "does not allow"));
         cal_dynamics_destroy(dynamics);
         free(q), free(v), free(tau), free(qdd), free(again), free(needed);

@@ -92,11 +92,12 @@ static void test_reports(void** unused) {
         "\"evaluations_per_second\": 15.5, \"paper\": 15.4, \"reference\": 13}}}, {\"session\": \"A\", \"case\": "
         "\"4\", \"model\": \"<b>\", \"solvers\": {\"gear\": {\"stable\": false, \"paper\": 34.1}}}]}\n");
     cal_test_write_file("lines.jsonl", "{\"model\": \"a\", \"wall_s\": 1.5}\n{\"model\": \"b\", \"wall_s\": 2.5}\n");
-    cal_test_outcome o = cal_test_run_well("report solvers.json lines.jsonl --out report.html");
+    cal_test_write_file("world.json", "{\"command\": \"bench world\", \"figure6\": [{\"scene\": \"atoms\"}]}\n");
+    cal_test_outcome o = cal_test_run_well("report solvers.json lines.jsonl world.json --out report.html");
     cal_test_release(&o);
     char* page = cal_test_read_file("report.html");
-    const char* const words[] = {"Session A",  "15.5",      "paper 15.4", "reference 13", "unstable",
-                                 "paper 34.1", "&lt;b&gt;", "<svg",       "wall s",       "2.5"};
+    const char* const words[] = {"Session A", "15.5", "paper 15.4", "reference 13", "unstable",     "paper 34.1",
+                                 "&lt;b&gt;", "<svg", "wall s",     "2.5",          "<h2>Timewarp", "<h3>figure6"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(page, words[i])) fail_msg("the report has no '%s'", words[i]);
     assert_null(strstr(page, "<b>"));

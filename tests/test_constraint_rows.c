@@ -108,7 +108,8 @@ static void check_rows(const cal_model* model, const double* q, const double* v,
         }
     for (int c = 0; c < model->constraint_count; c++) {
         int count = 0, nonholonomic = 0;
-        for (int k = 0; k < 3; k++) count = cal_constraint_make_rows(model, c, at[k].motions, at[k].q, v, at[k].rows);
+        for (int k = 0; k < 3; k++)
+            count = cal_constraint_make_rows(model, c, 0.0, at[k].motions, at[k].q, v, at[k].rows);
         char what[80];
         snprintf(what, sizeof what, "constraint %d (%s)", c, cal_constraint_kind_name(model->constraints[c].kind));
         assert_int_equal(count, cal_constraint_rows(&model->constraints[c], &nonholonomic));

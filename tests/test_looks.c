@@ -99,7 +99,7 @@ static void urdf_shows_what_is_visual(void** unused) {
     } cases[] = {
         {LINK("<collision name='c'>" BALL "</collision><visual>" BALL "</visual>"), false},
         {LINK("<collision name='c'>" BALL "</collision>"), true},
-        {LINK("<visual><geometry><mesh filename='x.dae'/></geometry></visual><collision name='c'>" BALL "</collision>"),
+        {LINK("<visual><geometry><mesh filename='x.ply'/></geometry></visual><collision name='c'>" BALL "</collision>"),
          true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cal_model* model = read_text(cases[i].text, "r.urdf");
@@ -138,14 +138,13 @@ static void says_what_is_left_out(void** unused) {
     (void)unused;
     cal_test_write_file("arm.xml",
                         "<mujoco><worldbody><body><joint name='j'/><geom size='1' solref='0.1 1'/></body></worldbody>"
-                        "<tendon><fixed name='a'><joint joint='j' coef='1'/></fixed>"
-                        "<fixed name='b'><joint joint='j' coef='1'/></fixed></tendon>"
-                        "<sensor><jointpos joint='j'/><jointvel joint='j'/><jointpos joint='j'/></sensor></mujoco>");
+                        "<deformable><flex/><flex/></deformable>"
+                        "<extension><plugin/><plugin/><plugin/></extension></mujoco>");
     static const char* const calls[] = {"info arm.xml", "sim arm.xml --time 0.01", "eval arm.xml --what pose"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cal_test_outcome o = cal_test_run_well(calls[i]);
         assert_int_equal(cal_test_count_lines(o.err), 1);
-        if (strstr(o.err, "arm.xml: not simulated: 2 tendons, 3 sensors, geom solref") == NULL)
+        if (strstr(o.err, "arm.xml: not simulated: 2 deformables, 3 extensions, geom solref") == NULL)
             fail_msg("%s: %s", calls[i], o.err);
         assert_true((strstr(o.err, "'calder info arm.xml' lists them") == NULL) == (i == 0));
         if (i == 0) assert_non_null(strstr(o.out, "ignored: Calder uses its own contact model"));

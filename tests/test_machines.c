@@ -36,6 +36,12 @@ static uint64_t run(const cal_model* model, const char* solver, cal_machine* mac
     def.relative = 1e-3;
     if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
     if (cal_sim_advance(sim, 0.02, &error) != CAL_OK) fail_msg("%s: %s", solver, error.text);
+    // What processors hand over in each pass is what the plan says, as often as it was executed.
+    cal_pass_traffic sent, said;
+    for (int pass = 0; strcmp(solver, "bdf") != 0 && cal_sim_traffic(sim, pass, &sent, &said) == CAL_OK; pass++) {
+        assert_int_equal(sent.messages, said.messages * sent.executions);
+        assert_int_equal(sent.numbers, said.numbers * sent.executions);
+    }
     const uint64_t hash = cal_sim_hash(sim);
     cal_sim_destroy(sim);
     return hash;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// M⁻¹ Jᵀ f and Jᵀ f of a wrench on every node, with the factors made on a machine.
+// M⁻¹ Jᵀ f and Jᵀ f of a wrench on every node, and the diagonal of M⁻¹, with the factors made on a machine.
 static void solve_on(const cal_model* model, cal_machine* machine, const int32_t* owners, const double* q,
-                     double* answer, double* forces) {
+                     double* answer, double* forces, double* diagonal) {
     const cal_plan_def def = {
         .model = model, .program = &cal_program_mass_factor, .machine = machine, .copies = 1, .owners = owners};
     cal_mass_factor tree;
@@ -33,6 +33,7 @@ static void solve_on(const cal_model* model, cal_machine* machine, const int32_t
         else
             cal_mass_factor_joint_forces(&tree, forces);
     }
+    cal_mass_factor_inverse_diagonal(&tree, diagonal);
     cal_state_destroy(state);
     cal_plan_destroy(plan);
     cal_mass_factor_destroy(&tree);
@@ -53,6 +54,29 @@ static cal_machine* serial(int lanes) {
     return machine;
 }
 
+// (M⁻¹)ᵢᵢ = |C⁻¹ eᵢ|² of a Cholesky root M = C Cᵀ, which takes M's place.
+static void check_diagonal(double* M, size_t n, const double* diagonal, const char* name) {
+    double *y = cal_test_numbers(n), worst = 0.0;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) {
+            for (size_t k = 0; k < j; k++) M[i * n + j] -= M[i * n + k] * M[j * n + k];
+            M[i * n + j] = i == j ? sqrt(M[i * n + j]) : M[i * n + j] / M[j * n + j];
+        }
+    for (size_t e = 0; e < n; e++) {
+        double sum = 0.0;
+        for (size_t i = e; i < n; i++) {
+            y[i] = i == e ? 1.0 : 0.0;
+            for (size_t k = e; k < i; k++) y[i] -= M[i * n + k] * y[k];
+            y[i] /= M[i * n + i];
+            sum += y[i] * y[i];
+        }
+        worst = fmax(worst, fabs(diagonal[e] - sum) / sum);
+    }
+    // Masses of the test's models differ by less than 10⁴, and so the numbers lose no more.
+    cal_test_expect_below(worst, 1e-11, "the diagonal of M⁻¹", name);
+    free(y);
+}
+
 static void check_dense(const cal_model* model, const char* name) {
     const size_t n = (size_t)model->v_count;
     double *answer = cal_test_numbers(n), *forces = cal_test_numbers(n), *M = cal_test_numbers(n * n);
@@ -63,13 +87,16 @@ static void check_dense(const cal_model* model, const char* name) {
     cal_test_execute(&mass);
     assert_int_equal(cal_state_get(mass.state, CAL_MASS, M), CAL_OK);
     cal_machine* machine = serial(0);
-    solve_on(model, machine, NULL, motion.q, answer, forces);
+    double* diagonal = cal_test_numbers(n);
+    solve_on(model, machine, NULL, motion.q, answer, forces, diagonal);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) product[i] += M[i * n + j] * answer[j];
     // Rounding of the product, whose terms are as large as these.
     double size = 0.0;
     for (size_t i = 0; i < n * n; i++) size = fmax(size, fabs(M[i]) * cal_test_largest(answer, n));
     cal_test_expect_below(cal_test_largest_difference(product, forces, n), 1e-12 * size, "M M⁻¹ Jᵀ f - Jᵀ f", name);
+    check_diagonal(M, n, diagonal, name);
+    free(diagonal);
     cal_machine_destroy(machine);
     cal_test_close(&mass);
     cal_test_motion_free(&motion);
@@ -84,24 +111,26 @@ static void solves_with_the_mass_matrix(void** unused) {
 static void check_bits(const cal_model* model, const char* name) {
     const size_t n = (size_t)model->v_count;
     double *answer[2] = {cal_test_numbers(n), cal_test_numbers(n)}, *forces = cal_test_numbers(n);
+    double* diagonal[2] = {cal_test_numbers(n), cal_test_numbers(n)};
     int32_t* owners = calloc((size_t)model->node_count + 1, sizeof *owners);
     assert_non_null(owners);
     cal_test_motion motion = cal_test_random_motion(model, 3);
     cal_machine* machine = serial(1);
-    solve_on(model, machine, NULL, motion.q, answer[0], forces);
+    solve_on(model, machine, NULL, motion.q, answer[0], forces, diagonal[0]);
     cal_machine_destroy(machine);
     cal_random random = {11};
     for (int lanes = 1; lanes <= cal_best_lanes(); lanes *= 2)
         for (int workers = 1; workers <= 4; workers++) {
             machine = workers == 1 ? serial(lanes) : threads(workers, lanes);
             for (int i = 0; i < model->node_count; i++) owners[i] = cal_random_below(&random, workers);
-            solve_on(model, machine, workers == 1 ? NULL : owners, motion.q, answer[1], forces);
-            if (memcmp(answer[0], answer[1], n * sizeof(double)) != 0)
+            solve_on(model, machine, workers == 1 ? NULL : owners, motion.q, answer[1], forces, diagonal[1]);
+            if (memcmp(answer[0], answer[1], n * sizeof(double)) != 0 ||
+                memcmp(diagonal[0], diagonal[1], n * sizeof(double)) != 0)
                 fail_msg("%s: other bits with %d lanes on %d threads", name, lanes, workers);
             cal_machine_destroy(machine);
         }
     cal_test_motion_free(&motion);
-    free(answer[0]), free(answer[1]), free(forces), free(owners);
+    free(diagonal[0]), free(diagonal[1]), free(answer[0]), free(answer[1]), free(forces), free(owners);
 }
 
 static void has_the_same_bits_everywhere(void** unused) {

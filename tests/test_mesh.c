@@ -556,12 +556,52 @@ static void test_bad_weights(void** state) {
     cal_mesh_free(&mesh);
 }
 
+// A cube of edge 200 with its centre in the origin, as COLLADA; what is in <asset>, in the scene's node, and its faces.
+#define INPUTS "<input semantic='NORMAL' source='#n' offset='1'/><input semantic='VERTEX' source='#v' offset='0'/>"
+#define DAE(asset, node, faces)                                                                                        \
+    "<COLLADA><asset>" asset "</asset><library_geometries><geometry id='g'><mesh><source id='s'><float_array>"         \
+    "-100 -100 -100 100 -100 -100 100 100 -100 -100 100 -100 -100 -100 100 100 -100 100 100 100 100 -100 100 100"      \
+    "</float_array></source><vertices id='v'><input semantic='POSITION' source='#s'/></vertices>" faces                \
+    "</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id='w'><node>" node                   \
+    "<instance_geometry url='#g'/></node></visual_scene></library_visual_scenes>"                                      \
+    "<scene><instance_visual_scene url='#w'/></scene></COLLADA>"
+#define FACES                                                                                                          \
+    "<polylist>" INPUTS "<vcount>4 4 4 4 4</vcount><p>0 0 3 0 2 0 1 0 4 0 5 0 6 0 7 0 0 0 1 0 5 0 4 0 "                \
+    "1 0 2 0 6 0 5 0 2 0 3 0 7 0 6 0</p></polylist><triangles>" INPUTS "<p>3 0 0 0 4 0 3 0 4 0 7 0</p></triangles>"
+
+static void test_collada(void** state) {
+    (void)state;
+    const char* text = DAE("<unit meter='0.01'/>",
+                           "<translate>100 0 0</translate><rotate>0 0 1 30</rotate><scale>1 2 1</scale>", FACES);
+    cal_triangles mesh;
+    cal_solid solid;
+    cal_error error;
+    if (cal_mesh_parse("cube.dae", text, strlen(text), &mesh, &error) != CAL_OK) fail_msg("%s", error.text);
+    assert_int_equal(mesh.vertex_count, 8);
+    assert_int_equal(mesh.triangle_count, 12);
+    assert_int_equal(cal_mesh_weigh(&mesh, CAL_INERTIA_EXACT, "cube", &solid, &error), CAL_OK);
+    assert_true(fabs(solid.mass - 16.0) < 1e-5 && fabs(solid.center[0] - 1.0) < 1e-6 && fabs(solid.center[1]) < 1e-6);
+    // Edges of 2, 4 and 2 m, turned by 30° about z: moments 16/12 (b² + c²).
+    assert_true(fabs(solid.inertia[2] - 16.0 / 12.0 * 20.0) < 1e-4);
+    assert_true(fabs(solid.inertia[0] - 16.0 / 12.0 * (0.75 * 20.0 + 0.25 * 8.0)) < 1e-4);
+    cal_mesh_free(&mesh);
+}
+
 static void test_bad_files(void** state) {
     (void)state;
     static const struct {
         const char *name, *text, *complaint;
     } cases[] = {
-        {"a.dae", "<COLLADA/>", "are not read"},
+        {"a.ply", "ply", "are not read"},
+        {"a.dae", "<COLLADA/>", "shows no triangles"},
+        {"a.dae", "<mujoco/>", "no COLLADA file"},
+        {"a.dae", "<COLLADA>", "a.dae:1"},
+        {"a.dae", DAE("<unit meter='0'/>", "", FACES), "its unit has no length"},
+        {"a.dae", DAE("", "<matrix>1 2</matrix>", FACES), "wrong count of numbers"},
+        {"a.dae", DAE("", "", "<triangles>" INPUTS "<p>0 0 1 0 8 0</p></triangles>"), "points that are not there"},
+        {"a.dae", DAE("", "", "<polylist>" INPUTS "<vcount>4</vcount><p>0 0 1 0</p></polylist>"),
+         "more corners than there are"},
+        {"a.dae", DAE("", "", "<triangles><p>0 1 2</p></triangles>"), "no positions"},
         {"a", "v 0 0 0", "are not read"},
         {"a.obj", "", "no vertices"},
         {"a.obj", "v 0 0\n", "a.obj:1: a vertex needs three numbers"},
@@ -652,6 +692,7 @@ int main(void) {
         cmocka_unit_test(test_several_objects),
         cmocka_unit_test(test_points_alone),
         cmocka_unit_test(test_bad_weights),
+        cmocka_unit_test(test_collada),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_no_memory),
     };

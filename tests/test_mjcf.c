@@ -358,20 +358,19 @@ static bool reported(const cal_read_report* report, cal_issue_kind kind, const c
 
 static void nothing_is_dropped_silently(void** unused) {
     (void)unused;
-    const char* text = "<mujoco>\n<worldbody>\n<body gravcomp='1'><joint type='ball' range='0 30' wobble='3'/>\n"
+    const char* text = "<mujoco>\n<worldbody>\n<body><joint type='ball' range='0 30' wobble='3'/>\n"
                        "<geom size='1' solref='0.1 1'/><geom size='1' solref='0.1 1'/>\n<thing/></body>\n</worldbody>\n"
-                       "<tendon><fixed><joint joint='x' coef='1'/></fixed></tendon>\n"
-                       "<sensor><clock/></sensor>\n</mujoco>";
+                       "<deformable><flex/></deformable>\n"
+                       "<sensor><touch site='x'/></sensor>\n</mujoco>";
     cal_read_report* report = NULL;
     cal_model* model = read_text(text, &report);
-    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "body gravcomp", 3, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "joint range", 3, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "joint wobble", 3, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "geom solref", 4, 2));
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "<thing>", 5, 1));
-    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<tendon>", 7, 1));
-    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<sensor>", 8, 1));
-    assert_int_equal(cal_read_report_count(report), 7);
+    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<deformable>", 7, 1));
+    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "sensor touch", 8, 1));
+    assert_int_equal(cal_read_report_count(report), 6);
     cal_read_report_destroy(report);
     cal_model_destroy(model);
     cal_read_options options = cal_default_read_options();
@@ -433,6 +432,18 @@ static void what_is_wrong_is_refused_in_one_line(void** unused) {
     expect_refusal("<mujoco><worldbody><body name='a'><attach body='b' prefix='x'/></body><body name='b'>"
                    "<attach body='a' prefix='y'/></body></worldbody></mujoco>",
                    "without end");
+    // A few bytes that would take years: copies of nothing, and each part twice in the one before.
+    expect_refusal(
+        "<mujoco><worldbody><replicate count='100000'><replicate count='100000'/></replicate></worldbody></mujoco>",
+        "too many for a file of");
+    char doubling[4096] = "<mujoco><worldbody>";
+    for (int i = 0; i < 40; i++) {
+        const size_t used = strlen(doubling);
+        snprintf(doubling + used, sizeof doubling - used,
+                 "<frame name='f%d'><attach frame='f%d'/><attach frame='f%d'/></frame>", i, i + 1, i + 1);
+    }
+    strcat(doubling, "<frame name='f40'/></worldbody></mujoco>");
+    expect_refusal(doubling, "too many for a file of");
 }
 
 static void files_stay_in_their_folder(void** unused) {

@@ -38,6 +38,7 @@ static void the_rail_is_as_accurate_as_it_should_be(void** state) {
         for (int seed = 1; seed <= seeds; seed++) {
             cal_rps_def def = cal_default_rps_def();
             def.instances = rows[i].instances, def.gain = rows[i].gain, def.seed = (uint64_t)seed;
+            def.everywhere = true; // as the paper has it
             const double error = 2.0 * run(model, &def, 10.0, NULL).error_rms;
             sum += error * error;
         }
@@ -176,6 +177,57 @@ static void a_bifurcation_shows_as_several_solutions(void** state) {
     cal_model_destroy(rail);
 }
 
+// On the rail motion is uniform. Across the rail perturbations cannot change it; along the rail they do.
+static void perturbations_across_the_constraints_keep_the_motion(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("rail");
+    double off[2];
+    for (int i = 0; i < 2; i++) {
+        cal_rps_def def = cal_default_rps_def();
+        def.method = "rk4", def.everywhere = i == 1;
+        cal_rps* rps = open_rps(model, &def);
+        assert_int_equal(cal_rps_advance(rps, 5.0, NULL), CAL_OK);
+        off[i] = hypot(cal_rps_q(rps, 0)[0] - cos(2.42 * 5.0), cal_rps_q(rps, 0)[1] - sin(2.42 * 5.0));
+        cal_rps_destroy(rps);
+    }
+    cal_test_expect_below(off[0], 1e-2, "place after 5 s", "rail");
+    assert_true(off[1] > 10.0 * off[0]);
+    cal_model_destroy(model);
+}
+
+// Theorem 1 (Liouville): a domain of errors (e, ė) keeps its area without stabilisation, and with the law's trace −2 K it shrinks as
+// exp(−2 K t). Three corners of a small triangle, each a start of its own.
+static void errors_fill_the_area_that_liouville_says(void** state) {
+    (void)state;
+    static const struct {
+        const char* law;
+        double gain, trace;
+    } laws[] = {{"none", 0.0, 0.0}, {"literal", 4.0, -8.0}, {"baumgarte", 4.0, -8.0}};
+    static const double corners[3][2] = {{0.0, 0.0}, {1e-6, 0.0}, {0.0, 1e-6}};
+    const double time = 0.25;
+    cal_model* model = cal_test_model("rail");
+    for (size_t k = 0; k < sizeof laws / sizeof laws[0]; k++) {
+        double e[3][2];
+        for (int i = 0; i < 3; i++) {
+            cal_rps_def def = cal_default_rps_def();
+            def.instances = 1, def.method = "rk4", def.step = 1e-3, def.stabilize = laws[k].law,
+            def.gain = laws[k].gain;
+            cal_rps* rps = open_rps(model, &def);
+            // e = (r² − 1) / 2, ė = r · v.
+            const double r = sqrt(1.0 + 2.0 * corners[i][0]), q[2] = {r, 0.0}, v[2] = {corners[i][1] / r, 2.42};
+            assert_int_equal(cal_rps_set(rps, q, v, NULL), CAL_OK);
+            assert_int_equal(cal_rps_advance(rps, time, NULL), CAL_OK);
+            const double *at = cal_rps_q(rps, 0), *rate = cal_rps_v(rps, 0);
+            e[i][0] = 0.5 * (at[0] * at[0] + at[1] * at[1] - 1.0);
+            e[i][1] = at[0] * rate[0] + at[1] * rate[1];
+            cal_rps_destroy(rps);
+        }
+        const double area = (e[1][0] - e[0][0]) * (e[2][1] - e[0][1]) - (e[1][1] - e[0][1]) * (e[2][0] - e[0][0]);
+        cal_test_expect_below(fabs(area / (1e-12 * exp(laws[k].trace * time)) - 1.0), 1e-4, "area", laws[k].law);
+    }
+    cal_model_destroy(model);
+}
+
 static void variants_run(void** state) {
     (void)state;
     cal_model* model = cal_test_model("fivebar");
@@ -242,6 +294,8 @@ int main(void) {
         cmocka_unit_test(looking_at_polls_changes_nothing),
         cmocka_unit_test(methods_have_their_orders),
         cmocka_unit_test(a_bifurcation_shows_as_several_solutions),
+        cmocka_unit_test(perturbations_across_the_constraints_keep_the_motion),
+        cmocka_unit_test(errors_fill_the_area_that_liouville_says),
         cmocka_unit_test(variants_run),
         cmocka_unit_test(mistakes_are_refused),
     };

@@ -370,7 +370,7 @@ static void test_packages(void** state) {
     assert_true(speaks_of(report, CAL_ISSUE_NOT_SIMULATED, "<mesh>", 1));
     cal_read_report_destroy(report);
     cal_model_destroy(model);
-    model = read_text(WITH_MESH("package://robot_description/meshes/missing.dae"), &options, &report);
+    model = read_text(WITH_MESH("package://robot_description/meshes/missing.ply"), &options, &report);
     assert_true(speaks_of(report, CAL_ISSUE_NOT_SIMULATED, "<mesh>", 1));
     cal_read_report_destroy(report);
     cal_model_destroy(model);

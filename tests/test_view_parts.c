@@ -1,10 +1,12 @@
 // The parts of the viewer that need no network: who may connect, what a message may say, kinematics along a path, the hand.
+#define _POSIX_C_SOURCE 200809L
 #include "support.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -314,6 +316,46 @@ static void test_paths_of_dropped_files_are_checked(void** unused) {
     assert_false(cal_upload_path_is_good(longest));
     longest[CAL_UPLOAD_PATH] = '\0';
     assert_true(cal_upload_path_is_good(longest));
+}
+
+// One viewer after the other over one folder takes what one may take, and no more.
+static void test_uploads_are_bounded_over_viewers(void** unused) {
+    (void)unused;
+    char folder[] = "calder-uploads-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    cal_upload_sum sum = {.folder = folder};
+    for (int i = 0; i < 2; i++) {
+        cal_upload upload = {.failed = false};
+        char text[32];
+        const int length = snprintf(text, sizeof text, "a/%d.xml\n0123456789", i);
+        cal_upload_take(&upload, &sum, text, (size_t)length);
+        assert_true(cal_upload_end(&upload));
+    }
+    cal_upload_sum next = {.folder = folder};
+    cal_upload_measure(&next);
+    assert_int_equal(next.files, 2);
+    assert_int_equal(next.bytes, 20);
+    next.bytes = CAL_UPLOAD_BYTES;
+    cal_upload upload = {.failed = false};
+    cal_upload_take(&upload, &next, "b.xml\n0", 7);
+    assert_false(cal_upload_end(&upload));
+    assert_int_equal(chdir(folder), 0);
+    assert_true(remove("a/0.xml") == 0 && remove("a/1.xml") == 0 && remove("a") == 0 && chdir("..") == 0);
+    assert_int_equal(remove(folder), 0);
+}
+
+static void test_tokens(void** unused) {
+    (void)unused;
+    char a[CAL_TOKEN_MOST + 1], b[CAL_TOKEN_MOST + 1];
+    assert_true(cal_access_make_token(a) && cal_access_make_token(b));
+    assert_string_not_equal(a, b);
+    assert_true(cal_access_token_is_good(a) && strlen(a) == CAL_TOKEN_BITS / 4);
+    assert_true(cal_access_token(a, a));
+    assert_false(cal_access_token(a, b) || cal_access_token("", a));
+    memcpy(b, a, sizeof b);
+    b[CAL_TOKEN_BITS / 4 - 1] = '\0';
+    assert_false(cal_access_token(b, a) || cal_access_token(a, b));
+    assert_false(cal_access_token_is_good("short") || cal_access_token_is_good("0123456789abcdef&x=1"));
 }
 
 // What is plotted is what the run has: q and v by their numbers, and of a pendulum at rest the weight in its joint.
@@ -728,6 +770,8 @@ int main(void) {
         cmocka_unit_test(test_a_path_gives_what_kinematics_gives),
         cmocka_unit_test(test_the_hand_feels_the_mass),
         cmocka_unit_test(test_paths_of_dropped_files_are_checked),
+        cmocka_unit_test(test_uploads_are_bounded_over_viewers),
+        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_probes_read_what_the_run_has),
         cmocka_unit_test(test_a_robot_is_held_by_its_hand),
         cmocka_unit_test(test_a_pull_settles_where_it_balances),

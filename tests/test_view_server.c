@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static cal_run* run;
 static cal_viewer* viewer;
 static pthread_t thread;
 static int port;
+static char live[128]; // path with the token
 
 static void* serve(void* unused) {
     (void)unused;
@@ -42,6 +44,7 @@ static int start_server(void** unused) {
         return -1;
     }
     port = atoi(strrchr(cal_viewer_address(viewer), ':') + 1);
+    snprintf(live, sizeof live, "/live?token=%s", cal_viewer_token(viewer));
     return pthread_create(&thread, NULL, serve, NULL);
 }
 
@@ -144,7 +147,7 @@ static int upgrade(void) {
     char host[64], origin[80];
     snprintf(host, sizeof host, "127.0.0.1:%d", port);
     snprintf(origin, sizeof origin, "http://%s", host);
-    return upgrade_as("/live", origin, host);
+    return upgrade_as(live, origin, host);
 }
 
 // A frame of the protocol, masked as a client's must be.
@@ -257,15 +260,65 @@ static void test_other_sites_are_refused(void** unused) {
     snprintf(origin, sizeof origin, "http://%s", host);
     assert_int_equal(get("/", "evil.example"), 403);
     assert_int_equal(get("/", "127.0.0.1:1"), 403);
-    assert_int_equal(upgrade_as("/live", "http://evil.example", host), -1);
-    assert_int_equal(upgrade_as("/live", NULL, host), -1);
-    assert_int_equal(upgrade_as("/live", "null", host), -1);
-    assert_int_equal(upgrade_as("/live", "http://evil.example:7878", "evil.example:7878"), -1);
+    assert_int_equal(upgrade_as(live, "http://evil.example", host), -1);
+    assert_int_equal(upgrade_as(live, NULL, host), -1);
+    assert_int_equal(upgrade_as(live, "null", host), -1);
+    assert_int_equal(upgrade_as(live, "http://evil.example:7878", "evil.example:7878"), -1);
     assert_int_equal(upgrade_as("/other", origin, host), -1);
     assert_int_equal(upgrade_as("/", origin, host), -1);
-    const int s = upgrade_as("/live", origin, host);
+    const int s = upgrade_as(live, origin, host);
     assert_true(s >= 0);
     close(s);
+}
+
+// The page and its numbers are for everybody who reaches the port from a page of ours; what changes something needs the token.
+static void test_without_the_token_one_looks(void** unused) {
+    (void)unused;
+    char host[64], origin[80], wrong[160];
+    snprintf(host, sizeof host, "127.0.0.1:%d", port);
+    snprintf(origin, sizeof origin, "http://%s", host);
+    snprintf(wrong, sizeof wrong, "%s0", live);
+    const char* const paths[] = {"/live", "/live?token=", "/live?token=0", wrong, "/live?tokens=x&x=token"};
+    static const char* const changes[] = {
+        "{\"do\":\"pause\"}", "{\"do\":\"speed\",\"speed\":1000}", "{\"do\":\"grab\",\"body\":1,\"point\":[0,0,0]}",
+        "{\"do\":\"set\",\"tolerance\":1e-12}", "{\"do\":\"show\",\"kind\":\"q\",\"index\":1}"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const int s = upgrade_as(paths[i], origin, host);
+        assert_true(s >= 0);
+        assert_true(hears(s, "\"may\":false"));
+        say(s, changes[i]);
+        assert_true(hears(s, "may only look"));
+        say(s, "{\"do\":\"watch\",\"body\":1}");
+        assert_true(hears(s, "\"say\":\"body\""));
+        close(s);
+    }
+    const int s = upgrade();
+    assert_true(s >= 0 && hears(s, "\"may\":true"));
+    close(s);
+    expect_progress(simulated_time()); // nobody has paused it
+    char token[40] = "";
+    assert_int_equal(sscanf(strstr(cal_viewer_address(viewer), "?token=") + 7, "%39s", token), 1);
+    assert_string_equal(token, cal_viewer_token(viewer));
+    assert_int_equal(strlen(token), 32);
+}
+
+// Every answer names the page's own script and style by their hashes, and allows nothing else.
+static void test_the_policy_is_sent(void** unused) {
+    (void)unused;
+    if (!cal_viewer_has_page()) skip();
+    char request[128], answer[4096];
+    snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    assert_int_equal(status_of(request, answer, sizeof answer), 200);
+    char* end = strstr(answer, "\r\n\r\n");
+    assert_non_null(end);
+    *end = '\0';
+    const char* policy = strstr(answer, "content-security-policy:");
+    assert_non_null(policy);
+    const char* const parts[] = {"default-src 'none'", "script-src 'sha256-", "style-src 'sha256-",
+                                 "frame-ancestors 'none'", "form-action 'none'"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(policy, parts[i])) fail_msg("no %s in %s", parts[i], policy);
+    assert_null(strstr(policy, "unsafe"));
 }
 
 // It listens at 127.0.0.1 and nowhere else: 127.0.0.2 is this machine too, but another address.
@@ -322,7 +375,7 @@ static void test_malformed_requests(void** unused) {
         char host[64], origin[80], request[1024];
         snprintf(host, sizeof host, "127.0.0.1:%d", port);
         snprintf(origin, sizeof origin, "http://%s", host);
-        write_upgrade(request, sizeof request, "/live", origin, host);
+        write_upgrade(request, sizeof request, i % 2 ? live : "/live", origin, host);
         const size_t length = strlen(request);
         for (int k = cal_random_below(&seed, 6); k >= 0; k--)
             request[cal_random_below(&seed, (int)length)] = (char)cal_random_bits(&seed);
@@ -461,6 +514,39 @@ static void test_clients_that_never_read(void** unused) {
     for (int i = 0; i < COUNT; i++) close(s[i]);
 }
 
+// A thousand pages at the same time: as many as are read get frames, the others cost a few frames each, and who has the token
+// finds a place though lookers took all of theirs.
+static void test_a_thousand_pages(void** unused) {
+    (void)unused;
+    enum { COUNT = 1000 };
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    if (limit.rlim_max < 2 * COUNT + 256 || setrlimit(RLIMIT_NOFILE, &limit) != 0) skip();
+    // One of its own: how many connections there may be is decided when it begins.
+    assert_int_equal(stop_server(NULL), 0);
+    assert_int_equal(start_server(NULL), 0);
+    char host[64], origin[80];
+    static int s[COUNT];
+    int places = 0;
+    snprintf(host, sizeof host, "127.0.0.1:%d", port);
+    snprintf(origin, sizeof origin, "http://%s", host);
+    const double began = simulated_time();
+    for (int i = 0; i < COUNT; i++) {
+        s[i] = upgrade_as("/live", origin, host);
+        places += s[i] >= 0;
+    }
+    assert_int_equal(places, COUNT);
+    const int holder = upgrade();
+    assert_true(holder >= 0);
+    say(holder, "{\"do\":\"fly\"}");
+    assert_true(hears(holder, "with a known"));
+    expect_progress(began);
+    assert_true(hears(s[0], "CALF") && hears(s[COUNT - 1], "CALF"));
+    close(holder);
+    for (int i = 0; i < COUNT; i++) close(s[i]);
+}
+
 static void test_a_taken_port_is_said(void** unused) {
     (void)unused;
     cal_viewer* second = NULL;
@@ -499,7 +585,9 @@ static void test_a_programs_own_loop_is_shown(void** unused) {
     static char text[1 << 20];
     snprintf(host, sizeof host, "127.0.0.1:%d", port);
     snprintf(origin, sizeof origin, "http://%s", host);
-    write_upgrade(request, sizeof request, "/live", origin, host);
+    char path[128];
+    snprintf(path, sizeof path, "/live?token=%s", cal_viewer_token(shown));
+    write_upgrade(request, sizeof request, path, origin, host);
     const int s = dial();
     send_all(s, request, strlen(request));
     double time = -1;
@@ -532,6 +620,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_fixed_table_of_resources),
         cmocka_unit_test(test_other_sites_are_refused),
+        cmocka_unit_test(test_without_the_token_one_looks),
+        cmocka_unit_test(test_the_policy_is_sent),
         cmocka_unit_test(test_it_listens_to_this_machine_only),
         cmocka_unit_test(test_malformed_requests),
         cmocka_unit_test(test_malformed_frames),
@@ -539,6 +629,7 @@ int main(void) {
         cmocka_unit_test(test_who_leaves_lets_go),
         cmocka_unit_test(test_a_thousand_connections),
         cmocka_unit_test(test_clients_that_never_read),
+        cmocka_unit_test(test_a_thousand_pages),
         cmocka_unit_test(test_a_taken_port_is_said),
         cmocka_unit_test(test_a_programs_own_loop_is_shown),
     };

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { defineConfig, type Plugin } from 'vite';
 
-// Puts the bundle into the page, and lets the page run that script and no other.
+// Puts the bundle into the page, and lets the page run that script and no other, and have that style and no other. The server sends the
+// same policy as a header.
 function inline(): Plugin {
   return {
     name: 'inline',
@@ -12,18 +13,20 @@ function inline(): Plugin {
       if (page?.type !== 'asset') throw new Error('there is no index.html');
       let html = String(page.source);
       let script = '';
+      let style = '';
       for (const [name, part] of Object.entries(bundle)) {
         if (part.type === 'chunk') {
           script = part.code.trim().replaceAll('</script', '<\\/script');
           html = html.replace(/<script type="module"[^>]*><\/script>\s*/, '');
           html = html.replace('</body>', () => `<script type="module">${script}</script>\n</body>`);
         } else if (name.endsWith('.css')) {
-          html = html.replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${String(part.source).trim()}</style>`);
+          style = String(part.source).trim();
+          html = html.replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`);
         } else continue;
         delete bundle[name];
       }
-      const hash = createHash('sha256').update(script).digest('base64');
-      const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'`;
+      const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+      const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'`;
       page.source = html.replace('<head>', `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
     },
   };

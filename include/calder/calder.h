@@ -7,7 +7,7 @@
 /// free joint has a position, a quaternion, a linear velocity in the world's axes and an angular velocity in the body's.
 ///
 /// Every function that can fail returns a #cal_status and, where it takes a #cal_error, writes one line that says what
-/// was wrong, where, and what to do. Nothing here prints, exits, or keeps global state.
+/// was wrong, where, and what to do; the others give 0, NULL, false or CAL_NONE for what is not there. Nothing here prints or exits.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,6 +96,7 @@ typedef struct cal_body_def {
     double mass;          ///< kg
     double center[3];     ///< centre of mass in the body's frame, m
     double inertia[6];    ///< about the centre of mass, body's axes: xx, yy, zz, xy, xz, yz, kg m²
+    double weightless;    ///< how much of its weight a force at its centre of mass carries: 0 none, 1 all, more: it rises
     uint32_t cookie;
 } cal_body_def;
 
@@ -123,11 +124,30 @@ typedef struct cal_joint_def {
     uint32_t cookie;
 } cal_joint_def;
 
-/// A motor on a degree of freedom: force = gear · clamp(gain · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v).
-/// A plain motor has gain 1 and no bias; a position servo gain kp and bias {0, -kp, -kv}.
+/// A muscle's curves (MuJoCo's): with its length L and its rate in units of the optimal length L₀, the control, 0 … 1, as activation,
+/// force = −peak (control · FL(L) FV(dL/dt) + FP(L)): it pulls.
+typedef struct cal_muscle {
+    double length_range[2];    ///< lengths (times gear) that stand for `range`
+    double range[2];           ///< in units of L₀
+    double peak;               ///< force at L₀ and rest, N
+    double shortest, longest;  ///< L where FL is zero
+    double fastest;            ///< shortening per second in units of L₀ at which FV is zero
+    double passive, eccentric; ///< FP at (1 + longest) / 2 is half of it; the largest FV
+} cal_muscle;
+
+/// A motor on a degree of freedom: force = gear · clamp(g · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v) with
+/// g = gain + gain_slope[0] · gear · q + gain_slope[1] · gear · v. A plain motor has gain 1 and no bias; a position servo gain kp and
+/// bias {0, -kp, -kv}. On a tendon q and v are its length and the rate of that, and a force above zero pushes the tendon's ends
+/// apart. On a body they are 0 and the rate along `wrench`.
 typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
-    int joint;        ///< a one-degree joint's number
+    /// What it acts on: a one-degree joint's number, a tendon's, or a body's; the other two are CAL_NONE.
+    int joint, tendon, body;
+    double position[3], quaternion[4]; ///< of a frame in the body; the quaternion need not be normalised
+    double wrench[6];                  ///< force (3) and torque (3) in that frame that a force of 1 is, for the body
+    double gain_slope[2];
+    bool is_muscle; ///< its force is the muscle's, and not of gain and bias
+    cal_muscle muscle;
     double gear, gain, bias[3];
     double control_range[2]; ///< clamps the control; equal ends: no clamp
     double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
@@ -146,8 +166,8 @@ typedef enum cal_constraint_kind {
     CAL_DISTANCE,       ///< the origins stay `length` apart: 1 row
     CAL_ON_CIRCLE,      ///< b's origin stays on the circle of radius `length` about a's origin in a's xy plane: 2 rows
     CAL_ON_SURFACE,     ///< b's origin stays where `surface` is zero, in a's frame: 1 row; two make a curve
-    CAL_COUPLING,       ///< joint[0] follows a polynomial of joint[1] (a gear, a mimic): 1 row
-    CAL_KNIFE_EDGE,     ///< b's origin does not move along b's y, seen from a; nonholonomic: 1 row
+    CAL_COUPLING,   ///< joint[0] follows a polynomial of joint[1] (a gear, a mimic), or a given motion, or both: 1 row
+    CAL_KNIFE_EDGE, ///< b's origin does not move along b's y, seen from a; nonholonomic: 1 row
     CAL_ROLLING ///< a wheel of radius `length` about b's z, centre in b's origin, touches a's xy plane and does not slip: 3 rows,
                 ///< of which two are nonholonomic
 } cal_constraint_kind;
@@ -159,6 +179,16 @@ enum { CAL_ROW_X = 1, CAL_ROW_Y = 2, CAL_ROW_Z = 4, CAL_ROW_TURN_X = 8, CAL_ROW_
 typedef void cal_surface_function(const double point[3], double* value, double gradient[3], double hessian[6],
                                   void* user);
 
+/// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value.
+typedef void cal_motion_function(double time, double* value, double* velocity, double* acceleration, void* user);
+
+/// A motion of a few numbers: offset + rate t + amplitude sin(2π frequency t + phase), frequency in 1/s.
+typedef struct cal_wave {
+    double offset, rate, amplitude, frequency, phase;
+} cal_wave;
+/// That motion as a cal_motion_function; user is the cal_wave.
+void cal_wave_motion(double time, double* value, double* velocity, double* acceleration, void* user);
+
 /// A constraint between two bodies, or two joints; from cal_default_constraint_def.
 typedef struct cal_constraint_def {
     const char* name; ///< NULL: named by its number; must be unique otherwise
@@ -169,10 +199,12 @@ typedef struct cal_constraint_def {
     uint32_t rows;           ///< of CAL_ROWS
     double length;           ///< of a distance; radius of a circle or a wheel
     cal_surface_function* surface;
-    void* user;           ///< of the surface; what it points to must outlive the model
-    int joint[2];         ///< of a coupling: one-degree joints; joint[1] may be CAL_NONE: the polynomial's constant
-    double polynomial[5]; ///< q₀ − z₀ = p₀ + p₁ x + … + p₄ x⁴ with x = q₁ − z₁ and z the joints' `zero`
-    bool inactive;        ///< not there until cal_sim_connect
+    void* user;   ///< of the surface, or the motion; what it points to must outlive the model
+    int joint[2]; ///< of a coupling: one-degree joints; joint[1] may be CAL_NONE: the polynomial's constant.
+    int closes; ///< of a weld: the loop joint whose halves it holds together, or CAL_NONE (cal_builder_add_loop_joint)
+    double polynomial[5]; ///< q₀ − z₀ = p₀ + p₁ x + … + p₄ x⁴ + motion(t) with x = q₁ − z₁ and z the joints' `zero`
+    cal_motion_function* motion; ///< of a coupling; NULL: none
+    bool inactive;               ///< not there until cal_sim_connect
     uint32_t cookie;
 } cal_constraint_def;
 
@@ -226,6 +258,103 @@ typedef struct cal_site_def {
     uint32_t cookie;
 } cal_site_def;
 
+/// What a tendon is made of. Either joints alone, or a path: points, and between two of them a shape or not, and pulleys.
+typedef enum cal_tendon_part_kind {
+    CAL_TENDON_JOINT,    ///< adds factor · q of a joint of one degree to the length
+    CAL_TENDON_POINT,    ///< the path goes through a point of a body, and straight on to the next part
+    CAL_TENDON_SPHERE,   ///< between two points: round a sphere, where that is in the way
+    CAL_TENDON_CYLINDER, ///< between two points: round a cylinder without ends, where that is in the way
+    CAL_TENDON_PULLEY    ///< the path ends; what follows is a branch whose length counts 1/factor
+} cal_tendon_part_kind;
+
+/// A part of a tendon; from cal_default_tendon_part.
+typedef struct cal_tendon_part {
+    cal_tendon_part_kind kind;
+    int joint;            ///< of joints: its number
+    double factor;        ///< of joints and pulleys
+    int body;             ///< of points, spheres and cylinders: whose it is; CAL_GROUND: the world's
+    double position[3];   ///< of the point, or the shape's centre, in the body's frame
+    double quaternion[4]; ///< of a cylinder in the body's frame: it is round its z; need not be normalised
+    double radius;        ///< of spheres and cylinders
+    bool sided;           ///< whether the path passes on the side where `side` is; else it takes the shorter way
+    int side_body;        ///< whose point `side` is
+    double side[3];       ///< in that body's frame; a point inside of the shape: the path passes inside
+} cal_tendon_part;
+
+/// A tendon; from cal_default_tendon_def. Its length L is a function of all joints; what acts along it, F, acts on each joint
+/// with F · dL/dq.
+typedef struct cal_tendon_def {
+    const char* name; ///< NULL: named by its number
+    const cal_tendon_part* parts;
+    int part_count;
+    double stiffness; ///< of a spring, N/m (N m/rad where lengths are angles)
+    /// The spring is slack between these lengths. Two NaN, as they are unless set: the length where all joints are at their spring
+    /// references.
+    double spring_length[2];
+    double damping;       ///< N s/m
+    double friction_loss; ///< dry friction as that of joints, N
+    bool limited;         ///< whether range holds
+    double range[2];      ///< smallest and largest length
+    double
+        limit_stiffness; ///< of the stops at both ends; 0: chosen from what the tendon moves at the start, for about 10 Hz
+    double limit_damping; ///< as that of joints, s/m
+    uint32_t cookie;
+} cal_tendon_def;
+
+/// What air or water does to a body that moves in it (MuJoCo's models); from cal_default_drag_def.
+typedef enum cal_drag_kind {
+    CAL_DRAG_BOX,      ///< viscous as a sphere, and pressure on the sides of a box
+    CAL_DRAG_ELLIPSOID ///< drag, lift, and the mass of the fluid that moves along, of an ellipsoid
+} cal_drag_kind;
+typedef struct cal_drag_def {
+    int body;
+    cal_drag_kind kind;
+    double position[3], quaternion[4]; ///< of its frame in the body; the quaternion need not be normalised
+    double size[3];                    ///< edges of the box, half axes of the ellipsoid, m
+    /// Of ellipsoids: drag of blunt and of slender bodies, against turning, lift by Kutta's and by Magnus's law.
+    double coefficients[5];
+    double virtual_mass[3], virtual_inertia[3]; ///< of ellipsoids, for a density of 1: of the fluid that moves along, m³ and m⁵
+    uint32_t cookie;
+} cal_drag_def;
+
+/// What can be measured. A frame is one on a body (position and quaternion), or the world's where the body is CAL_GROUND.
+typedef enum cal_sensor_kind {
+    CAL_SENSOR_JOINT_POSITION,             ///< 1, of a joint of one degree
+    CAL_SENSOR_JOINT_VELOCITY,             ///< 1
+    CAL_SENSOR_BALL_QUATERNION,            ///< 4
+    CAL_SENSOR_BALL_VELOCITY,              ///< 3, in the child's axes
+    CAL_SENSOR_TENDON_LENGTH,              ///< 1
+    CAL_SENSOR_TENDON_VELOCITY,            ///< 1
+    CAL_SENSOR_ACTUATOR_FORCE,             ///< 1, before the gear
+    CAL_SENSOR_FRAME_POSITION,             ///< 3, world's axes
+    CAL_SENSOR_FRAME_QUATERNION,           ///< 4, in the world
+    CAL_SENSOR_FRAME_X_AXIS,               ///< 3, world's axes
+    CAL_SENSOR_FRAME_Y_AXIS,               ///< 3
+    CAL_SENSOR_FRAME_Z_AXIS,               ///< 3
+    CAL_SENSOR_FRAME_VELOCITY,             ///< 3, of its origin, world's axes
+    CAL_SENSOR_FRAME_ANGULAR_VELOCITY,     ///< 3, world's axes
+    CAL_SENSOR_FRAME_ACCELERATION,         ///< 3, of its origin, world's axes, gravity taken as an acceleration upwards
+    CAL_SENSOR_FRAME_ANGULAR_ACCELERATION, ///< 3, world's axes
+    CAL_SENSOR_VELOCIMETER,                ///< 3, velocity of the frame's origin in its own axes
+    CAL_SENSOR_GYRO,                       ///< 3, angular velocity in its own axes
+    CAL_SENSOR_ACCELEROMETER,              ///< 3, acceleration of the origin less gravity in its own axes
+    CAL_SENSOR_FORCE,                      ///< 3, that the body's joint carries, on the body, in the frame's axes
+    CAL_SENSOR_TORQUE,                     ///< 3, about the frame's origin
+    CAL_SENSOR_SUBTREE_CENTER,             ///< 3, centre of mass of the body and all that hangs from it
+    CAL_SENSOR_SUBTREE_VELOCITY,           ///< 3, velocity of that
+    CAL_SENSOR_CLOCK                       ///< 1, time
+} cal_sensor_kind;
+/// A sensor; from cal_default_sensor_def.
+typedef struct cal_sensor_def {
+    const char* name; ///< NULL: named by its number
+    cal_sensor_kind kind;
+    int number;                        ///< of the joint, tendon or actuator
+    int body;                          ///< of frames and subtrees
+    double position[3], quaternion[4]; ///< of the frame in the body; the quaternion need not be normalised
+    double cutoff;                     ///< each number is kept within ± this; 0: it is not
+    uint32_t cookie;
+} cal_sensor_def;
+
 /// A state to start from; from cal_default_keyframe_def. Arrays that are NULL are the model's start.
 typedef struct cal_keyframe_def {
     const char* name; ///< NULL: it has none
@@ -264,9 +393,15 @@ cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, 
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 cal_site_def cal_default_site_def(void);   ///< the world's origin
 cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
+cal_tendon_def cal_default_tendon_def(void);     ///< no parts, no forces
+cal_tendon_part cal_default_tendon_part(void);   ///< the world's origin
+cal_drag_def cal_default_drag_def(void);         ///< a box at a body's origin
+cal_sensor_def cal_default_sensor_def(void);     ///< the world's origin
 cal_pair_def cal_default_pair_def(void);         ///< no shapes, friction 1
 
 cal_status cal_builder_create(cal_builder** out);
+/// A builder that holds all definitions of a model, to add to them: bodies, joints and all else keep their numbers.
+cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error);
 void cal_builder_destroy(cal_builder* builder); ///< NULL is allowed
 /// Names the model; the text is copied. A copy that finds no memory is reported by #cal_builder_finish.
 void cal_builder_set_name(cal_builder* builder, const char* name);
@@ -277,12 +412,24 @@ int cal_builder_add_body(cal_builder* builder, const cal_body_def* def);
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def);
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def);
 int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def);
+/// Adds a loop joint (revolute, prismatic or ball) that is a joint like those of the tree: it has a q and v, which say how frame b
+/// has moved in frame a, about or along z, and what the joint's definition gives it: a spring, a damper, stops, friction, an
+/// armature, motors; its axis and anchor are the frames'. Returns the joint's number. The loop is cut through body b, which must
+/// have been added before and have mass: half of that goes to a body of its own ("NAME (half)"), which the joint carries and a weld
+/// holds to b. Its start is where the start of a and b puts it; initial_q says which turn is meant. It costs a row and a degree of
+/// freedom more than the constraint without a coordinate.
+int cal_builder_add_loop_joint(cal_builder* builder, const cal_constraint_def* loop, const cal_joint_def* joint);
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def);     ///< its parts are copied
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b); ///< these two never touch
+int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def);
+int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def);
+/// What bodies with drags move in: density (kg/m³), viscosity (Pa s), and its velocity (m/s). Nothing unless set.
+void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]);
 /// Numbers of any meaning under a name, for whoever knows it.
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count);
 void cal_builder_set_timestep(cal_builder* builder, double seconds); ///< for fixed steps; 0, the default: not given
@@ -319,6 +466,13 @@ double cal_model_total_mass(const cal_model* model); ///< of all bodies, kg
 double cal_model_timestep(const cal_model* model);   ///< s; 0: the model has none
 int cal_model_site_count(const cal_model* model);
 int cal_model_keyframe_count(const cal_model* model);
+int cal_model_tendon_count(const cal_model* model);
+int cal_model_drag_count(const cal_model* model);
+int cal_model_sensor_count(const cal_model* model);
+int cal_model_sensor_size(const cal_model* model);  ///< numbers of all sensors
+int cal_sensor_size(cal_sensor_kind kind);          ///< numbers of a sensor of this kind
+const char* cal_sensor_kind_name(cal_sensor_kind kind); ///< MJCF's: "jointpos", "framequat", …
+void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]);
 int cal_model_pair_count(const cal_model* model);
 int cal_model_exclusion_count(const cal_model* model);
 void cal_model_gravity(const cal_model* model, double gravity[3]);
@@ -338,6 +492,10 @@ void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out);
 void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out); ///< its arrays are the model's
 void cal_model_site(const cal_model* model, int site, cal_site_def* out);
 void cal_model_keyframe(const cal_model* model, int keyframe, cal_keyframe_def* out); ///< its arrays are the model's
+/// A tendon as it was defined, with the lengths of its spring and the stiffness of its stops as they were found; its parts are the model's.
+void cal_model_tendon(const cal_model* model, int tendon, cal_tendon_def* out);
+void cal_model_drag(const cal_model* model, int drag, cal_drag_def* out);
+void cal_model_sensor(const cal_model* model, int sensor, cal_sensor_def* out);
 void cal_model_pair(const cal_model* model, int pair, cal_pair_def* out);
 void cal_model_exclusion(const cal_model* model, int exclusion, int bodies[2]);
 /// The numbers under a name, and how many; NULL when there are none.
@@ -347,6 +505,8 @@ const char* cal_model_numbers_name(const cal_model* model, int index);
 /// Writes a body's or joint's name, made from its number when it was not named; returns the text.
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity);
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity);
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity);
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity);
 int cal_model_find_body(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_joint(const cal_model* model, const char* name);      ///< CAL_NONE when there is none
 int cal_model_find_constraint(const cal_model* model, const char* name); ///< CAL_NONE when there is none
@@ -354,6 +514,8 @@ int cal_model_find_actuator(const cal_model* model, const char* name);   ///< CA
 int cal_model_find_shape(const cal_model* model, const char* name);      ///< the first of that name
 int cal_model_find_site(const cal_model* model, const char* name);       ///< CAL_NONE when there is none
 int cal_model_find_keyframe(const cal_model* model, const char* name);   ///< CAL_NONE when there is none
+int cal_model_find_tendon(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
+int cal_model_find_sensor(const cal_model* model, const char* name);     ///< CAL_NONE when there is none
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity);
 /// How many rows (equations) a constraint has, and of those how many on velocities only.
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic);
@@ -381,9 +543,10 @@ cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error);
 typedef void cal_task_runner(void* user, int count, void (*task)(void* argument, int index), void* argument);
 /// How to make a machine of threads; from cal_default_threads_def.
 typedef struct cal_threads_def {
-    int workers;             ///< the caller's thread included; 0: one for each core
-    int lanes;               ///< as for cal_machine_serial
-    bool pinned;             ///< the caller's thread to core 0, the others to the cores after it
+    int workers;      ///< the caller's thread included; 0: one for each core
+    int lanes;        ///< as for cal_machine_serial
+    bool pinned;      ///< the caller's thread to core 0, the others to the cores after it
+    const int* cores; ///< the core of each worker, several may share one; NULL: as pinned says. Only read when made
     cal_task_runner* runner; ///< the user's own threads instead of ours; workers is then how many it runs at most
     void* user;
     uint32_t cookie;
@@ -449,6 +612,20 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity);
 /// Runs the algorithm once on a state made with this plan.
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error);
 
+/// What processors send each other for one pass of a plan's algorithm.
+typedef struct cal_pass_traffic {
+    const char* pass; ///< its name, "armstrong.control"; "solver.sums" is what a solver adds
+    bool outbound;    ///< from the root to the leaves
+    /// Between two processors. Ranks send one for all children of a joint that a rank has; of cores that share memory each
+    /// hand-over to a run of joints side by side counts.
+    int64_t messages;
+    int64_t numbers;    ///< doubles in them
+    int64_t executions; ///< of how many executions; of "solver.sums" those with a solver
+} cal_pass_traffic;
+/// What one execution sends for pass 0, 1, …, found from the plan alone. sums: how many a solver that rides along has (0: none does).
+/// CAL_BAD_ARGUMENT past the last pass.
+cal_status cal_plan_traffic(const cal_plan* plan, int pass, int sums, cal_pass_traffic* out);
+
 /// What a schedule of "assembly" comes to.
 enum { CAL_SCHEDULE_SHOWN = 64 };
 typedef struct cal_schedule_report {
@@ -473,15 +650,16 @@ int cal_schedule_print(const cal_model* model, const char* schedule, int process
 
 /// What can be read from and written to a state, in the user's order.
 typedef enum cal_field {
-    CAL_Q,       ///< q_count: positions
-    CAL_V,       ///< v_count: velocities
-    CAL_TAU,     ///< v_count: joint forces. An input, but of "rnea" the result
-    CAL_QDD,     ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
-    CAL_CONTROL, ///< actuator_count: controls
-    CAL_MASS,    ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
-    CAL_POSE,    ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
-    CAL_ENERGY,  ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
-    CAL_MOMENTUM ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_Q,        ///< q_count: positions
+    CAL_V,        ///< v_count: velocities
+    CAL_TAU,      ///< v_count: joint forces. An input, but of "rnea" the result
+    CAL_QDD,      ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
+    CAL_CONTROL,  ///< actuator_count: controls
+    CAL_MASS,     ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
+    CAL_POSE,     ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
+    CAL_ENERGY,   ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
+    CAL_MOMENTUM, ///< 6: linear momentum and angular momentum about the world's origin, by "energy"
+    CAL_TENDON    ///< 2 a tendon: its length and the rate of that, by "kinematics" and "energy"
 } cal_field;
 
 /// Makes a state at the model's start values.
@@ -492,6 +670,8 @@ size_t cal_state_size(const cal_state* state, cal_field field);
 /// Copies a field in or out. A field that the algorithm does not have is CAL_BAD_ARGUMENT; nothing is changed.
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values);
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values);
+/// What executions have sent for a pass since the state was made, counted where it is sent. All ranks call it.
+cal_status cal_state_traffic(const cal_state* state, int pass, cal_pass_traffic* out);
 double cal_state_time(const cal_state* state);
 void cal_state_set_time(cal_state* state, double time);
 /// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from outside. Each may be
@@ -537,13 +717,16 @@ cal_status cal_dynamics_site(cal_dynamics* dynamics, const double* q, int site, 
 
 // With constraints, those that hold from the start.
 
-/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of them.
-cal_status cal_loops_forward(const cal_model* model, const double* q, const double* v, double* qdd, cal_error* error);
-/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
-/// squares, that give them with the constraints' help. CAL_BAD_ARGUMENT names a constraint that does not allow qdd.
-/// Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
-cal_status cal_loops_inverse(const cal_model* model, const double* q, const double* v, const double* qdd, double* tau,
+/// Adds to accelerations without constraints (cal_dynamics_forward, or any plan's CAL_QDD at q and v) what the constraints make of
+/// them; time: of motions that are prescribed.
+cal_status cal_loops_forward(const cal_model* model, double time, const double* q, const double* v, double* qdd,
                              cal_error* error);
+/// Of joint forces that give accelerations qdd without constraints (cal_dynamics_inverse) makes the smallest, in the sense of least
+/// squares, that give them with the constraints' help. actuated: for each degree of freedom whether there is a motor, the others
+/// have no force then (NULL: all have one). CAL_BAD_ARGUMENT names a constraint that does not allow qdd, or the joint where the
+/// actuated ones cannot give it. Dense: CAL_NOT_AVAILABLE beyond a few thousand rows and degrees of freedom.
+cal_status cal_loops_inverse(const cal_model* model, double time, const double* q, const double* v, const double* qdd,
+                             const bool* actuated, double* tau, cal_error* error);
 /// Which rows follow from others where the constraints hold next to q: rows has an entry for each row of each constraint, in order
 /// (cal_constraint_rows); rank: how many do not. Which of several rows that say the same is called redundant is a choice.
 cal_status cal_loops_redundant(const cal_model* model, const double* q, bool* rows, int* rank, cal_error* error);
@@ -677,6 +860,9 @@ cal_status cal_sim_poses(cal_sim* sim, double* poses);
 /// What every joint carries at cal_sim_time: the force and then the moment about the joint's anchor (world's axes) that act
 /// through it on its body, constraint forces and the joint's own together; 6 numbers a joint.
 cal_status cal_sim_joint_forces(cal_sim* sim, double* forces);
+/// What a sensor measures at cal_sim_time: cal_sensor_size numbers. With events, those of accelerations and joint forces are
+/// CAL_NOT_AVAILABLE.
+cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* error);
 /// Accelerations at cal_sim_time, v_count numbers: those of the constrained motion where the model has constraints, in the form
 /// and with the stabilisation of the simulation.
 cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);
@@ -684,6 +870,9 @@ cal_status cal_sim_accelerations(cal_sim* sim, double* qdd);
 /// fastband_check): the largest misfit relative to the terms of its equation (1e-15 is rounding), and the body where it is.
 /// For models of ball and free joints; CAL_BAD_MODEL for others.
 cal_status cal_sim_check(cal_sim* sim, double* residual, int* body);
+/// What processors have sent each other for pass 0, 1, … of the simulation's algorithm since it was made, and what its plan says that
+/// one execution sends. CAL_BAD_ARGUMENT past the last pass, CAL_NOT_AVAILABLE with events. All ranks call it.
+cal_status cal_sim_traffic(const cal_sim* sim, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted);
 uint64_t cal_sim_hash(const cal_sim* sim); ///< as cal_state_hash, at cal_sim_time
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out);
 
@@ -714,6 +903,9 @@ typedef struct cal_constraint_report {
     int error_of;        ///< the constraint that has the largest error, CAL_NONE where there are none
     double error_max;    ///< largest error after any step so far
     double error_rms;    ///< root of the mean square of the rows' errors over all steps so far
+    int waiting;         ///< constraints that wait for their gap to close (cal_sim_catch)
+    int caught;          ///< that were connected so since the simulation was made or loaded
+    double caught_time;  ///< when the last one was
     int singular_count;  ///< singular positions that were passed since the simulation was made or loaded
     /// Those of them that changed the energy most, the largest change first.
     cal_singular_position singular[CAL_SINGULAR_SHOWN];
@@ -722,13 +914,21 @@ typedef struct cal_constraint_report {
 /// Lets a constraint hold from now on; restarts the solver. Its gap must be below #CAL_CONNECT_TOLERANCE: CAL_BAD_ARGUMENT
 /// says how large it is, and changes nothing. One that holds already is CAL_OK.
 cal_status cal_sim_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error);
-/// Lets go of a constraint; restarts the solver. One that does not hold is CAL_OK.
+/// Connects a constraint as an inelastic impact when its gap closes: now where it is below #CAL_CONNECT_TOLERANCE, else at the first
+/// time that an advance passes at which the error of its only row is zero, or the errors of its several rows are least and below
+/// that tolerance. It waits until then, or until cal_sim_disconnect. CAL_BAD_ARGUMENT for one that has no position (a knife edge),
+/// and where shapes can touch, which has nobody wait, for one whose gap is open.
+cal_status cal_sim_catch(cal_sim* sim, int constraint, cal_error* error);
+/// Lets go of a constraint, or of waiting for it; restarts the solver. One that does not hold is CAL_OK.
 cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error);
 bool cal_sim_connected(const cal_sim* sim, int constraint);
 /// Moves q to where the constraints hold and v to what they allow, each the nearest by mass, and restarts the solver.
 /// CAL_NOT_CONVERGED names the constraint that stays open, and changes nothing: constraints contradict each other, or the
 /// start is too far off.
 cal_status cal_sim_project(cal_sim* sim, cal_error* error);
+/// The same while some joints stay where they are: inverse kinematics for a start. held: v_count, whether a degree of freedom keeps
+/// its q and v (all of a ball or a free joint, or none). CAL_NOT_CONVERGED also where the constraints cannot be met without them.
+cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error);
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out);
 /// What a constraint does at cal_sim_time. rows: the multiplier of each of its rows (cal_constraint_rows): forces along, and
 /// moments about, a's axes for loop joints; wrench: force and torque on body b at frame b's origin, world's axes (zero for
@@ -744,9 +944,9 @@ cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* ma
 double cal_stabilize_limit(const char* stabilize, const char* solver, double step);
 
 /// Writes everything that a continuation needs into a file: first beside it, then renamed over it, so that the file is whole
-/// whatever happens. Independent of the machine, its processors and its lanes. With "bdf", whose inside cannot be
-/// written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes on as if nothing
-/// had happened. With events, what callbacks remember outside of states is not in the file.
+/// whatever happens. Independent of the machine, its processors and its lanes; of processors see docs/reliability.md. With
+/// "bdf", whose inside cannot be written, the solver starts afresh at the present time, and a slow band is computed anew; all else goes
+/// on as if nothing had happened. With events, what callbacks remember outside of states is not in the file.
 cal_status cal_sim_save(cal_sim* sim, const char* path, cal_error* error);
 /// Continues from such a file, to the same bits as the simulation that wrote it: the model, the solver, its tolerances and
 /// the algorithm must be the same ones; the machine may be another. On an error nothing is changed.
@@ -865,10 +1065,13 @@ typedef struct cal_rps_def {
     double position_radius; ///< how far instances are perturbed: m, rad; 2e-4
     double velocity_radius; ///< m/s, rad/s; 2e-2
     bool normal;            ///< normally distributed, with the radii as standard deviations; else uniform
-    uint64_t seed;          ///< equal seeds give equal bits, whatever the machine; 1
-    double alpha, beta;     ///< weights of the speeds of rows with and without a position in the residual; 1, 1
-    const char* stabilize;  ///< "literal", "baumgarte" or "none": slight stabilisation of every instance
-    double gain;            ///< 250
+    bool
+        everywhere; ///< perturbed along what the constraints allow as well, as the paper does: then only they are kept, and
+                    ///< the motion wanders; false: across the constraints only
+    uint64_t seed;         ///< equal seeds give equal bits, whatever the machine; 1
+    double alpha, beta;    ///< weights of the speeds of rows with and without a position in the residual; 1, 1
+    const char* stabilize; ///< "literal", "baumgarte" or "none": slight stabilisation of every instance
+    double gain;           ///< 250
     double forcing;  ///< amplitude of a random term, another one for each instance, in the equation of the error; 0
     int hypotheses;  ///< solutions that are kept where rows are nearly dependent; 1
     double singular; ///< how nearly: the smallest pivot, relative to 1; 1e-4

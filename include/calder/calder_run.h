@@ -122,6 +122,9 @@ cal_status cal_run_balance(cal_run* run, cal_energy_balance* out, cal_error* err
 /// As cal_sim_joint_forces.
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error);
 
+/// As cal_sim_sensor.
+cal_status cal_run_sensor(cal_run* run, int sensor, double* values, cal_error* error);
+
 /// A number to plot.
 typedef struct cal_channel {
     const char* name;
@@ -166,6 +169,10 @@ cal_status cal_run_set(cal_run* run, double time, const double* q, const double*
 cal_status cal_run_drive(cal_run* run, const double* tau, const double* control, cal_error* error);
 cal_status cal_run_connect(cal_run* run, int constraint, cal_connection how, cal_error* error);
 cal_status cal_run_disconnect(cal_run* run, int constraint, cal_error* error);
+/// As cal_sim_catch. Part of #CAL_RUN_CONNECT.
+cal_status cal_run_catch(cal_run* run, int constraint, cal_error* error);
+/// As cal_sim_project_holding, before cal_run_begin. Part of #CAL_RUN_CONNECT.
+cal_status cal_run_project_holding(cal_run* run, const bool* held, cal_error* error);
 /// Writes a checkpoint, and continues from one, to the same bits.
 cal_status cal_run_save(cal_run* run, const char* path, cal_error* error);
 cal_status cal_run_restore(cal_run* run, const char* path, cal_error* error);

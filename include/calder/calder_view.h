@@ -34,6 +34,7 @@ typedef struct cal_viewer_def {
     bool gallery;                 ///< the page begins with it
     const char* upload;           ///< folder for models that are dropped onto the page; NULL: none may be
     const char* note;             ///< said at first; NULL: nothing
+    const char* token; ///< shown by whoever changes something: 16 to 64 letters, digits, - or _; NULL: a new random one
     uint32_t cookie;
 } cal_viewer_def;
 cal_viewer_def cal_default_viewer_def(void);
@@ -45,7 +46,8 @@ bool cal_viewer_has_page(void);
 /// viewer.
 cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error);
 void cal_viewer_destroy(cal_viewer* viewer); ///< NULL is allowed
-/// The address for a browser, "http://127.0.0.1:7878/".
+/// The address for a browser, "http://127.0.0.1:7878/?token=…": a page from there may look, select, pull and change. Without its
+/// token it may look and select.
 const char* cal_viewer_address(const cal_viewer* viewer);
 /// Advances the run in a thread of its own, serves in the caller's, until cal_viewer_stop.
 cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error);
@@ -55,8 +57,9 @@ cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error);
 /// What somebody chose in the gallery, which ended cal_viewer_run: a card's number, or CAL_NONE, and then in *file the path of a
 /// dropped model below the folder for uploads; NULL: nothing was chosen.
 int cal_viewer_chosen(const cal_viewer* viewer, const char** file);
-int cal_viewer_port(const cal_viewer* viewer); ///< that it listens at
-void cal_viewer_stop(cal_viewer* viewer);      ///< from any thread, or from a signal's handler
+int cal_viewer_port(const cal_viewer* viewer);          ///< that it listens at
+const char* cal_viewer_token(const cal_viewer* viewer); ///< that its address has
+void cal_viewer_stop(cal_viewer* viewer);               ///< from any thread, or from a signal's handler
 
 /// A run as one self-contained page that plays it, with plots.
 typedef struct cal_html cal_html;

@@ -305,7 +305,9 @@ cal_status cal_world_balance(cal_world* world, cal_energy_balance* out);
 /// Counters are there in any case; energy, momentum and hash only where all bodies could be followed to the world's time.
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out);
 /// What a world, advanced to a time, would take on so many processors: it is divided among them, and they run one after the other on
-/// the calling core. The report has domains_s, busiest_s and between_s of that advance. At most 1024 processors.
+/// the calling core. The report has domains_s, busiest_s and between_s of that advance: with a core each it would take the last two
+/// together. domains is 0 where a world has too few bodies to divide, or gains less than a tenth, and so stays on one core. Afterwards the world
+/// goes on as before. At most 1024 processors.
 cal_status cal_world_price(cal_world* world, int processors, double time, cal_world_report* out, cal_error* error);
 
 /// Of a simulation of a model: the model's body that a body of its world is; CAL_GROUND: one that does not move.

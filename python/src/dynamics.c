@@ -84,7 +84,7 @@ static PyObject* forward(PyObject* module, PyObject* const* args, Py_ssize_t cou
     }
     leave(&c);
     cal_status status = cal_dynamics_forward(c.dynamics, c.q.data, c.v.data, c.third.data, c.control.data, out->data);
-    if (!status && constrained) status = cal_loops_forward(c.model->model, c.q.data, c.v.data, out->data, &error);
+    if (!status && constrained) status = cal_loops_forward(c.model->model, 0.0, c.q.data, c.v.data, out->data, &error);
     come_back(&c);
     return finish(&c, status, &error, out);
 }
@@ -110,7 +110,8 @@ static PyObject* inverse(PyObject* module, PyObject* const* args, Py_ssize_t cou
     const double* qdd = zeros ? zeros->data : c.third.data;
     leave(&c);
     cal_status status = cal_dynamics_inverse(c.dynamics, c.q.data, c.v.data, qdd, out->data);
-    if (!status && constrained) status = cal_loops_inverse(c.model->model, c.q.data, c.v.data, qdd, out->data, &error);
+    if (!status && constrained)
+        status = cal_loops_inverse(c.model->model, 0.0, c.q.data, c.v.data, qdd, NULL, out->data, &error);
     come_back(&c);
     Py_XDECREF((PyObject*)zeros);
     return finish(&c, status, &error, out);

@@ -312,7 +312,7 @@ class Recordings(unittest.TestCase):
         run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         self.assertEqual(run.stderr, "")
         address, result = run.stdout.splitlines()
-        self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/")
+        self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32} ")
         self.assertEqual(result, "True 1")
 
     def test_mistakes(self):

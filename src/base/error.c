@@ -25,4 +25,7 @@ void cal_explain(cal_error* error, cal_status status, const char* format, ...) {
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    // One line, also where a name in it has several.
+    for (char* c = error->text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ') *c = ' ';
 }

@@ -90,6 +90,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     if (!set) return CAL_NO_MEMORY;
     set->model = model;
     set->closed = ROUNDING;
+    set->moved = cal_model_is_moved(model);
     set->loops = cal_loop_factor_pays(model);
     set->active = cal_allocate((size_t)model->constraint_count, sizeof *set->active);
     set->row_of = cal_allocate((size_t)model->constraint_count, sizeof *set->row_of);
@@ -119,7 +120,9 @@ void cal_constraints_evaluate(cal_constraints* set, const double* q, const doubl
     const size_t q_size = (size_t)set->model->q_count * sizeof(double),
                  v_size = (size_t)set->model->v_count * sizeof(double);
     // Projections and forces ask for the same place in turn.
-    if (set->evaluated && memcmp(set->at_q, q, q_size) == 0 && memcmp(set->at_v, v, v_size) == 0) return;
+    const bool now = !set->moved || set->at_time == set->time;
+    if (set->evaluated && now && memcmp(set->at_q, q, q_size) == 0 && memcmp(set->at_v, v, v_size) == 0) return;
+    set->at_time = set->time;
     memcpy(set->at_q, q, q_size);
     memcpy(set->at_v, v, v_size);
     set->evaluated = true;
@@ -127,7 +130,8 @@ void cal_constraints_evaluate(cal_constraints* set, const double* q, const doubl
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place];
         if (!set->active[constraint]) continue;
-        cal_constraint_make_rows(set->model, constraint, set->motions, q, v, set->rows + set->first_row[place]);
+        cal_constraint_make_rows(set->model, constraint, set->time, set->motions, q, v,
+                                 set->rows + set->first_row[place]);
     }
 }
 
@@ -616,6 +620,16 @@ static void project_velocity(cal_constraints* set, const double* q, double* v, i
         cal_constraints_evaluate(set, q, v);
         break;
     }
+}
+
+void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* change) {
+    if (set->row_count == 0) return;
+    cal_constraints_evaluate(set, q, change);
+    make_matrix(set);
+    for (int i = 0; i < set->row_count; i++) set->right[i] = set->rows[i].speed + set->rows[i].rate;
+    scale_right(set, false);
+    correct(set);
+    memcpy(change, set->change, (size_t)set->model->v_count * sizeof *change);
 }
 
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience) {

@@ -62,9 +62,11 @@ typedef struct cal_constraints {
     double* rest;         // of each row
     double* effort;       // v_count
     double* accelerations;
-    double* change;      // v_count
-    double *at_q, *at_v; // where rows were evaluated
-    double* before;      // q or v before a correction
+    double* change;       // v_count
+    double *at_q, *at_v;  // where rows were evaluated
+    double time, at_time; // of prescribed motions: the caller's, before anything is asked; and when rows were evaluated
+    bool moved;           // some constraint prescribes a motion
+    double* before;       // q or v before a correction
     bool evaluated;
     int rank; // at the last factorisation
     // What is open by less than this, in the size of a mechanism, is closed (cal_constraints_project). At least rounding.
@@ -106,6 +108,9 @@ int cal_constraints_rank(cal_constraints* set);
 // Whether a row followed from others at the last factorisation.
 bool cal_constraints_depends(const cal_constraints* set, int row);
 
+// The power of prescribed motions with the multipliers of the last solution, over a velocity that is `later` on.
+double cal_constraints_motion_power(const cal_constraints* set, double later);
+
 // What constraints add to accelerations must have along each row: set->right ← f − Ȧ q̇ − A q̈₀, at the motions and rows that were
 // evaluated last. forcing (may be NULL): added to f, a number a row.
 void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
@@ -135,6 +140,9 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 // remains is cal_constraints_violation.
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
+
+// Leaves of a change of q or v that part only which goes across the constraints at q: B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ A change.
+void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* change);
 
 // The largest gain with which a method of fixed step stays stable on the error's own equation: an explicit method that is stable
 // on the real axis to −reach/h, and semi-implicit Euler.

@@ -46,6 +46,12 @@ void cal_constraints_share(cal_constraints* set) {
     for (int i = 0; i < count; i++) z[i] = (set->matrix.left[i] > 0.0 ? z[i] : -product[i]) * set->scale[i];
 }
 
+double cal_constraints_motion_power(const cal_constraints* set, double later) {
+    double sum = 0.0;
+    for (int i = 0; i < set->row_count; i++) sum += set->lambda[i] * (set->rows[i].rate + later * set->rows[i].change);
+    return sum;
+}
+
 // --- Dense rows -----------------------------------------------------------------------------------------------------------
 
 // An entry is a wrench, carried over at most all nodes, times a joint's axis: so many products, none larger than the moment or the

@@ -19,11 +19,13 @@ static cal_status no_memory(const cal_model* model, cal_error* error) {
     return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", model->constraint_count);
 }
 
-cal_status cal_loops_forward(const cal_model* model, const double* q, const double* v, double* qdd, cal_error* error) {
+cal_status cal_loops_forward(const cal_model* model, double time, const double* q, const double* v, double* qdd,
+                             cal_error* error) {
     if (!model || !q || !v || !qdd) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_forward: something is NULL");
     cal_constraints* set = NULL;
     if (model->constraint_count == 0) return CAL_OK;
     if (cal_constraints_create(model, &set)) return no_memory(model, error);
+    set->time = time;
     cal_constraints_accelerate(set, q, v, qdd, CAL_STABILIZE_NONE, 0.0, NULL);
     cal_constraints_destroy(set);
     return cal_all_finite(qdd, model->v_count)
@@ -53,13 +55,92 @@ static cal_status check_asked(const cal_constraints* set, const double* A, const
                     cal_model_constraint_name(set->model, of, name, sizeof name), missed);
 }
 
-cal_status cal_loops_inverse(const cal_model* model, const double* q, const double* v, const double* qdd, double* tau,
-                             cal_error* error) {
+// What is left of a row below this part of the longest is rounding: projections of n numbers err by n ε, 1e-12 for the largest models
+// that are allowed here.
+static const double LEFT = 1e-9;
+
+static double dot(const double* a, const double* b, size_t count) {
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+// Row i of G: what unit forces of the actuated degrees come to at degree i, beside what the constraints take: P S, P symmetric.
+static size_t make_actuated_rows(const cal_projector* projector, const bool* actuated, size_t n, double* one,
+                                 double* G) {
+    size_t count = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (!actuated[k]) continue;
+        memset(one, 0, n * sizeof *one);
+        one[k] = 1.0;
+        cal_projector_apply(projector, one);
+        for (size_t i = 0; i < n; i++) G[i * n + count] = one[i];
+        count++;
+    }
+    return count;
+}
+
+// Of all x with G x = b, n rows of which some follow from others, the least: it is in the span of G's rows, an orthonormal basis of
+// which is made (Gram and Schmidt; the row of which most is left is next). What is left of b is in b. Returns where most of it is.
+static size_t solve_least(double* G, double* b, size_t n, size_t count, double* x) {
+    double longest = 0.0;
+    memset(x, 0, n * sizeof *x);
+    for (size_t turn = 0; turn < n; turn++) {
+        size_t next = 0;
+        double most = -1.0;
+        for (size_t i = 0; i < n; i++) {
+            const double square = dot(G + i * n, G + i * n, count);
+            if (square > most) most = square, next = i;
+        }
+        longest = fmax(longest, sqrt(most));
+        if (!(sqrt(most) > LEFT * longest)) break;
+        double* u = G + next * n;
+        const double length = sqrt(most), along = b[next] / length;
+        for (size_t k = 0; k < count; k++) u[k] /= length, x[k] += along * u[k];
+        for (size_t i = 0; i < n; i++) {
+            if (i == next) continue;
+            const double part = dot(G + i * n, u, count);
+            b[i] -= part * along;
+            for (size_t k = 0; k < count; k++) G[i * n + k] -= part * u[k];
+        }
+        b[next] = 0.0;
+        memset(u, 0, n * sizeof *u);
+    }
+    size_t worst = 0;
+    for (size_t i = 1; i < n; i++)
+        if (fabs(b[i]) > fabs(b[worst])) worst = i;
+    return worst;
+}
+
+// tau, which has no part along A's rows, becomes forces of the actuated degrees alone. G, one: room for n × n and n numbers.
+static cal_status actuate(const cal_model* model, const cal_projector* projector, const bool* actuated, double* G,
+                          double* one, double* x, double* tau, cal_error* error) {
+    const size_t n = (size_t)model->v_count;
+    double size = 0.0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(tau[i]));
+    const size_t count = make_actuated_rows(projector, actuated, n, one, G), worst = solve_least(G, tau, n, count, x);
+    if (fabs(tau[worst]) > ASKED * (1.0 + size)) {
+        char name[NAME];
+        int joint = 0;
+        for (int i = 0; i < model->joint_count; i++)
+            if ((size_t)model->joints[i].first_v <= worst && model->joints[i].first_v >= model->joints[joint].first_v)
+                joint = i;
+        return cal_fail(error, CAL_BAD_ARGUMENT,
+                        "the actuated joints cannot give these accelerations: joint '%s' misses a force of %g",
+                        cal_model_joint_name(model, joint, name, sizeof name), tau[worst]);
+    }
+    for (size_t i = 0, k = 0; i < n; i++) tau[i] = actuated[i] ? x[k++] : 0.0;
+    return CAL_OK;
+}
+
+cal_status cal_loops_inverse(const cal_model* model, double time, const double* q, const double* v, const double* qdd,
+                             const bool* actuated, double* tau, cal_error* error) {
     if (!model || !q || !v || !qdd || !tau)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: something is NULL");
     cal_constraints* set = NULL;
-    if (model->constraint_count == 0) return CAL_OK;
+    if (model->constraint_count == 0 && !actuated) return CAL_OK;
     if (cal_constraints_create(model, &set)) return no_memory(model, error);
+    set->time = time;
     const size_t n = (size_t)model->v_count, m = (size_t)set->row_count;
     if (n * (n + m) > MOST_NUMBERS) {
         cal_constraints_destroy(set);
@@ -68,10 +149,10 @@ cal_status cal_loops_inverse(const cal_model* model, const double* q, const doub
                         (int)m, model->v_count);
     }
     double *A = cal_allocate(m * n, sizeof *A), *numbers = cal_allocate(2 * m, sizeof *numbers),
-           *one = cal_allocate(n * n, sizeof *one),
+           *one = cal_allocate(n * n, sizeof *one), *room = cal_allocate(2 * n, sizeof *room),
            *memory = cal_allocate(cal_projector_size((int)m, (int)n), sizeof *memory);
-    cal_status status = A && numbers && one && memory ? CAL_OK : no_memory(model, error);
-    if (!status && m > 0) {
+    cal_status status = A && numbers && one && room && memory ? CAL_OK : no_memory(model, error);
+    if (!status) {
         cal_projector projector;
         for (size_t i = 0; i < n; i++) one[i * n + i] = 1.0;
         cal_constraints_dense(set, q, v, A, numbers, numbers + m);
@@ -79,8 +160,9 @@ cal_status cal_loops_inverse(const cal_model* model, const double* q, const doub
         cal_projector_make(&projector, A, numbers, (int)m, one, (int)n, memory);
         // Of all forces that differ by Aᵀλ the smallest are those that have no part along A's rows.
         cal_projector_apply(&projector, tau);
+        if (!status && actuated) status = actuate(model, &projector, actuated, one, room, room + n, tau, error);
     }
-    cal_free(A), cal_free(numbers), cal_free(one), cal_free(memory);
+    cal_free(A), cal_free(numbers), cal_free(one), cal_free(room), cal_free(memory);
     cal_constraints_destroy(set);
     return status;
 }

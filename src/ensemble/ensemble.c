@@ -351,11 +351,12 @@ cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const d
 // --- Looking at it -----------------------------------------------------------------------------------------------------
 
 int cal_ensemble_lanes(const cal_ensemble* ensemble) {
+    if (!ensemble) return 0;
     if (ensemble->ops == &cal_ensemble_resident) return ensemble->machine->lanes;
     return ensemble->ops->takes_steps ? ensemble->engine->lanes : 1;
 }
-int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble->count; }
-double cal_ensemble_time(const cal_ensemble* ensemble) { return ensemble->time; }
+int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble ? ensemble->count : 0; }
+double cal_ensemble_time(const cal_ensemble* ensemble) { return ensemble ? ensemble->time : 0.0; }
 
 // Poses and energy of an instance, by one plan and state for all of them.
 static cal_status query(cal_ensemble* ensemble, int instance) {
@@ -404,6 +405,7 @@ cal_status cal_ensemble_poses(cal_ensemble* ensemble, int instance, double* pose
 }
 
 uint64_t cal_ensemble_hash(const cal_ensemble* ensemble) {
+    if (!ensemble) return 0;
     const cal_model* model = ensemble->model;
     uint64_t hash = 0;
     catch_up((cal_ensemble*)ensemble);
@@ -415,6 +417,7 @@ uint64_t cal_ensemble_hash(const cal_ensemble* ensemble) {
 }
 
 void cal_ensemble_get_report(const cal_ensemble* ensemble, cal_ensemble_report* out) {
+    if (!ensemble || !out) return;
     *out = (cal_ensemble_report){.time = ensemble->time};
     for (int i = 0; i < ensemble->count; i++) {
         const double* row = cal_ensemble_row(ensemble, i);

@@ -54,7 +54,7 @@ static double normal_number(cal_random* random) {
 }
 
 void cal_instance_place(cal_instance* instance, const double* q, const double* v, double position, double velocity,
-                        bool normal, cal_random* random) {
+                        bool normal, bool everywhere, cal_random* random) {
     const cal_model* model = instance->plan->model;
     memcpy(instance->q, q, (size_t)model->q_count * sizeof *q);
     memcpy(instance->v, v, (size_t)model->v_count * sizeof *v);
@@ -64,9 +64,12 @@ void cal_instance_place(cal_instance* instance, const double* q, const double* v
         const double number = normal ? normal_number(random) : cal_random_between(random, -1.0, 1.0);
         instance->change[i] = position * number;
     }
+    if (!everywhere) cal_constraints_keep_normal(instance->set, q, instance->change);
     cal_model_displace(model, instance->change, 1.0, instance->q);
     for (int i = 0; i < model->v_count; i++)
-        instance->v[i] += velocity * (normal ? normal_number(random) : cal_random_between(random, -1.0, 1.0));
+        instance->change[i] = velocity * (normal ? normal_number(random) : cal_random_between(random, -1.0, 1.0));
+    if (!everywhere) cal_constraints_keep_normal(instance->set, q, instance->change);
+    for (int i = 0; i < model->v_count; i++) instance->v[i] += instance->change[i];
 }
 
 // --- Steps -------------------------------------------------------------------------------------------------------------

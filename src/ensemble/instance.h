@@ -47,8 +47,8 @@ typedef struct cal_instance_law {
 
 cal_status cal_instance_create(const cal_plan* plan, cal_method method, cal_instance* out);
 void cal_instance_destroy(cal_instance* instance); // zeros are allowed
-// Starts at q and v, moved at random by up to the radii (normal: standard deviations).
+// Starts at q and v, moved at random by up to the radii (normal: standard deviations), across the constraints only, or everywhere.
 void cal_instance_place(cal_instance* instance, const double* q, const double* v, double position, double velocity,
-                        bool normal, cal_random* random);
+                        bool normal, bool everywhere, cal_random* random);
 // Takes steps, and finds the residual: infinite for what is not finite, or failed (status).
 void cal_instance_run(cal_instance* instance, const cal_instance_law* law, int steps, cal_random* random);

@@ -161,6 +161,9 @@ static cal_status check(const cal_model* model, const cal_rps_def* def, cal_erro
             return cal_fail(error, CAL_BAD_ARGUMENT,
                             "method '%.60s' is not euler, symplectic, heun, ab2, rk4, or a list of those",
                             def->method ? def->method : "NULL");
+    if (cal_model_is_moved(model))
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "randomized simulation takes no prescribed motions: simulate it without --rps");
     if (model->constraint_count == 0)
         return cal_fail(error, CAL_BAD_MODEL,
                         "the model has no constraints, so that no instance is better than another; simulate it without "
@@ -308,7 +311,7 @@ static void diastole(seat* own, int steps, double* block) {
         const cal_solution* from = &poll->solutions[i % poll->solution_count];
         cal_random random = random_of(rps, poll->polls, i);
         cal_instance_place(instance, from->q, from->v, def->position_radius, def->velocity_radius, def->normal,
-                           def->instances > 1 ? &random : NULL);
+                           def->everywhere || def->hypotheses > 1, def->instances > 1 ? &random : NULL);
         cal_instance_run(instance, &rps->law, steps, &random);
         vote(instance, rps->model, own->pause, block);
     }
@@ -396,15 +399,18 @@ cal_status cal_rps_advance(cal_rps* rps, double time, cal_error* error) {
 // --- Looking at it -----------------------------------------------------------------------------------------------------
 
 const double* cal_rps_q(const cal_rps* rps, int hypothesis) {
+    if (!rps) return NULL;
     const cal_poll* poll = &rps->seats[0].poll;
     return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].q : NULL;
 }
 const double* cal_rps_v(const cal_rps* rps, int hypothesis) {
+    if (!rps) return NULL;
     const cal_poll* poll = &rps->seats[0].poll;
     return hypothesis >= 0 && hypothesis < poll->solution_count ? poll->solutions[hypothesis].v : NULL;
 }
 
 uint64_t cal_rps_hash(const cal_rps* rps) {
+    if (!rps) return 0;
     const cal_poll* poll = &rps->seats[0].poll;
     const double time = (double)poll->steps * rps->def.step;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &time, 1);
@@ -416,6 +422,7 @@ uint64_t cal_rps_hash(const cal_rps* rps) {
 }
 
 void cal_rps_get_report(const cal_rps* rps, cal_rps_report* out) {
+    if (!rps || !out) return;
     const seat* own = &rps->seats[0];
     const cal_poll* poll = &own->poll;
     // The last pause will be compared with the others' at the next poll.

@@ -429,9 +429,12 @@ static cal_status sort_actuators(const cal_model* model, int32_t** first, int32_
     *first = cal_allocate((size_t)model->joint_count + 2, sizeof **first);
     *order = cal_allocate((size_t)model->actuator_count, sizeof **order);
     if (!*first || !*order) return CAL_NO_MEMORY;
-    for (int i = 0; i < model->actuator_count; i++) (*first)[model->actuators[i].joint + 2]++;
+    // Those that act on tendons are among the coupled forces.
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].joint >= 0) (*first)[model->actuators[i].joint + 2]++;
     for (int j = 0; j <= model->joint_count; j++) (*first)[j + 1] += (*first)[j];
-    for (int i = 0; i < model->actuator_count; i++) (*order)[(*first)[model->actuators[i].joint + 1]++] = i;
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].joint >= 0) (*order)[(*first)[model->actuators[i].joint + 1]++] = i;
     return CAL_OK;
 }
 

@@ -7,11 +7,11 @@ void cal_machine_destroy(cal_machine* machine) {
     if (machine) machine->ops->destroy(machine);
 }
 
-const char* cal_machine_name(const cal_machine* machine) { return machine->ops->name; }
+const char* cal_machine_name(const cal_machine* machine) { return machine ? machine->ops->name : NULL; }
 
-int cal_machine_lanes(const cal_machine* machine) { return machine->lanes; }
+int cal_machine_lanes(const cal_machine* machine) { return machine ? machine->lanes : 0; }
 
-int cal_machine_processors(const cal_machine* machine) { return machine->processors; }
+int cal_machine_processors(const cal_machine* machine) { return machine ? machine->processors : 0; }
 
 enum { PLAIN, TWO, FOUR, EIGHT, FUSED };
 

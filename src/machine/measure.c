@@ -146,6 +146,8 @@ static cal_status measure_threads(int lanes, cal_costs* out, cal_error* error) {
 }
 
 cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal_costs* out, cal_error* error) {
+    if (!machine || !model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_measure: machine, model and out must not be NULL");
     *out = (cal_costs){0};
     if (strcmp(machine->ops->name, "modelled") == 0) {
         *out = machine->costs;

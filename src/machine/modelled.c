@@ -61,6 +61,7 @@ static const cal_machine_ops modelled_ops = {
     .name = "modelled", .execute = execute, .destroy = destroy, .attach = attach, .detach = detach};
 
 cal_status cal_machine_modelled(const cal_costs* costs, int processors, cal_machine** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_modelled: out must not be NULL");
     *out = NULL;
     cal_status status = cal_check_costs(processors, costs, error);
     if (status != CAL_OK) return status;
@@ -76,5 +77,6 @@ cal_status cal_machine_modelled(const cal_costs* costs, int processors, cal_mach
 }
 
 double cal_machine_virtual_time(const cal_machine* machine) {
+    if (!machine) return 0.0;
     return machine->ops == &modelled_ops ? ((const modelled_machine*)machine)->clock : 0.0;
 }

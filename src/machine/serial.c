@@ -30,6 +30,7 @@ static void destroy(cal_machine* machine) { cal_free(machine); }
 static const cal_machine_ops serial_ops = {.name = "serial", .execute = execute, .destroy = destroy};
 
 cal_status cal_machine_serial(int lanes, cal_machine** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_serial: out must not be NULL");
     *out = NULL;
     cal_machine* machine = cal_allocate(1, sizeof *machine);
     if (!machine) return cal_fail(error, CAL_NO_MEMORY, "no memory for a machine");

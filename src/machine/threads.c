@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/machine.h"
+#include "pass/sums.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -83,6 +84,8 @@ typedef struct thread_exchange {
     struct cal_signal* signals; // of the stage's tree
     const cal_pass *down, *up;  // of the stage
     unsigned walk;              // its number
+    cal_count *all, *counts;    // of this worker: of all stages, of this one
+    int sums;                   // of the solver that rides along
     unsigned barriers;          // that this worker has passed in this job
 } thread_exchange;
 
@@ -107,6 +110,7 @@ static void begin_stage(cal_exchange* exchange, const cal_stage* stage, const ca
     e->down = stage->down;
     e->up = up;
     e->signals = e->machine->state->signals + stage->first_edge;
+    e->counts = e->all + 2 * (stage - e->machine->plan->stages);
 }
 
 static void wait(cal_exchange* exchange, int edge, bool down) {
@@ -115,8 +119,12 @@ static void wait(cal_exchange* exchange, int edge, bool down) {
     spin_until(down ? &e->signals[edge].down : &e->signals[edge].up, e->walk, e->machine->patience);
     // What swept programs leave for each other is not in the scratch memory.
     if (!plan->program->walked) return;
-    const cal_crossing crossing = cal_plan_crossing(plan, down ? e->down : e->up, edge);
+    const cal_pass* pass = down ? e->down : e->up;
+    cal_crossing crossing = cal_plan_crossing(plan, pass, edge);
+    if (pass->for_solver) crossing.count = e->sums * plan->layout->columns[edge].lanes;
     fetch(e->machine->state->context.scratch + crossing.at, crossing.count);
+    e->counts[down].messages++;
+    e->counts[down].numbers += crossing.count;
 }
 
 static void post(cal_exchange* exchange, int edge, bool down) {
@@ -137,7 +145,12 @@ static void run_part(threads_machine* machine, int processor) {
         return;
     }
     if (processor >= plan->used) return;
-    thread_exchange exchange = {.base = {begin_stage, wait, post}, .machine = machine, .walk = machine->state->walk};
+    const cal_context* context = &machine->state->context;
+    thread_exchange exchange = {.base = {begin_stage, wait, post},
+                                .machine = machine,
+                                .walk = machine->state->walk,
+                                .all = machine->state->counts + (size_t)processor * CAL_COUNTS,
+                                .sums = context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0};
     cal_run_stages(plan, machine->state, processor, machine->prepared, &exchange.base);
 }
 
@@ -275,27 +288,42 @@ static void pin(pthread_t thread, int core) {
     pthread_setaffinity_np(thread, sizeof cores, &cores); // a core that we may not use: the thread stays where it is
 }
 
-static cal_status start_workers(threads_machine* machine, cal_error* error) {
+static cal_status start_workers(threads_machine* machine, const int* cores, cal_error* error) {
     const int count = machine->base.processors;
-    if (machine->pinned) pin(pthread_self(), 0);
+    if (machine->pinned) pin(pthread_self(), cores ? cores[0] : 0);
     for (int i = 1; i < count; i++) {
         machine->workers[i].machine = machine;
         machine->workers[i].index = i;
         if (pthread_create(&machine->workers[i].thread, NULL, work, &machine->workers[i]) != 0)
             return cal_fail(error, CAL_MACHINE_FAILED, "could start only %d of %d threads", i, count);
         machine->started = i;
-        if (machine->pinned) pin(machine->workers[i].thread, i);
+        if (machine->pinned) pin(machine->workers[i].thread, cores ? cores[i] : i);
     }
     return CAL_OK;
+}
+
+// Whether workers share cores, so that one that waits must give its core away.
+static bool is_crowded(int workers, const int* cores) {
+    for (int i = 1; cores && i < workers; i++)
+        for (int k = 0; k < i; k++)
+            if (cores[k] == cores[i]) return true;
+    return workers > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 cal_threads_def cal_default_threads_def(void) { return (cal_threads_def){.cookie = 0x7e1du}; }
 
 cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_threads: out must not be NULL");
     *out = NULL;
     if (def->cookie != cal_default_threads_def().cookie)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "the definition of the threads machine is not from cal_default_threads_def");
+    for (int i = 0; def->cores && i < def->workers; i++)
+        if (def->cores[i] < 0 || def->cores[i] >= CPU_SETSIZE)
+            return cal_fail(error, CAL_BAD_ARGUMENT, "core %d of thread %d: cores are 0 to %d", def->cores[i], i,
+                            CPU_SETSIZE - 1);
+    if (def->cores && def->workers < 1)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cores are given for threads, and their number is not");
     long workers = def->workers;
     if (workers == 0) workers = sysconf(_SC_NPROCESSORS_ONLN);
     if (workers < 1 || workers > MOST_WORKERS)
@@ -312,8 +340,8 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
     machine->base.costs = (cal_costs){.compute = 20e-9, .message = 0.8e-6};
     machine->runner = def->runner;
     machine->user = def->user;
-    machine->pinned = def->pinned;
-    machine->patience = workers > sysconf(_SC_NPROCESSORS_ONLN) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
+    machine->pinned = def->pinned || def->cores;
+    machine->patience = is_crowded((int)workers, def->cores) ? SPINS_WHEN_CROWDED : SPINS_BEFORE_YIELD;
     pthread_mutex_init(&machine->mutex, NULL);
     pthread_cond_init(&machine->wake, NULL);
     machine->workers = cal_allocate((size_t)workers, sizeof *machine->workers);
@@ -321,7 +349,7 @@ cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, ca
         destroy(&machine->base);
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %ld threads", workers);
     }
-    if (!machine->runner) status = start_workers(machine, error);
+    if (!machine->runner) status = start_workers(machine, def->cores, error);
     if (status != CAL_OK)
         destroy(&machine->base);
     else

@@ -2,6 +2,11 @@
 #include "model/angle.h"
 #define CAL_LANES 1
 #include "math/lanes.h"
+#include <float.h>
+
+// Every sum and product of the library is that of doubles, and has their bits.
+_Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1,
+               "doubles are computed with more bits than they have: on i686 compile with -msse2 -mfpmath=sse");
 
 void cal_sine_cosine(double angle, double* sine, double* cosine) { lane_sincos(angle, sine, cosine); }
 

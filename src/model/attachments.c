@@ -5,6 +5,7 @@ enum { TEXT = 80 };
 
 int cal_constraint_rows(const cal_constraint_def* def, int* nonholonomic) {
     int rows = 1;
+    if (def == NULL) return 0;
     switch (def->kind) {
     case CAL_WELD: rows = 6; break;
     case CAL_LOOP_REVOLUTE:
@@ -112,6 +113,10 @@ static cal_status validate_constraint(const cal_model* model, int number, cal_er
         if (status != CAL_OK) return status;
     }
     if (def->body[0] == def->body[1]) return cal_fail(error, CAL_BAD_MODEL, "%s: it holds a body to itself", who);
+    if (cal_is_loop_joint(def) && (def->closes < 0 || def->closes >= model->joint_count || def->body[0] < 0 ||
+                                   model->joints[def->closes].body != def->body[0]))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it closes joint %d, which is not its first body's", who,
+                        def->closes);
     if (def->kind == CAL_ROWS && (def->rows == 0 || def->rows > 63))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its rows are %u; they are bits from 1 to 63", who, def->rows);
     const bool measured = def->kind == CAL_DISTANCE || def->kind == CAL_ON_CIRCLE || def->kind == CAL_ROLLING;

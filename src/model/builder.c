@@ -73,7 +73,13 @@ cal_joint_def cal_default_joint_def(void) {
 }
 
 cal_actuator_def cal_default_actuator_def(void) {
-    return (cal_actuator_def){.joint = CAL_NONE, .gear = 1.0, .gain = 1.0, .cookie = ACTUATOR_COOKIE};
+    return (cal_actuator_def){.joint = CAL_NONE,
+                              .tendon = CAL_NONE,
+                              .body = CAL_NONE,
+                              .quaternion = {1.0, 0.0, 0.0, 0.0},
+                              .gear = 1.0,
+                              .gain = 1.0,
+                              .cookie = ACTUATOR_COOKIE};
 }
 
 cal_constraint_def cal_default_constraint_def(void) {
@@ -81,6 +87,7 @@ cal_constraint_def cal_default_constraint_def(void) {
                                 .body = {CAL_GROUND, CAL_GROUND},
                                 .quaternion = {{1.0, 0.0, 0.0, 0.0}, {1.0, 0.0, 0.0, 0.0}},
                                 .joint = {CAL_NONE, CAL_NONE},
+                                .closes = CAL_NONE,
                                 .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
                                 .cookie = CONSTRAINT_COOKIE};
 }
@@ -102,6 +109,7 @@ cal_shape_def cal_default_shape_def(void) {
 cal_mesh_def cal_default_mesh_def(void) { return (cal_mesh_def){.cookie = MESH_COOKIE}; }
 
 cal_status cal_builder_create(cal_builder** out) {
+    if (!out) return CAL_BAD_ARGUMENT;
     cal_builder* builder = cal_allocate(1, sizeof *builder);
     if (builder == NULL) return CAL_NO_MEMORY;
     builder->gravity[2] = -9.81;
@@ -190,6 +198,7 @@ static cal_body_def bare_body(const cal_body_def* def) {
     bare.mass = def->mass;
     memcpy(bare.center, def->center, sizeof bare.center);
     memcpy(bare.inertia, def->inertia, sizeof bare.inertia);
+    bare.weightless = def->weightless;
     bare.cookie = def->cookie;
     return bare;
 }
@@ -217,6 +226,7 @@ static cal_joint_def bare_joint(const cal_joint_def* def) {
 }
 
 int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     body_entry* entry = add_entry(builder, &builder->bodies, sizeof *entry, "body",
                                   def != NULL && def->cookie == BODY_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -227,7 +237,25 @@ int cal_builder_add_body(cal_builder* builder, const cal_body_def* def) {
     return (int)builder->bodies.count++;
 }
 
+bool cal_builder_halve_body(cal_builder* builder, int body, cal_body_def* half) {
+    if (body < 0 || (size_t)body >= builder->bodies.count) return false;
+    body_entry* entry = &((body_entry*)builder->bodies.items)[body];
+    *half = ((const cal_body_def*)builder->body_defs.items)[entry->def];
+    if (!(half->mass > 0.0)) return false;
+    half->mass *= 0.5;
+    for (int i = 0; i < 6; i++) half->inertia[i] *= 0.5;
+    const int32_t halved = cal_pool_put(&builder->body_defs, half, sizeof *half);
+    if (halved < 0) return false;
+    entry->def = halved;
+    return true;
+}
+
+int cal_builder_refuse(cal_builder* builder, const char* what, const char* why) {
+    return remember(builder, CAL_BAD_ARGUMENT, what, builder->constraints.count, why);
+}
+
 int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     joint_entry* entry = add_entry(builder, &builder->joints, sizeof *entry, "joint",
                                    def != NULL && def->cookie == JOINT_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -239,16 +267,19 @@ int cal_builder_add_joint(cal_builder* builder, int body, const cal_joint_def* d
 }
 
 int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     actuator_entry* entry =
         add_entry(builder, &builder->actuators, sizeof *entry, "actuator",
                   def != NULL && def->cookie == ACTUATOR_COOKIE, def != NULL ? def->name : NULL, &name);
     if (entry == NULL) return CAL_NONE;
     *entry = (actuator_entry){*def, name};
+    cal_quaternion_normalize(entry->def.quaternion);
     return (int)builder->actuators.count++;
 }
 
 int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     constraint_entry* entry =
         add_entry(builder, &builder->constraints, sizeof *entry, "constraint",
@@ -259,6 +290,7 @@ int cal_builder_add_constraint(cal_builder* builder, const cal_constraint_def* d
 }
 
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     shape_entry* entry = add_entry(builder, &builder->shapes, sizeof *entry, "shape",
                                    def != NULL && def->cookie == SHAPE_COOKIE, def != NULL ? def->name : NULL, &name);
@@ -278,6 +310,7 @@ static bool keep_array(list* items, const void* values, size_t count, size_t ite
 }
 
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
+    if (!builder) return CAL_NONE;
     size_t name;
     const size_t number = builder->meshes.count;
     mesh_entry* entry = add_entry(builder, &builder->meshes, sizeof *entry, "mesh",
@@ -297,6 +330,7 @@ int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
 }
 
 void cal_builder_set_name(cal_builder* builder, const char* name) {
+    if (!builder || !name) return;
     char* copy = cal_copy_text(name);
     if (copy == NULL) {
         if (builder->failure.status == CAL_OK)
@@ -308,6 +342,7 @@ void cal_builder_set_name(cal_builder* builder, const char* name) {
 }
 
 void cal_builder_set_gravity(cal_builder* builder, const double gravity[3]) {
+    if (!builder || !gravity) return;
     memcpy(builder->gravity, gravity, sizeof builder->gravity);
 }
 
@@ -321,27 +356,54 @@ static int note_kept(cal_builder* builder, int number, const char* noun) {
 }
 
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_site(&builder->kept, def), "site");
 }
 
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_keyframe(&builder->kept, def), "keyframe");
 }
 
+int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def) {
+    return note_kept(builder, cal_model_extras_add_tendon(&builder->kept, def), "tendon");
+}
+
+int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def) {
+    return note_kept(builder, cal_model_extras_add_drag(&builder->kept, def), "drag");
+}
+
+int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def) {
+    return note_kept(builder, cal_model_extras_add_sensor(&builder->kept, def), "sensor");
+}
+
+void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]) {
+    builder->kept.medium = (cal_medium){density, viscosity, {wind[0], wind[1], wind[2]}};
+}
+
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_pair(&builder->kept, def), "pair");
 }
 
 int cal_builder_add_exclusion(cal_builder* builder, int body_a, int body_b) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_exclusion(&builder->kept, body_a, body_b), "exclusion");
 }
 
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count) {
+    if (!builder || !name) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_numbers(&builder->kept, name, values, count), "numbers");
 }
 
-void cal_builder_set_timestep(cal_builder* builder, double seconds) { builder->kept.timestep = seconds; }
-void cal_builder_disable(cal_builder* builder, uint32_t parts) { builder->disabled |= parts; }
+void cal_builder_set_timestep(cal_builder* builder, double seconds) {
+    if (!builder) return;
+    builder->kept.timestep = seconds;
+}
+void cal_builder_disable(cal_builder* builder, uint32_t parts) {
+    if (!builder) return;
+    builder->disabled |= parts;
+}
 void cal_builder_start_at(cal_builder* builder, int keyframe) { builder->start = keyframe; }
 
 const char* cal_describe(const char* noun, const char* name, int number, char* text, size_t capacity) {
@@ -483,12 +545,15 @@ static cal_status make_model(const cal_builder* builder, cal_model* model, cal_e
     if ((status = index_names(model, error)) != CAL_OK) return status;
     if ((status = cal_model_compile(model, error)) != CAL_OK) return status;
     cal_model_turn_nodes(model);
-    if ((status = cal_model_weigh(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_start_loop_joints(model, error)) != CAL_OK) return status;
+    if ((status = cal_model_settle_tendons(model, error)) != CAL_OK) return status;
     if ((status = cal_model_start(model, error)) != CAL_OK) return status;
     return cal_model_find_touch(model, error);
 }
 
 cal_status cal_builder_finish(cal_builder* builder, cal_model** out, cal_error* error) {
+    if (!builder || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_finish: builder and out must not be NULL");
     if (builder->failure.status != CAL_OK) return cal_fail(error, builder->failure.status, "%s", builder->failure.text);
     cal_model* model = cal_allocate(1, sizeof *model);
     if (model == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a model");

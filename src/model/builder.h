@@ -23,7 +23,22 @@ void cal_builder_start_at(cal_builder* builder, int keyframe);
 cal_status cal_model_find_touch(cal_model* model, cal_error* error);
 // Makes nodes, mounts and start values from valid definitions (compile.c).
 cal_status cal_model_compile(cal_model* model, cal_error* error);
+// Whether a constraint welds the halves of a body that a loop joint moves (loop_joint.c).
+static inline bool cal_is_loop_joint(const cal_constraint_def* def) {
+    return def->kind == CAL_WELD && def->closes != CAL_NONE;
+}
+// Puts loop joints to where their bodies start (loop_joint.c).
+cal_status cal_model_start_loop_joints(cal_model* model, cal_error* error);
+// Gives half of a body's mass away: `half` is what it is now, and what was given. False: it is not there, has no mass, or no memory.
+bool cal_builder_halve_body(cal_builder* builder, int body, cal_body_def* half);
+// Remembers what is wrong with something that was to be added; CAL_NONE.
+int cal_builder_refuse(cal_builder* builder, const char* what, const char* why);
 // Turns the frames of one-degree nodes about their axes so that their second moments have no xy entry (node_axes.c).
 void cal_model_turn_nodes(cal_model* model);
 // Checks that everything that can move has inertia along its motion, and chooses the stiffness of stops (inertia.c).
 cal_status cal_model_weigh(cal_model* model, cal_error* error);
+#define CAL_STOP_FREQUENCY 10.0 // Hz, of stops whose stiffness is chosen
+// Checks tendons (tendons.c).
+cal_status cal_model_validate_tendons(const cal_model* model, cal_error* error);
+// cal_model_weigh, and what tendons leave open: lengths of springs and the stiffness of stops (tendons.c).
+cal_status cal_model_settle_tendons(cal_model* model, cal_error* error);

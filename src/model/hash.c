@@ -24,6 +24,56 @@ static uint64_t hash_constraint(uint64_t hash, const cal_constraint_def* def) {
     return cal_hash_doubles(hash, def->polynomial, 5);
 }
 
+static uint64_t hash_tendon(uint64_t hash, const cal_tendon_def* def) {
+    const double numbers[] = {def->part_count,       def->stiffness, def->spring_length[0],
+                              def->spring_length[1], def->damping,   def->friction_loss};
+    hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    if (def->limited)
+        hash = cal_hash_doubles(hash,
+                                (double[]){def->range[0], def->range[1], def->limit_stiffness, def->limit_damping}, 4);
+    for (int i = 0; i < def->part_count; i++) {
+        const cal_tendon_part* part = &def->parts[i];
+        const double words[] = {part->kind, part->joint,  part->factor,
+                                part->body, part->radius, part->sided ? part->side_body : CAL_NONE};
+        hash = cal_hash_doubles(hash, words, sizeof words / sizeof words[0]);
+        hash = cal_hash_doubles(hash, part->position, 3);
+        hash = cal_hash_doubles(hash, part->quaternion, 4);
+        hash = cal_hash_doubles(hash, part->side, 3);
+    }
+    return hash;
+}
+
+static uint64_t hash_target(uint64_t hash, const cal_actuator_def* def) {
+    hash = cal_hash_doubles(hash, (double[]){def->tendon, def->body}, 2);
+    if (def->body == CAL_NONE) return hash;
+    hash = cal_hash_doubles(hash, def->position, 3);
+    hash = cal_hash_doubles(hash, def->quaternion, 4);
+    return cal_hash_doubles(hash, def->wrench, 6);
+}
+
+static uint64_t hash_muscle(uint64_t hash, const cal_muscle* m) {
+    const double numbers[] = {m->length_range[0], m->length_range[1], m->range[0], m->range[1], m->peak,
+                              m->shortest,        m->longest,         m->fastest,  m->passive,  m->eccentric};
+    return cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+static uint64_t hash_drags(uint64_t hash, const cal_model* model) {
+    const cal_medium* medium = &model->kept.medium;
+    hash = cal_hash_doubles(hash, (double[]){medium->density, medium->viscosity}, 2);
+    hash = cal_hash_doubles(hash, medium->wind, 3);
+    for (int i = 0; i < model->kept.drag_count; i++) {
+        const cal_drag_def* def = &model->kept.drags[i];
+        hash = cal_hash_doubles(hash, (double[]){def->body, def->kind}, 2);
+        hash = cal_hash_doubles(hash, def->position, 3);
+        hash = cal_hash_doubles(hash, def->quaternion, 4);
+        hash = cal_hash_doubles(hash, def->size, 3);
+        hash = cal_hash_doubles(hash, def->coefficients, 5);
+        hash = cal_hash_doubles(hash, def->virtual_mass, 3);
+        hash = cal_hash_doubles(hash, def->virtual_inertia, 3);
+    }
+    return hash;
+}
+
 uint64_t cal_model_hash(const cal_model* model) {
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, model->gravity, 3);
     for (int i = 0; i < model->node_count; i++) hash = hash_node(hash, &model->nodes[i]);
@@ -44,12 +94,21 @@ uint64_t cal_model_hash(const cal_model* model) {
         const cal_actuator_def* def = &model->actuators[i];
         const double motor[] = {def->joint, def->gear, def->gain};
         hash = cal_hash_doubles(hash, motor, sizeof motor / sizeof motor[0]);
+        if (def->joint == CAL_NONE) hash = hash_target(hash, def);
+        if (def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0) hash = cal_hash_doubles(hash, def->gain_slope, 2);
+        if (def->is_muscle) hash = hash_muscle(hash, &def->muscle);
         hash = cal_hash_doubles(hash, def->bias, 3);
         hash = cal_hash_doubles(hash, def->control_range, 2);
         hash = cal_hash_doubles(hash, def->force_range, 2);
     }
     for (int i = 0; i < model->constraint_count; i++) hash = hash_constraint(hash, &model->constraints[i]);
-    return hash;
+    for (int i = 0; i < model->kept.tendon_count; i++) hash = hash_tendon(hash, &model->kept.tendons[i]);
+    for (int i = 0; cal_model_has_weightless(model) && i < model->body_count; i++) {
+        const cal_body_def* def = model->bodies[i].def;
+        hash = cal_hash_doubles(
+            hash, (double[]){def->weightless, def->mass, def->center[0], def->center[1], def->center[2]}, 5);
+    }
+    return cal_model_has_drag(model) ? hash_drags(hash, model) : hash;
 }
 
 uint64_t cal_shape_hash(uint64_t hash, const cal_shape_def* shape) {

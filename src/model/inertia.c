@@ -22,7 +22,6 @@
 #include <string.h>
 
 static const double smallest_pivot = 1e-13; // relative to what was there before the elimination
-static const double stop_frequency = 10.0;  // Hz
 
 // J, H, M: 3 × 3, rows.
 typedef struct inertia {
@@ -161,11 +160,14 @@ static arrival* stack_top(stack* waiting, int32_t depth) {
     return top;
 }
 
-static void choose_stop(cal_joint* joint, const cal_node* node, const inertia* rigid) {
-    if (!joint->def->limited || joint->limit_stiffness != 0.0) return;
+static void choose_stop(const cal_model* model, cal_joint* joint, const cal_node* node, const inertia* rigid) {
     int degree, count;
     degrees_of(node->kind, &degree, &count);
-    const double rate = 2.0 * CAL_PI * stop_frequency;
+    for (int i = 0; model->rigid_inertia != NULL && i < count; i++)
+        model->rigid_inertia[node->first_v + i] =
+            diagonal(rigid, (degree + i + (node->kind == CAL_FREE ? 3 : 0)) % 6) + node->armature;
+    if (!joint->def->limited || joint->limit_stiffness != 0.0) return;
+    const double rate = 2.0 * CAL_PI * CAL_STOP_FREQUENCY;
     joint->limit_stiffness = rate * rate * (diagonal(rigid, degree) + node->armature);
 }
 
@@ -182,7 +184,7 @@ static cal_status fail_massless(const cal_model* model, const cal_node* node, ca
 
 cal_status cal_model_weigh(cal_model* model, cal_error* error) {
     stack waiting = {0};
-    bool choosing = false;
+    bool choosing = model->rigid_inertia != NULL;
     for (int i = 0; i < model->joint_count; i++)
         choosing |= model->joints[i].def->limited && model->joints[i].limit_stiffness == 0.0;
     cal_status status = CAL_OK;
@@ -196,7 +198,7 @@ cal_status cal_model_weigh(cal_model* model, cal_error* error) {
             add(&full, &children->full);
             if (choosing) add(&rigid, &children->rigid);
         }
-        if (choosing) choose_stop(&model->joints[node->joint], node, &rigid);
+        if (choosing) choose_stop(model, &model->joints[node->joint], node, &rigid);
         const bool massless = node->mass == 0.0 && own.J[0] + own.J[4] + own.J[8] == 0.0;
         const inertia before = massless ? full : left;
         if (!eliminate_joint(node, &own, &left, &full)) status = fail_massless(model, node, error);

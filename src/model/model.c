@@ -2,6 +2,7 @@
 #include "model/model.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "model/given.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,37 +29,43 @@ void cal_model_destroy(cal_model* model) {
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->constraint_names);
     cal_model_extras_free(&model->kept);
+    cal_free(model->tendon_laws);
+    cal_free(model->rigid_inertia);
     cal_free(model);
 }
 
-const char* cal_model_name(const cal_model* model) { return model->name; }
-int cal_model_body_count(const cal_model* model) { return model->body_count; }
-int cal_model_joint_count(const cal_model* model) { return model->joint_count; }
-int cal_model_actuator_count(const cal_model* model) { return model->actuator_count; }
-int cal_model_constraint_count(const cal_model* model) { return model->constraint_count; }
-int cal_model_shape_count(const cal_model* model) { return model->shape_count; }
-int cal_model_mesh_count(const cal_model* model) { return model->mesh_count; }
-int cal_model_q_count(const cal_model* model) { return model->q_count; }
-int cal_model_v_count(const cal_model* model) { return model->v_count; }
-int cal_model_depth(const cal_model* model) { return model->depth; }
+const char* cal_model_name(const cal_model* model) { return model ? model->name : NULL; }
+int cal_model_body_count(const cal_model* model) { return model ? model->body_count : 0; }
+int cal_model_joint_count(const cal_model* model) { return model ? model->joint_count : 0; }
+int cal_model_actuator_count(const cal_model* model) { return model ? model->actuator_count : 0; }
+int cal_model_constraint_count(const cal_model* model) { return model ? model->constraint_count : 0; }
+int cal_model_shape_count(const cal_model* model) { return model ? model->shape_count : 0; }
+int cal_model_mesh_count(const cal_model* model) { return model ? model->mesh_count : 0; }
+int cal_model_q_count(const cal_model* model) { return model ? model->q_count : 0; }
+int cal_model_v_count(const cal_model* model) { return model ? model->v_count : 0; }
+int cal_model_depth(const cal_model* model) { return model ? model->depth : 0; }
 
 double cal_model_mass(const cal_model* model) {
+    if (!model) return 0.0;
     double mass = 0.0;
     for (int i = 0; i < model->node_count; i++) mass += model->nodes[i].mass;
     return mass;
 }
 
 double cal_model_total_mass(const cal_model* model) {
+    if (!model) return 0.0;
     double mass = 0.0;
     for (int i = 0; i < model->body_count; i++) mass += model->bodies[i].def->mass;
     return mass;
 }
 
 void cal_model_gravity(const cal_model* model, double gravity[3]) {
+    if (!model || !gravity) return;
     memcpy(gravity, model->gravity, sizeof model->gravity);
 }
 
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control) {
+    if (!model) return;
     if (q != NULL) memcpy(q, model->initial_q, (size_t)model->q_count * sizeof *q);
     if (v != NULL) memcpy(v, model->initial_v, (size_t)model->v_count * sizeof *v);
     if (control != NULL)
@@ -66,12 +73,14 @@ void cal_model_initial(const cal_model* model, double* q, double* v, double* con
 }
 
 void cal_model_body(const cal_model* model, int body, cal_body_def* out) {
+    if (!cal_has(model ? model->body_count : 0, body, out, sizeof *out)) return;
     *out = *model->bodies[body].def;
     out->name = model->bodies[body].name;
     out->parent = model->bodies[body].parent;
 }
 
 void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int* body, int* first_q, int* first_v) {
+    if (!cal_has(model ? model->joint_count : 0, joint, out, out ? sizeof *out : 0)) return;
     const cal_joint* j = &model->joints[joint];
     if (out != NULL) {
         *out = *j->def;
@@ -84,15 +93,23 @@ void cal_model_joint(const cal_model* model, int joint, cal_joint_def* out, int*
 }
 
 void cal_model_actuator(const cal_model* model, int actuator, cal_actuator_def* out) {
+    if (!cal_has(model ? model->actuator_count : 0, actuator, out, sizeof *out)) return;
     *out = model->actuators[actuator];
 }
 
 void cal_model_constraint(const cal_model* model, int constraint, cal_constraint_def* out) {
+    if (!cal_has(model ? model->constraint_count : 0, constraint, out, sizeof *out)) return;
     *out = model->constraints[constraint];
 }
 
-void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out) { *out = model->shapes[shape]; }
-void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out) { *out = model->meshes[mesh]; }
+void cal_model_shape(const cal_model* model, int shape, cal_shape_def* out) {
+    if (!cal_has(model ? model->shape_count : 0, shape, out, sizeof *out)) return;
+    *out = model->shapes[shape];
+}
+void cal_model_mesh(const cal_model* model, int mesh, cal_mesh_def* out) {
+    if (!cal_has(model ? model->mesh_count : 0, mesh, out, sizeof *out)) return;
+    *out = model->meshes[mesh];
+}
 
 static const char* write_name(const char* noun, const char* name, int number, char* text, size_t capacity) {
     if (name != NULL)
@@ -103,14 +120,25 @@ static const char* write_name(const char* noun, const char* name, int number, ch
 }
 
 const char* cal_model_body_name(const cal_model* model, int body, char* text, size_t capacity) {
+    if (!model || !text || body < 0 || body >= model->body_count) return "";
     return write_name("body", model->bodies[body].name, body, text, capacity);
 }
 
 const char* cal_model_joint_name(const cal_model* model, int joint, char* text, size_t capacity) {
+    if (!model || !text || joint < 0 || joint >= model->joint_count) return "";
     return write_name("joint", model->joints[joint].name, joint, text, capacity);
 }
 
+const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity) {
+    return write_name("tendon", model->kept.tendons[tendon].name, tendon, text, capacity);
+}
+
+const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity) {
+    return write_name("sensor", model->kept.sensors[sensor].name, sensor, text, capacity);
+}
+
 const char* cal_model_constraint_name(const cal_model* model, int constraint, char* text, size_t capacity) {
+    if (!model || !text || constraint < 0 || constraint >= model->constraint_count) return "";
     return write_name("constraint", model->constraints[constraint].name, constraint, text, capacity);
 }
 
@@ -124,6 +152,7 @@ static int number_in_name(const char* noun, const char* name, int count) {
 }
 
 int cal_model_find_body(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     const int found = cal_names_find(model->body_names, name);
     if (found != CAL_NONE) return found;
     const int number = number_in_name("body", name, model->body_count);
@@ -131,6 +160,7 @@ int cal_model_find_body(const cal_model* model, const char* name) {
 }
 
 int cal_model_find_joint(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     const int found = cal_names_find(model->joint_names, name);
     if (found != CAL_NONE) return found;
     const int number = number_in_name("joint", name, model->joint_count);
@@ -138,6 +168,7 @@ int cal_model_find_joint(const cal_model* model, const char* name) {
 }
 
 int cal_model_find_constraint(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     const int found = cal_names_find(model->constraint_names, name);
     if (found != CAL_NONE) return found;
     const int number = number_in_name("constraint", name, model->constraint_count);
@@ -145,12 +176,14 @@ int cal_model_find_constraint(const cal_model* model, const char* name) {
 }
 
 int cal_model_find_actuator(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->actuator_count; i++)
         if (model->actuators[i].name != NULL && strcmp(model->actuators[i].name, name) == 0) return i;
     return CAL_NONE;
 }
 
 int cal_model_find_shape(const cal_model* model, const char* name) {
+    if (!model || !name) return CAL_NONE;
     for (int i = 0; i < model->shape_count; i++)
         if (model->shapes[i].name != NULL && strcmp(model->shapes[i].name, name) == 0) return i;
     return CAL_NONE;
@@ -169,8 +202,37 @@ const char* cal_joint_kind_name(cal_joint_kind kind) {
     return "unknown";
 }
 
+static bool has_force(const cal_tendon_def* def) {
+    return def->stiffness != 0.0 || def->damping != 0.0 || def->friction_loss != 0.0 || def->limited;
+}
+
+bool cal_model_has_coupled_forces(const cal_model* model) {
+    for (int i = 0; i < model->kept.tendon_count; i++)
+        if (has_force(&model->kept.tendons[i])) return true;
+    for (int i = 0; i < model->actuator_count; i++)
+        if (model->actuators[i].joint == CAL_NONE) return true;
+    return cal_model_has_weightless(model) || cal_model_has_drag(model);
+}
+
+bool cal_model_has_weightless(const cal_model* model) {
+    if (model->gravity[0] == 0.0 && model->gravity[1] == 0.0 && model->gravity[2] == 0.0) return false;
+    for (int i = 0; i < model->body_def_count; i++)
+        if (model->body_defs[i].weightless != 0.0) return true;
+    return false;
+}
+
+bool cal_model_has_drag(const cal_model* model) {
+    return model->kept.drag_count > 0 && (model->kept.medium.density > 0.0 || model->kept.medium.viscosity > 0.0);
+}
+
+bool cal_model_is_moved(const cal_model* model) {
+    for (int i = 0; i < model->constraint_count; i++)
+        if (model->constraints[i].motion != NULL) return true;
+    return false;
+}
+
 bool cal_model_has_joint_forces(const cal_model* model) {
-    if (model->actuator_count > 0) return true;
+    if (model->actuator_count > 0 || cal_model_has_coupled_forces(model)) return true;
     for (int i = 0; i < model->node_count; i++) {
         const cal_node* node = &model->nodes[i];
         if (node->damping != 0.0 || node->stiffness != 0.0 || model->joints[node->joint].def->limited) return true;

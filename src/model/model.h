@@ -59,6 +59,12 @@ typedef struct cal_joint {
     int32_t body, first_q, first_v, node;
 } cal_joint;
 
+// The length of a tendon obeys the laws of a joint of one degree: damper, dry friction, stops. Its spring has two lengths.
+typedef struct cal_tendon_law {
+    cal_joint_def def;
+    cal_joint joint; // of which def is the definition
+} cal_tendon_law;
+
 struct cal_model {
     char* name;
     double gravity[3];
@@ -84,13 +90,23 @@ struct cal_model {
     struct cal_name_table* joint_names;
     struct cal_name_table* constraint_names;
     cal_model_extras kept;
-    uint32_t disabled; // CAL_PART_… that were left out
-    bool can_touch;    // cal_model_can_touch
-    int start;         // keyframe that the start values are from, or CAL_NONE
+    cal_tendon_law* tendon_laws; // one a tendon
+    double* rigid_inertia;       // v_count, while the model is made: what hangs below a joint, along it; else NULL
+    uint32_t disabled;           // CAL_PART_… that were left out
+    bool can_touch;              // cal_model_can_touch
+    int start;                   // keyframe that the start values are from, or CAL_NONE
 };
 
 // Whether any node has damping, a spring, a limit or an actuator, so that joint forces are more than the user's tau.
 CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
+
+// Whether there are forces that depend on several joints at once: along tendons, on bodies whose weight is carried, on bodies that move
+// in a medium.
+CAL_FOR_PARTS bool cal_model_has_coupled_forces(const cal_model* model);
+bool cal_model_has_weightless(const cal_model* model);
+bool cal_model_has_drag(const cal_model* model);
+// Whether some constraint prescribes a motion.
+bool cal_model_is_moved(const cal_model* model);
 
 // 64 bits over everything that motion depends on; names and start values are not.
 CAL_FOR_PARTS uint64_t cal_model_hash(const cal_model* model);

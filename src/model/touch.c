@@ -103,7 +103,7 @@ double cal_model_pair_friction(const cal_model* model, int shape_a, int shape_b)
     return pair != NULL ? pair->friction : cal_shapes_friction(&model->shapes[shape_a], &model->shapes[shape_b]);
 }
 
-bool cal_model_can_touch(const cal_model* model) { return model->can_touch; }
+bool cal_model_can_touch(const cal_model* model) { return model && model->can_touch; }
 
 // --- Whether any two may touch ---------------------------------------------------------------------------------------
 

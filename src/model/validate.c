@@ -79,6 +79,8 @@ static cal_status validate_body(const cal_model* model, int number, cal_error* e
     if (!cal_all_finite(def->center, 3))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its centre of mass is not finite", who);
     if (!cal_all_finite(def->inertia, 6)) return cal_fail(error, CAL_BAD_MODEL, "%s: its inertia is not finite", who);
+    if (!isfinite(def->weightless))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: what carries its weight is not finite", who);
     return validate_inertia(def->inertia, who, error);
 }
 
@@ -139,20 +141,99 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     const cal_actuator_def* def = &model->actuators[number];
     char who[TEXT];
     cal_describe("actuator", def->name, number, who, sizeof who);
-    if (def->joint < 0 || def->joint >= model->joint_count)
+    const int targets = (def->joint != CAL_NONE) + (def->tendon != CAL_NONE) + (def->body != CAL_NONE);
+    if (targets > 1)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it acts on more than one of joint, tendon and body; make it several",
+                        who);
+    if (def->tendon != CAL_NONE && (def->tendon < 0 || def->tendon >= model->kept.tendon_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it pulls tendon %d, but there are tendons 0 to %d only", who,
+                        def->tendon, model->kept.tendon_count - 1);
+    if (def->body != CAL_NONE && (def->body < 0 || def->body >= model->body_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it pushes body %d, but there are bodies 0 to %d only", who,
+                        def->body, model->body_count - 1);
+    const bool on_joint = def->tendon == CAL_NONE && def->body == CAL_NONE;
+    if (on_joint && (def->joint < 0 || def->joint >= model->joint_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
                         def->joint, model->joint_count - 1);
-    const cal_joint_kind kind = model->joints[def->joint].def->kind;
+    const cal_joint_kind kind = on_joint ? model->joints[def->joint].def->kind : CAL_PRISMATIC;
     if (cal_joint_v_count(kind) != 1)
         return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
                         who, def->joint, cal_joint_kind_name(kind));
     if (!isfinite(def->gear) || !isfinite(def->gain) || !cal_all_finite(def->bias, 3) ||
-        !isfinite(def->initial_control))
+        !isfinite(def->initial_control) || !cal_all_finite(def->gain_slope, 2) || !cal_all_finite(def->position, 3) ||
+        !cal_all_finite(def->quaternion, 4) || !cal_all_finite(def->wrench, 6))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
     if (!(def->control_range[0] <= def->control_range[1]) || !(def->force_range[0] <= def->force_range[1]))
         return cal_fail(error, CAL_BAD_MODEL,
                         "%s: its control or force range is reversed; the smaller number comes first", who);
+    const cal_muscle* m = &def->muscle;
+    const bool pulls = cal_all_finite(m->length_range, 2) && cal_all_finite(m->range, 2) && is_magnitude(m->peak) &&
+                       m->length_range[0] < m->length_range[1] && m->range[0] < m->range[1] && isfinite(m->shortest) &&
+                       isfinite(m->longest) && m->shortest < 1.0 && m->longest > 1.0 && isfinite(m->fastest) &&
+                       m->fastest > 0.0 && is_magnitude(m->passive) && m->eccentric > 1.0;
+    if (def->is_muscle && !pulls)
+        return cal_fail(
+            error, CAL_BAD_MODEL,
+            "%s: a muscle's ranges rise, shortest < 1 < longest, fastest > 0, eccentric > 1, and its forces "
+            "are not negative",
+            who);
     return CAL_OK;
+}
+
+static cal_status validate_drag(const cal_model* model, int number, cal_error* error) {
+    const cal_drag_def* def = &model->kept.drags[number];
+    if (def->body < 0 || def->body >= model->body_count)
+        return cal_fail(error, CAL_BAD_MODEL, "drag %d: it is on body %d, but there are bodies 0 to %d only", number,
+                        def->body, model->body_count - 1);
+    bool fine = cal_all_finite(def->position, 3) && cal_all_finite(def->quaternion, 4) &&
+                cal_all_finite(def->coefficients, 5) && cal_all_finite(def->virtual_mass, 3) &&
+                cal_all_finite(def->virtual_inertia, 3);
+    for (int i = 0; i < 3; i++) fine = fine && isfinite(def->size[i]) && def->size[i] > 0.0;
+    return fine ? CAL_OK
+                : cal_fail(error, CAL_BAD_MODEL, "drag %d: its size is not above zero, or its numbers are not finite",
+                           number);
+}
+
+static cal_status validate_sensor(const cal_model* model, int number, cal_error* error) {
+    const cal_sensor_def* def = &model->kept.sensors[number];
+    char who[TEXT];
+    cal_describe("sensor", def->name, number, who, sizeof who);
+    if (cal_sensor_size(def->kind) == 0) return cal_fail(error, CAL_BAD_MODEL, "%s: there is no such kind", who);
+    int count = 0;
+    switch (def->kind) {
+    case CAL_SENSOR_JOINT_POSITION:
+    case CAL_SENSOR_JOINT_VELOCITY:
+    case CAL_SENSOR_BALL_QUATERNION:
+    case CAL_SENSOR_BALL_VELOCITY: count = model->joint_count; break;
+    case CAL_SENSOR_TENDON_LENGTH:
+    case CAL_SENSOR_TENDON_VELOCITY: count = model->kept.tendon_count; break;
+    case CAL_SENSOR_ACTUATOR_FORCE: count = model->actuator_count; break;
+    case CAL_SENSOR_CLOCK: return CAL_OK;
+    default:
+        if (def->body != CAL_GROUND && (def->body < 0 || def->body >= model->body_count))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who,
+                            def->body, model->body_count - 1);
+        return CAL_OK;
+    }
+    if (def->number < 0 || def->number >= count)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it measures number %d, but there are 0 to %d only", who, def->number,
+                        count - 1);
+    const bool ball = def->kind == CAL_SENSOR_BALL_QUATERNION || def->kind == CAL_SENSOR_BALL_VELOCITY;
+    const bool joint = ball || def->kind == CAL_SENSOR_JOINT_POSITION || def->kind == CAL_SENSOR_JOINT_VELOCITY;
+    const int degrees = joint ? cal_joint_v_count(model->joints[def->number].def->kind) : 0;
+    if (joint && degrees != (ball ? 3 : 1))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d has %d degrees of freedom", who, def->number, degrees);
+    return CAL_OK;
+}
+
+static cal_status validate_surroundings(const cal_model* model, cal_error* error) {
+    const cal_medium* medium = &model->kept.medium;
+    cal_status status = CAL_OK;
+    if (!is_magnitude(medium->density) || !is_magnitude(medium->viscosity) || !cal_all_finite(medium->wind, 3))
+        return cal_fail(error, CAL_BAD_MODEL, "the medium's density and viscosity must be finite and not negative");
+    for (int i = 0; status == CAL_OK && i < model->kept.drag_count; i++) status = validate_drag(model, i, error);
+    for (int i = 0; status == CAL_OK && i < model->kept.sensor_count; i++) status = validate_sensor(model, i, error);
+    return status;
 }
 
 cal_status cal_model_validate(const cal_model* model, cal_error* error) {
@@ -161,5 +242,7 @@ cal_status cal_model_validate(const cal_model* model, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < model->body_count; i++) status = validate_body(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->joint_count; i++) status = validate_joint(model, i, error);
     for (int i = 0; status == CAL_OK && i < model->actuator_count; i++) status = validate_actuator(model, i, error);
-    return status == CAL_OK ? cal_model_validate_attached(model, error) : status;
+    if (status == CAL_OK) status = cal_model_validate_attached(model, error);
+    if (status == CAL_OK) status = cal_model_validate_tendons(model, error);
+    return status == CAL_OK ? validate_surroundings(model, error) : status;
 }

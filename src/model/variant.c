@@ -27,9 +27,23 @@ void cal_model_leave_out(cal_model* model) {
         if ((parts & CAL_PART_LIMIT) != 0) joint->limited = false;
         if ((parts & CAL_PART_FRICTIONLOSS) != 0) joint->friction_loss = 0.0;
     }
+    // MuJoCo leaves out all passive forces where it has neither springs nor dampers.
+    if ((parts & CAL_PART_SPRING) != 0 && (parts & CAL_PART_DAMPER) != 0) {
+        model->kept.medium = (cal_medium){0};
+        for (int i = 0; i < model->body_def_count; i++) model->body_defs[i].weightless = 0.0;
+    }
+    for (int i = 0; i < model->kept.tendon_count; i++) {
+        cal_tendon_def* tendon = &model->kept.tendons[i];
+        if ((parts & CAL_PART_SPRING) != 0) tendon->stiffness = 0.0;
+        if ((parts & CAL_PART_DAMPER) != 0) tendon->damping = 0.0;
+        if ((parts & CAL_PART_LIMIT) != 0) tendon->limited = false;
+        if ((parts & CAL_PART_FRICTIONLOSS) != 0) tendon->friction_loss = 0.0;
+    }
     for (int i = 0; (parts & CAL_PART_ACTUATION) != 0 && i < model->actuator_count; i++) {
         cal_actuator_def* motor = &model->actuators[i];
         motor->gain = 0.0;
+        motor->muscle.peak = 0.0;
+        memset(motor->gain_slope, 0, sizeof motor->gain_slope);
         memset(motor->bias, 0, sizeof motor->bias);
         memset(motor->force_range, 0, sizeof motor->force_range);
     }
@@ -130,6 +144,13 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     const cal_model_extras* kept = &model->kept;
     for (int i = 0; fine && i < kept->site_count; i++)
         fine = cal_builder_add_site(builder, &kept->sites[i]) != CAL_NONE;
+    cal_builder_set_medium(builder, kept->medium.density, kept->medium.viscosity, kept->medium.wind);
+    for (int i = 0; fine && i < kept->drag_count; i++)
+        fine = cal_builder_add_drag(builder, &kept->drags[i]) != CAL_NONE;
+    for (int i = 0; fine && i < kept->sensor_count; i++)
+        fine = cal_builder_add_sensor(builder, &kept->sensors[i]) != CAL_NONE;
+    for (int i = 0; fine && i < kept->tendon_count; i++)
+        fine = cal_builder_add_tendon(builder, &kept->tendons[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->keyframe_count; i++)
         fine = cal_builder_add_keyframe(builder, &kept->keyframes[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->pair_count; i++)
@@ -143,18 +164,31 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     return fine ? CAL_OK : CAL_NO_MEMORY;
 }
 
-cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
-                             cal_error* error) {
-    cal_builder* builder = NULL;
+cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error) {
+    if (model == NULL || out == NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_create_from: something is NULL");
     *out = NULL;
+    cal_builder* builder = NULL;
     cal_status status = cal_builder_create(&builder);
     if (status == CAL_OK) status = copy_all(model, builder);
     if (status != CAL_OK) {
         cal_builder_destroy(builder);
         return cal_fail(error, status, "out of memory for a model of %d bodies", model->body_count);
     }
-    cal_builder_disable(builder, model->disabled | disabled);
-    cal_builder_start_at(builder, keyframe != CAL_NONE ? keyframe : model->start);
+    cal_builder_disable(builder, model->disabled);
+    cal_builder_start_at(builder, model->start);
+    *out = builder;
+    return CAL_OK;
+}
+
+cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,
+                             cal_error* error) {
+    cal_builder* builder = NULL;
+    *out = NULL;
+    cal_status status = cal_builder_create_from(model, &builder, error);
+    if (status != CAL_OK) return status;
+    cal_builder_disable(builder, disabled);
+    if (keyframe != CAL_NONE) cal_builder_start_at(builder, keyframe);
     status = cal_builder_finish(builder, out, error);
     cal_builder_destroy(builder);
     return status;

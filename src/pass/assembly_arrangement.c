@@ -183,8 +183,10 @@ static void end(cal_context* context) {
 
 static bool hold(const cal_context* context, const cal_hold* how) {
     cal_assembly* assembly = cal_assembly_of(context);
-    if (assembly->loop_work) assembly->hold = *how;
-    return assembly->loop_work != NULL;
+    // Its joins know no time, and leave prescribed motions to multipliers.
+    const bool can = assembly->loop_work != NULL && !cal_model_is_moved(context->model);
+    if (can) assembly->hold = *how;
+    return can;
 }
 
 const cal_arrangement_ops cal_assembly_arrangement = {.create = create,

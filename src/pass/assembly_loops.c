@@ -111,7 +111,7 @@ void cal_loops_fill(const cal_context* context, int index) {
         const int count = cal_constraint_rows(&s->model->constraints[constraint], NULL);
         if (is_active(assembly, constraint)) {
             cal_schedule_touched(s->model, constraint, touched);
-            cal_constraint_make_rows(s->model, constraint, work->motions, work->q, work->v, rows);
+            cal_constraint_make_rows(s->model, constraint, 0.0, work->motions, work->q, work->v, rows);
             for (int i = 0; i < count; i++) {
                 const cal_row* row = &rows[i];
                 // What belongs to the row as a whole is added at the first of its nodes.

@@ -150,6 +150,10 @@ static inline cal_spatial cal_inertia_times(double mass, const double h[3], cons
     return out;
 }
 
+// The motion of a node in the world, from its parent's (NULL: the ground) and its own q and v.
+void cal_move_node(const cal_node* node, const cal_world_motion* parent, const double* q, const double* v,
+                   cal_world_motion* own);
+
 // The kernels that two programs share; node_doubles is the program's, of which the struct above is the beginning.
 // Writes cal_world_motion of the column's nodes, outbound.
 void cal_world_motion_column(const cal_context* context, int column, int node_doubles);

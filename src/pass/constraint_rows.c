@@ -134,7 +134,7 @@ static void touch(cal_row* row, int node, const double moment[3], const double f
 }
 
 static void find_speed(cal_row* row, const cal_node_motion* motions) {
-    row->speed = 0.0;
+    row->speed = -row->rate;
     for (int i = 0; i < row->node_count; i++) {
         const cal_node_motion* node = &motions[row->node[i]];
         row->speed += cal_dot3(row->moment[i], node->angular) + cal_dot3(row->force[i], node->linear);
@@ -327,11 +327,17 @@ static double joint_part(cal_row* row, const cal_model* model, int joint, const 
     return q[node->first_q] - model->joints[joint].def->zero;
 }
 
-static void coupling_row(cal_row* row, const cal_model* model, const cal_constraint_def* def,
+static void coupling_row(cal_row* row, const cal_model* model, const cal_constraint_def* def, double time,
                          const cal_node_motion* motions, const double* q, const double* v) {
     const double* p = def->polynomial;
     row->holonomic = true;
     row->error = joint_part(row, model, def->joint[0], motions, q, 1.0) - p[0];
+    if (def->motion) {
+        double value = 0.0;
+        def->motion(time, &value, &row->rate, &row->change, def->user);
+        row->error -= value;
+        row->bias -= row->change;
+    }
     if (def->joint[1] == CAL_NONE) return;
     const cal_joint* other = &model->joints[def->joint[1]];
     const double x = q[other->first_q] - other->def->zero, rate = v[other->first_v];
@@ -342,14 +348,14 @@ static void coupling_row(cal_row* row, const cal_model* model, const cal_constra
     row->bias -= curve * rate * rate;
 }
 
-int cal_constraint_make_rows(const cal_model* model, int constraint, const cal_node_motion* motions, const double* q,
-                             const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]) {
+int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
+                             const double* q, const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]) {
     enum { PLACE = CAL_ROW_X | CAL_ROW_Y | CAL_ROW_Z, TURN_XY = CAL_ROW_TURN_X | CAL_ROW_TURN_Y };
     const cal_constraint_def* def = &model->constraints[constraint];
     int count = 1;
     for (int i = 0; i < CAL_CONSTRAINT_ROWS; i++) rows[i] = (cal_row){.constraint = constraint};
     if (def->kind == CAL_COUPLING) {
-        coupling_row(rows, model, def, motions, q, v);
+        coupling_row(rows, model, def, time, motions, q, v);
     } else {
         const pair p = find_pair(model, def, motions);
         switch (def->kind) {

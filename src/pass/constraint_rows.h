@@ -8,6 +8,8 @@
 //     ∑ᵢ momentᵢ · ωᵢ + forceᵢ · uᵢ              = speed    its time derivative, or what must not slip
 //     ∑ᵢ momentᵢ · αᵢ + forceᵢ · aᵢ + bias       = 0        its second derivative
 //
+// (of a prescribed motion f(t): φ = q − f, so that speed has −ḟ in it, and bias −f̈)
+//
 // and a multiplier λ acts on node i with the force λ forceᵢ at its origin and the moment λ momentᵢ. What touches the ground
 // is left out. So whoever knows nodes' motions (articulated bodies, assembly, a dense matrix) can hold any constraint.
 #pragma once
@@ -21,6 +23,8 @@ typedef struct cal_row {
     int node[CAL_ROW_NODES];
     double moment[CAL_ROW_NODES][3], force[CAL_ROW_NODES][3];
     double error, speed, bias;
+    double rate,
+        change;     // of a prescribed motion: its velocity and acceleration, which speed and bias have in them already
     bool holonomic; // has an error
 } cal_row;
 
@@ -35,6 +39,6 @@ typedef struct cal_node_motion {
 // Motions of all nodes at q and v (the user's order), parents first.
 void cal_node_motions(const cal_model* model, const double* q, const double* v, cal_node_motion* out);
 
-// The rows of one constraint at these motions and joint values; returns how many (cal_constraint_rows).
-int cal_constraint_make_rows(const cal_model* model, int constraint, const cal_node_motion* motions, const double* q,
-                             const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]);
+// The rows of one constraint at these motions and joint values, and at a time; returns how many (cal_constraint_rows).
+int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
+                             const double* q, const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]);

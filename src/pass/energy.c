@@ -8,8 +8,9 @@
 //             and of a stop ½ k x², x beyond the range
 //   momentum  A p, and about the world's origin A l + x × A p
 //
-// The roots are added up in the end.
+// The roots are added up in the end, and what tendons have, and what carries weights, is added there.
 #include "pass/body_frames.h"
+#include "pass/coupled_force.h"
 #include "pass/joint_law.h"
 
 enum { KINETIC, POTENTIAL, LINEAR, ANGULAR = LINEAR + 3, SUM_COUNT = ANGULAR + 3 };
@@ -67,6 +68,7 @@ static void add_roots(const cal_context* context) {
         const energetic* tree = cal_node_workspace(context, root, CAL_DOUBLES(energetic));
         for (int i = 0; i < SUM_COUNT; i++) context->result[i] += tree->sums[i];
     }
+    if (cal_model_has_coupled_forces(model)) context->result[POTENTIAL] += cal_coupled_energy(context, CAL_DOUBLES(energetic));
 }
 
 static const cal_pass passes[] = {
@@ -91,7 +93,7 @@ const cal_program cal_program_energy = {
     .help = "kinetic and potential energy, linear and angular momentum, and poses",
     .spreads = true,
     .node_doubles = CAL_DOUBLES(energetic),
-    .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_POSE | 1u << CAL_ENERGY | 1u << CAL_MOMENTUM,
+    .fields = 1u << CAL_Q | 1u << CAL_V | 1u << CAL_POSE | 1u << CAL_ENERGY | 1u << CAL_MOMENTUM | 1u << CAL_TENDON,
     .passes = passes,
     .pass_count = 2,
     .finish = add_roots,

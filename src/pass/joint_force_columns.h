@@ -93,6 +93,12 @@ CAL_DEVICE static void freeze_slopes(const cal_context* context, const cal_colum
             damping[i] = passive ? passive[i] : 0.0;
             stiffness[i] = passive && v_size == width ? passive[layout->v_size + (size_t)i] : 0.0;
         }
+        if (!context->coupled) continue;
+        const double* slopes = context->coupled_slopes + layout->block_v[block];
+        CAL_EACH(i, 0, v_size) {
+            damping[i] += slopes[i];
+            stiffness[i] += slopes[layout->v_size + (size_t)i];
+        }
     }
     CAL_EACH_EXTRA(i, layout, column) add_extra_slopes(context, &layout->extras[i]);
 }
@@ -140,5 +146,8 @@ CAL_DEVICE static void find_joint_forces(const cal_context* context, const cal_c
         }
     }
     CAL_EACH_EXTRA(i, layout, column) add_extra(context, &layout->extras[i]);
+    if (context->coupled) {
+        CAL_EACH(i, v_first, v_end) context->force[i] += context->coupled[i];
+    }
     if (context->implicit) take_implicitly(context, column);
 }

@@ -51,6 +51,7 @@ cal_powers cal_joint_powers(const cal_model* model, const double* tau, const dou
     for (int i = 0; i < model->joint_count; i++)
         powers.loss += joint_loss(&model->joints[i], q + model->joints[i].first_q, v + model->joints[i].first_v);
     for (int i = 0; i < model->actuator_count; i++) {
+        if (model->actuators[i].joint < 0) continue;
         const cal_joint* joint = &model->joints[model->actuators[i].joint];
         const double at = q[joint->first_q], rate = v[joint->first_v];
         powers.work += cal_motor_force(&model->actuators[i], control_of(model, control, i), at, rate) * rate;
@@ -59,7 +60,7 @@ cal_powers cal_joint_powers(const cal_model* model, const double* tau, const dou
 }
 
 bool cal_joints_have_powers(const cal_model* model) {
-    bool any = model->actuator_count > 0;
+    bool any = model->actuator_count > 0 || cal_model_has_coupled_forces(model);
     for (int i = 0; i < model->joint_count && !any; i++) {
         const cal_joint_def* def = model->joints[i].def;
         any = def->damping != 0.0 || def->friction_loss != 0.0 || def->limited;
@@ -87,6 +88,7 @@ bool cal_joint_slopes(const cal_model* model, const double* control, const doubl
         add(cal_stop_slopes(joint, q[joint->first_q], v[at]), &damping[at], &stiffness[at]);
     }
     for (int i = 0; i < model->actuator_count; i++) {
+        if (model->actuators[i].joint < 0) continue;
         const cal_joint* joint = &model->joints[model->actuators[i].joint];
         add(cal_motor_slopes(&model->actuators[i], control_of(model, control, i), q[joint->first_q], v[joint->first_v]),
             &damping[joint->first_v], &stiffness[joint->first_v]);

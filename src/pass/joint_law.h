@@ -5,7 +5,7 @@
 //   stop      x beyond the end of the range, ẋ into it:  −k x (1 + c ẋ), never pulling (Hunt and Crossley):
 //             no jump at x = 0
 //   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
-//   motor     gear · clamp(gain · clamp(control) + b₀ + b₁ gear q + b₂ gear q̇)
+//   motor     gear · clamp((g₀ + g₁ gear q + g₂ gear q̇) clamp(control) + b₀ + b₁ gear q + b₂ gear q̇), or a muscle's force
 //
 // Springs and the elastic part of stops, −k x, have energies; what all other forces do is work or a loss:
 //
@@ -115,10 +115,41 @@ CAL_DEVICE static inline double cal_friction_damping(double friction_loss, doubl
 
 // --- Motors ----------------------------------------------------------------------------------------------------------
 
+// A muscle (calder.h): parabolas that meet smoothly. The active force by length: zero at `shortest` and `longest`, 1 at 1.
+CAL_DEVICE static inline double cal_muscle_by_length(const cal_muscle* m, double length) {
+    const double low = 0.5 * (m->shortest + 1.0), high = 0.5 * (1.0 + m->longest);
+    if (length < m->shortest || length > m->longest) return 0.0;
+    const bool middle = length > low && length <= high;
+    const double x = length <= low    ? (length - m->shortest) / (low - m->shortest)
+                     : length <= 1.0  ? (1.0 - length) / (1.0 - low)
+                     : length <= high ? (length - 1.0) / (high - 1.0)
+                                      : (m->longest - length) / (m->longest - high);
+    return middle ? 1.0 - 0.5 * x * x : 0.5 * x * x;
+}
+
+CAL_DEVICE static inline double cal_muscle_by_rate(const cal_muscle* m, double rate) {
+    const double y = m->eccentric - 1.0;
+    if (rate <= -1.0) return 0.0;
+    if (rate <= 0.0) return (rate + 1.0) * (rate + 1.0);
+    return rate <= y ? m->eccentric - (y - rate) * (y - rate) / y : m->eccentric;
+}
+
+CAL_DEVICE static inline double cal_muscle_force(const cal_muscle* m, double activation, double length, double rate) {
+    const double optimal = (m->length_range[1] - m->length_range[0]) / (m->range[1] - m->range[0]);
+    const double L = m->range[0] + (length - m->length_range[0]) / optimal, V = rate / (optimal * m->fastest);
+    const double high = 0.5 * (1.0 + m->longest), x = (L - 1.0) / (high - 1.0);
+    const double passive = L <= 1.0 ? 0.0 : m->passive * (L <= high ? 0.5 * x * x : x - 0.5);
+    return -m->peak * (activation * cal_muscle_by_length(m, L) * cal_muscle_by_rate(m, V) + passive);
+}
+
 // Before the clamp, at the motor's side of its gear.
 CAL_DEVICE static inline double cal_motor_wish(const cal_actuator_def* motor, double control, double q, double v) {
-    const double bias = motor->bias[0] + motor->bias[1] * (motor->gear * q) + motor->bias[2] * (motor->gear * v);
-    return motor->gain * cal_clamp(control, motor->control_range) + bias;
+    const double length = motor->gear * q, rate = motor->gear * v;
+    control = cal_clamp(control, motor->control_range);
+    if (motor->is_muscle) return cal_muscle_force(&motor->muscle, control, length, rate);
+    const double bias = motor->bias[0] + motor->bias[1] * length + motor->bias[2] * rate;
+    const double gain = motor->gain + (motor->gain_slope[0] * length + motor->gain_slope[1] * rate);
+    return gain * control + bias;
 }
 
 CAL_DEVICE static inline double cal_motor_force(const cal_actuator_def* motor, double control, double q, double v) {

@@ -106,6 +106,7 @@ static void add_block_implicitly(const cal_context* context, const cal_column* c
         const double tau = context->tau[first + i];
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): implicit solvers have it
         double rest = context->force[first + i] - context->implicit[v_first + i] * context->ydot[v_first + i] - tau;
+        if (context->coupled) rest -= context->coupled[first + i]; // counted by itself
         if (springs) {
             const double *stiffness = layout->passive + layout->v_size, *slack = stiffness + layout->v_size;
             const double spring =

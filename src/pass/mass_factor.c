@@ -215,6 +215,76 @@ void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
     }
 }
 
+// X Ω Xᵀ: what a wrench on a node's own origin does there when its joint is locked; zero for a root. A motion of the parent is
+// carried along the arm, v + ω × arm, and so is what a wrench has there.
+static void carry_response(const cal_mass_factor* tree, int n, double* out) {
+    const int parent = tree->model->nodes[n].parent;
+    const double *arm = tree->arm + 3 * (size_t)n, *above = tree->inertia + SQUARE * (size_t)(parent < 0 ? 0 : parent);
+    memset(out, 0, SQUARE * sizeof *out);
+    if (parent < 0) return;
+    double carried[SQUARE];
+    for (int side = 0; side < 2; side++) {
+        const double* from = side ? carried : above;
+        double* to = side ? out : carried;
+        // Columns of Ω are motions, and so are its rows: it is symmetric.
+        for (int k = 0; k < SIX; k++) {
+            const double angular[3] = {from[k], from[SIX + k], from[2 * SIX + k]};
+            double lever[3];
+            cal_cross3(angular, arm, lever);
+            for (int i = 0; i < 3; i++) {
+                to[SIX * k + i] = angular[i];
+                to[SIX * k + 3 + i] = from[SIX * (3 + i) + k] + lever[i];
+            }
+        }
+    }
+}
+
+void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out) {
+    const cal_model* model = tree->model;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        const int degrees = cal_kind_v(node->kind);
+        const double *S = tree->axes + (size_t)(SIX * node->first_v),
+                     *U = tree->response + (size_t)(SIX * node->first_v);
+        const double* C = tree->root + (size_t)(SIX * node->first_v);
+        double locked[SQUARE], K[SQUARE] = {0}, left[SQUARE], *own = tree->inertia + SQUARE * (size_t)n;
+        carry_response(tree, n, locked);
+        for (int i = 0; i < SIX; i++) { // row i of K solves D k = (row i of U)
+            double row[SIX] = {0};
+            for (int k = 0; k < degrees; k++) row[k] = U[SIX * k + i];
+            divide(C, degrees, row);
+            divide_transposed(C, degrees, row);
+            for (int k = 0; k < degrees; k++) K[SIX * k + i] = row[k];
+        }
+        for (int k = 0; k < degrees; k++) {
+            double unit[SIX] = {0}, through[SIX];
+            unit[k] = 1.0;
+            divide(C, degrees, unit);
+            divide_transposed(C, degrees, unit);
+            for (int i = 0; i < SIX; i++) through[i] = dot6(locked + SIX * i, K + SIX * k);
+            out[node->first_v + k] = unit[k] + dot6(K + SIX * k, through);
+        }
+        // (1 − S Kᵀ) Ω (1 − K Sᵀ), one side after the other, and S D⁻¹ Sᵀ.
+        for (int i = 0; i < SIX; i++)
+            for (int j = 0; j < SIX; j++) {
+                left[SIX * i + j] = locked[SIX * i + j];
+                for (int k = 0; k < degrees; k++)
+                    left[SIX * i + j] -= S[SIX * k + i] * dot6(K + SIX * k, locked + SIX * j);
+            }
+        for (int i = 0; i < SIX; i++) {
+            double row[SIX] = {0};
+            for (int k = 0; k < degrees; k++) row[k] = S[SIX * k + i];
+            divide(C, degrees, row);
+            divide_transposed(C, degrees, row);
+            for (int j = 0; j < SIX; j++) {
+                own[SIX * i + j] = left[SIX * i + j];
+                for (int k = 0; k < degrees; k++)
+                    own[SIX * i + j] += S[SIX * k + j] * (row[k] - dot6(K + SIX * k, left + SIX * i));
+            }
+        }
+    }
+}
+
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {

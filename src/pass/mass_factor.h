@@ -50,6 +50,11 @@ void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double facto
 void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y);
 // M⁻¹ Jᵀ of what tree->wrench holds, in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_solve(cal_mass_factor* tree, double* out);
+// The diagonal of M⁻¹ in the user's order: what a unit force on each degree of freedom alone accelerates there. Outbound, with K = U D⁻¹
+// and Ω a node's response to a wrench on it (36 numbers, in tree->inertia, which the factors do not need any more),
+//
+//     (M⁻¹)ᵢᵢ = D⁻¹ + Kᵀ X Ω_parent Xᵀ K        Ω = (1 − S Kᵀ) X Ω_parent Xᵀ (1 − K Sᵀ) + S D⁻¹ Sᵀ
+void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out);
 // Adds Jᵀ of what tree->wrench holds to joint forces in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau);
 

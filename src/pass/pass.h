@@ -34,10 +34,13 @@ typedef enum cal_reuse {
 typedef struct cal_context {
     const cal_layout* layout;
     const cal_model* model;
-    double* y;       // y-shaped: where to evaluate (q and v of each block)
-    double* ydot;    // y-shaped: its derivative; the v part is the acceleration
-    double* tau;     // v-shaped: what the user set
-    double* force;   // v-shaped: tau + dampers, springs, stops, motors; = tau where nobody has any
+    double* y;     // y-shaped: where to evaluate (q and v of each block)
+    double* ydot;  // y-shaped: its derivative; the v part is the acceleration
+    double* tau;   // v-shaped: what the user set
+    double* force; // v-shaped: tau + dampers, springs, stops, motors, coupled; = tau where nobody has any
+    // Forces that depend on several joints (coupled_force.h), v-shaped; NULL: there are none. Then, of implicit solvers, what they
+    // fall by: with v, and with q; v-shaped each.
+    double *coupled, *coupled_slopes;
     double* control; // copies × actuator_count
     double* wrench;  // 15 · W a block: external force (3), torque (3), ∑ point ⊗ force (9, rows); NULL: none.
                      // Force and torque in the world's axes, point in the node's frame.

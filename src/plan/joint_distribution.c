@@ -60,6 +60,8 @@ cal_status cal_distribute(const cal_model* model, cal_distribution distribution,
 
 cal_status cal_price(const cal_model* model, const int32_t* processor_of_joint, const cal_costs* costs, int processors,
                      double* seconds, double* busy, cal_error* error) {
+    if (!model || !processor_of_joint || !costs || !seconds)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_price: only busy and error may be NULL");
     int32_t* owner = allocate_owners(model, error);
     if (!owner) return CAL_NO_MEMORY;
     for (int j = 0; j < model->joint_count; j++) owner[model->joints[j].node] = processor_of_joint[j];

@@ -213,9 +213,13 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     *out = NULL;
     const cal_program* program = def->program;
     const cal_machine_ops* ops = def->machine->ops;
+    if (def->machine->device && program->solves && cal_model_has_coupled_forces(def->model))
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "tendons, forces of a medium and gravity compensation do not run on machine %s: use another machine",
+                        ops->name);
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
-    plan->model = def->model;
+    plan->model = plan->whole = def->model;
     plan->program = program;
     plan->machine = def->machine;
     plan->used = 1;
@@ -252,6 +256,8 @@ static cal_status translate_owners(const cal_model* model, int processors, const
 cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorithm, const char* schedule,
                                      cal_machine* machine, const int32_t* processor_of_joint, cal_plan** out,
                                      cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create_scheduled: model, machine and out must not be NULL");
     *out = NULL;
     const cal_program* program = cal_find_program(algorithm);
     if (!program)
@@ -281,15 +287,19 @@ cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorit
 
 cal_status cal_plan_create_placed(const cal_model* model, const char* algorithm, cal_machine* machine,
                                   const int32_t* processor_of_joint, cal_plan** out, cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create_placed: model, machine and out must not be NULL");
     return cal_plan_create_scheduled(model, algorithm, NULL, machine, processor_of_joint, out, error);
 }
 
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
                            cal_error* error) {
+    if (!model || !machine || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_create: model, machine and out must not be NULL");
     return cal_plan_create_placed(model, algorithm, machine, NULL, out, error);
 }
 
-int cal_plan_processors(const cal_plan* plan) { return plan->used; }
+int cal_plan_processors(const cal_plan* plan) { return plan ? plan->used : 0; }
 
 void cal_plan_destroy(cal_plan* plan) {
     if (!plan) return;
@@ -301,6 +311,7 @@ void cal_plan_destroy(cal_plan* plan) {
 }
 
 int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
+    if (!plan) return 0;
     const cal_layout* layout = plan->layout;
     int long_columns = 0, live = 0;
     for (int i = 0; i < layout->column_count; i++) long_columns += layout->columns[i].is_long;
@@ -421,6 +432,32 @@ static cal_status sum_powers(const cal_plan* plan, cal_state* state, double* pow
     return CAL_OK;
 }
 
+// Forces that depend on several joints, at the y of each instance. A motion that is not finite has forces that are not either.
+static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
+    const cal_layout* layout = plan->layout;
+    cal_coupled* c = state->coupled;
+    const size_t v_count = (size_t)plan->whole->v_count, v_size = layout->v_size;
+    const bool freezes = state->context.implicit && state->context.solver->down[CAL_DOWN_FREEZE] != 0.0;
+    for (int copy = 0; copy < layout->copies; copy++) {
+        cal_layout_gather(layout, copy, state->context.y, c->q, c->v);
+        const cal_status status = cal_plan_collect(plan, c->q, c->v);
+        if (status != CAL_OK) return status;
+        const double* control = state->context.control + (size_t)copy * (size_t)plan->whole->actuator_count;
+        cal_coupled_evaluate(c, control);
+        if (freezes) cal_coupled_find_slopes(c, control);
+        const int32_t* position = layout->tau_position + (size_t)copy * v_count;
+        for (size_t i = 0; i < v_count; i++) {
+            if (position[i] < 0) continue;
+            state->context.coupled[position[i]] =
+                c->tau[CAL_COUPLED_ENERGY][i] + c->tau[CAL_COUPLED_LOSS][i] + c->tau[CAL_COUPLED_WORK][i];
+            if (!freezes) continue;
+            state->context.coupled_slopes[position[i]] = c->damping[i];
+            state->context.coupled_slopes[v_size + (size_t)position[i]] = c->stiffness[i];
+        }
+    }
+    return CAL_OK;
+}
+
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums) {
     state->context.solver_ops = solver;
@@ -429,7 +466,16 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
     state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
     state->unmet = CAL_NONE;
-    const cal_status status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
+    state->executions++;
+    if (solver) state->ridden++;
+    cal_status status = CAL_OK;
+    if (state->coupled) {
+        if (solver && !prepared) status = cal_plan_prepare(plan, state, solver, solver_context);
+        prepared = true;
+        if (status == CAL_OK) status = find_coupled_forces(plan, state);
+        if (status != CAL_OK) return status;
+    }
+    status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
     if (status != CAL_OK || !solver) return status;
     cal_sums_end(&state->context, sums);
@@ -441,6 +487,7 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {
+    if (!plan || !state) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_plan_execute: plan and state must not be NULL");
     if (state->plan != plan) return cal_fail(error, CAL_BAD_ARGUMENT, "the state was made with another plan");
     const cal_status status = cal_plan_run(plan, state, NULL, NULL, true, NULL);
     if (status == CAL_BAD_MODEL && state->unmet != CAL_NONE) {

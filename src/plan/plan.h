@@ -1,6 +1,7 @@
 // The inside of plans and states.
 #pragma once
 #include "pass/arrangement.h"
+#include "pass/coupled_force.h"
 #include "pass/solver_ops.h"
 
 // A walk of a tree: the passes that go down it and up it, either of which may be NULL.
@@ -14,6 +15,7 @@ enum { CAL_MOST_STAGES = 8 };
 
 struct cal_plan {
     const cal_model* model;
+    const cal_model* whole; // the user's: of programs with an arrangement, model is another one
     const cal_program* program;
     struct cal_machine* machine;
     cal_layout* layout;
@@ -28,6 +30,12 @@ struct cal_plan {
     struct cal_device_plan* on_device; // of devices: what the plan is in their memory
 };
 
+// What a processor's neighbours have sent to it, or it to them, in one direction of a stage.
+typedef struct cal_count {
+    int64_t messages, numbers;
+} cal_count;
+enum { CAL_COUNTS = 2 * CAL_MOST_STAGES }; // of a processor: stage by stage, up and then down
+
 // What pushes a body, wherever its numbers are: force and torque in the world's axes, the point in the body's frame.
 typedef struct cal_outer_force {
     int body;
@@ -40,7 +48,10 @@ struct cal_state {
     double time;
     unsigned walk;              // machines with several processors count stages here …
     struct cal_signal* signals; // … and edges of trees say here how far they are
+    cal_count* counts;          // CAL_COUNTS of each processor of the machine; each writes its own
+    int64_t executions, ridden; // so far, and those with a solver
     int unmet;                  // the constraint that the last execution could not meet; CAL_NONE: none
+    cal_coupled* coupled;       // of models that have forces which depend on several joints; else NULL
     double* wrench;             // context.wrench while something pushes; kept for the next push
     cal_outer_force* pushes;    // since the last release, on every process
     int push_count, push_capacity;

@@ -95,7 +95,10 @@ static size_t result_size(const cal_plan* plan) {
     return plan->program->fields & 1u << CAL_MASS ? 2 * n * n : plan->program->fields & 1u << CAL_ENERGY ? 8 : 0;
 }
 
-enum { SIGNAL_DOUBLES = 16 }; // of struct cal_signal: two cache lines
+enum {
+    SIGNAL_DOUBLES = 16, // of struct cal_signal: two cache lines
+    COUNT_DOUBLES = CAL_COUNTS * sizeof(cal_count) / sizeof(double)
+};
 
 bool cal_state_hold_active(cal_state* state, const bool* active, double error, double speed, double slips) {
     const cal_arrangement* arrangement = state->plan->arrangement;
@@ -115,6 +118,7 @@ cal_status cal_state_bring(const cal_state* state, unsigned what) {
 }
 
 cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
+    if (!plan || !out) return CAL_BAD_ARGUMENT;
     *out = NULL;
     const cal_layout* layout = plan->layout;
     const cal_program* program = plan->program;
@@ -126,6 +130,8 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const size_t y = cal_reserve(&total, layout->y_size), ydot = cal_reserve(&total, moves ? layout->y_size : 0);
     const size_t tau = cal_reserve(&total, moves ? layout->v_size : 0);
     const size_t force = has_forces ? cal_reserve(&total, layout->v_size) : tau;
+    const bool has_coupled = program->solves && cal_model_has_coupled_forces(plan->whole);
+    const size_t coupled = has_coupled ? cal_reserve(&total, 3 * layout->v_size) : 0;
     const size_t control = cal_reserve(&total, (size_t)layout->copies * (size_t)model->actuator_count);
     const size_t records = cal_reserve(&total, plan->record_size);
     const size_t scratch = cal_reserve(&total, program->walked ? layout->scratch_size : 0);
@@ -134,6 +140,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     const cal_arrangement* arrangement = plan->arrangement;
     const size_t signal_count = (size_t)layout->column_count + (arrangement ? (size_t)arrangement->tree.edge_count : 0);
     const size_t signals = cal_reserve(&total, plan->used > 1 ? SIGNAL_DOUBLES * signal_count : 0);
+    const size_t counts = cal_reserve(&total, plan->used > 1 ? COUNT_DOUBLES * (size_t)plan->machine->processors : 0);
     const size_t own = cal_reserve(&total, arrangement ? arrangement->state_size : 0);
     double* block = cal_allocate(total, sizeof(double));
     if (!block) return CAL_NO_MEMORY;
@@ -142,18 +149,25 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     state->unmet = CAL_NONE;
     state->changed = ~0u;
     state->signals = (struct cal_signal*)(block + signals);
+    state->counts = (cal_count*)(block + counts);
     state->context = (cal_context){.layout = layout,
                                    .model = model,
                                    .y = block + y,
                                    .ydot = moves ? block + ydot : NULL,
                                    .tau = block + tau,
                                    .force = block + force,
+                                   .coupled = has_coupled ? block + coupled : NULL,
+                                   .coupled_slopes = has_coupled ? block + coupled + layout->v_size : NULL,
                                    .control = block + control,
                                    .records = block + records,
                                    .scratch = block + scratch,
                                    .workspace = block + workspace,
                                    .result = block + result,
                                    .unmet = &state->unmet};
+    if (has_coupled && !(state->coupled = cal_coupled_create(plan->whole))) {
+        cal_free(state);
+        return CAL_NO_MEMORY;
+    }
     fill_dead_lanes(layout, state->context.y);
     if (program->walked) fill_ground(model, state->context.scratch);
     if (arrangement && arrangement->ops->begin(arrangement, &state->context, block + own) != CAL_OK) {
@@ -173,6 +187,7 @@ void cal_state_destroy(cal_state* state) {
     if (!state) return;
     if (state->on_device) state->plan->machine->ops->forget(state);
     if (state->plan->arrangement) state->plan->arrangement->ops->end(&state->context);
+    cal_coupled_destroy(state->coupled);
     cal_free(state->wrench);
     cal_free(state->pushes);
     cal_free(state);
@@ -181,7 +196,7 @@ void cal_state_destroy(cal_state* state) {
 size_t cal_state_size(const cal_state* state, cal_field field) {
     const cal_model* model = state->plan->model;
     const size_t n = (size_t)model->v_count;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return 0;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return 0;
     switch (field) {
     case CAL_Q: return (size_t)model->q_count;
     case CAL_CONTROL: return (size_t)model->actuator_count;
@@ -189,6 +204,7 @@ size_t cal_state_size(const cal_state* state, cal_field field) {
     case CAL_POSE: return 7 * (size_t)model->body_count;
     case CAL_ENERGY: return 2;
     case CAL_MOMENTUM: return 6;
+    case CAL_TENDON: return 2 * (size_t)model->kept.tendon_count;
     default: return n;
     }
 }
@@ -205,7 +221,7 @@ static unsigned held_by(cal_field field) {
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
     const unsigned held = held_by(field);
     const cal_status status = cal_state_bring(state, held);
     if (status != CAL_OK) return status;
@@ -244,7 +260,7 @@ static void get_pose(const cal_state* state, int body, double pose[7]) {
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values) {
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
-    if ((unsigned)field > CAL_MOMENTUM || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
+    if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
     const cal_status status = cal_state_bring(state, held_by(field));
     if (status != CAL_OK) return status;
     switch (field) {
@@ -263,14 +279,18 @@ cal_status cal_state_get(const cal_state* state, cal_field field, double* values
         for (int body = 0; body < layout->model->body_count; body++) get_pose(state, body, values + 7 * (size_t)body);
         break;
     case CAL_MOMENTUM: memcpy(values, context->result + 2, 6 * sizeof *values); break;
+    case CAL_TENDON: cal_tendon_motions(context, state->plan->program->node_doubles, values); break;
     default: memcpy(values, context->result, cal_state_size(state, field) * sizeof *values); break;
     }
     return CAL_OK;
 }
 
-double cal_state_time(const cal_state* state) { return state->time; }
+double cal_state_time(const cal_state* state) { return state ? state->time : 0.0; }
 
-void cal_state_set_time(cal_state* state, double time) { state->time = time; }
+void cal_state_set_time(cal_state* state, double time) {
+    if (!state) return;
+    state->time = time;
+}
 
 // Where the node's external force begins: 15 components a block (pass.h).
 static double* find_wrench(const cal_state* state, int node) {
@@ -317,6 +337,7 @@ cal_status cal_state_push_node(cal_state* state, int node, const double force[3]
 
 cal_status cal_state_push(cal_state* state, int body, const double force[3], const double torque[3],
                           const double point[3]) {
+    if (!state) return CAL_BAD_ARGUMENT;
     const cal_model* model = state->plan->model;
     const cal_layout* layout = state->plan->layout;
     static const double none[3] = {0};
@@ -359,6 +380,7 @@ cal_status cal_state_push(cal_state* state, int body, const double force[3], con
 }
 
 void cal_state_release(cal_state* state) {
+    if (!state) return;
     if (state->context.wrench)
         memset(state->wrench, 0,
                (size_t)state->plan->layout->block_count * 15 * (size_t)state->plan->layout->width * sizeof(double));
@@ -373,6 +395,7 @@ uint64_t cal_hash_motion(double time, const double* q, int q_count, const double
 }
 
 uint64_t cal_state_hash(const cal_state* state) {
+    if (!state) return 0;
     const cal_layout* layout = state->plan->layout;
     uint64_t hash = cal_hash_doubles(CAL_HASH_START, &state->time, 1);
     if (cal_state_bring(state, CAL_HELD_Y) != CAL_OK) return 0;

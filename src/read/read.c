@@ -78,6 +78,7 @@ static cal_status read_text(const char* text, size_t size, const char* file, con
     cal_reader reader = {.options = options,
                          .files = {.folder = folder, .allow_outside = options->allow_outside},
                          .report = cal_report_create(),
+                         .size = size,
                          .name = name};
     cal_status status = reader.report != NULL ? cal_builder_create(&reader.builder) : CAL_NO_MEMORY;
     if (status != CAL_OK)
@@ -95,6 +96,7 @@ static cal_status read_text(const char* text, size_t size, const char* file, con
 
 cal_status cal_model_read(const char* path, const cal_read_options* options, cal_model** out, cal_read_report** report,
                           cal_error* error) {
+    if (!path || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_read: path and out must not be NULL");
     const cal_read_options plain = cal_default_read_options();
     if (options == NULL) options = &plain;
     *out = NULL;
@@ -117,6 +119,7 @@ cal_status cal_model_read(const char* path, const cal_read_options* options, cal
 
 cal_status cal_model_read_memory(const char* text, size_t size, const char* name, const cal_read_options* options,
                                  cal_model** out, cal_read_report** report, cal_error* error) {
+    if (!text || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_read_memory: text and out must not be NULL");
     const cal_read_options plain = cal_default_read_options();
     if (options == NULL) options = &plain;
     *out = NULL;

@@ -117,8 +117,9 @@ cal_status cal_report_status(const cal_read_report* report, bool strict, cal_err
     return CAL_OK;
 }
 
-int cal_read_report_count(const cal_read_report* report) { return report->count; }
+int cal_read_report_count(const cal_read_report* report) { return report ? report->count : 0; }
 
 void cal_read_report_issue(const cal_read_report* report, int index, cal_issue* out) {
+    if (!report) return;
     *out = report->entries[index].issue;
 }

@@ -10,6 +10,7 @@ typedef struct cal_reader {
     cal_files files;
     cal_read_report* report;
     cal_builder* builder; // bodies, joints and the rest go here; cal_model_read finishes it
+    size_t size;          // of the main file, bytes
     const char* name;     // of the file without its folder and ending, for models that do not name themselves
 } cal_reader;
 

@@ -15,8 +15,10 @@
 // Where memory is not shared, processor 0 alone reads and writes; the others take part in gathering, and are told what was
 // read.
 #include "base/error.h"
+#include "base/finite.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sound.h"
 #include "machine/machine.h"
 #include "record/checkpoint_buffer.h"
 #include "simulation/sim.h"
@@ -24,10 +26,11 @@
 #include "solver/system_data.h"
 #include "solver/vectors.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD = CAL_WORD, TEXT = 32 };
+enum { WORD = CAL_WORD, TEXT = 32, MOST_PUSHES = 1 << 24 };
 
 // Only words, so that it can be moved as it is; texts are padded with zeros.
 typedef struct identity {
@@ -51,6 +54,8 @@ typedef struct moment {
     int64_t error_steps;
     double progress;
     int64_t attempts, singularities;
+    double due; // an event in the last step
+    int64_t due_constraint;
     double down[CAL_MAX_DOWN];
     cal_flow_memory flow;
     cal_account account;
@@ -225,6 +230,8 @@ static moment moment_of(const cal_system* system) {
                 .progress = system->progress,
                 .attempts = system->attempts,
                 .singularities = system->singularities,
+                .due = system->watch.due,
+                .due_constraint = system->watch.constraint,
                 .flow = system->flow.memory,
                 .account = system->account};
     memcpy(m.down, system->down, sizeof m.down);
@@ -256,6 +263,8 @@ static void set_moment(cal_system* system, const moment* m) {
     system->progress = m->progress;
     system->attempts = (int)m->attempts;
     system->singularities = (int)m->singularities;
+    system->watch.due = m->due;
+    system->watch.constraint = (int)m->due_constraint;
     memcpy(system->down, m->down, sizeof m->down);
     system->flow.memory = m->flow;
     system->account = m->account;
@@ -273,17 +282,19 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64
         }
         cal_checkpoint_buffer_move(s, words, sizeof words / WORD);
         if (s->writes || !p) continue;
-        p->body = (int)words[0];
+        p->body = cal_is_index(words[0], INT32_MAX - 1) ? (int)words[0] : CAL_NONE;
         memcpy(p->force, words + 1, sizeof p->force);
         memcpy(p->torque, words + 4, sizeof p->torque);
         memcpy(p->point, words + 7, sizeof p->point);
     }
 }
 
-// A word a constraint, kept in system->connected until the whole file was read.
+// Two words a constraint, who is connected and who waits, kept in system->connected until the whole file was read.
 static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
-    for (int i = 0; i < system->model->constraint_count; i++) {
-        double word = s->writes && system->constraints->active[i] ? 1.0 : 0.0;
+    const int count = system->model->constraint_count;
+    for (int i = 0; i < 2 * count; i++) {
+        const bool* own = i < count ? system->constraints->active : system->watch.waits;
+        double word = s->writes && own[i % count] ? 1.0 : 0.0;
         cal_checkpoint_buffer_move(s, &word, 1);
         if (!s->writes && system->connected) system->connected[i] = word != 0.0;
     }
@@ -370,7 +381,7 @@ static bool allocate_arrays(cal_system* copy) {
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
-    copy->connected = cal_allocate((size_t)model->constraint_count, sizeof *copy->connected);
+    copy->connected = cal_allocate(2 * (size_t)model->constraint_count, sizeof *copy->connected);
     return copy->connected && copy->q && copy->tau && copy->control && copy->pushes &&
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
@@ -403,11 +414,41 @@ static cal_status agree(cal_system* system, cal_status own) {
     return own ? own : status;
 }
 
+static cal_status fail_unsound(const char* path, cal_error* error) {
+    return cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "holds numbers that no simulation has", path);
+}
+
+// Whether the numbers that come one by one are those of a simulation. What is wrong here would lead out of an array, or a loop into
+// eternity; vectors may hold what they like, and a solver finds out.
+static bool is_sound(const moment* m) {
+    bool good = isfinite(m->time) && isfinite(m->reached) && isfinite(m->step) && isfinite(m->previous) &&
+                m->order >= 0 && m->order <= CAL_MAX_ORDER && m->last_order >= 0 && m->last_order <= CAL_MAX_ORDER &&
+                m->pushes >= 0 && m->pushes <= MOST_PUSHES && m->attempts >= 0 && m->attempts < INT32_MAX &&
+                m->singularities >= 0 && m->singularities < INT32_MAX && m->flow.points >= 0 &&
+                m->flow.points <= CAL_FLOW_POINTS && m->flow.order >= 0 && m->flow.order <= m->flow.points;
+    const int64_t counts[] = {m->steps, m->rejections, m->evaluations, m->jacobian_evaluations, m->error_steps};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        good = good && counts[i] >= 0 && counts[i] < INT64_MAX / 2;
+    for (int i = 0; i < CAL_MAX_DOWN; i++) good = good && isfinite(m->down[i]);
+    return good;
+}
+
+static bool are_sound(const cal_system* copy) {
+    bool good = cal_all_finite(copy->q, (int)motion_count(copy)) && cal_all_finite(copy->tau, copy->model->v_count);
+    for (int i = 0; i < copy->push_count; i++)
+        good = good && copy->pushes[i].body >= 0 && copy->pushes[i].body < copy->model->body_count;
+    // One that has not begun, or begins anew, fills its memory first.
+    return good && (!copy->ops || !copy->running || copy->ops->sound(copy->memory, copy->down));
+}
+
 // Reads what follows the identity into a copy of the simulation, and lets the simulation become it.
 static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const char* path, cal_error* error) {
     cal_system copy = *system;
     moment then = {0};
     cal_checkpoint_buffer_move(s, &then, sizeof then / WORD);
+    cal_status read = cal_checkpoint_buffer_check(s, error);
+    if (!read && !is_sound(&then)) read = fail_unsound(path, error);
+    if (read) return read;
     set_moment(&copy, &then);
     if (!system->ops) cal_system_count_from(&copy, &copy.report);
     copy.last.valid = copy.replays = false;
@@ -416,7 +457,8 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);
     if (system->ops) get_solver(s, &copy);
-    const cal_status read = cal_checkpoint_buffer_check(s, error);
+    read = cal_checkpoint_buffer_check(s, error);
+    if (!read && good && !are_sound(&copy)) read = fail_unsound(path, error);
     if (read) {
         free_arrays(&copy);
         return read;
@@ -429,8 +471,12 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
         become(system, &old);
         (void)cal_system_apply(system); // as before: needs no memory
     }
-    for (int i = 0; !status && i < system->model->constraint_count; i++)
+    const int count = system->model->constraint_count;
+    for (int i = 0; !status && i < count; i++) {
         cal_constraints_activate(system->constraints, i, copy.connected[i]);
+        system->watch.waits[i] = copy.connected[count + i];
+    }
+    if (!status) cal_system_resume_watch(system);
     if (!status) {
         old.connected = copy.connected; // has served
         system->connected = NULL;

@@ -7,12 +7,24 @@
 #include "base/memory.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { WORD = CAL_WORD, CHUNK = 1024 };
-static const unsigned char MAGIC[WORD] = {'C', 'A', 'L', 'D', 'E', 'R', 'C', '1'};
+// The last letter is that of the processor: words that hold several small numbers, as the solvers' do, mean the same where the order of
+// bytes and the place of a double behind a smaller number are. 1: little-endian, aligned; b: big-endian; p: packed, as on i686.
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define PROCESSOR 'b'
+#else
+#define PROCESSOR (offsetof(struct packing, number) == sizeof(double) ? '1' : 'p')
+#endif
+struct packing {
+    char before;
+    double number;
+};
+static const unsigned char MAGIC[WORD] = {'C', 'A', 'L', 'D', 'E', 'R', 'C', PROCESSOR};
 
 static bool is_first(const cal_machine* machine) {
     return machine == NULL || machine->keep == CAL_KEEP_ALL || machine->keep == 0;
@@ -169,7 +181,7 @@ cal_status cal_checkpoint_buffer_close(cal_checkpoint_buffer* words, cal_error* 
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
-typedef enum defect { SOUND, UNREADABLE, FOREIGN, DAMAGED } defect;
+typedef enum defect { SOUND, UNREADABLE, FOREIGN, ELSEWHERE, DAMAGED } defect;
 
 // Reads the file to its end and compares checksums; then stands after the magic.
 static defect inspect(FILE* file) {
@@ -177,7 +189,8 @@ static defect inspect(FILE* file) {
     struct stat facts;
     if (fstat(fileno(file), &facts) != 0) return UNREADABLE;
     if (fread(bytes, 1, WORD, file) != WORD) return ferror(file) ? UNREADABLE : FOREIGN;
-    if (memcmp(bytes, MAGIC, WORD) != 0) return FOREIGN;
+    if (memcmp(bytes, MAGIC, WORD - 1) != 0) return FOREIGN;
+    if (bytes[WORD - 1] != MAGIC[WORD - 1]) return ELSEWHERE;
     uint64_t sum = cal_hash_bytes(CAL_HASH_START, bytes, WORD);
     int64_t left = (int64_t)facts.st_size - 2 * WORD;
     if (left < 0 || left % WORD != 0) return DAMAGED;
@@ -207,6 +220,12 @@ cal_status cal_checkpoint_buffer_open(cal_checkpoint_buffer* words, const char* 
     cal_status status = explain(words, (int)found[1], error);
     if (!status && found[0] == FOREIGN)
         status = cal_fail(error, CAL_BAD_ARGUMENT, CAL_FROM_FILE "is not a checkpoint of Calder", path);
+    if (!status && found[0] == ELSEWHERE)
+        status =
+            cal_fail(error, CAL_BAD_ARGUMENT,
+                     CAL_FROM_FILE "was written on a processor that orders or aligns the bytes of numbers in another "
+                                   "way; continue it on one of that kind",
+                     path);
     if (!status && found[0] == DAMAGED)
         status =
             cal_fail(error, CAL_BAD_ARGUMENT,

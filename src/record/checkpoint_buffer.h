@@ -2,6 +2,8 @@
 //
 //     magic │ words … │ checksum over all bytes before it
 //
+// The magic says on which kind of processor it was written; one of another kind says so, and does not read it.
+//
 // A new file is written beside the old one and renamed over it when it is whole and on the disk. Where memory is not
 // shared, all processors make the same calls: processor 0 alone has the file, the others are told what it read.
 #pragma once

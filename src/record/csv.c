@@ -40,11 +40,17 @@ enum { OF_JOINTS = CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_FORCE };
 static const struct {
     const char* name;
     unsigned column;
-} choices[] = {{"q", CAL_COLUMN_Q},       {"v", CAL_COLUMN_V},           {"force", CAL_COLUMN_FORCE},
-               {"pose", CAL_COLUMN_POSE}, {"energy", CAL_COLUMN_ENERGY}, {"channels", CAL_COLUMN_CHANNELS}};
+} choices[] = {{"q", CAL_COLUMN_Q},
+               {"v", CAL_COLUMN_V},
+               {"force", CAL_COLUMN_FORCE},
+               {"pose", CAL_COLUMN_POSE},
+               {"energy", CAL_COLUMN_ENERGY},
+               {"channels", CAL_COLUMN_CHANNELS},
+               {"sensors", CAL_COLUMN_SENSORS}};
 enum { CHOICES = sizeof choices / sizeof choices[0] };
 
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
+    if (!names || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_columns: names and out must not be NULL");
     *out = 0;
     for (const char* p = names;; p++) {
         const size_t length = strcspn(p, ",");
@@ -52,7 +58,7 @@ cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
         while (i < CHOICES && (strlen(choices[i].name) != length || memcmp(choices[i].name, p, length) != 0)) i++;
         if (i == CHOICES)
             return cal_fail(error, CAL_BAD_ARGUMENT,
-                            "columns '%.60s': '%.*s' is none of q, v, force, pose, energy, channels", names,
+                            "columns '%.60s': '%.*s' is none of q, v, force, pose, energy, channels, sensors", names,
                             (int)(length < 40 ? length : 40), p);
         *out |= choices[i].column;
         p += length;
@@ -61,10 +67,12 @@ cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error) {
 }
 
 unsigned cal_csv_default_columns(const cal_run* run) {
+    if (!run) return 0;
     return cal_run_model(run) ? CAL_COLUMN_Q | CAL_COLUMN_V | CAL_COLUMN_ENERGY : CAL_COLUMN_POSE;
 }
 
 const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
+    if (!text) return NULL;
     if (!isfinite(value)) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return text;
@@ -118,6 +126,24 @@ static void write_joint_names(FILE* file, const cal_model* model, unsigned colum
     }
 }
 
+enum { MOST_NUMBERS = 8 }; // of a sensor
+
+static void write_sensor_names(FILE* file, const cal_model* model) {
+    char text[64];
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        cal_model_sensor(model, i, &def);
+        const char* name = def.name ? def.name : cal_model_sensor_name(model, i, text, sizeof text);
+        const int count = cal_sensor_size(def.kind);
+        for (int k = 0; k < count; k++) {
+            char component[4];
+            snprintf(component, sizeof component, "%d", (k + 1) % 10);
+            fputc(',', file);
+            write_cell(file, name, count > 1 ? component : NULL);
+        }
+    }
+}
+
 static void write_header(FILE* file, const cal_run* run, unsigned columns) {
     char text[128];
     fputs("time", file);
@@ -135,6 +161,7 @@ static void write_header(FILE* file, const cal_run* run, unsigned columns) {
         fputc(',', file);
         write_cell(file, channels[i].name, NULL);
     }
+    if (columns & CAL_COLUMN_SENSORS) write_sensor_names(file, cal_run_model(run));
     fputc('\n', file);
 }
 
@@ -157,12 +184,14 @@ static cal_status begin(const char* path, cal_run* run, unsigned columns, cal_cs
     *out = NULL;
     const bool joints = !(columns & OF_JOINTS) || (model && cal_run_can(run, CAL_RUN_STATE)),
                forces = !(columns & CAL_COLUMN_FORCE) || cal_run_can(run, CAL_RUN_FORCES),
-               energy = !(columns & CAL_COLUMN_ENERGY) || cal_run_can(run, CAL_RUN_ENERGY);
-    if (!joints || !forces || !energy)
+               energy = !(columns & CAL_COLUMN_ENERGY) || cal_run_can(run, CAL_RUN_ENERGY),
+               sensors = !(columns & CAL_COLUMN_SENSORS) || (model && cal_model_sensor_count(model) > 0);
+    if (!joints || !forces || !energy || !sensors)
         return cal_fail(error, CAL_BAD_ARGUMENT, "'%s' cannot have columns of %s: %s has none", path,
                         !joints   ? "q, v or force"
                         : !forces ? "force"
-                                  : "energy",
+                        : !energy ? "energy"
+                                  : "sensors",
                         cal_run_kind(run));
     const size_t bodies = columns & CAL_COLUMN_POSE ? (size_t)cal_run_body_count(run) : 0;
     const size_t loads = columns & CAL_COLUMN_FORCE ? (size_t)cal_model_joint_count(model) : 0;
@@ -218,10 +247,12 @@ static cal_status create(const char* path, cal_run* run, unsigned columns, cal_c
 }
 
 cal_status cal_csv_create(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create: run and out must not be NULL");
     return create(path, run, columns ? columns : cal_csv_default_columns(run), out, error);
 }
 
 cal_status cal_csv_create_events(const char* path, cal_run* run, cal_csv** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_create_events: run and out must not be NULL");
     *out = NULL;
     const cal_status status = cal_run_keep_events(run, error);
     return status ? status : create(path, run, 0, out, error);
@@ -262,6 +293,7 @@ static bool skip_rows(cal_csv* csv, double time) {
 
 cal_status cal_csv_resume(const char* path, cal_run* run, unsigned columns, double time, cal_csv** out,
                           cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_resume: run and out must not be NULL");
     cal_csv* csv;
     bool fits = false;
     cal_status status = begin(path, run, columns ? columns : cal_csv_default_columns(run), &csv, error);
@@ -308,6 +340,20 @@ static cal_status write_poses(cal_csv* csv, cal_error* error) {
     return status;
 }
 
+static cal_status write_sensors(cal_csv* csv, cal_error* error) {
+    const cal_model* model = cal_run_model(csv->run);
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        double values[MOST_NUMBERS];
+        cal_model_sensor(model, i, &def);
+        const cal_status status = cal_run_sensor(csv->run, i, values, error);
+        if (status && status != CAL_NOT_AVAILABLE) return status;
+        for (int k = 0; status && k < MOST_NUMBERS; k++) values[k] = NAN;
+        write_numbers(csv->file, values, cal_sensor_size(def.kind));
+    }
+    return CAL_OK;
+}
+
 static void write_events(cal_csv* csv) {
     char text[CAL_NUMBER_CAPACITY];
     cal_run_event event;
@@ -344,11 +390,13 @@ static cal_status write_row(cal_csv* csv, cal_error* error) {
         status = cal_run_read(csv->run, values, error);
         if (!status) write_numbers(csv->file, values, count);
     }
+    if (!status && csv->columns & CAL_COLUMN_SENSORS) status = write_sensors(csv, error);
     fputc('\n', csv->file);
     return status;
 }
 
 cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
+    if (!csv) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_write: csv must not be NULL");
     cal_status status = CAL_OK;
     errno = 0;
     if (csv->columns)
@@ -360,6 +408,7 @@ cal_status cal_csv_write(cal_csv* csv, cal_error* error) {
 }
 
 cal_status cal_csv_flush(cal_csv* csv, cal_error* error) {
+    if (!csv) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_csv_flush: csv must not be NULL");
     errno = 0;
     if (fflush(csv->file) != 0) return fail_with_errno(error, csv->path);
     // A pipe or a terminal has nothing to synchronise.

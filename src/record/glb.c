@@ -23,6 +23,7 @@ static void release(cal_glb* glb) {
 }
 
 cal_status cal_glb_create(const char* path, cal_run* run, const char* title, cal_glb** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_glb_create: run and out must not be NULL");
     *out = NULL;
     cal_glb* glb = cal_allocate(1, sizeof *glb);
     if (!glb) return cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
@@ -87,6 +88,7 @@ static cal_status keep(cal_glb* glb, double now, cal_error* error) {
 }
 
 cal_status cal_glb_write(cal_glb* glb, cal_error* error) {
+    if (!glb) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_glb_write: glb must not be NULL");
     const cal_status status = cal_run_poses(glb->run, glb->poses, error);
     return status ? status : keep(glb, cal_run_time(glb->run), error);
 }

@@ -15,6 +15,7 @@ struct cal_facts {
 };
 
 cal_status cal_facts_create(cal_facts** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_facts_create: out must not be NULL");
     *out = cal_allocate(1, sizeof **out);
     return *out ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for a report");
 }
@@ -26,9 +27,12 @@ void cal_facts_destroy(cal_facts* report) {
     cal_free(report);
 }
 
-int cal_facts_count(const cal_facts* report) { return report->count; }
-const cal_fact* cal_facts_get(const cal_facts* report, int index) { return &report->facts[index]; }
-cal_status cal_facts_status(const cal_facts* report) { return report->status; }
+int cal_facts_count(const cal_facts* report) { return report ? report->count : 0; }
+const cal_fact* cal_facts_get(const cal_facts* report, int index) { return report ? &report->facts[index] : NULL; }
+cal_status cal_facts_status(const cal_facts* report) {
+    if (!report) return CAL_BAD_ARGUMENT;
+    return report->status;
+}
 
 static cal_fact* add(cal_facts* report, cal_fact_kind kind, const char* key) {
     if (report->count == report->capacity) {
@@ -49,6 +53,7 @@ static cal_fact* add(cal_facts* report, cal_fact_kind kind, const char* key) {
 }
 
 void cal_facts_line(cal_facts* report, const char* label, const char* format, ...) {
+    if (!report) return;
     cal_fact* fact = add(report, CAL_FACT_LINE, label);
     va_list arguments;
     va_start(arguments, format);
@@ -57,25 +62,33 @@ void cal_facts_line(cal_facts* report, const char* label, const char* format, ..
 }
 
 void cal_facts_text(cal_facts* report, const char* key, const char* text) {
+    if (!report) return;
     cal_fact* fact = add(report, CAL_FACT_TEXT, key);
     snprintf(fact->text, sizeof fact->text, "%s", text);
 }
 
 void cal_facts_number(cal_facts* report, const char* key, double number) {
+    if (!report) return;
     add(report, CAL_FACT_NUMBER, key)->number = number;
 }
 
 void cal_facts_integer(cal_facts* report, const char* key, int64_t number) {
+    if (!report) return;
     add(report, CAL_FACT_INTEGER, key)->bits = (uint64_t)number;
 }
 
 void cal_facts_boolean(cal_facts* report, const char* key, bool value) {
+    if (!report) return;
     add(report, CAL_FACT_BOOLEAN, key)->bits = value;
 }
 
-void cal_facts_hash(cal_facts* report, const char* key, uint64_t hash) { add(report, CAL_FACT_HASH, key)->bits = hash; }
+void cal_facts_hash(cal_facts* report, const char* key, uint64_t hash) {
+    if (!report) return;
+    add(report, CAL_FACT_HASH, key)->bits = hash;
+}
 
 void cal_facts_numbers(cal_facts* report, const char* key, const double* numbers, int count) {
+    if (!report) return;
     double* copy = cal_allocate((size_t)count, sizeof *copy);
     if (!copy) {
         report->status = CAL_NO_MEMORY;
@@ -95,9 +108,13 @@ static void add_bracket(cal_facts* report, cal_fact_kind kind, const char* key, 
 }
 
 void cal_facts_open(cal_facts* report, const char* key, char bracket) {
+    if (!report) return;
     add_bracket(report, CAL_FACT_OPEN, key, bracket);
 }
-void cal_facts_close(cal_facts* report, char bracket) { add_bracket(report, CAL_FACT_CLOSE, NULL, bracket); }
+void cal_facts_close(cal_facts* report, char bracket) {
+    if (!report) return;
+    add_bracket(report, CAL_FACT_CLOSE, NULL, bracket);
+}
 
 // --- What several kinds of runs say ---------------------------------------------------------------------------------------
 
@@ -116,6 +133,7 @@ void cal_run_report_machine(cal_facts* report, const cal_machine* machine, int p
 }
 
 const char* cal_machine_text(const cal_machine* machine, int used, char* text, size_t capacity) {
+    if (!machine) return "";
     const int processors = cal_machine_processors(machine);
     const char* name = cal_machine_name(machine);
     const char* noun = strcmp(name, "mpi") == 0 ? "rank" : strcmp(name, "cuda") == 0 ? "GPU" : "core";

@@ -30,6 +30,7 @@ static const char* const abilities[CAL_RUN_ABILITIES] = {
 };
 
 bool cal_run_can(const cal_run* run, cal_run_ability ability) {
+    if (!run) return false;
     const cal_run_ops* ops = run->ops;
     switch (ability) {
     case CAL_RUN_STATE: return ops->q && ops->v;
@@ -62,7 +63,7 @@ static cal_status explain(cal_status status, const char* what, cal_error* error)
     return status ? cal_fail(error, status, "%s: %s", what, cal_status_text(status)) : CAL_OK;
 }
 
-const char* cal_run_kind(const cal_run* run) { return run->ops->kind; }
+const char* cal_run_kind(const cal_run* run) { return run ? run->ops->kind : NULL; }
 
 void cal_run_destroy(cal_run* run) {
     if (run) run->ops->destroy(run);
@@ -71,6 +72,7 @@ void cal_run_destroy(cal_run* run) {
 // --- Time -------------------------------------------------------------------------------------------------------------------
 
 cal_status cal_run_begin(cal_run* run, bool project, char note[256], cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_begin: run must not be NULL");
     char unread[256];
     if (!note) note = unread;
     note[0] = '\0';
@@ -86,6 +88,8 @@ static double wall(void) {
 }
 
 cal_status cal_run_approach(cal_run* run, double time, bool* reached, cal_error* error) {
+    if (!run || !reached)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_approach: run and reached must not be NULL");
     const double began = wall();
     *reached = false;
     const cal_status status = run->ops->advance(run, time, reached, error);
@@ -94,30 +98,34 @@ cal_status cal_run_approach(cal_run* run, double time, bool* reached, cal_error*
 }
 
 cal_status cal_run_advance(cal_run* run, double time, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_advance: run must not be NULL");
     cal_status status = CAL_OK;
     for (bool reached = false; !reached && !status;) status = cal_run_approach(run, time, &reached, error);
     return status;
 }
 
-double cal_run_time(const cal_run* run) { return run->ops->time(run); }
-double cal_run_wall(const cal_run* run) { return run->wall; }
-double cal_run_grain(const cal_run* run) { return run->grain; }
-uint64_t cal_run_hash(cal_run* run) { return run->ops->hash(run); }
+double cal_run_time(const cal_run* run) { return run ? run->ops->time(run) : 0.0; }
+double cal_run_wall(const cal_run* run) { return run ? run->wall : 0.0; }
+double cal_run_grain(const cal_run* run) { return run ? run->grain : 0.0; }
+uint64_t cal_run_hash(cal_run* run) { return run ? run->ops->hash(run) : 0; }
 
 // --- What there is to see -----------------------------------------------------------------------------------------------------
 
-const cal_model* cal_run_model(const cal_run* run) { return run->model; }
-int cal_run_body_count(const cal_run* run) { return run->body_count; }
+const cal_model* cal_run_model(const cal_run* run) { return run ? run->model : NULL; }
+int cal_run_body_count(const cal_run* run) { return run ? run->body_count : 0; }
 
 const char* cal_run_body_name(const cal_run* run, int body, char* text, size_t capacity) {
+    if (!run || body < 0 || body >= run->body_count || !text || capacity == 0) return "";
     return run->ops->body_name(run, body, text, capacity);
 }
 
 cal_body_motion cal_run_body_motion(const cal_run* run, int body) {
+    if (!run || body < 0 || body >= run->body_count) return CAL_FIXED;
     return run->ops->motion ? run->ops->motion(run, body) : CAL_MOVING;
 }
 
 void cal_run_up(const cal_run* run, double up[3]) {
+    if (!run || !up) return;
     double gravity[3] = {0, 0, 0};
     if (run->model) cal_model_gravity(run->model, gravity);
     const double length = sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
@@ -125,22 +133,26 @@ void cal_run_up(const cal_run* run, double up[3]) {
 }
 
 bool cal_run_shapes(const cal_run* run, cal_shape_visitor* visit, void* user) {
+    if (!run || !visit) return false;
     return run->ops->shapes(run, visit, user);
 }
 
 cal_status cal_run_poses(cal_run* run, double* poses, cal_error* error) {
+    if (!run || !poses) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_poses: run and poses must not be NULL");
     return explain(run->ops->poses(run, poses), "the poses of the bodies failed", error);
 }
 
-const double* cal_run_q(const cal_run* run) { return run->ops->q ? run->ops->q(run) : NULL; }
-const double* cal_run_v(const cal_run* run) { return run->ops->v ? run->ops->v(run) : NULL; }
+const double* cal_run_q(const cal_run* run) { return run && run->ops->q ? run->ops->q(run) : NULL; }
+const double* cal_run_v(const cal_run* run) { return run && run->ops->v ? run->ops->v(run) : NULL; }
 
 cal_status cal_run_energy(cal_run* run, double energy[2], cal_error* error) {
+    if (!run || !energy) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_energy: run and energy must not be NULL");
     const cal_status status = need(run, CAL_RUN_ENERGY, error);
     return status ? status : explain(run->ops->energy(run, energy), "the energy failed", error);
 }
 
 cal_status cal_run_balance(cal_run* run, cal_energy_balance* out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_balance: run and out must not be NULL");
     const cal_status status = need(run, CAL_RUN_BALANCE, error);
     return status ? status : run->ops->balance(run, out, error);
 }
@@ -165,18 +177,26 @@ cal_status cal_run_fail_balance(const cal_energy_balance* b, double time, double
         time, b->error, b->exchanged, kept);
 }
 
+cal_status cal_run_sensor(cal_run* run, int sensor, double* values, cal_error* error) {
+    if (!run->ops->sensor) return cal_fail(error, CAL_NOT_AVAILABLE, "this kind of run has no sensors");
+    return run->ops->sensor(run, sensor, values, error);
+}
+
 cal_status cal_run_joint_forces(cal_run* run, double* forces, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_joint_forces: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_FORCES, error);
     return status ? status : explain(run->ops->joint_forces(run, forces), "the forces in the joints failed", error);
 }
 
 const cal_channel* cal_run_channels(const cal_run* run, int* count) {
+    if (!run || !count) return NULL;
     *count = run->channel_count + run->own_count;
     return run->own_count > 0 ? run->all : run->channels;
 }
 
 cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_channel_function* read, void* user,
                                cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_add_channel: run must not be NULL");
     const int count = run->channel_count + run->own_count;
     if (!channel || !read || !channel->name || !channel->unit || !channel->plot)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a channel needs a name, a unit, a plot and a function");
@@ -192,6 +212,7 @@ cal_status cal_run_add_channel(cal_run* run, const cal_channel* channel, cal_cha
 }
 
 cal_status cal_run_read(cal_run* run, double values[CAL_RUN_CHANNELS], cal_error* error) {
+    if (!run || !values) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_read: run and values must not be NULL");
     const cal_status status = explain(run->ops->read(run, values), "the channels failed", error);
     for (int i = 0; !status && i < run->own_count; i++)
         values[run->channel_count + i] = run->own[i].read(run->own[i].user, run);
@@ -199,6 +220,7 @@ cal_status cal_run_read(cal_run* run, double values[CAL_RUN_CHANNELS], cal_error
 }
 
 cal_status cal_run_contacts(cal_run* run, cal_contact_point* out, int capacity, int* count, cal_error* error) {
+    if (!run || !count) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_contacts: run and count must not be NULL");
     *count = 0;
     const cal_status status = need(run, CAL_RUN_CONTACTS, error);
     return status ? status : run->ops->contacts(run, out, capacity, count, error);
@@ -217,6 +239,7 @@ static size_t collect(FILE* file, char** made, size_t* size, char* text, size_t 
 }
 
 size_t cal_run_describe(cal_run* run, int body, char* text, size_t capacity) {
+    if (!run) return 0;
     char* made = NULL;
     size_t size = 0;
     FILE* file = open_memstream(&made, &size);
@@ -226,6 +249,7 @@ size_t cal_run_describe(cal_run* run, int body, char* text, size_t capacity) {
 }
 
 size_t cal_run_advise(const cal_run* run, double pace, char* text, size_t capacity) {
+    if (!run) return 0;
     char* made = NULL;
     size_t size = 0;
     FILE* file = open_memstream(&made, &size);
@@ -238,87 +262,117 @@ size_t cal_run_advise(const cal_run* run, double pace, char* text, size_t capaci
 }
 
 cal_status cal_run_keep_events(cal_run* run, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_keep_events: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_EVENTS, error);
     if (!status) run->ops->keep_events(run);
     return status;
 }
 
 bool cal_run_next_event(cal_run* run, cal_run_event* out) {
+    if (!run) return false;
     return run->ops->next_event && run->ops->next_event(run, out);
 }
 
 // --- Changing it ----------------------------------------------------------------------------------------------------------------
 
 cal_status cal_run_set(cal_run* run, double time, const double* q, const double* v, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_set: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_SET, error);
     return status ? status : run->ops->set(run, time, q, v, error);
 }
 
 cal_status cal_run_drive(cal_run* run, const double* tau, const double* control, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_drive: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_CONNECT, error);
     return status ? status : run->ops->drive(run, tau, control, error);
 }
 
 cal_status cal_run_connect(cal_run* run, int constraint, cal_connection how, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_connect: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_CONNECT, error);
     return status ? status : run->ops->connect(run, constraint, how, error);
 }
 
 cal_status cal_run_disconnect(cal_run* run, int constraint, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_disconnect: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_CONNECT, error);
     return status ? status : run->ops->disconnect(run, constraint, error);
 }
 
+cal_status cal_run_catch(cal_run* run, int constraint, cal_error* error) {
+    const cal_status status = need(run, CAL_RUN_CONNECT, error);
+    return status ? status : run->ops->wait(run, constraint, error);
+}
+
+cal_status cal_run_project_holding(cal_run* run, const bool* held, cal_error* error) {
+    const cal_status status = need(run, CAL_RUN_CONNECT, error);
+    return status ? status : run->ops->hold(run, held, error);
+}
+
 cal_status cal_run_save(cal_run* run, const char* path, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_save: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_SAVE, error);
     return status ? status : run->ops->save(run, path, error);
 }
 
 cal_status cal_run_restore(cal_run* run, const char* path, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_restore: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_SAVE, error);
     return status ? status : run->ops->restore(run, path, error);
 }
 
 cal_status cal_run_reset(cal_run* run, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_reset: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_RESET, error);
     return status ? status : run->ops->reset(run, error);
 }
 
 cal_status cal_run_check(cal_run* run, double* residual, int* body, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_check: run must not be NULL");
     cal_status status = need(run, CAL_RUN_CHECK, error);
     if (!status) status = explain(run->ops->check(run, residual, body), "the check of accelerations failed", error);
     return status;
 }
 
 void cal_run_get_settings(const cal_run* run, cal_run_settings* out) {
+    if (!run || !out) return;
     *out = (cal_run_settings){.tolerance = 0};
     if (run->ops->settings) run->ops->settings(run, out);
 }
 
 cal_status cal_run_change(cal_run* run, const cal_run_settings* settings, cal_error* error) {
+    if (!run || !settings)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_change: run and settings must not be NULL");
     const cal_status status = need(run, CAL_RUN_CHANGE, error);
     return status ? status : run->ops->change(run, settings, error);
 }
 
 cal_status cal_run_grab(cal_run* run, int body, const double point[3], cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_grab: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_GRAB, error);
     return status ? status : run->ops->grab(run, body, point, error);
 }
 
 void cal_run_drag(cal_run* run, const double target[3]) {
+    if (!run) return;
     if (run->ops->drag) run->ops->drag(run, target);
 }
 
 void cal_run_drop(cal_run* run) {
+    if (!run) return;
     if (run->ops->drop) run->ops->drop(run);
 }
 
 void cal_run_get_pull(const cal_run* run, cal_run_pull* out) {
+    if (!run || !out) return;
     *out = (cal_run_pull){.body = CAL_NONE};
     if (run->ops->pull) run->ops->pull(run, out);
 }
 
-void cal_run_report(cal_run* run, cal_facts* report) { run->ops->report(run, report); }
+void cal_run_report(cal_run* run, cal_facts* report) {
+    if (!run || !report) return;
+    run->ops->report(run, report);
+}
 
 // --- What several kinds share ---------------------------------------------------------------------------------------------------
 

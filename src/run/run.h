@@ -23,12 +23,15 @@ typedef struct cal_run_ops {
     cal_status (*energy)(cal_run* run, double energy[2]);
     cal_status (*balance)(cal_run* run, cal_energy_balance* out, cal_error* error);
     cal_status (*joint_forces)(cal_run* run, double* forces);
+    cal_status (*sensor)(cal_run* run, int sensor, double* values, cal_error* error);
     void (*keep_events)(cal_run* run);
     bool (*next_event)(cal_run* run, cal_run_event* out);
     cal_status (*set)(cal_run* run, double time, const double* q, const double* v, cal_error* error);
     cal_status (*drive)(cal_run* run, const double* tau, const double* control, cal_error* error);
     cal_status (*connect)(cal_run* run, int constraint, cal_connection how, cal_error* error);
     cal_status (*disconnect)(cal_run* run, int constraint, cal_error* error);
+    cal_status (*wait)(cal_run* run, int constraint, cal_error* error);
+    cal_status (*hold)(cal_run* run, const bool* held, cal_error* error);
     cal_status (*save)(cal_run* run, const char* path, cal_error* error);
     cal_status (*restore)(cal_run* run, const char* path, cal_error* error);
     cal_status (*reset)(cal_run* run, cal_error* error);

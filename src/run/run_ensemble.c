@@ -182,6 +182,8 @@ static void copy_text(char* to, const char** from) {
 
 cal_status cal_run_create_ensemble(const cal_model* model, const cal_run_ensemble_def* def, cal_run** out,
                                    cal_error* error) {
+    if (!model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_ensemble: model and out must not be NULL");
     *out = NULL;
     if (!model || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,

@@ -25,6 +25,7 @@ typedef struct randomized_run {
     cal_rps_def def;
     char method[64], stabilize[16];
     cal_query query;
+    double *start, start_time; // q and v at the begin; NULL: not begun
 } randomized_run;
 
 static const cal_rps* rps_of(const cal_run* run) { return ((const randomized_run*)run)->rps; }
@@ -32,6 +33,7 @@ static const cal_rps* rps_of(const cal_run* run) { return ((const randomized_run
 static void destroy(cal_run* run) {
     randomized_run* r = (randomized_run*)run;
     cal_query_release(&r->query);
+    cal_free(r->start);
     cal_rps_destroy(r->rps);
     cal_free(r);
 }
@@ -73,6 +75,14 @@ static cal_status begin(cal_run* run, bool project, char* note, size_t capacity,
     (void)capacity;
     cal_run_destroy(start);
     cal_sim_destroy(sim);
+    randomized_run* r = (randomized_run*)run;
+    const size_t q_count = (size_t)cal_model_q_count(run->model), v_count = (size_t)cal_model_v_count(run->model);
+    if (!status && !r->start) r->start = cal_allocate(q_count + v_count, sizeof(double));
+    if (!status && r->start) {
+        memcpy(r->start, q(run), q_count * sizeof(double));
+        memcpy(r->start + q_count, v(run), v_count * sizeof(double));
+        r->start_time = time_of(run);
+    }
     return status;
 }
 
@@ -130,6 +140,38 @@ static void report_deadline(const randomized_run* r, const cal_rps_report* s, ca
                    r->def.deadline * r->def.step * r->def.interval);
 }
 
+static double largest_difference(const double* a, const double* b, int count) {
+    double most = 0;
+    for (int i = 0; i < count; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+// How far the motion is off: from that of a solver that is a thousand times as accurate as randomization is at best, from the same
+// start. It may be of the other branch of a bifurcation, or chaotic; then the number says so.
+static void report_motion(randomized_run* r, const cal_rps_report* s, cal_facts* report) {
+    const cal_model* model = r->base.model;
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    def.solver = "rkf", def.relative = 1e-8, def.contact = false;
+    const int q_count = cal_model_q_count(model), v_count = cal_model_v_count(model);
+    if (!r->start || s->time <= r->start_time) return;
+    cal_status status = cal_sim_create(model, &def, &sim, NULL);
+    if (!status) status = cal_sim_set(sim, r->start_time, r->start, r->start + q_count, NULL);
+    if (!status) status = cal_sim_project(sim, NULL);
+    if (!status) status = cal_sim_advance(sim, s->time, NULL);
+    if (status)
+        cal_facts_line(report, "motion", "not compared: %s has no motion with rkf at 1e-8 from this start",
+                       cal_model_name(model));
+    if (!status) {
+        const double q_off = largest_difference(cal_rps_q(r->rps, 0), cal_sim_q(sim), q_count),
+                     v_off = largest_difference(cal_rps_v(r->rps, 0), cal_sim_v(sim), v_count);
+        cal_facts_number(report, "motion_error_q", q_off);
+        cal_facts_number(report, "motion_error_v", v_off);
+        cal_facts_line(report, "motion", "off by %.2e in q and %.2e in v at the end, from rkf at 1e-8", q_off, v_off);
+    }
+    cal_sim_destroy(sim);
+}
+
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 static void report(cal_run* run, cal_facts* report) {
@@ -165,6 +207,7 @@ static void report(cal_run* run, cal_facts* report) {
     cal_facts_number(report, "constraint_rms", s.error_rms);
     cal_facts_line(report, "constraints", "error at most %.2e, root mean square %.2e; last residual %.2e", s.error_max,
                    s.error_rms, s.residual);
+    report_motion((randomized_run*)run, &s, report);
     report_solutions(r, &s, report);
     report_deadline(r, &s, report);
 }
@@ -186,6 +229,8 @@ static const cal_run_ops ops = {.kind = "a randomized simulation",
                                 .set = set};
 
 cal_status cal_run_create_randomized(const cal_model* model, const cal_rps_def* def, cal_run** out, cal_error* error) {
+    if (!model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_randomized: model and out must not be NULL");
     *out = NULL;
     randomized_run* r = cal_allocate(1, sizeof *r);
     if (!r) return cal_fail(error, CAL_NO_MEMORY, "no memory for a run");

@@ -234,6 +234,10 @@ static cal_status energy(cal_run* run, double energy[2]) {
     return cal_sim_energy(((sim_run*)run)->sim, &energy[0], &energy[1]);
 }
 
+static cal_status sensor(cal_run* run, int number, double* values, cal_error* error) {
+    return cal_sim_sensor(((sim_run*)run)->sim, number, values, error);
+}
+
 static cal_status joint_forces(cal_run* run, double* forces) {
     return cal_sim_joint_forces(((sim_run*)run)->sim, forces);
 }
@@ -320,6 +324,11 @@ static void report_constraints(const sim_run* r, cal_facts* report) {
     cal_facts_number(report, "constraint_speed", c.speed);
     cal_facts_line(report, "constraints", "%d row%s, %d independent; error at most %.2e, root mean square %.2e", c.rows,
                    c.rows == 1 ? "" : "s", c.rank, c.error_max, c.error_rms);
+    cal_facts_integer(report, "constraints_waiting", c.waiting);
+    cal_facts_integer(report, "constraints_caught", c.caught);
+    if (c.caught > 0) cal_facts_number(report, "caught_time", c.caught_time);
+    if (c.caught > 0) cal_facts_line(report, "caught", "%d, the last one at t = %.9g s", c.caught, c.caught_time);
+    if (c.waiting > 0) cal_facts_line(report, "waiting", "%d for a gap that has not closed", c.waiting);
 }
 
 // Singular positions that were passed: how many, and those that changed the energy most.
@@ -429,6 +438,14 @@ static cal_status contacts(cal_run* run, cal_contact_point* out, int capacity, i
 
 static cal_status connect_constraint(cal_run* run, int constraint, cal_connection how, cal_error* error) {
     return cal_sim_connect(((sim_run*)run)->sim, constraint, how, error);
+}
+
+static cal_status wait_for(cal_run* run, int constraint, cal_error* error) {
+    return cal_sim_catch(((sim_run*)run)->sim, constraint, error);
+}
+
+static cal_status hold(cal_run* run, const bool* held, cal_error* error) {
+    return cal_sim_project_holding(((sim_run*)run)->sim, held, error);
 }
 
 static cal_status disconnect(cal_run* run, int constraint, cal_error* error) {
@@ -550,9 +567,9 @@ static void advise(const cal_run* run, double pace, FILE* file) {
     .kind = "a simulation", .destroy = destroy, .time = time_of, .advance = advance, .hash = hash,                     \
     .body_name = cal_run_model_body_name, .shapes = cal_run_model_shapes, .poses = poses, .read = read_channels,       \
     .report = report, .begin = begin, .q = q, .v = v, .energy = energy, .balance = balance,                            \
-    .joint_forces = joint_forces, .set = set, .drive = drive, .connect = connect_constraint, .disconnect = disconnect, \
-    .save = save, .restore = restore, .reset = reset, .check = check, .describe = describe, .contacts = contacts,      \
-    .keep_events = keep_events, .next_event = next_event
+    .joint_forces = joint_forces, .sensor = sensor, .set = set, .drive = drive, .connect = connect_constraint,         \
+    .disconnect = disconnect, .wait = wait_for, .hold = hold, .save = save, .restore = restore, .reset = reset,        \
+    .check = check, .describe = describe, .contacts = contacts, .keep_events = keep_events, .next_event = next_event
 static const cal_run_ops borrowed_ops = {COMMON};
 static const cal_run_ops own_ops = {COMMON,       .settings = settings, .change = change, .grab = grab,
                                     .drag = drag, .drop = drop,         .pull = pull,     .advise = advise};
@@ -584,6 +601,7 @@ static cal_status finish(sim_run* r, cal_status status, cal_run** out) {
 }
 
 cal_status cal_run_of_sim(cal_sim* sim, cal_run** out, cal_error* error) {
+    if (!sim || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_of_sim: sim and out must not be NULL");
     sim_run* r;
     if (!cal_sim_model(sim)) return cal_run_of_world(cal_sim_world(sim), out, error);
     const cal_status status = create(cal_sim_model(sim), &borrowed_ops, &r, error);
@@ -596,6 +614,7 @@ cal_run_sim_def cal_default_run_sim_def(void) {
 }
 
 cal_status cal_run_create_sim(const cal_model* model, const cal_run_sim_def* def, cal_run** out, cal_error* error) {
+    if (!model || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_sim: model and out must not be NULL");
     *out = NULL;
     if (!model || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,

@@ -11,6 +11,7 @@
 #include "math/vector.h"
 #include "run/events.h"
 #include "run/pull.h"
+#include "simulation/members.h"
 #include "simulation/sim.h"
 
 // Moving bodies that nobody gave a colour get one each, so that they are told apart.
@@ -119,15 +120,7 @@ static bool shapes(const cal_run* run, cal_shape_visitor* visit, void* user) {
 
 // Of the bodies that there were when the run was made: what comes later is not shown, and what went is at the origin.
 static cal_status poses(cal_run* run, double* poses) {
-    static const double nowhere[7] = {0, 0, 0, 1, 0, 0, 0};
-    const cal_world* world = world_of(run);
-    cal_status status = CAL_OK;
-    for (int i = 0; !status && i < run->body_count; i++, poses += 7) {
-        const cal_body_id body = cal_world_body(world, i);
-        memcpy(poses, nowhere, sizeof nowhere);
-        if (body.index >= 0) status = cal_world_get_body(world, body, poses, poses + 3, NULL, NULL);
-    }
-    return status;
+    return cal_world_first_poses(world_of(run), run->body_count, poses);
 }
 
 static cal_status energy(cal_run* run, double energy[2]) {
@@ -282,10 +275,12 @@ static cal_status create(cal_world* world, cal_world_function* make, void* user,
 }
 
 cal_status cal_run_of_world(cal_world* world, cal_run** out, cal_error* error) {
+    if (!world || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_of_world: world and out must not be NULL");
     return create(world, NULL, NULL, out, error);
 }
 
 cal_status cal_run_create_world(cal_world_function* make, void* user, cal_run** out, cal_error* error) {
+    if (!make || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_create_world: make and out must not be NULL");
     cal_world* world = NULL;
     *out = NULL;
     cal_status status = make(user, &world, error);

@@ -162,6 +162,7 @@ static cal_status check_body(const cal_world_body_def* def, cal_error* error) {
 }
 
 cal_status cal_world_add_body(cal_world* world, const cal_world_body_def* def, cal_body_id* out, cal_error* error) {
+    if (!world || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_add_body: world and def must not be NULL");
     if (out != NULL) *out = (cal_body_id){-1, 0};
     const int place = cal_find_places(world, 1);
     cal_status status = cal_check_changeable(world, error);
@@ -187,6 +188,7 @@ static cal_status copy_mesh(const cal_mesh_def* mesh, cal_mesh_def* out) {
 
 cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_shape_def* shape, const cal_mesh_def* mesh,
                                cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_add_shape: world must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_check_body(world, body, error);
     if (status == CAL_OK) status = refuse_begun(world, body.index, "takes no more shapes", error);
@@ -223,6 +225,7 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
 }
 
 cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b) {
+    if (!world) return CAL_BAD_ARGUMENT;
     if (cal_check_changeable(world, NULL) != CAL_OK || !cal_is_body(world, a) || !cal_is_body(world, b))
         return CAL_BAD_ARGUMENT;
     // Two that may have met already go on as they did.
@@ -234,6 +237,7 @@ cal_status cal_world_ignore_pair(cal_world* world, cal_body_id a, cal_body_id b)
 
 cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collision_callback* callback, void* user,
                                   cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_on_collision: world must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_check_body(world, body, error);
     if (status == CAL_OK) status = refuse_begun(world, body.index, "takes no more callbacks", error);
@@ -258,6 +262,7 @@ cal_status cal_world_on_collision(cal_world* world, cal_body_id body, cal_collis
 
 cal_status cal_world_on_period(cal_world* world, const cal_body_id* bodies, int count, double first, double period,
                                cal_periodic_callback* callback, void* user, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_on_period: world must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status != CAL_OK) return status;
     if (count < 1 || count > CAL_VIEW_BODIES || callback == NULL || !(first >= 0.0) || !(period > 0.0) ||

@@ -2,6 +2,7 @@
 //
 // At the start everything is new. Later what has begun stays where it is, and only what is new is moved. What cannot be taken in
 // stays new, and the world is as it was.
+#include "base/memory.h"
 #include "simulation/flow.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -9,6 +10,7 @@
 #include "simulation/event/callbacks.h"
 #include "simulation/event/events.h"
 #include "simulation/event/pairs.h"
+#include "simulation/first_looks.h"
 #include "simulation/members.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/motion/search.h"
@@ -17,8 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OVERLAP 1e-9 // of a reach: deeper is an overlap
-#define PARTED 1e-6  // of a reach: the gap that --separate leaves
+#define PARTED 1e-6 // of a reach: the gap that --separate leaves
 enum { MOST_ROUNDS = 2000, NAMED_PAIRS = 3 };
 
 // --- Overlaps -----------------------------------------------------------------------------------------------------------------
@@ -40,9 +41,10 @@ static void name_overlap(const cal_world* world, const cal_pair* pair, double de
 
 static bool is_new(const cal_world* world, int body) { return world->bodies[body].stage == CAL_NEW; }
 
-// Pairs of what has begun are none of our business.
+// Pairs of what has begun are none of our business; at the start nothing has.
 static bool has_new(const cal_world* world, const cal_pair* pair) {
-    return pair->event >= 0 && (is_new(world, pair->body[0]) || is_new(world, pair->body[1]));
+    if (pair->event < 0 || !world->started) return pair->event >= 0;
+    return is_new(world, pair->body[0]) || is_new(world, pair->body[1]);
 }
 
 // The mass that goes along when a body is moved apart from another one; what has begun is not moved.
@@ -82,31 +84,21 @@ static cal_status part_pair(cal_world* world, const cal_pair* pair, const cal_se
     return CAL_OK;
 }
 
-// How deep two bodies are in each other at the start, 0: they are not; with the size of the smaller one.
-static cal_status overlap_of(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
-                             cal_error* error) {
-    cal_motion at[2];
-    *size = (double)INFINITY;
-    for (int k = 0; k < 2; k++) {
-        const int body = pair->body[k];
-        const cal_status status =
-            cal_body_failed(world, body, cal_body_at(world, body, world->time, &at[k]), world->time, error);
-        if (status != CAL_OK) return status;
-        *size = fmin(*size, world->bodies[pair->body[k]].reach);
-    }
-    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
-    *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
-    return CAL_OK;
-}
-
-static cal_status look_for_overlaps(cal_world* world, bool move, overlaps* found, cal_error* error) {
+// looks: at all pairs, before anybody was moved; may be NULL.
+static cal_status look_for_overlaps(cal_world* world, bool move, const cal_first_look* looks, overlaps* found,
+                                    cal_error* error) {
     *found = (overlaps){0};
     for (int i = 0; i < world->table.pair_count; i++) {
         const cal_pair* pair = &world->table.pairs[i];
+        if (looks == NULL) cal_fetch_pairs(world, i);
         if (!has_new(world, pair)) continue;
+        if (looks != NULL && found->count == 0 && looks[i].done && looks[i].depth == 0.0) {
+            cal_take_look(world, &looks[i]);
+            continue;
+        }
         cal_separation gap;
         double depth, size;
-        const cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        const cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
         if (status != CAL_OK) return status;
         if (depth == 0.0) continue;
         bool moved = true;
@@ -162,7 +154,7 @@ static cal_status leave_out_links(cal_world* world, cal_error* error) {
             continue;
         cal_separation gap;
         double depth, size;
-        cal_status status = overlap_of(world, pair, &gap, &depth, &size, error);
+        cal_status status = cal_find_overlap(world, pair, &gap, &depth, &size, error);
         if (status == CAL_OK && depth > 0.0) status = cal_world_ignore_overlap(world, i, depth, error);
         if (status != CAL_OK) return status;
     }
@@ -175,7 +167,9 @@ static cal_status resolve_overlaps(cal_world* world, cal_error* error) {
     const cal_status ignored_overlaps = leave_out_links(world, error);
     if (ignored_overlaps != CAL_OK) return ignored_overlaps;
     for (int round = 0;; round++) {
-        cal_status status = look_for_overlaps(world, world->def.separate, &found, error);
+        cal_first_look* looks = cal_look_first(world, false);
+        cal_status status = look_for_overlaps(world, world->def.separate, looks, &found, error);
+        cal_free(looks);
         if (status != CAL_OK || found.count == 0) return status;
         const bool refused = !world->def.separate || found.stuck > 0;
         if (round == 0 && !refused) {
@@ -274,8 +268,18 @@ static cal_status begin_groups(cal_world* world, cal_error* error) {
 // From here on it is one of the others.
 static cal_status begin_new(cal_world* world, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++)
-        if (has_new(world, &world->table.pairs[i])) status = cal_pair_predict(world, i, world->time, error);
+    cal_first_look* looks = cal_look_first(world, true);
+    for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++) {
+        if (looks == NULL) cal_fetch_pairs(world, i);
+        if (!has_new(world, &world->table.pairs[i])) continue;
+        if (looks == NULL || !looks[i].done) {
+            status = cal_pair_predict(world, i, world->time, error);
+            continue;
+        }
+        cal_take_look(world, &looks[i]);
+        cal_pair_take(world, i, &looks[i].prediction);
+    }
+    cal_free(looks);
     for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {
         cal_periodic_hook* hook = &world->periodic_hooks[h];
         if (hook->count == 0 || hook->event >= 0) continue;

@@ -77,12 +77,12 @@ typedef struct cal_sim_body {
     double hit_at;   // time of its last collision, and how many there were at that time
     int hits_at_time;
     // In a world that is divided (domain/domain.h): its place among fixed and driven bodies, −1: it moves; its pairs with bodies of other
-    // domains; whether its domain has noted it, and from when on its motion is another one.
+    // domains; in which round its domain has noted it last, and from when on its motion is another one.
     int prescribed;
     int border_count, border_capacity;
     int* border_pairs;
     double changed_from;
-    bool noted;
+    int64_t noted;
 } cal_sim_body;
 
 // What a body can do: the table of its own component, or that of a fixed or a driven one (component.h).

@@ -122,6 +122,7 @@ cal_status cal_world_push(cal_world* world, cal_body_id body, const double force
 }
 
 cal_status cal_world_release(cal_world* world, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_release: world must not be NULL");
     for (int i = 0; i < world->body_count; i++) {
         const cal_component_ops* ops = cal_body_ops(world, i);
         if (world->bodies[i].component < 0 || !ops->pushed(world, i)) continue;

@@ -10,8 +10,8 @@
 //
 // A free joint with damping, friction or a rotor is one of a multibody too: a free body knows nothing of them.
 //
-// Trees that a constraint connects, also one that may be connected later, are one multibody, a system of several roots; so is a
-// free body that a constraint touches. What does not move is the ground to constraints.
+// Trees that a constraint or a tendon connects, also one that may be connected later, are one multibody, a system of several roots;
+// so is a free body that one of these touches. What does not move is the ground to constraints.
 #include "simulation/from_model.h"
 #include "base/memory.h"
 #include "simulation/body.h"
@@ -31,11 +31,13 @@ static int* numbers(int count) {
 
 static cal_status allocate(cal_import* m, cal_error* error) {
     const int bodies = m->body_count, shapes = m->shape_count, all = bodies + shapes;
+    const int tendons = cal_model_tendon_count(m->model);
     int** const lists[] = {
-        &m->order,       &m->top,           &m->first_body,       &m->next_body,      &m->first_joint,
-        &m->first_shape, &m->first_motor,   &m->next_joint,       &m->joint_number,   &m->next_shape,
-        &m->next_motor,  &m->part_of_shape, &m->first_of_part,    &m->next_of_part,   &m->mesh_number,
-        &m->mesh_tree,   &m->system,        &m->first_constraint, &m->next_constraint};
+        &m->order,       &m->top,           &m->first_body,       &m->next_body,       &m->first_joint,
+        &m->first_shape, &m->first_motor,   &m->next_joint,       &m->joint_number,    &m->next_shape,
+        &m->next_motor,  &m->part_of_shape, &m->first_of_part,    &m->next_of_part,    &m->mesh_number,
+        &m->mesh_tree,   &m->system,        &m->first_constraint, &m->next_constraint, &m->first_tendon,
+        &m->next_tendon, &m->tendon_number};
     const int counts[] = {bodies,
                           bodies,
                           bodies,
@@ -54,7 +56,10 @@ static cal_status allocate(cal_import* m, cal_error* error) {
                           cal_model_mesh_count(m->model),
                           bodies,
                           bodies,
-                          m->constraint_count};
+                          m->constraint_count,
+                          bodies,
+                          tendons,
+                          tendons};
     bool fine = true;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) fine &= (*lists[i] = numbers(counts[i])) != NULL;
     m->q = cal_allocate((size_t)cal_model_q_count(m->model) + 1, sizeof *m->q);
@@ -65,11 +70,31 @@ static cal_status allocate(cal_import* m, cal_error* error) {
 }
 
 static void release(cal_import* m) {
-    void* const lists[] = {
-        m->order,         m->top,          m->first_body,       m->next_body,      m->first_joint, m->first_shape,
-        m->first_motor,   m->next_joint,   m->joint_number,     m->next_shape,     m->next_motor,  m->part_of_shape,
-        m->first_of_part, m->next_of_part, m->mesh_number,      m->mesh_tree,      m->q,           m->v,
-        m->place,         m->system,       m->first_constraint, m->next_constraint};
+    void* const lists[] = {m->order,
+                           m->top,
+                           m->first_body,
+                           m->next_body,
+                           m->first_joint,
+                           m->first_shape,
+                           m->first_motor,
+                           m->next_joint,
+                           m->joint_number,
+                           m->next_shape,
+                           m->next_motor,
+                           m->part_of_shape,
+                           m->first_of_part,
+                           m->next_of_part,
+                           m->mesh_number,
+                           m->mesh_tree,
+                           m->q,
+                           m->v,
+                           m->place,
+                           m->system,
+                           m->first_constraint,
+                           m->next_constraint,
+                           m->first_tendon,
+                           m->next_tendon,
+                           m->tendon_number};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -117,18 +142,31 @@ static int held_body(const cal_import* m, const cal_constraint_def* def, int end
     return body == CAL_GROUND || m->top[body] == CAL_GROUND ? CAL_GROUND : body;
 }
 
-// Trees that constraints connect become one system; the root with the lowest number stands for it.
+void cal_import_unite(cal_import* m, int a, int b) {
+    if (a == CAL_GROUND || b == CAL_GROUND || m->top[a] == CAL_GROUND || m->top[b] == CAL_GROUND) return;
+    const int one = system_of(m, m->top[a]), other = system_of(m, m->top[b]);
+    m->system[one > other ? one : other] = one < other ? one : other;
+}
+
+int cal_import_settle(const cal_import* m, int body, double position[3], double quaternion[4]) {
+    if (body == CAL_GROUND || m->top[body] != CAL_GROUND) return body;
+    double placed[7];
+    compose(m->place + 7 * body, position, quaternion, placed);
+    memcpy(position, placed, 3 * sizeof *position);
+    memcpy(quaternion, placed + 3, 4 * sizeof *quaternion);
+    return CAL_GROUND;
+}
+
+// Trees that constraints and tendons connect become one system; the root with the lowest number stands for it.
 static void find_systems(cal_import* m) {
     for (int body = 0; body < m->body_count; body++)
         if (m->top[body] == body) m->system[body] = body;
     for (int i = 0; i < m->constraint_count; i++) {
         cal_constraint_def def;
         cal_model_constraint(m->model, i, &def);
-        const int a = held_body(m, &def, 0), b = held_body(m, &def, 1);
-        if (a == CAL_GROUND || b == CAL_GROUND) continue;
-        const int one = system_of(m, m->top[a]), other = system_of(m, m->top[b]);
-        m->system[one > other ? one : other] = one < other ? one : other;
+        cal_import_unite(m, held_body(m, &def, 0), held_body(m, &def, 1));
     }
+    cal_import_unite_tendons(m);
     for (int body = 0; body < m->body_count; body++)
         if (m->top[body] == body) m->system[body] = system_of(m, body);
     for (int i = m->constraint_count - 1; i >= 0; i--) {
@@ -176,13 +214,10 @@ static void find_trees(cal_import* m) {
         m->next_body[body] = m->first_body[system];
         m->first_body[system] = body;
     }
+    cal_import_sort_tendons(m);
     for (int motor = m->actuator_count - 1; motor >= 0; motor--) {
-        cal_actuator_def def;
-        cal_joint_def joint;
-        int body;
-        cal_model_actuator(m->model, motor, &def);
-        cal_model_joint(m->model, def.joint, &joint, &body, NULL, NULL);
-        const int system = m->system[m->top[body]];
+        const int system = cal_import_motor_system(m, motor);
+        if (system < 0) continue;
         m->next_motor[motor] = m->first_motor[system];
         m->first_motor[system] = motor;
     }
@@ -191,13 +226,13 @@ static void find_trees(cal_import* m) {
 static bool is_free_body(const cal_import* m, int tree) {
     const int joint = m->first_joint[tree];
     cal_joint_def def;
-    if (m->first_constraint[tree] >= 0) return false;
+    if (m->first_constraint[tree] >= 0 || m->first_tendon[tree] >= 0) return false;
     cal_model_joint(m->model, joint, &def, NULL, NULL, NULL);
     if (def.kind != CAL_FREE || m->next_joint[joint] >= 0) return false;
     if (def.damping != 0.0 || def.armature != 0.0 || def.friction_loss != 0.0) return false;
     for (int body = m->next_body[tree]; body >= 0; body = m->next_body[body])
         if (m->first_joint[body] >= 0) return false;
-    return true;
+    return !cal_import_acts_on(m, tree);
 }
 
 // --- Shapes -----------------------------------------------------------------------------------------------------------------
@@ -403,15 +438,10 @@ static bool copy_constraint(cal_import* m, int constraint, const int* body_numbe
             if (def.joint[end] != CAL_NONE) def.joint[end] = m->joint_number[def.joint[end]];
             continue;
         }
-        const int body = def.body[end];
-        if (body == CAL_GROUND) continue;
-        def.body[end] = m->top[body] == CAL_GROUND ? CAL_GROUND : body_number[body];
-        if (def.body[end] != CAL_GROUND) continue;
-        double placed[7];
-        compose(m->place + 7 * body, def.position[end], def.quaternion[end], placed);
-        memcpy(def.position[end], placed, sizeof def.position[end]);
-        memcpy(def.quaternion[end], placed + 3, sizeof def.quaternion[end]);
+        const int body = cal_import_settle(m, def.body[end], def.position[end], def.quaternion[end]);
+        def.body[end] = body == CAL_GROUND ? CAL_GROUND : body_number[body];
     }
+    if (def.closes != CAL_NONE) def.closes = m->joint_number[def.closes];
     return cal_builder_add_constraint(builder, &def) >= 0;
 }
 
@@ -437,10 +467,14 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
         if (!copy_body(m, body, number, &def, builder) || !copy_shapes(m, tree, body, number, builder)) return false;
         number++;
     }
+    if (!cal_import_copy_tendons(m, tree, body_number, builder)) return false;
+    if (!cal_import_copy_drags(m, tree, body_number, builder)) return false;
     for (int motor = m->first_motor[tree]; motor >= 0; motor = m->next_motor[motor]) {
         cal_actuator_def def;
         cal_model_actuator(m->model, motor, &def);
-        def.joint = m->joint_number[def.joint];
+        if (def.joint >= 0) def.joint = m->joint_number[def.joint];
+        if (def.tendon >= 0) def.tendon = m->tendon_number[def.tendon];
+        if (def.body >= 0) def.body = body_number[def.body];
         if (m->control != NULL) def.initial_control = m->control[motor];
         if (cal_builder_add_actuator(builder, &def) < 0) return false;
     }
@@ -577,5 +611,7 @@ cal_status cal_world_from_start(const cal_model* model, const cal_world_def* def
 }
 
 cal_status cal_world_from_model(const cal_model* model, const cal_world_def* def, cal_world** out, cal_error* error) {
+    if (!model || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_from_model: model and out must not be NULL");
     return cal_world_from_start(model, def, NULL, out, NULL, error);
 }

@@ -39,6 +39,7 @@ static cal_status ignore_links(cal_world* world, const cal_multibody* m, int lin
 }
 
 cal_status cal_world_let_links_touch(cal_world* world, cal_multibody_id multibody, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_let_links_touch: world must not be NULL");
     cal_multibody* m = cal_find_multibody(world, multibody);
     const cal_status allowed = cal_check_changeable(world, error);
     if (allowed != CAL_OK) return allowed;

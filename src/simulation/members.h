@@ -10,6 +10,9 @@
 
 struct cal_multibody;
 
+// Poses of the bodies in the first places; of what was removed: at the origin.
+cal_status cal_world_first_poses(const cal_world* world, int count, double* poses);
+
 // --- Ids ------------------------------------------------------------------------------------------------------------------
 
 bool cal_is_body(const cal_world* world, cal_body_id id);

@@ -27,6 +27,7 @@ cal_status cal_model_map_create(const cal_model* model, cal_model_map** out) {
         return CAL_NO_MEMORY;
     }
     for (size_t i = 0; i < constraints; i++) map->constraint[i].multibody = -1;
+    for (size_t i = 0; i < motors; i++) map->motor[i].multibody = -1;
     return CAL_OK;
 }
 

@@ -145,6 +145,8 @@ cal_status cal_multibody_add(cal_world* world, const cal_model* model, const cal
 
 cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, const double position[3],
                                    const double quaternion[4], int slots, cal_multibody_id* out, cal_error* error) {
+    if (!world || !model)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_add_multibody: world and model must not be NULL");
     if (out != NULL) *out = (cal_multibody_id){-1, 0};
     cal_multibody_placing at = {.quaternion = {1.0, 0.0, 0.0, 0.0}, .index = -1, .first_body = -1, .ground = -1};
     cal_status status = cal_check_changeable(world, error);
@@ -164,6 +166,7 @@ cal_status cal_world_add_multibody(cal_world* world, const cal_model* model, con
 
 cal_status cal_world_start_multibody(cal_world* world, cal_multibody_id multibody, const double* q, const double* v,
                                      cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_start_multibody: world must not be NULL");
     cal_multibody* m = cal_find_multibody(world, multibody);
     cal_status status = cal_check_changeable(world, error);
     if (status != CAL_OK) return status;

@@ -23,6 +23,8 @@ static bool passes(const double center[3], double reach, const double origin[3],
 
 cal_status cal_world_cast_ray(cal_world* world, const double origin[3], const double direction[3], double limit,
                               cal_body_id ignored, cal_ray_result* out, cal_error* error) {
+    if (!world || !origin || !direction || !out)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_cast_ray: arguments must not be NULL");
     double along[3];
     *out = (cal_ray_result){.body = {-1, 0}, .shape = -1, .distance = (double)INFINITY};
     if (!is_unit(direction, along) || !(limit > 0.0) || !isfinite(cal_dot3(origin, origin)))
@@ -73,6 +75,8 @@ static cal_status make_probe(const cal_shape_def* shape, const cal_mesh_def* mes
 
 cal_status cal_world_overlaps(cal_world* world, const cal_shape_def* shape, const cal_mesh_def* mesh, double margin,
                               cal_overlap* out, int capacity, int* count, cal_error* error) {
+    if (!world || !shape || !count || (!out && capacity > 0))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_overlaps: only mesh and error may be NULL");
     static const double origin[3] = {0.0, 0.0, 0.0}, upright[4] = {1.0, 0.0, 0.0, 0.0};
     *count = 0;
     if (!(margin >= 0.0)) return cal_fail(error, CAL_BAD_ARGUMENT, "a margin of %g must not be negative", margin);

@@ -154,6 +154,7 @@ static cal_status refuse_model(const cal_world* world, int body, cal_error* erro
 }
 
 cal_status cal_world_remove_body(cal_world* world, cal_body_id body, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_remove_body: world must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_check_body(world, body, error);
     if (status != CAL_OK) return status;
@@ -175,6 +176,7 @@ cal_status cal_world_remove_body(cal_world* world, cal_body_id body, cal_error* 
 }
 
 cal_status cal_world_remove_multibody(cal_world* world, cal_multibody_id multibody, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_remove_multibody: world must not be NULL");
     cal_status status = cal_check_changeable(world, error);
     if (status != CAL_OK) return status;
     const cal_multibody* m = cal_find_multibody(world, multibody);

@@ -57,12 +57,14 @@ void cal_sim_destroy(cal_sim* sim) {
 const cal_model* cal_sim_model(const cal_sim* sim) { return sim ? sim->model : NULL; }
 
 int cal_sim_body_of(const cal_sim* sim, cal_body_id body) {
+    if (!sim) return CAL_NONE;
     for (int i = 0; sim->map && i < cal_model_body_count(sim->model); i++)
         if (sim->map->body[i] == body.index && cal_is_body(sim->world, body)) return i;
     return CAL_GROUND;
 }
 
 cal_body_id cal_sim_world_body(const cal_sim* sim, int body) {
+    if (!sim) return (cal_body_id){-1, 0};
     const bool known = sim->map && body >= 0 && body < cal_model_body_count(sim->model);
     return known ? cal_world_body(sim->world, sim->map->body[body]) : (cal_body_id){-1, 0};
 }
@@ -84,22 +86,26 @@ cal_status cal_sim_advance(cal_sim* sim, double time, cal_error* error) {
 }
 
 int cal_sim_processors(const cal_sim* sim) {
+    if (!sim) return 0;
     if (sim->system) return cal_system_processors(sim->system);
     const int domains = sim->world->report.domains, own = cal_multibodies_processors(sim->world);
     return domains > own ? domains : own;
 }
 
 double cal_sim_time(const cal_sim* sim) {
+    if (!sim) return 0.0;
     return sim->system ? cal_system_time(sim->system) : cal_world_time(sim->world);
 }
 
 // Reading a state may bring it up to date first, which changes nothing that anybody sees.
 const double* cal_sim_q(const cal_sim* sim) {
+    if (!sim) return NULL;
     if (sim->system) return cal_system_q(sim->system);
     return cal_events_look((cal_sim*)sim) ? NULL : sim->q;
 }
 
 const double* cal_sim_v(const cal_sim* sim) {
+    if (!sim) return NULL;
     if (sim->system) return cal_system_v(sim->system);
     return cal_events_look((cal_sim*)sim) ? NULL : sim->v;
 }
@@ -151,6 +157,12 @@ cal_status cal_sim_disconnect(cal_sim* sim, int constraint, cal_error* error) {
                        : cal_events_disconnect(sim, constraint, error);
 }
 
+cal_status cal_sim_catch(cal_sim* sim, int constraint, cal_error* error) {
+    if (!sim) return refuse("cal_sim_catch", error);
+    return sim->system ? cal_system_catch(sim->system, constraint, error)
+                       : cal_events_connect(sim, constraint, CAL_CONNECT_INELASTIC, error);
+}
+
 bool cal_sim_connected(const cal_sim* sim, int constraint) {
     if (!sim) return false;
     return sim->system ? cal_system_connected(sim->system, constraint) : cal_events_connected(sim, constraint);
@@ -158,7 +170,15 @@ bool cal_sim_connected(const cal_sim* sim, int constraint) {
 
 cal_status cal_sim_project(cal_sim* sim, cal_error* error) {
     if (!sim) return refuse("cal_sim_project", error);
-    return sim->system ? cal_system_project(sim->system, error) : CAL_OK; // with events, the start did
+    return sim->system ? cal_system_project(sim->system, NULL, error) : CAL_OK; // with events, the start did
+}
+
+cal_status cal_sim_project_holding(cal_sim* sim, const bool* held, cal_error* error) {
+    if (!sim || !held) return refuse("cal_sim_project_holding: held and", error);
+    if (sim->system) return cal_system_project(sim->system, held, error);
+    return cal_fail(error, CAL_NOT_AVAILABLE,
+                    "cal_sim_project_holding: with events the start is closed as a whole; leave contact out to find a "
+                    "start (cal_sim_def.contact, --disable contact)");
 }
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
@@ -202,6 +222,11 @@ cal_status cal_sim_check(cal_sim* sim, double* residual, int* body) {
     return status ? status : cal_system_check(system, residual, body);
 }
 
+cal_status cal_sim_traffic(const cal_sim* sim, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted) {
+    if (!sim || !sent || !predicted) return CAL_BAD_ARGUMENT;
+    return sim->system ? cal_system_traffic(sim->system, pass, sent, predicted) : CAL_NOT_AVAILABLE;
+}
+
 cal_status cal_sim_constraints(cal_sim* sim, cal_constraint_report* out) {
     if (!sim || !out) return CAL_BAD_ARGUMENT;
     return sim->system ? cal_system_constraints(sim->system, out) : cal_events_constraints(sim, out);
@@ -219,9 +244,13 @@ cal_status cal_sim_minimal(cal_sim* sim, int* freedom, double* basis, double* ma
     return status ? status : cal_system_minimal(system, freedom, basis, mass);
 }
 
-uint64_t cal_sim_hash(const cal_sim* sim) { return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim); }
+uint64_t cal_sim_hash(const cal_sim* sim) {
+    if (!sim) return 0;
+    return sim->system ? cal_system_hash(sim->system) : cal_events_hash(sim);
+}
 
 void cal_sim_get_report(const cal_sim* sim, cal_sim_report* out) {
+    if (!sim || !out) return;
     if (sim->system)
         cal_system_get_report(sim->system, out);
     else

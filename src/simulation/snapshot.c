@@ -231,6 +231,7 @@ cal_status cal_sim_snapshot(cal_sim* sim, cal_snapshot** out, cal_error* error) 
 
 // Bytes are the image's words, and a last one that is their hash.
 const void* cal_snapshot_bytes(const cal_snapshot* snapshot, size_t* size) {
+    if (!snapshot || !size) return NULL;
     *size = (snapshot->image.count + 1) * WORD;
     return snapshot->image.words;
 }

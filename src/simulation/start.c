@@ -7,6 +7,7 @@
 #include "simulation/members.h"
 #include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/share.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <string.h>
@@ -85,7 +86,29 @@ static cal_status make_geometry(cal_sim_body* part, bool principal, cal_geometry
     return status;
 }
 
-// link: its joints carry what it lacks.
+// What the mass of a body says about it. link: its joints carry what it lacks.
+static cal_status take_mass(cal_world* world, int body, bool link, const cal_mass_properties* mass, cal_error* error) {
+    cal_sim_body* part = &world->bodies[body];
+    char name[64];
+    if (link && !(mass->mass > 0.0)) return CAL_OK;
+    if (!(mass->mass > 0.0))
+        return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
+                        cal_body_name_at(world, body, name, sizeof name));
+    cal_principal_axes(mass->inertia, part->inertia, part->turn);
+    for (int i = 0; i < 3; i++)
+        if (!(part->inertia[i] > 0.0) && !link)
+            return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
+                            cal_body_name_at(world, body, name, sizeof name));
+    part->mass = mass->mass;
+    memcpy(part->offset, mass->center, sizeof part->offset);
+    const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
+    part->round = largest - fmin(part->inertia[0], fmin(part->inertia[1], part->inertia[2])) <= ROUND * largest;
+    for (int h = 0; h < world->periodic_hook_count; h++) // callbacks may set a torque
+        for (int i = 0; i < world->periodic_hooks[h].count; i++)
+            part->round &= world->periodic_hooks[h].bodies[i] != body;
+    return CAL_OK;
+}
+
 static cal_status weigh(cal_world* world, int body, bool link, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     cal_mass_properties mass = {.mass = part->def.mass};
@@ -93,31 +116,21 @@ static cal_status weigh(cal_world* world, int body, bool link, cal_error* error)
     memcpy(mass.inertia, part->def.inertia, sizeof mass.inertia);
     part->turn[0] = 1.0;
     if (part->def.motion != CAL_MOVING) return CAL_OK;
+    cal_geometry* geometry = NULL; // in the body's frame
     if (part->def.density > 0.0) {
-        cal_geometry* geometry;
         const cal_status status = make_geometry(part, false, &geometry, error);
         if (status != CAL_OK) return status;
         if (geometry != NULL) cal_geometry_mass(geometry, part->def.density, &mass);
-        cal_geometry_destroy(geometry);
     }
-    char name[64];
-    if (link && !(mass.mass > 0.0)) return CAL_OK;
-    if (!(mass.mass > 0.0))
-        return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no mass: give it one, or a density and a shape",
-                        cal_body_name_at(world, body, name, sizeof name));
-    cal_principal_axes(mass.inertia, part->inertia, part->turn);
-    for (int i = 0; i < 3; i++)
-        if (!(part->inertia[i] > 0.0) && !link)
-            return cal_fail(error, CAL_BAD_MODEL, "%s moves but has no inertia about some axis",
-                            cal_body_name_at(world, body, name, sizeof name));
-    part->mass = mass.mass;
-    memcpy(part->offset, mass.center, sizeof part->offset);
-    const double largest = fmax(part->inertia[0], fmax(part->inertia[1], part->inertia[2]));
-    part->round = largest - fmin(part->inertia[0], fmin(part->inertia[1], part->inertia[2])) <= ROUND * largest;
-    for (int h = 0; h < world->periodic_hook_count; h++) // callbacks may set a torque
-        for (int i = 0; i < world->periodic_hooks[h].count; i++)
-            part->round &= world->periodic_hooks[h].bodies[i] != body;
-    return CAL_OK;
+    const cal_status status = take_mass(world, body, link, &mass, error);
+    // Where that is the frame of the principal axes, it is the body's.
+    bool same = part->turn[0] == 1.0;
+    for (int i = 0; i < 3; i++) same &= part->turn[1 + i] == 0.0 && part->offset[i] == 0.0;
+    if (status == CAL_OK && same && part->geometry == NULL)
+        part->geometry = geometry;
+    else
+        cal_geometry_destroy(geometry);
+    return status;
 }
 
 // --- Shapes -------------------------------------------------------------------------------------------------------------------
@@ -149,7 +162,7 @@ static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     find_form(part);
     part->spinning = true;
     if (part->form == CAL_FORM_NONE) return CAL_OK;
-    cal_status status = make_geometry(part, true, &part->geometry, error);
+    const cal_status status = part->geometry == NULL ? make_geometry(part, true, &part->geometry, error) : CAL_OK;
     if (status != CAL_OK) return status;
     part->reach = cal_geometry_reach(part->geometry);
     part->ball_count = part->form == CAL_FORM_BALLS ? part->shape_count : 1;
@@ -217,12 +230,39 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     return CAL_OK;
 }
 
-static cal_status prepare_part(cal_world* world, int body, cal_error* error) {
+static cal_status measure(cal_world* world, int body, cal_error* error) {
+    cal_quaternion_normalize(world->bodies[body].def.quaternion);
+    const cal_status status = weigh(world, body, false, error);
+    return status == CAL_OK ? prepare_shape(world, body, error) : status;
+}
+
+typedef struct measuring {
+    cal_world* world;
+    bool* done; // of each body
+} measuring;
+
+// Of what fails nothing is left: it is measured again, by one core, for what there is to say about it.
+static void measure_some(void* user, int first, int end) {
+    const measuring* m = user;
+    for (int i = first; i < end; i++) {
+        cal_sim_body* part = &m->world->bodies[i];
+        if (part->stage != CAL_NEW || part->component >= 0) continue;
+        m->done[i] = measure(m->world, i, NULL) == CAL_OK;
+        if (m->done[i]) continue;
+        cal_geometry_destroy(part->geometry);
+        cal_free(part->balls);
+        part->geometry = NULL;
+        part->balls = NULL;
+    }
+}
+
+static cal_status prepare_part(cal_world* world, int body, bool measured, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    cal_quaternion_normalize(part->def.quaternion);
-    if (part->component >= 0) return CAL_OK; // its multibody did
-    cal_status status = weigh(world, body, false, error);
-    if (status == CAL_OK) status = prepare_shape(world, body, error);
+    if (part->component >= 0) { // its multibody did
+        cal_quaternion_normalize(part->def.quaternion);
+        return CAL_OK;
+    }
+    const cal_status status = measured ? CAL_OK : measure(world, body, error);
     if (status != CAL_OK) return status;
     if (part->def.motion == CAL_MOVING) return begin_free(world, body, error);
     if (part->def.motion == CAL_FIXED) place_fixed(part);
@@ -237,7 +277,11 @@ cal_status cal_body_weigh_link(cal_world* world, int body, cal_error* error) {
 
 cal_status cal_world_prepare_new(cal_world* world, cal_error* error) {
     cal_status status = cal_multibodies_prepare(world, error);
+    measuring all = {world, cal_allocate((size_t)world->body_count + 1, sizeof *all.done)};
+    if (status == CAL_OK && all.done == NULL) status = cal_fail(error, CAL_NO_MEMORY, "out of memory for bodies");
+    if (status == CAL_OK) cal_world_share(world, world->body_count, measure_some, &all);
     for (int i = 0; status == CAL_OK && i < world->body_count; i++)
-        if (world->bodies[i].stage == CAL_NEW) status = prepare_part(world, i, error);
+        if (world->bodies[i].stage == CAL_NEW) status = prepare_part(world, i, all.done[i], error);
+    cal_free(all.done);
     return status;
 }

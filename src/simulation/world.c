@@ -16,7 +16,9 @@
 #include "simulation/event/loops.h"
 #include "simulation/event/pairs.h"
 #include "simulation/members.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/motion/multibody.h"
+#include "simulation/share.h"
 #include "simulation/state/graph.h"
 #include "plan/machine_ops.h"
 #include "solver/system.h"
@@ -106,6 +108,7 @@ static uint32_t number_of_world(void) {
 }
 
 cal_status cal_world_create(const cal_world_def* def, cal_world** out, cal_error* error) {
+    if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_create: out must not be NULL");
     *out = NULL;
     const cal_world_def own = def != NULL ? *def : cal_default_world_def();
     const cal_status status = check_def(&own, error);
@@ -176,6 +179,7 @@ static cal_status advance(cal_world* world, double time, cal_error* error) {
 }
 
 cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_advance: world must not be NULL");
     if (!(time >= world->time) || !isfinite(time))
         return cal_fail(error, CAL_BAD_ARGUMENT, "a world at %g s cannot be advanced to %g s", world->time, time);
     cal_status status = cal_check_usable(world, error);
@@ -195,14 +199,14 @@ cal_status cal_world_advance(cal_world* world, double time, cal_error* error) {
     return CAL_OK;
 }
 
-double cal_world_time(const cal_world* world) { return world->time; }
+double cal_world_time(const cal_world* world) { return world ? world->time : 0.0; }
 
 // --- Reading ------------------------------------------------------------------------------------------------------------------
 
 // Whether bodies have states: not before the start, and no longer where a world failed on its way.
 static bool is_readable(const cal_world* world) { return world->started && world->failed == CAL_OK; }
 
-int cal_world_body_count(const cal_world* world) { return world->body_count; }
+int cal_world_body_count(const cal_world* world) { return world ? world->body_count : 0; }
 
 const char* cal_world_body_name(const cal_world* world, cal_body_id body, char* text, size_t capacity) {
     if (cal_is_body(world, body)) return cal_body_name_at(world, body.index, text, capacity);
@@ -247,15 +251,46 @@ const char* cal_body_motion_name(cal_body_motion motion) {
     return motion == CAL_FIXED ? "fixed" : motion == CAL_DRIVEN ? "driven" : "free";
 }
 
-cal_status cal_world_poses(const cal_world* world, double* poses) {
+// --- Many bodies at once ------------------------------------------------------------------------------------------------------
+
+typedef struct many_poses {
+    const cal_world* world;
+    double* poses;
+} many_poses;
+
+// What does not have to be computed further can be looked at by several processors.
+static bool is_there(const cal_world* world, int body) {
+    const cal_sim_body* part = &world->bodies[body];
+    return part->stage == CAL_BEGUN && part->component >= 0 && cal_free_body_is_known(world, body, world->time);
+}
+
+static void find_poses(void* user, int first, int end) {
+    const many_poses* m = user;
+    for (int i = first; i < end; i++)
+        if (is_there(m->world, i))
+            cal_world_get_body(m->world, cal_world_body(m->world, i), m->poses + 7 * (size_t)i,
+                               m->poses + 7 * (size_t)i + 3, NULL, NULL);
+}
+
+cal_status cal_world_first_poses(const cal_world* world, int count, double* poses) {
+    static const double nowhere[7] = {0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0};
+    const int there = count < world->body_count ? count : world->body_count;
+    many_poses all = {world, poses};
+    if (world->failed != CAL_OK) return world->failed;
+    cal_world_share(world, there, find_poses, &all);
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < world->body_count; i++, poses += 7) {
-        static const double nowhere[7] = {0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0};
+    for (int i = 0; status == CAL_OK && i < count; i++, poses += 7) {
+        if (i < there && is_there(world, i)) continue;
         memcpy(poses, nowhere, sizeof nowhere);
-        if (world->bodies[i].stage != CAL_REMOVED)
+        if (i < there && world->bodies[i].stage != CAL_REMOVED)
             status = cal_world_get_body(world, cal_world_body(world, i), poses, poses + 3, NULL, NULL);
     }
     return status;
+}
+
+cal_status cal_world_poses(const cal_world* world, double* poses) {
+    if (!world || !poses) return CAL_BAD_ARGUMENT;
+    return cal_world_first_poses(world, world->body_count, poses);
 }
 
 bool cal_world_get_shape(const cal_world* world, cal_body_id body, int index, cal_shape_def* out, cal_mesh_def* mesh) {
@@ -276,6 +311,7 @@ bool cal_world_is_asleep(const cal_world* world, cal_body_id body) {
 }
 
 bool cal_world_next_event(cal_world* world, cal_world_event* out) {
+    if (!world) return false;
     cal_event_log* log = &world->log;
     if (log->head == log->tail) return false;
     const cal_world_event* first = &log->events[(size_t)log->head % (size_t)log->capacity];
@@ -285,9 +321,64 @@ bool cal_world_next_event(cal_world* world, cal_world_event* out) {
     return true;
 }
 
-void cal_world_keep_events(cal_world* world, bool keep) { world->log.keep = keep; }
+void cal_world_keep_events(cal_world* world, bool keep) {
+    if (!world) return;
+    world->log.keep = keep;
+}
+
+enum { MOTIONS = 8192 };
+
+typedef struct many_motions {
+    cal_world* world;
+    int first;
+    cal_motion* at;
+} many_motions;
+
+static void find_motions(void* user, int first, int end) {
+    const many_motions* m = user;
+    for (int i = first; i < end; i++)
+        if (is_there(m->world, m->first + i)) cal_body_at(m->world, m->first + i, m->world->time, &m->at[i]);
+}
+
+// Energy, momentum and hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`, NULL: of none.
+static cal_status add_bodies(cal_world* world, int first, int count, const cal_motion* at, cal_world_report* out) {
+    for (int i = first; i < first + count; i++) {
+        const cal_sim_body* part = &world->bodies[i];
+        cal_motion own;
+        const cal_motion* motion = &own;
+        if (part->component < 0) continue;
+        cal_status status = CAL_OK;
+        if (at != NULL && is_there(world, i))
+            motion = &at[i - first];
+        else
+            status = cal_body_at(world, i, world->time, &own);
+        if (status != CAL_OK) return status;
+        cal_add_energy(world, part, motion, out);
+        out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
+        out->hash = cal_hash_doubles(out->hash, motion->pose.position, 3);
+        out->hash = cal_hash_doubles(out->hash, motion->quaternion, 4);
+        out->hash = cal_hash_doubles(out->hash, motion->u, 3);
+        out->hash = cal_hash_doubles(out->hash, motion->w, 3);
+    }
+    return CAL_OK;
+}
+
+// Where there are processors they find the motions; sums are taken in the order of bodies, whoever found these.
+static cal_status add_all_bodies(cal_world* world, cal_world_report* out) {
+    cal_motion* at = world->machine != NULL ? cal_allocate(MOTIONS, sizeof *at) : NULL; // without memory: one by one
+    cal_status status = CAL_OK;
+    for (int first = 0; status == CAL_OK && first < world->body_count; first += MOTIONS) {
+        const int count = world->body_count - first < MOTIONS ? world->body_count - first : MOTIONS;
+        many_motions some = {world, first, at};
+        if (at != NULL) cal_world_share(world, count, find_motions, &some);
+        status = add_bodies(world, first, count, at, out);
+    }
+    cal_free(at);
+    return status;
+}
 
 cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
+    if (!world || !out) return CAL_BAD_ARGUMENT;
     *out = world->report;
     out->time = world->time;
     out->cores = world->machine != NULL ? world->machine->processors : 0;
@@ -297,20 +388,7 @@ cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
         out->bodies = world->body_count - world->removed_count;
         return world->failed;
     }
-    for (int i = 0; i < world->body_count; i++) {
-        const cal_sim_body* part = &world->bodies[i];
-        cal_motion at;
-        if (part->component < 0) continue;
-        const cal_status status = cal_body_at(world, i, world->time, &at);
-        if (status != CAL_OK) return status;
-        cal_add_energy(world, part, &at, out);
-        out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
-        out->hash = cal_hash_doubles(out->hash, at.pose.position, 3);
-        out->hash = cal_hash_doubles(out->hash, at.quaternion, 4);
-        out->hash = cal_hash_doubles(out->hash, at.u, 3);
-        out->hash = cal_hash_doubles(out->hash, at.w, 3);
-    }
-    cal_status status = CAL_OK;
+    cal_status status = add_all_bodies(world, out);
     for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
         const cal_component_ops* ops = world->components[i].ops;
         if (ops != NULL && ops->report != NULL) status = ops->report(world, i, out);

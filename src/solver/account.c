@@ -21,15 +21,15 @@ void cal_account_begin(cal_account* account, const cal_reading* now, double unit
 // Of a motion that is next to nothing.
 static double find_floor(const cal_account* a, const cal_reading* now, double rounding) {
     const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
-    return rounding + now->floor + (t > 0.0 ? steps * t * (t * a->unit + a->slope) : now->step * a->rate);
+    return rounding + now->floor +
+           (t > 0.0 ? steps * t * (2.0 * a->least + t * a->unit + a->slope) : now->step * a->rate);
 }
 
 static double find_justified(const cal_account* a, const cal_reading* now, double exchanged, double rounding) {
     const double steps = sqrt((double)(now->steps - a->steps)), t = now->tolerance;
     if (!(t > 0.0)) return rounding + now->floor + now->step * a->rate;
-    const double both = sqrt(exchanged) + sqrt(a->unit);
-    return rounding + now->floor +
-           steps * (2.0 * (t * 2.0 * sqrt(exchanged) * both + t * t * both * both) + t * a->slope);
+    const double root = sqrt(exchanged + a->least), both = root + sqrt(a->unit);
+    return rounding + now->floor + steps * (2.0 * (t * 2.0 * root * both + t * t * both * both) + t * a->slope);
 }
 
 void cal_account_read(cal_account* a, const cal_reading* now, cal_energy_balance* out) {

@@ -13,12 +13,13 @@
 // A position may be off by as much, and potential energy with it: by τ times what forces exchange with positions, which is of the order
 // of T, and by τ G where positions are small, with g the slopes of the potential energy and G = √m |g|, m the degrees of freedom: errors
 // whose root mean square is 1 cannot do more. Steps that err at random add up to √n times all that; what is systematic is
-// more, and worth a line. T is at most what was exchanged. A fixed step h has no tolerance: it resolves flows to one step, h times the
-// fastest change of kinetic energy seen, and one step alone says nothing. Rounding is beside both: n ε |E|.
+// more, and worth a line. T is at most the least that was seen and what was exchanged. A fixed step h has no tolerance: it resolves
+// flows to one step, h times the fastest change of kinetic energy seen, and one step alone says nothing. Rounding is beside both:
+// n ε |E|.
 //
-// A run has exploded where the error is of the order of the energy that was exchanged, more than 1/√10 of it, and not just what
-// the absolute tolerance (√n (τ² U + τ G)), one fixed step or rounding make of a motion that is next to nothing; or where it is not
-// finite.
+// A run has exploded where the error is of the order of the energy that was exchanged, more than 1/√10 of it, and not just what the
+// tolerance makes of a motion that is next to nothing, or that goes on unchanged, as a flywheel's (√n (2 τ T₀ + τ² U + τ G), with T₀
+// the least kinetic energy seen), nor one fixed step, nor rounding; or where it is not finite.
 #pragma once
 #include "calder/calder.h"
 #include "solver/flows.h"

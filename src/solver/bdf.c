@@ -120,7 +120,7 @@ static void project_block(const cal_solver_context* context, const cal_column* c
 }
 
 static int project(realtype time, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user) {
-    (void)time, (void)tolerance;
+    (void)tolerance;
     double* vectors[] = {cal_bdf_vector_numbers(y), cal_bdf_vector_numbers(correction),
                          error ? cal_bdf_vector_numbers(error) : NULL};
     double without_length = 0.0;
@@ -133,7 +133,7 @@ static int project(realtype time, N_Vector y, N_Vector correction, realtype tole
     const double* all = vectors[PROJECT_Y];
     double* changes = vectors[PROJECT_CORRECTION];
     for (size_t i = 0; i < count; i++) changes[i] += all[i];
-    const cal_status status = bdf->projection(bdf->user, changes);
+    const cal_status status = bdf->projection(bdf->user, time, changes);
     for (size_t i = 0; i < count; i++) changes[i] -= all[i];
     return status == CAL_OK ? 0 : 1;
 }

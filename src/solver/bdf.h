@@ -28,7 +28,7 @@ cal_status cal_bdf_create(const cal_plan* plan, cal_state* state, const cal_solv
                           cal_bdf_function* function, void* user, cal_bdf** out);
 void cal_bdf_destroy(cal_bdf* bdf); // NULL is allowed
 // Moves a y-shaped vector with unit quaternions to where constraints hold; every step ends there.
-typedef cal_status cal_bdf_projection(void* user, double* y);
+typedef cal_status cal_bdf_projection(void* user, double time, double* y);
 void cal_bdf_set_projection(cal_bdf* bdf, cal_bdf_projection* projection); // with the function's user
 // Begins at q and v, in the user's order.
 cal_status cal_bdf_start(cal_bdf* bdf, double time, const double* q, const double* v);

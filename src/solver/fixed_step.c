@@ -11,6 +11,7 @@
 //   q ← q ∘ exp(h(3ω₁ + 2ω₂ + 2ω₃ − ω₄)/12) ∘ exp(h(−ω₁ + 2ω₂ + 2ω₃ + 3ω₄)/12)
 //
 // A step counts as accepted when the derivative at its end is known, the next step's first.
+#include "base/sound.h"
 #include "solver/fixed_step_columns.h"
 #include <string.h>
 
@@ -64,6 +65,13 @@ static cal_status euler_steer(void* memory, const double* sums, double* down, ca
     return fixed_steer(memory, 1, sums, down, decision);
 }
 
+static bool fixed_sound(const void* memory, const double* down) {
+    const fixed_control* c = memory;
+    enum { STAGES = 4 };
+    return c->stage >= 0 && c->stage < STAGES && c->steps >= 0 && c->steps < INT64_MAX / 2 && isfinite(c->start) &&
+           isfinite(c->time) && isfinite(c->step) && cal_is_index(down[DOWN_STAGE], STAGES - 1);
+}
+
 const cal_solver_ops cal_solver_rk4 = {
     .name = "rk4",
     .help = "classical Runge-Kutta, order 4, fixed step: 4 evaluations a step",
@@ -80,6 +88,7 @@ const cal_solver_ops cal_solver_rk4 = {
     .follow_up = rk4_follow_up,
     .control = rk4_steer,
     .interpolate = rk4_interpolate,
+    .sound = fixed_sound,
 };
 
 const cal_solver_ops cal_solver_euler = {
@@ -97,4 +106,5 @@ const cal_solver_ops cal_solver_euler = {
     .follow_up = euler_follow_up,
     .control = euler_steer,
     .interpolate = euler_interpolate,
+    .sound = fixed_sound,
 };

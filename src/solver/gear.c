@@ -28,6 +28,7 @@
 // quarter of the step that failed (JUMP_STEP) it falls at least to a quarter where motion is smooth, and stays where f jumps. Above a
 // half (JUMP_STAYS) the step begins anew with order 1, whose error test is e/2. A step as small as time can tell is accepted whatever
 // its error: when the jump was is not known any better.
+#include "base/sound.h"
 #include "math/power.h"
 #include "solver/gear_columns.h"
 #include <string.h>
@@ -294,6 +295,17 @@ static cal_status gear_steer(void* memory, const double* sums, double* down, cal
     return CAL_OK;
 }
 
+static bool gear_sound(const void* memory, const double* down) {
+    const gear_control* g = memory;
+    return (int)g->mode >= MODE_EVALUATE && (int)g->mode <= MODE_CORRECT && cal_is_flag(&g->started) &&
+           cal_is_count(g->not_finite) && g->largest_order >= 1 && g->largest_order <= LARGEST_ORDER && g->order >= 0 &&
+           g->order <= g->largest_order && g->used_order >= 0 && g->used_order <= LARGEST_ORDER &&
+           cal_is_count(g->wait) && cal_is_count(g->iteration) && cal_is_count(g->failures) &&
+           cal_is_count(g->convergence_failures) && isfinite(g->time) && isfinite(g->step) &&
+           cal_is_index(down[DOWN_MODE], MODE_CORRECT) && cal_is_index(down[DOWN_ORDER], LARGEST_ORDER) &&
+           cal_is_index(down[DOWN_OLD_ORDER], LARGEST_ORDER);
+}
+
 const cal_solver_ops cal_solver_gear = {
     .name = "gear",
     .help = "Adams in Nordsieck form, orders 1 to 12, variable step: fewest evaluations where nothing is stiff",
@@ -308,4 +320,5 @@ const cal_solver_ops cal_solver_gear = {
     .follow_up = gear_follow_up,
     .control = gear_steer,
     .interpolate = gear_interpolate,
+    .sound = gear_sound,
 };

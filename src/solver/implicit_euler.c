@@ -43,6 +43,7 @@
 //
 //   evaluation      1     2   3     4   5   6    …   21    22
 //   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
+#include "base/sound.h"
 #include "solver/implicit_euler_columns.h"
 #include <string.h>
 
@@ -147,6 +148,13 @@ static cal_status implicit_steer(void* memory, const double* sums, double* down,
     return send(c, down, decision);
 }
 
+static bool implicit_sound(const void* memory, const double* down) {
+    const implicit_control* c = memory;
+    (void)down; // all of it are weights and flags
+    return cal_is_flag(&c->chosen) && c->n >= 1 && c->n <= ROWS && c->index >= 0 && c->index <= c->n &&
+           cal_is_count(c->failures) && cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step);
+}
+
 const cal_solver_ops cal_solver_implicit = {
     .name = "implicit",
     .help = "extrapolated linearly implicit Euler: for stiff servos, stops and dampers",
@@ -163,4 +171,5 @@ const cal_solver_ops cal_solver_implicit = {
     .follow_up = implicit_follow_up,
     .control = implicit_steer,
     .interpolate = implicit_interpolate,
+    .sound = implicit_sound,
 };

@@ -45,6 +45,7 @@
 //
 // Prepare and follow-up serve all of them: which vectors to combine, with which factors, comes down from control. An
 // attempt's last follow-up makes the next y; it becomes y₀ in the next preparation.
+#include "base/sound.h"
 #include "solver/runge_kutta_columns.h"
 #include <string.h>
 
@@ -221,10 +222,22 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
     return send_stage(c, down, decision);
 }
 
+static bool rk_sound(method_name name, const void* memory, const double* down) {
+    const rk_control* c = memory;
+    return c->method == name && cal_is_flag(&c->chosen) && cal_is_flag(&c->pending) && c->pass >= 0 && c->pass <= 2 &&
+           c->stage >= 0 && c->stage < methods[name]->stages && cal_is_count(c->failures) &&
+           cal_is_count(c->not_finite) && isfinite(c->time) && isfinite(c->step) &&
+           cal_is_index(down[DOWN_STAGE], STAGES - 1) && cal_is_index(down[DOWN_PASS], 2) &&
+           cal_is_index(down[DOWN_FINISH], FINISH_INSIDE);
+}
+
 #define RUNGE_KUTTA(symbol, vectors, text)                                                                             \
     static void symbol##_start(void* memory, const cal_solver_settings* settings, double time, double* down,           \
                                cal_step_decision* decision) {                                                          \
         rk_start(METHOD_##symbol, memory, settings, time, down, decision);                                             \
+    }                                                                                                                  \
+    static bool symbol##_sound(const void* memory, const double* down) {                                               \
+        return rk_sound(METHOD_##symbol, memory, down);                                                                \
     }                                                                                                                  \
     const cal_solver_ops cal_solver_##symbol = {                                                                       \
         .name = #symbol,                                                                                               \
@@ -241,6 +254,7 @@ static cal_status rk_steer(void* memory, const double* sums, double* down, cal_s
         .follow_up = rk_follow_up,                                                                                     \
         .control = rk_steer,                                                                                           \
         .interpolate = rk_interpolate,                                                                                 \
+        .sound = symbol##_sound,                                                                                       \
     }
 
 RUNGE_KUTTA(iec, VECTOR_COUNT, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");

@@ -224,6 +224,7 @@ void cal_system_destroy(cal_system* system) {
     close_query(&system->joint_force_query);
     cal_push_paths_destroy(&system->paths);
     cal_constraints_destroy(system->constraints);
+    cal_system_destroy_watch(system);
     cal_minimal_destroy(system->minimal);
     cal_state_destroy(system->state);
     cal_plan_destroy(system->plan);
@@ -242,6 +243,7 @@ int cal_system_processors(const cal_system* system) { return cal_plan_processors
 double cal_system_time(const cal_system* system) { return system->time; }
 const double* cal_system_q(const cal_system* system) { return system->q; }
 const double* cal_system_v(const cal_system* system) { return system->v; }
+const double* cal_system_control(const cal_system* system) { return system->control; }
 
 // --- Changing things -------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ int cal_system_largest_degree(const cal_system* system); // of any step
 double cal_system_time(const cal_system* system);
 const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
 const double* cal_system_v(const cal_system* system);
+const double* cal_system_control(const cal_system* system); // as the user set them
 
 // --- Its memory ------------------------------------------------------------------------------------------------------
 
@@ -86,9 +87,10 @@ cal_status cal_system_act(cal_system* system, const double* tau, const double* c
                           const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);
 cal_status cal_system_connect(cal_system* system, int constraint, cal_connection how, cal_error* error);
+cal_status cal_system_catch(cal_system* system, int constraint, cal_error* error);
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error);
 bool cal_system_connected(const cal_system* system, int constraint);
-cal_status cal_system_project(cal_system* system, cal_error* error);
+cal_status cal_system_project(cal_system* system, const bool* held, cal_error* error); // held: NULL: none
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
@@ -104,6 +106,8 @@ cal_status cal_system_poses(cal_system* system, double* poses);
 cal_status cal_system_joint_forces(cal_system* system, double* forces);
 cal_status cal_system_accelerations(cal_system* system, double* qdd);
 cal_status cal_system_check(cal_system* system, double* residual, int* body);
+// As cal_sim_traffic.
+cal_status cal_system_traffic(const cal_system* system, int pass, cal_pass_traffic* sent, cal_pass_traffic* predicted);
 cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out);
 cal_status cal_system_constraint_forces(cal_system* system, int constraint, double* rows, double wrench[6]);
 cal_status cal_system_minimal(cal_system* system, int* freedom, double* basis, double* mass);

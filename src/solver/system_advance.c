@@ -131,6 +131,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         system->slow_band = true;
     }
     cal_flow_prepare(&system->flow);
+    system->held = false;
     context->powers = false;
     if (system->def.force || cal_system_holds(system) || system->push_count > 0) {
         cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
@@ -218,6 +219,7 @@ static cal_status start(cal_system* system) {
     cal_status status = cal_system_apply(system);
     if (status) return status;
     cal_system_begin_passages(system);
+    cal_system_begin_watch(system);
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
     if (system->ops) {
         cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
@@ -332,7 +334,7 @@ static cal_status close_step(cal_system* system) {
                      : take_sample(system, system->decision.time);
     if (status) return status;
     memcpy(system->raw, system->evaluated_q, count * sizeof(double));
-    status = cal_system_close_step(system, system->evaluated_q, system->evaluated_v);
+    status = cal_system_close_step(system, system->decision.time, system->evaluated_q, system->evaluated_v);
     if (status || !system->projects) return status;
     double* y = system->vectors[0];
     const double *raw_q = system->raw, *raw_v = system->raw + model->q_count;
@@ -362,10 +364,22 @@ static cal_status attempt(cal_system* system, double time) {
     return status;
 }
 
+static bool find_last_step(const cal_system* system, double* from, double* to);
+
+// Whether something happens in the step that was just accepted.
+static cal_status watch(cal_system* system) {
+    double from, to;
+    if (cal_system_waiting(system) == 0 || !find_last_step(system, &from, &to)) return CAL_OK;
+    return cal_system_watch_step(system, from, to);
+}
+
 static cal_status step_to(cal_system* system, double time) {
     cal_status status = CAL_OK;
-    while (!status && !system->stepped_over && (system->decision.time < time || !system->interpolates))
+    while (!status && !system->stepped_over &&
+           (system->decision.time < fmin(time, system->watch.due) || !system->interpolates)) {
         status = attempt(system, time);
+        if (!status) status = watch(system);
+    }
     return status;
 }
 
@@ -382,7 +396,7 @@ static cal_status advance_ops(cal_system* system, double time) {
     cal_status status = system->running ? CAL_OK : start(system);
     system->stepped_over = false;
     if (!status) status = step_to(system, time);
-    if (!status && !system->stepped_over) status = take_sample(system, time);
+    if (!status && !system->stepped_over) status = take_sample(system, fmin(time, system->watch.due));
     if (!status) read_decision(system);
     return status;
 }
@@ -391,8 +405,12 @@ static cal_status advance_bdf(cal_system* system, double time) {
     cal_status status = system->running ? CAL_OK : start(system);
     double from = 0.0, reached = 0.0;
     if (!status) (void)cal_bdf_last_step(system->bdf, &from, &reached);
-    while (!status && reached < time) status = take_bdf_step(system, &from, &reached);
-    if (!status) status = cal_bdf_sample(system->bdf, time, system->evaluated_q, system->evaluated_v);
+    while (!status && reached < fmin(time, system->watch.due)) {
+        status = take_bdf_step(system, &from, &reached);
+        if (!status) status = watch(system);
+    }
+    if (!status)
+        status = cal_bdf_sample(system->bdf, fmin(time, system->watch.due), system->evaluated_q, system->evaluated_v);
     if (!status && !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         status = CAL_NOT_FINITE;
     read_bdf_report(system);
@@ -430,11 +448,18 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
     if (status)
         return cal_fail(error, status, "no account of the energy at t = %g s: %s", system->time,
                         cal_status_text(status));
-    status = system->ops ? advance_ops(system, time) : advance_bdf(system, time);
-    if (!status && cal_system_holds(system))
-        status = cal_system_project_after(system, system->evaluated_q, system->evaluated_v, !system->ops);
-    if (status) return fail(system, status, time, error);
-    adopt(system, time);
+    while (system->time < time) {
+        status = check_start(system, error);
+        if (status) return status;
+        status = system->ops ? advance_ops(system, time) : advance_bdf(system, time);
+        const double reached = fmin(time, system->watch.due);
+        if (!status && cal_system_holds(system))
+            status = cal_system_project_after(system, reached, system->evaluated_q, system->evaluated_v, !system->ops);
+        if (status) return fail(system, status, time, error);
+        adopt(system, reached);
+        if (system->watch.due <= time) status = cal_system_take_event(system, error);
+        if (status) return status;
+    }
     return CAL_OK;
 }
 
@@ -477,7 +502,7 @@ static cal_status sample_last_step(cal_system* system, double time) {
     const cal_status status = sample_open(system, time);
     return status || !cal_system_holds(system)
                ? status
-               : cal_system_project_after(system, system->evaluated_q, system->evaluated_v, false);
+               : cal_system_project_after(system, time, system->evaluated_q, system->evaluated_v, false);
 }
 
 static cal_status step_ops(cal_system* system) {

@@ -48,12 +48,12 @@ double cal_stabilize_limit(const char* stabilize, const char* solver, double ste
                             : cal_semi_implicit_limit(step, laws[law].law);
 }
 
-static cal_status project_bdf(void* user, double* y) {
+static cal_status project_bdf(void* user, double time, double* y) {
     cal_system* system = user;
     double *q = system->raw, *v = q + system->model->q_count;
     if (!cal_system_holds(system)) return CAL_OK;
     cal_status status = cal_plan_gather(system->plan, y, q, v);
-    if (!status) status = cal_system_close_step(system, q, v);
+    if (!status) status = cal_system_close_step(system, time, q, v);
     if (!status) cal_layout_scatter(system->plan->layout, 0, q, v, y);
     return status;
 }
@@ -78,11 +78,13 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     system->projects = laws[law].projects;
     system->def.stabilize = laws[law].name; // the caller's memory is not looked at again
     system->def.constraint_form = strcmp(def->constraint_form, "minimal") == 0 ? "minimal" : "lagrange";
+    system->watch.due = (double)INFINITY;
     if (system->model->constraint_count == 0) return CAL_OK;
     system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
     system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
     if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
+        !cal_system_create_watch(system) ||
         cal_constraints_create_on(system->model, system->plan->machine, &system->constraints))
         return cal_fail(error, CAL_NO_MEMORY, "no memory for %d constraints", system->model->constraint_count);
     return cal_system_create_form(system, error);
@@ -108,6 +110,7 @@ void cal_system_project_bdf(cal_system* system) {
 void cal_system_project_before(cal_system* system) {
     if (!system->projects || !cal_all_finite(system->evaluated_q, system->model->q_count + system->model->v_count))
         return;
+    system->constraints->time = system->state->time;
     cal_system_project_step(system, system->evaluated_q, system->evaluated_v);
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->state->context.y);
     cal_state_changed(system->state, CAL_HELD_Y);
@@ -137,8 +140,13 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     memset(system->forces, 0, count * sizeof(double));
     system->constraints->tree.added = implicit ? system->added : NULL;
+    system->constraints->time = system->state->time;
     status = cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
     system->constraints->tree.added = NULL;
+    // An implicit step moves by its mean velocity.
+    if (system->constraints->moved)
+        system->moved = cal_constraints_motion_power(system->constraints,
+                                                     implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0);
     if (!status && system->projects && !system->minimal && !implicit)
         status = cal_system_interpolate_singular(system, system->state->time);
     if (status) return status;
@@ -147,8 +155,9 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
     return cal_system_apply_forces(system, system->state, system->changed_tau, control);
 }
 
-cal_status cal_system_project_after(cal_system* system, double* q, double* v, bool counts) {
+cal_status cal_system_project_after(cal_system* system, double time, double* q, double* v, bool counts) {
     cal_constraints* set = system->constraints;
+    set->time = time;
     const int count = system->model->q_count;
     if (!cal_all_finite(q, count) || !cal_all_finite(v, system->model->v_count)) return CAL_NOT_FINITE;
     if (system->projects)
@@ -166,10 +175,10 @@ cal_status cal_system_project_after(cal_system* system, double* q, double* v, bo
     return CAL_NOT_CONVERGED;
 }
 
-cal_status cal_system_close_step(cal_system* system, double* q, double* v) {
+cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
     double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
     cal_status status = system->projects ? cal_system_find_energy(system, q, v, before) : CAL_OK;
-    if (!status) status = cal_system_project_after(system, q, v, true);
+    if (!status) status = cal_system_project_after(system, time, q, v, true);
     if (!status && system->projects) status = cal_system_find_energy(system, q, v, after);
     system->closed = (after[0] - before[0]) + (after[1] - before[1]);
     return status ? status : cal_system_follow_passage(system, q, v);
@@ -179,6 +188,7 @@ cal_status cal_system_check_start(cal_system* system, cal_error* error) {
     if (!cal_system_holds(system) || !system->projects) return CAL_OK;
     char name[NAME];
     cal_constraints* set = system->constraints;
+    set->time = system->time;
     cal_constraints_evaluate(set, system->q, system->v);
     const cal_violation now = cal_constraints_violation(set, CAL_NONE);
     if (!(now.error <= CAL_CONNECT_TOLERANCE))
@@ -221,6 +231,7 @@ cal_status cal_system_find_forces(cal_system* system, double time, const double*
     const size_t count = (size_t)system->model->v_count;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
     memset(forces, 0, count * sizeof(double));
+    system->constraints->time = time;
     cal_constraints_hold(system->constraints, q, v, system->qdd, system->law, system->def.gain,
                          system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, forces);
     if (!accelerations) return CAL_OK;
@@ -247,6 +258,7 @@ cal_status cal_system_connect(cal_system* system, int constraint, cal_connection
     cal_constraints* set = system->constraints;
     if (set->active[constraint]) return CAL_OK;
     cal_constraints_activate(set, constraint, true);
+    set->time = system->time;
     cal_constraints_evaluate(set, system->q, system->v);
     const cal_violation now = cal_constraints_violation(set, constraint);
     char name[NAME];
@@ -280,6 +292,7 @@ cal_status cal_system_connect(cal_system* system, int constraint, cal_connection
 cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* error) {
     const cal_status status = check_constraint(system, constraint, "cal_sim_disconnect", error);
     if (status) return status;
+    system->watch.waits[constraint] = false;
     if (!system->constraints->active[constraint]) return CAL_OK;
     cal_constraints_activate(system->constraints, constraint, false);
     cal_system_moved(system);
@@ -290,20 +303,60 @@ bool cal_system_connected(const cal_system* system, int constraint) {
     return constraint >= 0 && constraint < system->model->constraint_count && system->constraints->active[constraint];
 }
 
-cal_status cal_system_project(cal_system* system, cal_error* error) {
+// So large an inertia that what it is moved by vanishes beside any number, but its squares are still finite.
+static const double IMMOVABLE = 1e150;
+
+static cal_status project_holding(cal_system* system, const bool* held) {
+    cal_constraints* set = system->constraints;
+    const size_t count = (size_t)system->model->v_count;
+    double* added = held ? cal_allocate(count, sizeof *added) : NULL;
+    if (held && !added) return CAL_NO_MEMORY;
+    for (size_t i = 0; held && i < count; i++) added[i] = held[i] ? IMMOVABLE : 0.0;
+    set->tree.added = added;
+    cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, PATIENCE_START);
+    set->tree.added = NULL;
+    set->factored = false;
+    cal_free(added);
+    return CAL_OK;
+}
+
+// The first joint that should have stayed where it was but did not, because no other could move: CAL_NONE: all did.
+static int find_moved(const cal_system* system, const bool* held) {
+    const cal_model* model = system->model;
+    for (int i = 0; held && i < model->joint_count; i++) {
+        const cal_joint* joint = &model->joints[i];
+        const size_t q = (size_t)cal_joint_q_count(joint->def->kind), v = (size_t)cal_joint_v_count(joint->def->kind);
+        if (held[joint->first_v] &&
+            (memcmp(system->raw + joint->first_q, system->q + joint->first_q, q * sizeof(double)) != 0 ||
+             memcmp(system->raw + model->q_count + joint->first_v, system->v + joint->first_v, v * sizeof(double)) !=
+                 0))
+            return i;
+    }
+    return CAL_NONE;
+}
+
+cal_status cal_system_project(cal_system* system, const bool* held, cal_error* error) {
     if (!cal_system_holds(system)) return CAL_OK;
     const size_t count = (size_t)system->model->q_count + (size_t)system->model->v_count;
     cal_constraints* set = system->constraints;
+    char name[NAME];
     memcpy(system->raw, system->q, count * sizeof(double));
-    cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, PATIENCE_START);
+    set->time = system->time;
+    if (project_holding(system, held)) return cal_fail(error, CAL_NO_MEMORY, "no memory to hold joints");
     const cal_violation left = cal_constraints_violation(set, CAL_NONE);
+    const int moved = find_moved(system, held);
+    if (moved != CAL_NONE) {
+        memcpy(system->q, system->raw, count * sizeof(double));
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "the constraints cannot be met while joint '%s' stays where it is: hold fewer joints",
+                        cal_model_joint_name(system->model, moved, name, sizeof name));
+    }
     if (left.error <= CAL_CONNECT_TOLERANCE && left.speed <= CAL_CONNECT_TOLERANCE) {
         system->account.begun = 0; // it is another place, as if set there
         cal_system_moved(system);
         return CAL_OK;
     }
     memcpy(system->q, system->raw, count * sizeof(double));
-    char name[NAME];
     const bool open = !(left.error <= CAL_CONNECT_TOLERANCE);
     cal_model_constraint_name(system->model, open ? left.error_of : left.speed_of, name, sizeof name);
     if (cal_constraints_rank(set) < set->row_count)
@@ -323,6 +376,9 @@ cal_status cal_system_constraints(cal_system* system, cal_constraint_report* out
     if (!system->constraints) return CAL_OK;
     out->error_max = system->error_max;
     out->error_rms = system->error_steps > 0 ? sqrt(system->error_sum / (double)system->error_steps) : 0.0;
+    out->waiting = cal_system_waiting(system);
+    out->caught = system->watch.caught;
+    out->caught_time = system->watch.caught_time;
     out->singular_count = system->singular_count;
     memcpy(out->singular, system->singular, sizeof out->singular);
     if (!cal_system_holds(system)) return CAL_OK;

@@ -35,6 +35,18 @@ typedef struct cal_headway {
     bool lost;
 } cal_headway;
 
+// Constraints that wait for their gap to close (system_watch.c).
+typedef struct cal_watch {
+    bool* waits;  // of each constraint; NULL: the model has none
+    double* gaps; // of those that wait, at the last look
+    double due;   // when the first closes, in the last accepted step; infinite: none does
+    int constraint;
+    int caught;
+    double caught_time;
+    cal_node_motion* motions; // room
+    double* numbers;          // q and v
+} cal_watch;
+
 // A second plan that looks at the state: poses and energy, or its accelerations again.
 typedef struct cal_system_query {
     cal_machine* machine;
@@ -79,6 +91,7 @@ struct cal_system {
     int singular_count;
     cal_singular_position singular[CAL_SINGULAR_SHOWN];
     cal_headway headway;
+    cal_watch watch;
     bool stepped_over; // one of these reached the time that was asked for: evaluated_q and evaluated_v are there
 
     cal_solver_settings settings;
@@ -109,6 +122,7 @@ struct cal_system {
     bool has_powers;     // joints have what works or loses
     bool driven;         // some joint force of the user is not zero
     bool held;           // the last evaluation's joint forces are those of constraints, too: system->forces
+    double moved;        // the power of prescribed motions at the last evaluation
     double closed;       // what the last projection of a step's end has added to the energy
     cal_account account; // of a system that is advanced directly
     cal_sim_report report;
@@ -167,13 +181,25 @@ cal_status cal_system_create_form(cal_system* system, cal_error* error);
 cal_status cal_system_add_forces(cal_system* system, const double* q, const double* v, const double* qdd, double* tau);
 // After an accepted step that ends at raw, or with a sample there: closes what has opened, in place; counts what is left of
 // a step's error.
-cal_status cal_system_project_after(cal_system* system, double* q, double* v, bool counts);
+cal_status cal_system_project_after(cal_system* system, double time, double* q, double* v, bool counts);
 // The same at the end of a step, with what that does to the energy (system->closed), and with passages.
-cal_status cal_system_close_step(cal_system* system, double* q, double* v);
+cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v);
 // The constraints' joint forces at q and v, and the accelerations with them (may be NULL), on one core.
 cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
                                   double* accelerations);
 enum { CAL_PATIENCE_STEP = 4 }; // corrections that a step may need
+
+// --- Events (system_watch.c) ------------------------------------------------------------------------------------------
+
+bool cal_system_create_watch(cal_system* system); // false: no memory
+void cal_system_destroy_watch(cal_system* system);
+int cal_system_waiting(const cal_system* system);
+void cal_system_begin_watch(cal_system* system);  // where the solver begins
+void cal_system_resume_watch(cal_system* system); // where a file was read: gaps at the end of the last step
+// Looks whether something happens in the step that was just accepted: watch.due.
+cal_status cal_system_watch_step(cal_system* system, double from, double to);
+// What was due, at the system's time.
+cal_status cal_system_take_event(cal_system* system, cal_error* error);
 
 // --- Singular positions (system_singular.c) --------------------------------------------------------------------------
 

@@ -17,24 +17,29 @@
 // Whether joint forces, but for those of constraints, may work or lose.
 static bool joints_flow(const cal_system* system) { return system->has_powers || system->driven || system->def.force; }
 
-bool cal_system_can_flow(const cal_system* system) { return joints_flow(system) || system->push_count > 0; }
+bool cal_system_can_flow(const cal_system* system) {
+    return joints_flow(system) || system->push_count > 0 || (system->constraints && system->constraints->moved);
+}
 
 bool cal_system_needs_powers(const cal_system* system) {
     return joints_flow(system) && (system->ops || system->flow.memory.points == 0);
 }
 
-// Those of the constraints' forces, over the mean velocity of an implicit solver's Euler step.
-static cal_status find_closing(cal_system* system, double* power) {
+// Those of the constraints' forces, over the mean velocity of an implicit solver's Euler step; work: of prescribed motions, apart.
+static cal_status find_closing(cal_system* system, double* power, double* work) {
     const cal_model* model = system->model;
     const bool implicit = system->ops && system->ops->implicit > 0;
     const double half = implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0;
     cal_status status = CAL_OK;
-    *power = 0.0;
+    *power = *work = 0.0;
     if (!system->held) return CAL_OK;
     if (implicit) status = cal_state_bring(system->state, CAL_HELD_YDOT);
     if (implicit && !status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
     for (int i = 0; !status && i < model->v_count; i++)
         *power += system->forces[i] * (system->evaluated_v[i] + (implicit ? half * system->qdd[i] : 0.0));
+    // What moves joints as it is prescribed works; without multipliers it is all that there is but for errors.
+    if (!status && system->constraints->moved) *work = system->minimal ? *power : system->moved;
+    *power -= *work;
     return status;
 }
 
@@ -48,13 +53,36 @@ static cal_status add_pushes(cal_system* system, double* work) {
     return status;
 }
 
+// The forces that depend on several joints, as the last evaluation found them, over the mean velocity of an implicit solver's Euler
+// step.
+static cal_status add_coupled(cal_system* system, double power[CAL_FLOW_KINDS]) {
+    const cal_state* state = system->state;
+    const bool implicit = system->ops && system->ops->implicit > 0;
+    if (!state->coupled) return CAL_OK;
+    double* mean = state->coupled->v;
+    if (implicit) {
+        const double half = 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP];
+        double* a = state->coupled->gradient;
+        cal_status status = cal_state_bring(state, CAL_HELD_YDOT);
+        if (!status) status = cal_plan_gather(system->plan, state->context.ydot, NULL, a);
+        if (status) return status;
+        for (int i = 0; i < system->model->v_count; i++) mean[i] += half * a[i];
+    }
+    power[CAL_FLOW_WORK] += cal_coupled_power(state->coupled, CAL_COUPLED_WORK, mean);
+    power[CAL_FLOW_LOSS] -= cal_coupled_power(state->coupled, CAL_COUPLED_LOSS, mean);
+    return CAL_OK;
+}
+
 cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     double power[CAL_FLOW_KINDS] = {0.0};
     if (powers) power[CAL_FLOW_WORK] = powers[CAL_POWER_WORK], power[CAL_FLOW_LOSS] = powers[CAL_POWER_LOSS];
     if (!system->ops && system->flow.memory.points > 0) return CAL_OK;
-    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
-    if (powers) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    double moved;
+    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
+    // Joint forces have those of constraints among them.
+    power[CAL_FLOW_WORK] += powers ? -power[CAL_FLOW_CLOSING] : moved;
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    if (!status) status = add_coupled(system, power);
     if (status) return status;
     cal_flow_follow_up(&system->flow, power);
     if (!system->ops) cal_flow_accept_bdf(&system->flow, system->state->time, 0, power, 0.0);
@@ -69,9 +97,13 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     if (joints_flow(system))
         own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);
     double power[CAL_FLOW_KINDS] = {[CAL_FLOW_WORK] = own.work, [CAL_FLOW_LOSS] = own.loss};
-    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING]);
-    if (joints_flow(system)) power[CAL_FLOW_WORK] -= power[CAL_FLOW_CLOSING];
+    double moved;
+    cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
+    power[CAL_FLOW_WORK] += joints_flow(system) ? -power[CAL_FLOW_CLOSING] : moved;
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
+    if (system->state->coupled)
+        cal_coupled_evaluate_at(system->state->coupled, control, system->evaluated_q, system->evaluated_v);
+    if (!status) status = add_coupled(system, power);
     cal_bdf_report report;
     cal_bdf_get_report(system->bdf, &report);
     if (!status) cal_flow_accept_bdf(&system->flow, time, report.order, power, system->closed);

@@ -31,6 +31,7 @@ static cal_status find_accelerations(cal_system* system, bool multipliers, doubl
     if (!status) status = cal_state_get(o->state, CAL_QDD, qdd);
     if (status || !cal_system_holds(system)) return status;
     if (tau != system->changed_tau) memcpy(system->changed_tau, tau, (size_t)system->model->v_count * sizeof(double));
+    system->constraints->time = system->time;
     if (multipliers) {
         cal_constraints_hold(system->constraints, system->q, system->v, qdd, system->law, system->def.gain,
                              system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN, system->changed_tau);
@@ -62,6 +63,15 @@ static cal_status push_rows(const cal_system* system, cal_state* state) {
     return status;
 }
 
+// What tendons pull bodies with.
+static cal_status push_coupled(const cal_system* system, cal_state* state) {
+    const cal_coupled* c = system->constraint_query.state->coupled;
+    cal_status status = CAL_OK;
+    for (int n = 0; c && n < system->model->node_count && !status; n++)
+        status = cal_state_push_node(state, n, c->own[n].linear, c->own[n].angular);
+    return status;
+}
+
 cal_status cal_system_joint_forces(cal_system* system, double* forces) {
     if (!forces) return CAL_BAD_ARGUMENT;
     cal_system_query* o = &system->joint_force_query;
@@ -70,6 +80,7 @@ cal_status cal_system_joint_forces(cal_system* system, double* forces) {
     if (status) return status;
     if (system->def.force) cal_system_call_back(system, o->state, system->time, system->q, system->v); // for its pushes
     status = push_rows(system, o->state);
+    if (!status) status = push_coupled(system, o->state);
     if (!status) status = cal_state_set(o->state, CAL_QDD, system->accelerations);
     if (!status) status = cal_plan_execute(o->plan, o->state, NULL);
     for (int j = 0; j < system->model->joint_count && !status; j++) {

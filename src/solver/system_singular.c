@@ -152,6 +152,7 @@ static cal_status evaluate_places(cal_system* system, const weights* w, double t
         }
         memcpy(a.q, system->evaluated_q, (size_t)model->q_count * sizeof(double));
         cal_model_displace(model, a.change, 1.0, a.q);
+        system->constraints->time = time + w->place[k];
         cal_constraints_project(system->constraints, a.q, a.v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
         status = cal_system_find_forces(system, time + w->place[k], a.q, a.v, a.forces + first, a.acceleration + first);
         if (!status && !cal_all_finite(a.acceleration + first, count)) status = CAL_NOT_FINITE;
@@ -164,6 +165,7 @@ static double distance_at(cal_system* system, double later) {
     const across a = find_room(system);
     memcpy(a.q, system->evaluated_q, (size_t)system->model->q_count * sizeof(double));
     cal_model_displace(system->model, system->evaluated_v, later, a.q);
+    system->constraints->time = system->state->time + later;
     cal_constraints_project(system->constraints, a.q, system->evaluated_v, CAL_PROJECT_POSITION, CAL_PATIENCE_STEP);
     (void)cal_constraints_rank(system->constraints);
     return cal_constraints_distance(system->constraints);
@@ -298,6 +300,7 @@ static cal_status step_over(cal_system* system, double time, double step, const 
         }
         memcpy(system->evaluated_q, q, q_count * sizeof(double));
         cal_model_displace(model, change, 1.0, system->evaluated_q);
+        system->constraints->time = time + step;
         cal_constraints_project(system->constraints, system->evaluated_q, system->evaluated_v, CAL_PROJECT_BOTH,
                                 CAL_PATIENCE_STEP);
         if (turn == 1) return CAL_OK;
@@ -316,6 +319,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     cal_status status = cal_state_bring(system->state, CAL_HELD_VECTORS);
     if (!status) status = cal_plan_gather(system->plan, system->vectors[0], q, v);
     if (status) return status;
+    system->constraints->time = from;
     cal_constraints_project(system->constraints, q, v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
     const double step = find_hop(system, v);
     status = cal_system_find_forces(system, from, q, v, system->forces, a);

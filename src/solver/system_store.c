@@ -1,6 +1,6 @@
 // The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
 //
-//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ pushes
+//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
 #include "solver/system_data.h"
@@ -19,6 +19,8 @@ typedef struct head {
     cal_flow_memory flow;
     cal_account account;
     bool held;
+    double due;
+    int due_constraint;
     int push_count;
 } head;
 
@@ -26,7 +28,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PART_PUSHES = 10, PARTS };
+enum { PART_ACTIVE = 3, PART_PUSHES = 12, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -46,6 +48,8 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                {system->begin, system->begin ? q + v : 0},
                                {system->last.numbers, system->last.numbers ? q + 3 * v : 0},
                                {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
+                               {system->watch.waits, (size_t)model->constraint_count * sizeof(bool)},
+                               {system->watch.gaps, (size_t)model->constraint_count * sizeof(double)},
                                {system->pushes, (size_t)push_count * sizeof(cal_outer_force)}};
     memcpy(out, parts, sizeof parts);
 }
@@ -85,6 +89,8 @@ static void store(const cal_system* system, int count, void* memory) {
     h.flow = system->flow.memory;
     h.account = system->account;
     h.held = system->held;
+    h.due = system->watch.due;
+    h.due_constraint = system->watch.constraint;
     h.push_count = system->push_count;
     memcpy(memory, &h, sizeof h);
 
@@ -120,6 +126,8 @@ static void load_head(cal_system* system, const head* h) {
     system->flow.memory = h->flow;
     system->account = h->account;
     system->held = h->held;
+    system->watch.due = h->due;
+    system->watch.constraint = h->due_constraint;
     system->opened = CAL_NONE;
     if (!system->ops) cal_system_count_from(system, &h->report);
 }

@@ -1,11 +1,12 @@
 // Who may talk to the viewer.
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE // getentropy
 #include "view/access.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { LONGEST = 256 };
 
@@ -52,4 +53,24 @@ bool cal_access_origin(const char* origin, const char* host) {
     static const char scheme[] = "http://";
     return origin && host && strncmp(origin, scheme, strlen(scheme)) == 0 &&
            strcasecmp(origin + strlen(scheme), host) == 0;
+}
+
+bool cal_access_make_token(char token[CAL_TOKEN_MOST + 1]) {
+    unsigned char bytes[CAL_TOKEN_BITS / 8];
+    if (getentropy(bytes, sizeof bytes) != 0) return false;
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+bool cal_access_token_is_good(const char* token) {
+    static const char allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    const size_t length = strlen(token);
+    return length >= CAL_TOKEN_LEAST && length <= CAL_TOKEN_MOST && strspn(token, allowed) == length;
+}
+
+bool cal_access_token(const char* shown, const char* token) {
+    const size_t length = strlen(shown);
+    unsigned different = length != strlen(token);
+    for (size_t i = 0; token[i]; i++) different |= (unsigned char)(token[i] ^ (i < length ? shown[i] : 0));
+    return different == 0;
 }

@@ -72,6 +72,7 @@ static bool write_opening(cal_html* html, const char* title, const unsigned char
 }
 
 cal_status cal_html_create(const char* path, cal_run* run, const char* title, cal_html** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_html_create: run and out must not be NULL");
     *out = NULL;
     const unsigned char* marker = find_marker();
     if (!marker)
@@ -172,6 +173,7 @@ static cal_status write_frame(cal_html* html, double time, const double* channel
 }
 
 cal_status cal_html_write(cal_html* html, cal_error* error) {
+    if (!html) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_html_write: html must not be NULL");
     double channels[CAL_RUN_CHANNELS];
     cal_status status = cal_run_poses(html->run, html->poses, error);
     if (!status) status = cal_run_read(html->run, channels, error);

@@ -173,28 +173,38 @@ static void write_status(cal_runner* r) {
     r->def.wake(r->def.user);
 }
 
-static void describe_watched(cal_runner* r) {
-    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) {
-        pthread_mutex_lock(&r->lock);
-        const int body = r->watch[i].body;
-        pthread_mutex_unlock(&r->lock);
-        if (body < 0) continue;
-        static const char head[] = "{\"say\":\"body\",";
-        char text[WATCH_CAPACITY];
-        size_t length = sizeof head - 1;
-        memcpy(text, head, length);
-        length += cal_run_describe(r->run, body, text + length, sizeof text - length);
-        if (length + 1 >= sizeof text) continue;
-        text[length++] = '}';
-        pthread_mutex_lock(&r->lock);
-        if (r->watch[i].body == body) {
-            memcpy(r->watch[i].text, text, length);
-            r->watch[i].length = length;
-            r->watch[i].version++;
-        }
-        pthread_mutex_unlock(&r->lock);
-        r->def.wake(r->def.user);
+static void describe_to(cal_runner* r, int client, int body) {
+    static const char head[] = "{\"say\":\"body\",";
+    char text[WATCH_CAPACITY];
+    size_t length = sizeof head - 1;
+    memcpy(text, head, length);
+    length += cal_run_describe(r->run, body, text + length, sizeof text - length);
+    if (length + 1 >= sizeof text) return;
+    text[length++] = '}';
+    pthread_mutex_lock(&r->lock);
+    if (r->watched[client] == body) {
+        memcpy(r->watch[client].text, text, length);
+        r->watch[client].length = length;
+        r->watch[client].version++;
     }
+    pthread_mutex_unlock(&r->lock);
+}
+
+// So many at a time, client after client: a thousand that watch get their numbers less often, and do not slow the run down.
+static void describe_watched(cal_runner* r) {
+    int clients[WATCHED_PER_ROUND], bodies[WATCHED_PER_ROUND], count = 0;
+    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < CAL_VIEW_CLIENTS && count < WATCHED_PER_ROUND; i++) {
+        const int client = (r->next_watch + i) % CAL_VIEW_CLIENTS;
+        if (r->watched[client] < 0) continue;
+        clients[count] = client;
+        bodies[count++] = r->watched[client];
+    }
+    pthread_mutex_unlock(&r->lock);
+    for (int i = 0; i < count; i++) describe_to(r, clients[i], bodies[i]);
+    if (count == 0) return;
+    r->next_watch = clients[count - 1] + 1;
+    r->def.wake(r->def.user);
 }
 
 void cal_runner_say(cal_runner* r, const char* text) {
@@ -235,7 +245,7 @@ bool cal_runner_post(cal_runner* r, const cal_view_command* command) {
     pthread_mutex_lock(&r->lock);
     cal_view_command* last = r->queued > 0 ? &r->queue[r->queued - 1] : NULL;
     if (command->verb == CAL_VIEW_WATCH) {
-        r->watch[command->client].body = command->body;
+        r->watched[command->client] = command->body;
         r->watch[command->client].length = 0; // what is there is about another body
     } else if (replaces(command, last)) {
         *last = *command;
@@ -296,6 +306,13 @@ static void advance(cal_runner* r, double until) {
     if (r->behind) cal_runner_set_clock(r);
 }
 
+bool cal_runner_is_ending(cal_runner* r) {
+    pthread_mutex_lock(&r->lock);
+    const bool stop = r->stop;
+    pthread_mutex_unlock(&r->lock);
+    return stop;
+}
+
 static int take_commands(cal_runner* r, cal_view_command commands[QUEUE], bool* stop) {
     pthread_mutex_lock(&r->lock);
     const int count = r->queued;
@@ -324,7 +341,7 @@ static void* run(void* argument) {
     write_status(r);
     while (!stop) {
         const int count = take_commands(r, commands, &stop);
-        for (int i = 0; i < count && !stop; i++) cal_runner_apply(r, &commands[i]);
+        for (int i = 0; i < count && !stop && !cal_runner_is_ending(r); i++) cal_runner_apply(r, &commands[i]);
         double now = wall();
         if (now >= next) {
             // Deadlines are absolute: one that was missed by a little is made up for, so that sixty a second stay sixty.
@@ -379,7 +396,7 @@ cal_status cal_runner_create(const cal_runner_def* def, cal_runner** out, cal_er
                         (cal_run_model(r->run) ? 4 * (size_t)cal_model_q_count(cal_run_model(r->run)) : 0);
     if (def->note) snprintf(r->note, sizeof r->note, "%s", def->note);
     r->poses = cal_allocate(7 * (size_t)cal_run_body_count(r->run), sizeof *r->poses);
-    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) r->watch[i].body = CAL_NONE;
+    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) r->watched[i] = CAL_NONE;
     cal_runner_slot* const slots[] = {&r->ready, &r->front, &r->back};
     bool complete = r->poses != NULL;
     for (int i = 0; i < 3; i++) {

@@ -10,7 +10,7 @@
 #include "calder/calder_run.h"
 #include <stdio.h>
 
-enum { CAL_VIEW_CLIENTS = 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_CONTACTS_LIMIT = 512, CAL_VIEW_ROOM = 64 };
+enum { CAL_VIEW_CLIENTS = 1024 + 32, CAL_VIEW_CHANNELS = 24, CAL_VIEW_CONTACTS_LIMIT = 512, CAL_VIEW_ROOM = 64 };
 
 // A frame is bytes as they go over the wire, little-endian, behind CAL_VIEW_ROOM bytes of room for a protocol's header:
 //

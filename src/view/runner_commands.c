@@ -153,7 +153,8 @@ static void step_frame(cal_runner* r) {
     bool reached = false;
     r->running = false;
     // Whoever cannot reach the next frame in so many stretches is left where it is.
-    for (int i = 0; i < 100 && !status && !reached; i++) status = cal_run_approach(r->run, target, &reached, &error);
+    for (int i = 0; i < 100 && !status && !reached && !cal_runner_is_ending(r); i++)
+        status = cal_run_approach(r->run, target, &reached, &error);
     if (status) cal_runner_fail(r, &error, status);
 }
 

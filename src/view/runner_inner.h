@@ -11,6 +11,7 @@ enum {
     DROPS = 32,
     STATUS_CAPACITY = 4096,
     WATCH_CAPACITY = 4096,
+    WATCHED_PER_ROUND = 32,
     MARKS = 8,
     OWN_CHANNELS = 2,
     CONTROLS_SHOWN = 64
@@ -23,7 +24,6 @@ typedef struct cal_runner_slot {
 } cal_runner_slot;
 
 typedef struct cal_runner_watch {
-    int body;
     uint32_t version;
     size_t length;
     char text[WATCH_CAPACITY];
@@ -51,7 +51,8 @@ struct cal_runner {
     uint32_t status_version;
     size_t status_length;
     char status[STATUS_CAPACITY];
-    cal_runner_watch watch[CAL_VIEW_CLIENTS];
+    int watched[CAL_VIEW_CLIENTS];            // each client's body, or CAL_NONE
+    cal_runner_watch watch[CAL_VIEW_CLIENTS]; // what is said about it; places that nobody uses are never touched
 
     cal_runner_slot front; // the server's
     cal_runner_slot back;  // the thread's, and all that follows
@@ -63,6 +64,7 @@ struct cal_runner {
     double possible;             // simulated seconds a second of computing, smoothed
     double spent;                // s of computing since the last progress
     double published, described; // wall clock, when it was shown last
+    int next_watch;              // client with whom the next descriptions begin
     uint32_t frame_number, epoch;
     char note[256]; // what went wrong last
     char hint[512]; // what could be changed; empty while it keeps up
@@ -81,3 +83,5 @@ void cal_runner_say(cal_runner* r, const char* text);
 void cal_runner_set_clock(cal_runner* r);
 void cal_runner_fail(cal_runner* r, const cal_error* error, cal_status status);
 void cal_runner_apply(cal_runner* r, const cal_view_command* c);
+// Whether somebody waits for the thread's end.
+bool cal_runner_is_ending(cal_runner* r);

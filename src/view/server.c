@@ -9,6 +9,7 @@
 #include <libwebsockets.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,10 +25,12 @@ enum {
     CHUNK = 16384,
     MESSAGES_A_SECOND = 400,
     SEND_BUFFER = 1 << 18,
-    DESCRIPTORS = 512
+    KEPT_PLACES = 32,  // of all, for those that may change something: who only looks cannot keep them out
+    HTTP_PLACES = 128, // connections that are no viewers (yet)
+    OTHER_FILES = 64,  // that the process has open beside the connections, at least
+    POLICY = 1024
 };
 static const char LIVE[] = "/live", DROP[] = "/drop";
-// The page says the rest about itself.
 static const char nowhere[] = "frame-ancestors 'none'";
 // Notebooks are pages of this machine, or of an editor.
 static const char in_notebooks[] = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* https://localhost:* "
@@ -46,9 +49,11 @@ typedef struct session {
     // HTTP
     cal_upload upload;
     bool uploads;
+    const char* refusal; // of an upload, said when all of it has come; NULL: it is taken
     const unsigned char* body;
     size_t body_size, body_sent;
     // WebSocket
+    bool may_change; // it showed the token
     bool greeted, has_scene;
     char note[256]; // for this client alone
     uint32_t status_version, watched_version, frame;
@@ -63,7 +68,7 @@ struct cal_server {
     struct lws_context* context;
     cal_runner* runner;
     int port;
-    char machine[128], listen[64];
+    char machine[128], listen[64], policy[POLICY];
     session* clients[CAL_VIEW_CLIENTS];
     int holder; // client that has the mouse; -1: none
     cal_upload_sum uploaded;
@@ -94,12 +99,31 @@ static bool add_header(struct lws* wsi, const char* name, const char* value, uns
                                        p, end) == 0;
 }
 
+// Whether the address that is asked for has the token.
+static bool shows_token(const cal_server* server, struct lws* wsi) {
+    char argument[2 * CAL_TOKEN_MOST];
+    static const char name[] = "token=";
+    const char* shown = lws_get_urlarg_by_name(wsi, name, argument, sizeof argument);
+    return shown && cal_access_token(shown, server->def.token);
+}
+
+// The page's own policy, which allows its script and its style and nothing else, and who may show it in a frame.
+static void write_policy(cal_server* server) {
+    static const char head[] = "http-equiv=\"Content-Security-Policy\" content=\"";
+    const size_t length = sizeof head - 1;
+    size_t used = 0, at = 0;
+    while (at + length < cal_page_size && memcmp(cal_page + at, head, length) != 0) at++;
+    for (at += length; at < cal_page_size && cal_page[at] != '"' && used + 1 < sizeof server->policy; at++)
+        server->policy[used++] = (char)cal_page[at];
+    snprintf(server->policy + used, sizeof server->policy - used, "%s; %s", used ? "" : "default-src 'none'",
+             server->def.framed ? in_notebooks : nowhere);
+}
+
 static int answer(struct lws* wsi, session* s, unsigned int code, const char* type, const void* body, size_t size) {
     const cal_server* server = lws_context_user(lws_get_context(wsi));
-    const char* policy = server->def.framed ? in_notebooks : nowhere;
     unsigned char buffer[LWS_PRE + 2048], *start = buffer + LWS_PRE, *p = start, *end = buffer + sizeof buffer - 1;
     if (lws_add_http_common_headers(wsi, code, type, size, &p, end) ||
-        !add_header(wsi, "content-security-policy:", policy, &p, end) ||
+        !add_header(wsi, "content-security-policy:", server->policy, &p, end) ||
         !add_header(wsi, "x-content-type-options:", "nosniff", &p, end) ||
         !add_header(wsi, "referrer-policy:", "no-referrer", &p, end) ||
         !add_header(wsi, "cross-origin-resource-policy:", "same-origin", &p, end) ||
@@ -121,8 +145,11 @@ static int answer_text(struct lws* wsi, session* s, unsigned int code, const cha
 static int begin_upload(cal_server* server, struct lws* wsi, session* s, const char* host) {
     char origin[300];
     if (!server->uploaded.folder) return answer_text(wsi, s, 404, "There is nothing here.\n");
+    s->refusal = NULL;
     if (!read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) || !cal_access_origin(origin, host))
-        return answer_text(wsi, s, 403, "Only the viewer's own page may send files.\n");
+        s->refusal = "Only the viewer's own page may send files.\n";
+    else if (!shows_token(server, wsi))
+        s->refusal = "Files are taken from the address that was printed, with its token.\n";
     s->uploads = true;
     s->upload = (cal_upload){.failed = false};
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, 30);
@@ -132,12 +159,14 @@ static int begin_upload(cal_server* server, struct lws* wsi, session* s, const c
 static int end_upload(struct lws* wsi, session* s) {
     if (!s->uploads) return -1;
     s->uploads = false;
+    if (s->refusal) return answer_text(wsi, s, 403, s->refusal);
     return cal_upload_end(&s->upload) ? answer_text(wsi, s, 200, "It is here.\n")
                                       : answer_text(wsi, s, 400, "This file cannot be taken.\n");
 }
 
 static int take_upload(cal_server* server, struct lws* wsi, session* s, const void* bytes, size_t size) {
     if (!s->uploads) return -1; // nobody asked for one
+    if (s->refusal) return 0;   // it has as long as it had at first
     cal_upload_take(&s->upload, &server->uploaded, bytes, size);
     lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, 30);
     return 0;
@@ -178,13 +207,14 @@ static int send_body(struct lws* wsi, session* s) {
 // --- Clients ----------------------------------------------------------------------------------------------------------------
 
 // A page of ours, at the one address where there is something to connect to, and a place left.
-static bool may_connect(cal_server* server, struct lws* wsi) {
+static bool may_connect(cal_server* server, struct lws* wsi, session* s) {
     char host[256], origin[300], path[16];
-    bool room = false;
-    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) room = room || !server->clients[i];
-    return room && is_for_us(server, wsi, host) && read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) &&
-           cal_access_origin(origin, host) && read_header(wsi, WSI_TOKEN_GET_URI, path, sizeof path) &&
-           strcmp(path, LIVE) == 0;
+    int free = 0;
+    for (int i = 0; i < CAL_VIEW_CLIENTS; i++) free += !server->clients[i];
+    s->may_change = shows_token(server, wsi);
+    return free > (s->may_change ? 0 : KEPT_PLACES) && is_for_us(server, wsi, host) &&
+           read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) && cal_access_origin(origin, host) &&
+           read_header(wsi, WSI_TOKEN_GET_URI, path, sizeof path) && strcmp(path, LIVE) == 0;
 }
 
 static int welcome(cal_server* server, struct lws* wsi, session* s) {
@@ -194,7 +224,8 @@ static int welcome(cal_server* server, struct lws* wsi, session* s) {
     // What waits in the socket is late: a little is enough.
     const int size = SEND_BUFFER;
     setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    *s = (session){.client = client, .wsi = wsi, .allowance = MESSAGES_A_SECOND, .counted = wall()};
+    *s = (session){
+        .client = client, .wsi = wsi, .may_change = s->may_change, .allowance = MESSAGES_A_SECOND, .counted = wall()};
     server->clients[client] = s;
     lws_callback_on_writable(wsi);
     return 0;
@@ -236,6 +267,10 @@ static void choose(cal_server* server, session* s, const cal_view_command* comma
 
 static void run_command(cal_server* server, session* s, cal_view_command* command) {
     command->client = s->client;
+    if (!s->may_change && command->verb != CAL_VIEW_WATCH) {
+        tell(s, "This page may only look: open the address that was printed, with its token.");
+        return;
+    }
     if (command->verb == CAL_VIEW_GRAB && server->holder >= 0 && server->holder != s->client) {
         tell(s, "Somebody else holds the mouse.");
         return;
@@ -337,8 +372,9 @@ static int send_pending(cal_server* server, struct lws* wsi, session* s) {
     }
     if (!s->greeted) {
         s->greeted = true;
-        const int size = snprintf((char*)text, TEXT_CAPACITY, "{\"say\":\"hello\",\"client\":%d,\"version\":\"%s\"}",
-                                  s->client, cal_version());
+        const int size =
+            snprintf((char*)text, TEXT_CAPACITY, "{\"say\":\"hello\",\"client\":%d,\"may\":%s,\"version\":\"%s\"}",
+                     s->client, s->may_change ? "true" : "false", cal_version());
         return send_text(wsi, text, (size_t)size);
     }
     if (!s->has_scene) {
@@ -383,7 +419,7 @@ static int call_back(struct lws* wsi, enum lws_callback_reasons reason, void* us
         if (s && s->uploads) cal_upload_end(&s->upload);
         return 0;
     case LWS_CALLBACK_HTTP_WRITEABLE: return send_body(wsi, s);
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return may_connect(server, wsi) ? 0 : -1;
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return may_connect(server, wsi, s) ? 0 : -1;
     case LWS_CALLBACK_ESTABLISHED: return welcome(server, wsi, s);
     case LWS_CALLBACK_RECEIVE: return receive(server, wsi, s, in, length);
     case LWS_CALLBACK_SERVER_WRITEABLE: return s->client >= 0 ? send_pending(server, wsi, s) : 0;
@@ -407,6 +443,15 @@ static struct lws_vhost* listen_on(cal_server* server, struct lws_context_creati
     return lws_create_vhost(server->context, info);
 }
 
+// How many connections there may be. One that the process has no descriptor for could not even be refused, and would be offered
+// again without end.
+static unsigned int count_descriptors(void) {
+    struct rlimit limit;
+    const rlim_t most = CAL_VIEW_CLIENTS + HTTP_PLACES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= most + OTHER_FILES) return (unsigned int)most;
+    return limit.rlim_cur > 2 * OTHER_FILES ? (unsigned int)limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+}
+
 cal_status cal_server_create(const cal_server_def* def, cal_server** out, cal_error* error) {
     cal_server* server = cal_allocate(1, sizeof *server);
     *out = NULL;
@@ -415,6 +460,8 @@ cal_status cal_server_create(const cal_server_def* def, cal_server** out, cal_er
     server->holder = -1;
     server->chosen = CAL_NONE;
     server->uploaded.folder = def->upload;
+    cal_upload_measure(&server->uploaded);
+    write_policy(server);
     snprintf(server->listen, sizeof server->listen, "%s", def->listen);
     if (gethostname(server->machine, sizeof server->machine - 1) != 0) server->machine[0] = '\0';
     lws_set_log_level(0, NULL);
@@ -427,7 +474,7 @@ cal_status cal_server_create(const cal_server_def* def, cal_server** out, cal_er
                                              .max_http_header_pool = 64,
                                              .keepalive_timeout = 5,
                                              .timeout_secs = 5,
-                                             .fd_limit_per_thread = DESCRIPTORS,
+                                             .fd_limit_per_thread = count_descriptors(),
                                              .retry_and_idle_policy = &patience,
                                              .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
                                                         LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |

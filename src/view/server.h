@@ -14,6 +14,7 @@ typedef struct cal_server_def {
     int card_count;     // of the gallery; 0: nothing can be opened
     const char* upload; // folder for what is dropped onto the page; NULL: nothing may be
     bool framed;        // pages of this machine may show it in a frame
+    const char* token;  // whoever shows it may change things; others look
 } cal_server_def;
 
 enum { CAL_VIEW_PORT = 7878, CAL_VIEW_PORTS = 100 };

@@ -1,11 +1,37 @@
 #define _POSIX_C_SOURCE 200809L
 #include "view/upload.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// The folder's files, and those of the folders below it: their paths are bounded, and so is the depth.
+static void measure(cal_upload_sum* sum, const char* folder) {
+    DIR* open = opendir(folder);
+    for (const struct dirent* entry; open && (entry = readdir(open));) {
+        char path[4096];
+        struct stat status;
+        const int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (length < 0 || (size_t)length >= sizeof path || lstat(path, &status) != 0) continue;
+        if (S_ISDIR(status.st_mode)) {
+            measure(sum, path);
+        } else {
+            sum->files++;
+            sum->bytes += (size_t)status.st_size;
+        }
+    }
+    if (open) closedir(open);
+}
+
+void cal_upload_measure(cal_upload_sum* sum) {
+    sum->files = 0;
+    sum->bytes = 0;
+    if (sum->folder) measure(sum, sum->folder);
+}
 
 bool cal_upload_path_is_good(const char* path) {
     const size_t length = strlen(path);

@@ -23,6 +23,8 @@ typedef struct cal_upload_sum {
     size_t bytes;
 } cal_upload_sum;
 
+// Counts what is in the folder already, so that one viewer after the other takes no more than one would.
+void cal_upload_measure(cal_upload_sum* sum);
 // Whether a path is one that may be written or opened.
 bool cal_upload_path_is_good(const char* path);
 // The next bytes of a request.

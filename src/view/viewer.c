@@ -29,7 +29,8 @@ struct cal_viewer {
     char* advice;
     cal_runner* runner;
     cal_server* server;
-    char address[96];
+    char token[CAL_TOKEN_MOST + 1];
+    char address[128 + CAL_TOKEN_MOST];
 };
 
 bool cal_viewer_available(void) { return true; }
@@ -97,15 +98,28 @@ static const char* title_of(const cal_run* run, const cal_viewer_def* def) {
     return cal_run_model(run) ? cal_model_name(cal_run_model(run)) : cal_run_kind(run);
 }
 
+static cal_status choose_token(cal_viewer* viewer, const char* given, cal_error* error) {
+    if (given && !cal_access_token_is_good(given))
+        return cal_fail(error, CAL_BAD_ARGUMENT, "a viewer's token has %d to %d letters, digits, '-' or '_'",
+                        CAL_TOKEN_LEAST, CAL_TOKEN_MOST);
+    if (given)
+        snprintf(viewer->token, sizeof viewer->token, "%s", given);
+    else if (!cal_access_make_token(viewer->token))
+        return cal_fail(error, CAL_NOT_AVAILABLE, "this machine gave no random bits for the viewer's token");
+    return CAL_OK;
+}
+
 static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer_def* def, cal_error* error) {
     cal_server_def server = {.listen = def->listen ? def->listen : "127.0.0.1",
                              .port = def->port,
                              .body_count = cal_run_body_count(run),
                              .card_count = def->card_count,
                              .upload = def->upload,
-                             .framed = def->framed};
+                             .framed = def->framed,
+                             .token = viewer->token};
     if (def->advice) viewer->advice = cal_copy_text(def->advice);
-    cal_status status = cal_drawing_create(run, &viewer->drawing, error);
+    cal_status status = choose_token(viewer, def->token, error);
+    if (!status) status = cal_drawing_create(run, &viewer->drawing, error);
     if (!status)
         status =
             write_scene(viewer->drawing, run, title_of(run, def), def, &viewer->scene, &server.scene_length, error);
@@ -116,8 +130,8 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
     const bool every = strcmp(server.listen, "0.0.0.0") == 0 || strcmp(server.listen, "::") == 0;
     const char* name = every ? "127.0.0.1" : server.listen;
     const bool brackets = strchr(name, ':') != NULL;
-    snprintf(viewer->address, sizeof viewer->address, "http://%s%s%s:%d/", brackets ? "[" : "", name,
-             brackets ? "]" : "", cal_server_port(viewer->server));
+    snprintf(viewer->address, sizeof viewer->address, "http://%s%s%s:%d/?token=%s", brackets ? "[" : "", name,
+             brackets ? "]" : "", cal_server_port(viewer->server), viewer->token);
     const cal_runner_def runner = {.run = run,
                                    .drawn_count = viewer->drawing->body_count,
                                    .paused = def->paused,
@@ -131,6 +145,7 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
 }
 
 cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_create: run and out must not be NULL");
     *out = NULL;
     if (!run || !def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
@@ -162,26 +177,34 @@ void cal_viewer_destroy(cal_viewer* viewer) {
 const char* cal_viewer_address(const cal_viewer* viewer) { return viewer->address; }
 
 cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
+    if (!viewer) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_run: viewer must not be NULL");
     const cal_status status = cal_runner_start(viewer->runner, error);
     if (!status) cal_server_run(viewer->server, viewer->runner);
     return status;
 }
 
 cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
+    if (!viewer) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_show: viewer must not be NULL");
     const cal_status status = cal_runner_show(viewer->runner, error);
     if (!status) cal_server_poll(viewer->server, viewer->runner);
     return status;
 }
 
 int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
+    if (!viewer) return CAL_NONE;
     const int card = cal_server_chosen(viewer->server, file);
     if (!**file) *file = NULL;
     return card;
 }
 
-int cal_viewer_port(const cal_viewer* viewer) { return cal_server_port(viewer->server); }
+int cal_viewer_port(const cal_viewer* viewer) { return viewer ? cal_server_port(viewer->server) : 0; }
 
-void cal_viewer_stop(cal_viewer* viewer) { cal_server_stop(viewer->server); }
+const char* cal_viewer_token(const cal_viewer* viewer) { return viewer ? viewer->token : NULL; }
+
+void cal_viewer_stop(cal_viewer* viewer) {
+    if (!viewer) return;
+    cal_server_stop(viewer->server);
+}
 
 #else
 bool cal_viewer_available(void) { return false; }
@@ -214,6 +237,10 @@ int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
 int cal_viewer_port(const cal_viewer* viewer) {
     (void)viewer;
     return 0;
+}
+const char* cal_viewer_token(const cal_viewer* viewer) {
+    (void)viewer;
+    return "";
 }
 void cal_viewer_stop(cal_viewer* viewer) { (void)viewer; }
 #endif

@@ -1,10 +1,10 @@
-// Meshes from anywhere: the same bytes as STL and as OBJ, weighed in every way.
+// Meshes from anywhere: the same bytes as STL, as OBJ and as COLLADA, weighed in every way.
 #include "fuzz.h"
 #include "read/mesh/mesh.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    static const char* const names[] = {"fuzz.stl", "fuzz.obj"};
-    for (int i = 0; i < 2; i++) {
+    static const char* const names[] = {"fuzz.stl", "fuzz.obj", "fuzz.dae"};
+    for (int i = 0; i < 3; i++) {
         cal_triangles mesh;
         cal_solid solid;
         cal_error error;

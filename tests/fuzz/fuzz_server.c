@@ -16,6 +16,7 @@
 enum { PATIENCE = 20, MOST = 40 }; // ms, answers
 
 static int port;
+static const char* token;
 
 static void* serve(void* viewer) {
     cal_viewer_run(viewer, NULL);
@@ -36,6 +37,7 @@ static void start(void) {
         cal_viewer_create(run, &def, &viewer, NULL) != CAL_OK || pthread_create(&thread, NULL, serve, viewer) != 0)
         abort();
     pthread_detach(thread);
+    token = cal_viewer_token(viewer);
     port = atoi(strrchr(cal_viewer_address(viewer), ':') + 1);
 }
 
@@ -83,10 +85,10 @@ static size_t hear(int s, char* first, size_t capacity, int patience) {
 static void upgrade(int s) {
     char request[512], answer[64];
     const int length = snprintf(request, sizeof request,
-                                "GET /live HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://127.0.0.1:%d\r\n"
+                                "GET /live?token=%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://127.0.0.1:%d\r\n"
                                 "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                                 "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: calder\r\n\r\n",
-                                port, port);
+                                token, port, port);
     send_all(s, request, (size_t)length);
     hear(s, answer, sizeof answer, 2000);
 }

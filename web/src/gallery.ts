@@ -4,7 +4,7 @@ import figure from './cards/figure.jpg?inline';
 import fivebar from './cards/fivebar.jpg?inline';
 import mobile from './cards/mobile.jpg?inline';
 import stickman from './cards/stickman.jpg?inline';
-import type { Command } from './live';
+import { withToken, type Command } from './live';
 import type { Scene } from './wire';
 
 const pictures: Record<string, string> = { avalanche, figure, fivebar, mobile, stickman };
@@ -126,7 +126,7 @@ export class Gallery {
     }
     this.listener.opening(model);
     for (const { path, file } of kept) {
-      const answer = await fetch('/drop', { method: 'POST', body: new Blob([`${path}\n`, file]) }).catch(() => null);
+      const answer = await fetch(withToken('/drop'), { method: 'POST', body: new Blob([`${path}\n`, file]) }).catch(() => null);
       if (answer?.ok) continue;
       this.listener.say(`${path} could not be sent.`, true);
       this.listener.opening('');

@@ -16,12 +16,18 @@ export interface Command {
   [key: string]: unknown;
 }
 
+const LOOKS = 'This page may only look: open the address that calder view printed, with its token.';
 const RETRY = [250, 500, 1000, 1500, 2000]; // ms
 const CHECK = 1000; // ms
 const SILENCE = 4000; // ms without a frame after which the connection counts as lost
 
+// What the address was printed with: whoever has it may change things.
+const token = new URLSearchParams(location.search).get('token') ?? '';
+export const withToken = (path: string): string => (token ? `${path}?token=${encodeURIComponent(token)}` : path);
+
 export class Live {
   client = -1;
+  may = true; // the server takes commands from here
   private socket: WebSocket | null = null;
   private tries = 0;
   private heard = 0;
@@ -39,12 +45,16 @@ export class Live {
   }
 
   send(command: Command): void {
+    if (!this.may && command.do !== 'watch') {
+      if (command.do !== 'show') this.listener.note(LOOKS);
+      return;
+    }
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(command));
   }
 
   private connect(): void {
     window.clearTimeout(this.timer);
-    const socket = new WebSocket(`ws://${location.host}/live`, 'calder');
+    const socket = new WebSocket(`ws://${location.host}${withToken('/live')}`, 'calder');
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.heard = performance.now();
@@ -89,7 +99,8 @@ export class Live {
     const message = JSON.parse(data) as { say: string };
     switch (message.say) {
       case 'hello':
-        this.client = (message as unknown as { client: number }).client;
+        ({ client: this.client, may: this.may } = message as unknown as { client: number; may: boolean });
+        if (!this.may) this.listener.note(LOOKS);
         break;
       case 'scene':
         this.drawn = (message as Scene).drawn;

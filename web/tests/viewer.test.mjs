@@ -208,6 +208,30 @@ test('a click selects a body and shows its numbers; solver and tolerance change 
   await server.stop();
 });
 
+test('a page without the token looks, and is told so', async () => {
+  const server = await serve(CHAIN);
+  const { context, page, complaints } = await open(browser, new URL('/', server.address).href);
+  await page.waitForSelector('.note:has-text("may only look")');
+  await page.keyboard.press('Space');
+  await page.evaluate(() => globalThis.calderViewer.live.socket.send('{"do":"pause"}'));
+  const { time } = await state(page);
+  await until(page, (time) => globalThis.calderViewer.frame.time > time + 0.3, time);
+  assert.equal((await state(page)).running, true, 'nothing paused it');
+  // The policy that the server sends holds: what somebody puts into the page does not run, and no style but its own counts.
+  const injected = await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'globalThis.injected = true';
+    const style = document.createElement('style');
+    style.textContent = 'body { opacity: 0.5 }';
+    document.body.append(script, style);
+    return [globalThis.injected ?? false, getComputedStyle(document.body).opacity];
+  });
+  assert.deepEqual(injected, [false, '1']);
+  assert.equal(complaints.filter((text) => !/Content Security Policy/.test(text)).length, 0, complaints.join());
+  await context.close();
+  await server.stop();
+});
+
 test('a killed server shows that the connection is lost; a new one is found', async () => {
   const server = await serve(CHAIN);
   const { context, page } = await open(browser, server.address);
@@ -218,6 +242,8 @@ test('a killed server shows that the connection is lost; a new one is found', as
   await page.waitForSelector('#cover.clear', { state: 'attached', timeout: 15000 });
   const { number } = await state(page);
   await until(page, (number) => globalThis.calderViewer.frame.number > number, number);
+  // The new one has another token: it can be looked at from here.
+  assert.equal(await page.evaluate(() => globalThis.calderViewer.live.may), false);
   await context.close();
   await next.stop();
 });

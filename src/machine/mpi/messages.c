@@ -13,14 +13,14 @@ typedef struct maker {
 
 // Memory and a request for a message whose size, peer and direction are known.
 static void prepare(const maker* k, cal_message* m) {
-    const int tag = 2 * (k->stage->first_edge + m->edge) + (m->down ? 1 : 0);
+    m->tag = 2 * (k->stage->first_edge + m->edge) + (m->down ? 1 : 0);
     m->request = MPI_REQUEST_NULL;
     m->packed = cal_allocate((size_t)m->size, sizeof(double));
     if (!m->packed) return;
     if (m->receives)
-        MPI_Recv_init(m->packed, m->size, MPI_DOUBLE, m->peer, tag, k->comm, &m->request);
-    else
-        MPI_Send_init(m->packed, m->size, MPI_DOUBLE, m->peer, tag, k->comm, &m->request);
+        MPI_Recv_init(m->packed, m->size, MPI_DOUBLE, m->peer, m->tag, k->comm, &m->request);
+    else if (!m->sums)
+        MPI_Send_init(m->packed, m->size, MPI_DOUBLE, m->peer, m->tag, k->comm, &m->request);
 }
 
 // The sums' pass carries as many numbers as the solver has; leave room for the most.
@@ -38,6 +38,7 @@ static void add_message(const maker* k, int edge, int peer, bool down, bool rece
                        .size = size_of(k, pass, &crossing, edge),
                        .peer = peer,
                        .edge = edge,
+                       .sums = pass->for_solver,
                        .down = down,
                        .receives = receives};
     if (m->size == 0) return;
@@ -59,7 +60,8 @@ static void add_sums(const maker* k, int* ranks) {
         if (column->parent >= 0 || sender == 0 || (own != 0 && own != sender)) continue;
         if (ranks[sender] < 0) {
             ranks[sender] = out->count;
-            out->list[out->count++] = (cal_message){.edge = c, .peer = own == 0 ? sender : 0, .receives = own == 0};
+            out->list[out->count++] =
+                (cal_message){.edge = c, .peer = own == 0 ? sender : 0, .sums = true, .receives = own == 0};
         }
         cal_message* m = &out->list[ranks[sender]];
         m->columns++;

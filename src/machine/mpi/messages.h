@@ -14,6 +14,8 @@ typedef struct cal_message {
     int edge;    // of sums, the first of the sender's columns on the ground
     int columns; // of sums: how many of them
     int posted;  // … are there
+    int tag;
+    bool sums; // as many numbers as a solver has sums, for each of size / CAL_MAX_SUMS lanes; sent by MPI_Isend
     bool down, receives, started;
 } cal_message;
 

@@ -35,6 +35,7 @@
 #include "machine/machine.h"
 #include "machine/mpi/shared_window.h"
 #include "machine/mpi/messages.h"
+#include "pass/sums.h"
 
 #include <string.h>
 
@@ -51,11 +52,19 @@ typedef struct mpi_exchange {
     const cal_plan* plan;
     const cal_context* context;
     cal_stage_messages* messages;
-    int error; // first MPI error
+    MPI_Comm comm;
+    int sums;          // of the solver that rides along
+    cal_count* counts; // of the stage: [down]
+    cal_count* all;    // of all stages
+    int error;         // first MPI error
 } mpi_exchange;
 
 static void note(mpi_exchange* e, int result) {
     if (result != MPI_SUCCESS && e->error == MPI_SUCCESS) e->error = result;
+}
+
+static int numbers_in(const mpi_exchange* e, const cal_message* m) {
+    return m->sums ? m->size / CAL_MAX_SUMS * e->sums : m->size;
 }
 
 // Copies a message's numbers from where they are, or to it.
@@ -64,7 +73,7 @@ static void copy(const mpi_exchange* e, const cal_message* m) {
     double *packed = m->packed, *scratch = e->context->scratch;
     if (m->columns == 0) {
         memcpy(m->receives ? scratch + m->at : packed, m->receives ? packed : scratch + m->at,
-               (size_t)m->size * sizeof(double));
+               (size_t)numbers_in(e, m) * sizeof(double));
         return;
     }
     const int sender = layout->columns[m->edge].owner;
@@ -72,20 +81,28 @@ static void copy(const mpi_exchange* e, const cal_message* m) {
         const cal_column* column = &layout->columns[c];
         if (column->parent >= 0 || column->owner != sender) continue;
         double* place = scratch + column->up_slot;
-        const size_t count = (size_t)(CAL_MAX_SUMS * column->lanes);
+        const size_t count = (size_t)(e->sums * column->lanes);
         memcpy(m->receives ? place : packed, m->receives ? packed : place, count * sizeof(double));
         packed += count;
     }
 }
 
 static void start(mpi_exchange* e, cal_message* m) {
-    note(e, MPI_Start(&m->request));
+    const int numbers = numbers_in(e, m);
+    if (m->sums && !m->receives)
+        note(e, MPI_Isend(m->packed, numbers, MPI_DOUBLE, m->peer, m->tag, e->comm, &m->request));
+    else
+        note(e, MPI_Start(&m->request));
     m->started = true;
+    if (m->receives) return;
+    e->counts[m->down].messages++;
+    e->counts[m->down].numbers += numbers;
 }
 
 static void begin_stage(cal_exchange* exchange, const cal_stage* stage, const cal_pass* up) {
     mpi_exchange* e = (mpi_exchange*)exchange;
     e->messages = &e->plan->traffic->stages[stage - e->plan->stages];
+    e->counts = e->all + 2 * (stage - e->plan->stages);
     for (int k = 0; k < e->messages->count; k++) {
         cal_message* m = &e->messages->list[k];
         if (m->receives && (m->down || up)) start(e, m);
@@ -125,7 +142,13 @@ static void post(cal_exchange* exchange, int edge, bool down) {
 
 static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* state, bool prepared) {
     mpi_machine* machine = (mpi_machine*)base;
-    mpi_exchange exchange = {.base = {begin_stage, wait, post}, .plan = plan, .context = &state->context};
+    const cal_context* context = &state->context;
+    mpi_exchange exchange = {.base = {begin_stage, wait, post},
+                             .plan = plan,
+                             .context = context,
+                             .comm = machine->comm,
+                             .sums = context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0,
+                             .all = state->counts + (size_t)machine->base.keep * CAL_COUNTS};
     if (plan->program->walked && plan->used > 1)
         cal_run_stages(plan, state, machine->base.keep, prepared, &exchange.base);
     else if (plan->layout->keep <= 0)

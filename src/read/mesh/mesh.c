@@ -142,20 +142,31 @@ static bool ends_with(const char* name, const char* ending) {
     return true;
 }
 
-bool cal_mesh_is_known(const char* name) { return ends_with(name, "stl") || ends_with(name, "obj"); }
+typedef cal_status parser(cal_mesh_build* build, const char* text, size_t count);
+static const struct {
+    const char* ending;
+    parser* parse;
+} kinds[] = {{"stl", cal_mesh_parse_stl}, {"obj", cal_mesh_parse_obj}, {"dae", cal_mesh_parse_dae}};
+
+// The reader of a file with this name; NULL: there is none.
+static parser* find_parser(const char* name) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (ends_with(name, kinds[i].ending)) return kinds[i].parse;
+    return NULL;
+}
+
+bool cal_mesh_is_known(const char* name) { return find_parser(name) != NULL; }
 
 static cal_status refuse_kind(const char* name, cal_error* error) {
     const char* dot = strrchr(name, '.');
-    return cal_fail(error, CAL_NOT_AVAILABLE, "%.120s: meshes of kind '%.20s' are not read; STL and OBJ are", name,
+    return cal_fail(error, CAL_NOT_AVAILABLE, "%.120s: meshes of kind '%.20s' are not read; STL, OBJ and DAE are", name,
                     dot != NULL ? dot : "");
 }
 
 // text ends with a NUL that is not counted.
 static cal_status parse_text(const char* name, const char* text, size_t count, cal_triangles* out, cal_error* error) {
     cal_mesh_build build = {.name = name, .error = error};
-    const cal_status status =
-        ends_with(name, "stl") ? cal_mesh_parse_stl(&build, text, count) : cal_mesh_parse_obj(&build, text, count);
-    build.status = status;
+    build.status = find_parser(name)(&build, text, count);
     return finish(&build, out);
 }
 

@@ -1,4 +1,4 @@
-// Mesh files: STL (binary and text) and OBJ into triangles, what they weigh, and the changes that files ask for.
+// Mesh files: STL (binary and text), OBJ and COLLADA (DAE) into triangles, what they weigh, and the changes that files ask for.
 //
 // Vertices that are the same point are one vertex, in the order in which the file first names them, so that two readings
 // of a file, or a text and a binary version with the same numbers, give the same mesh.
@@ -24,7 +24,7 @@ typedef enum cal_mesh_inertia {
     CAL_INERTIA_SHELL   // on the surface
 } cal_mesh_inertia;
 
-// Whether a name ends with .stl or .obj, in any case.
+// Whether a name ends with .stl, .obj or .dae, in any case.
 bool cal_mesh_is_known(const char* name);
 // Reads a mesh file by the ending of its name ; other endings are CAL_NOT_AVAILABLE and the text
 // says so. CAL_BAD_MODEL: the file is not such a mesh. On an error *out is empty.

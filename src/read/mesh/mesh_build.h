@@ -28,3 +28,4 @@ cal_mesh_complain(cal_mesh_build* build, cal_status status, size_t line, const c
 // The readers of one kind of file each; text ends with a NUL that `count` does not count.
 cal_status cal_mesh_parse_stl(cal_mesh_build* build, const char* bytes, size_t count);
 cal_status cal_mesh_parse_obj(cal_mesh_build* build, const char* text, size_t count);
+cal_status cal_mesh_parse_dae(cal_mesh_build* build, const char* text, size_t count);

@@ -1,13 +1,15 @@
-// Actuators: MuJoCo's general one, force = (gain) · control + bias, and its short forms, on joints of one degree.
+// Actuators: MuJoCo's general one, force = (gain) · control + bias, and its short forms, on joints of one degree,
+// tendons and sites; muscles.
 //
 //   length = gear · q    force = clamp(g₀ clamp(control) + b₀ + b₁ length + b₂ velocity)    joint force = gear · force
 //
-// What is more than that (tendons, muscles, filters, gains that change) is left out, and reported. A servo's damping may be
+// An activation that follows its control in time is the control itself here, and reported. What is more than that is left out. A servo's damping may be
 // given as a ratio: b₂ > 0 stands for the damping 2 b₂ √(g₀ m) with m the inertia that the joint moves in the start
 // position, divided by gear².
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"
+#include "model/tendon_path.h"
 #include "read/mjcf/mjcf.h"
 #include <math.h>
 #include <string.h>
@@ -16,22 +18,37 @@ static cal_status link_actuator(mjcf_model* model, mjcf_source* source, cal_xml_
                                 const int* found, void* user, cal_error* error) {
     mjcf_motor* motor = mjcf_add(&model->actuators, sizeof *motor);
     if (motor == NULL) return mjcf_no_memory(node, error);
-    *motor = (mjcf_motor){
-        .actuator = *(const mjcf_actuator*)user, .joint = found[0], .number = CAL_NONE, .source = source, .node = node};
+    *motor =
+        (mjcf_motor){.actuator = *(const mjcf_actuator*)user, .joint = CAL_NONE, .tendon = CAL_NONE, .site = CAL_NONE};
+    motor->number = CAL_NONE;
+    motor->source = source;
+    motor->node = node;
+    int* const target = cal_xml_text(node, "tendon") != NULL ? &motor->tendon
+                        : cal_xml_text(node, "site") != NULL ? &motor->site
+                                                             : &motor->joint;
+    *target = found[0];
     motor->actuator.name = mjcf_link_name(source, node, copy);
     return CAL_OK;
 }
 
 static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor* motor) {
     const mjcf_actuator* a = &motor->actuator;
-    if (motor->joint == CAL_NONE) return "it does not act on a joint; it is left out";
-    const cal_joint_kind kind = ((mjcf_joint*)model->joints.items)[motor->joint].kind;
+    if (motor->joint == CAL_NONE && motor->tendon == CAL_NONE && motor->site == CAL_NONE)
+        return "it acts on no joint, tendon or site; it is left out";
+    if (motor->site != CAL_NONE && cal_xml_text(motor->node, "refsite") != NULL)
+        return "it acts between two sites; it is left out";
+    if (motor->site != CAL_NONE && ((mjcf_site*)model->sites.items)[motor->site].body == CAL_GROUND)
+        return "its site does not move; it is left out";
+    const cal_joint_kind kind =
+        motor->joint != CAL_NONE ? ((mjcf_joint*)model->joints.items)[motor->joint].kind : CAL_PRISMATIC;
     if (cal_joint_v_count(kind) != 1) return "it acts on a ball or free joint; it is left out";
-    if (a->dynamics != MJCF_LAW_NONE) return "it has an activation of its own; it is left out";
-    if (a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
-        return "it is no motor or servo; it is left out";
-    if (a->gain_law == MJCF_LAW_AFFINE && (a->gain[1] != 0.0 || a->gain[2] != 0.0))
-        return "its gain changes with length or velocity; it is left out";
+    const bool muscle = a->gain_law == MJCF_LAW_MUSCLE || a->bias_law == MJCF_LAW_MUSCLE;
+    if (a->dynamics == MJCF_LAW_OTHER || a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
+        return "it is no motor, servo or muscle; it is left out";
+    if (muscle && !(a->gain_law == a->bias_law && memcmp(a->gain, a->bias, sizeof a->gain) == 0))
+        return "its gain and its bias are not of one muscle; it is left out";
+    if (muscle && !(a->length_range[0] < a->length_range[1]))
+        return "its lengthrange is not given, and is not searched for; it is left out";
     return NULL;
 }
 
@@ -45,11 +62,13 @@ static cal_status read_actuator(mjcf_source* source, cal_xml_node* node, const m
     MJCF_TRY(mjcf_class_of(source, node, "class", mjcf_main_class(source), &class, error));
     mjcf_actuator actuator = class->actuator;
     MJCF_TRY(mjcf_read_actuator(node, &actuator, error));
-    const char* target = cal_xml_text(node, "joint") != NULL ? "joint" : "jointinparent";
-    if (cal_xml_text(node, target) != NULL) {
-        const mjcf_reference joint = {target, MJCF_JOINT, true};
-        return mjcf_link_in(model, source, node, copy, &joint, 1, link_actuator, &actuator, error);
-    }
+    static const mjcf_reference targets[] = {{"joint", MJCF_JOINT, true},
+                                             {"jointinparent", MJCF_JOINT, true},
+                                             {"tendon", MJCF_TENDON, true},
+                                             {"site", MJCF_SITE, true}};
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (cal_xml_text(node, targets[i].attribute) != NULL)
+            return mjcf_link_in(model, source, node, copy, &targets[i], 1, link_actuator, &actuator, error);
     // Something else: it has a place among the controls, and no effect.
     const int none = CAL_NONE;
     if (node->linked) return CAL_OK;
@@ -83,9 +102,20 @@ cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
             continue;
         }
         motor->number = 0; // the true one comes when it is added
+        if (motor->actuator.dynamics == MJCF_LAW_STATE)
+            cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "activation",
+                           "its control is its activation: nothing follows in time");
+        if (motor->site != CAL_NONE) continue;
         // A motor's own damping and rotor act through the gear.
-        mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
         const double square = motor->actuator.gear[0] * motor->actuator.gear[0];
+        if (motor->tendon != CAL_NONE) {
+            mjcf_tendon* tendon = &((mjcf_tendon*)model->tendons.items)[motor->tendon];
+            tendon->damping[0] += square * motor->actuator.damping[0];
+            tendon->armature += square * motor->actuator.armature;
+            tendon->motors++;
+            continue;
+        }
+        mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
         joint->armature += square * motor->actuator.armature;
         joint->damping[0] += square * motor->actuator.damping[0];
         joint->motors++;
@@ -103,45 +133,177 @@ static void clamp_again(double range[2], bool* limited, const double by[2]) {
     *limited = true;
 }
 
-// A joint's limit on the force of all its actuators, when it has only one.
-static cal_status apply_joint_range(mjcf_model* model, const mjcf_joint* joint, const mjcf_motor* motor, double gear,
-                                    double range[2], bool* limited, cal_error* error) {
+// What a motor drives, as its limits see it.
+typedef struct driven {
+    const mjcf_source* source;
+    cal_xml_node* node;
+    mjcf_choice force_limited;
+    double force_range[2], range[2]; // range: of the lengths that it drives
+    int motors;
+} driven;
+
+static driven find_driven(const mjcf_model* model, const mjcf_motor* motor) {
+    driven out = {.source = motor->source, .node = motor->node, .force_limited = MJCF_NO};
+    if (motor->site != CAL_NONE) return out;
+    if (motor->tendon != CAL_NONE) {
+        const mjcf_tendon* tendon = &((mjcf_tendon*)model->tendons.items)[motor->tendon];
+        out = (driven){tendon->source, tendon->node, tendon->force_limited, {0}, {0}, tendon->motors};
+        memcpy(out.force_range, tendon->force_range, sizeof out.force_range);
+        memcpy(out.range, tendon->range, sizeof out.range);
+        return out;
+    }
+    const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
+    const double turn = joint->kind == CAL_REVOLUTE && joint->source->compiler.degrees ? CAL_PI / 180.0 : 1.0;
+    out = (driven){joint->source, joint->node, joint->force_limited, {0}, {0}, joint->motors};
+    memcpy(out.force_range, joint->force_range, sizeof out.force_range);
+    for (int i = 0; i < 2; i++) out.range[i] = turn * joint->range[i];
+    return out;
+}
+
+// A limit of what is driven on the force of all its actuators, when it has only one.
+static cal_status apply_range(mjcf_model* model, const driven* of, const mjcf_motor* motor, double gear,
+                              double range[2], bool* limited, cal_error* error) {
     bool holds;
-    MJCF_TRY(mjcf_limited(joint->source, joint->force_limited, joint->force_range, "actuatorfrc", joint->node, &holds,
-                          error));
+    MJCF_TRY(mjcf_limited(of->source, of->force_limited, of->force_range, "actuatorfrc", of->node, &holds, error));
     if (!holds || gear == 0.0) return CAL_OK;
-    if (joint->motors > 1) {
-        cal_report_add(model->reader->report, joint->node, CAL_ISSUE_NOT_SIMULATED, "joint actuatorfrcrange",
-                       "several actuators drive the joint; their sum is not limited");
+    if (of->motors > 1) {
+        cal_report_add(model->reader->report, of->node, CAL_ISSUE_NOT_SIMULATED,
+                       motor->tendon != CAL_NONE ? "tendon actuatorfrcrange" : "joint actuatorfrcrange",
+                       "several actuators drive it; their sum is not limited");
         return CAL_OK;
     }
-    const double a = joint->force_range[0] / gear, b = joint->force_range[1] / gear;
+    const double a = of->force_range[0] / gear, b = of->force_range[1] / gear;
     const double by[2] = {fmin(a, b), fmax(a, b)};
     clamp_again(range, limited, by);
     if (range[0] == range[1])
         return cal_xml_fail(motor->node, error, CAL_BAD_MODEL,
-                            "its forcerange is outside its joint's actuatorfrcrange");
+                            "its forcerange is outside the actuatorfrcrange of what it drives");
+    return CAL_OK;
+}
+
+// ∑ Mᵢᵢ / (gear dL/dqᵢ)² in the start position. Of a path, whose dL/dq is not known here, zero; the report says so.
+static double reflected_inertia(const mjcf_model* model, const mjcf_motor* motor) {
+    const double gear = motor->actuator.gear[0];
+    double sum = 0.0;
+    if (motor->tendon == CAL_NONE) return mjcf_joint_inertia(model, motor->joint) / (gear * gear);
+    const mjcf_tendon* tendon = &((mjcf_tendon*)model->tendons.items)[motor->tendon];
+    const cal_tendon_part* parts = tendon->parts.items;
+    for (int i = 0; i < tendon->parts.count; i++) {
+        if (parts[i].kind != CAL_TENDON_JOINT) {
+            cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "actuator dampratio",
+                           "ignored: Calder has none for tendons that go through sites");
+            return 0.0;
+        }
+        const double moment = gear * parts[i].factor;
+        if (moment * moment > 1e-15) sum += mjcf_joint_inertia(model, parts[i].joint) / (moment * moment);
+    }
+    return sum;
+}
+
+typedef struct pull {
+    const cal_model* model;
+    const cal_placed* at;
+    double *tau, gear;
+} pull;
+
+static void add_pull(void* user, const cal_tendon_end* end) {
+    const pull* own = user;
+    cal_tendon_end_add_gradient(own->model, own->at, end, own->gear, own->tau);
+}
+
+static void aim(const mjcf_model* model, const mjcf_motor* motor, cal_actuator_def* def) {
+    const mjcf_actuator* a = &motor->actuator;
+    def->gear = motor->site != CAL_NONE ? 1.0 : a->gear[0];
+    if (motor->tendon != CAL_NONE) {
+        def->tendon = ((mjcf_tendon*)model->tendons.items)[motor->tendon].number;
+    } else if (motor->site != CAL_NONE) {
+        const mjcf_site* site = &((mjcf_site*)model->sites.items)[motor->site];
+        def->body = site->body;
+        memcpy(def->position, site->position, sizeof def->position);
+        memcpy(def->quaternion, site->quaternion, sizeof def->quaternion);
+        memcpy(def->wrench, a->gear, sizeof def->wrench);
+    } else
+        def->joint = ((mjcf_joint*)model->joints.items)[motor->joint].number;
+}
+
+// The norm of the accelerations that a force of 1 makes in the start position: M⁻¹ gear dL/dq.
+static cal_status unit_acceleration(mjcf_model* model, const cal_actuator_def* def, double* out, cal_error* error) {
+    cal_model* bare = NULL;
+    cal_machine* machine = NULL;
+    cal_plan* plan = NULL;
+    cal_state* state = NULL;
+    cal_builder* builder = model->reader->builder;
+    cal_status status = cal_builder_finish(builder, &bare, error);
+    if (status != CAL_OK) return status;
+    const size_t count = (size_t)bare->v_count;
+    double *tau = cal_allocate(3 * count + 12 * (size_t)bare->node_count + 1, sizeof *tau), *rest = tau + count,
+           *pushed = rest + count, *frames = pushed + count, square = 0.0;
+    status = tau != NULL ? cal_machine_serial(1, &machine, error) : CAL_NO_MEMORY;
+    if (status == CAL_OK) status = cal_plan_create(bare, "aba", machine, &plan, error);
+    if (status == CAL_OK) status = cal_state_create(plan, &state);
+    if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
+    if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, rest);
+    if (status == CAL_OK) {
+        cal_model_place_nodes(bare, bare->initial_q, frames);
+        const cal_placed at = {frames, 12, bare->initial_q, NULL};
+        pull all = {bare, &at, tau, def->gear};
+        if (def->tendon >= 0) {
+            cal_tendon_add_joints(bare, def->tendon, def->gear, tau);
+            cal_tendon_trace(bare, def->tendon, &at, add_pull, &all);
+        } else
+            tau[bare->joints[def->joint].first_v] = def->gear;
+        status = cal_state_set(state, CAL_TAU, tau);
+    }
+    if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
+    if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, pushed);
+    for (size_t i = 0; status == CAL_OK && i < count; i++) square += (pushed[i] - rest[i]) * (pushed[i] - rest[i]);
+    *out = sqrt(square);
+    cal_state_destroy(state);
+    cal_plan_destroy(plan);
+    cal_machine_destroy(machine);
+    cal_model_destroy(bare);
+    cal_free(tau);
+    return status;
+}
+
+static cal_status make_muscle(mjcf_model* model, const mjcf_motor* motor, cal_actuator_def* def, cal_error* error) {
+    const mjcf_actuator* a = &motor->actuator;
+    const double* p = a->gain;
+    def->is_muscle = true;
+    def->muscle = (cal_muscle){.length_range = {a->length_range[0], a->length_range[1]},
+                               .range = {p[0], p[1]},
+                               .peak = p[2],
+                               .shortest = p[4],
+                               .longest = p[5],
+                               .fastest = p[6],
+                               .passive = p[7],
+                               .eccentric = p[8]};
+    if (p[2] >= 0.0) return CAL_OK;
+    double acceleration = 0.0;
+    MJCF_TRY(unit_acceleration(model, def, &acceleration, error));
+    def->muscle.peak = p[3] / fmax(1e-15, acceleration);
     return CAL_OK;
 }
 
 static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* error) {
     mjcf_actuator* a = &motor->actuator;
-    const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
+    const driven of = find_driven(model, motor);
     const double gear = a->gear[0];
     cal_actuator_def def = cal_default_actuator_def();
     def.name = a->name;
-    def.joint = joint->number;
-    def.gear = gear;
+    const bool servo = motor->site == CAL_NONE && a->gain_law != MJCF_LAW_MUSCLE;
+    aim(model, motor, &def);
     def.gain = a->gain[0];
+    if (a->gain_law == MJCF_LAW_AFFINE) memcpy(def.gain_slope, a->gain + 1, sizeof def.gain_slope);
     if (a->bias_law == MJCF_LAW_AFFINE) memcpy(def.bias, a->bias, sizeof def.bias);
-    if (def.bias[2] > 0.0 && def.gain == -def.bias[1] && gear * gear > 1e-15)
-        def.bias[2] *= -2.0 * sqrt(fmax(0.0, def.gain * mjcf_joint_inertia(model, motor->joint) / (gear * gear)));
+    if (a->gain_law == MJCF_LAW_MUSCLE) MJCF_TRY(make_muscle(model, motor, &def, error));
+    if (servo && def.bias[2] > 0.0 && def.gain == -def.bias[1] && gear * gear > 1e-15)
+        def.bias[2] *= -2.0 * sqrt(fmax(0.0, def.gain * reflected_inertia(model, motor)));
     double control_range[2];
     memcpy(control_range, a->control_range, sizeof control_range);
     if (a->inherit_range > 0.0 && def.gain == -def.bias[1]) {
-        const double turn = joint->kind == CAL_REVOLUTE && joint->source->compiler.degrees ? CAL_PI / 180.0 : 1.0;
-        const double middle = 0.5 * turn * (joint->range[0] + joint->range[1]);
-        const double radius = 0.5 * turn * (joint->range[1] - joint->range[0]) * a->inherit_range;
+        const double middle = 0.5 * (of.range[0] + of.range[1]);
+        const double radius = 0.5 * (of.range[1] - of.range[0]) * a->inherit_range;
         control_range[0] = middle - radius;
         control_range[1] = middle + radius;
     }
@@ -149,10 +311,11 @@ static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* err
     MJCF_TRY(mjcf_limited(motor->source, a->control_limited, control_range, "ctrl", motor->node, &limited, error));
     if (limited && !model->unclamped) memcpy(def.control_range, control_range, sizeof control_range);
     MJCF_TRY(mjcf_limited(motor->source, a->force_limited, a->force_range, "force", motor->node, &limited, error));
-    MJCF_TRY(apply_joint_range(model, joint, motor, gear, a->force_range, &limited, error));
+    MJCF_TRY(apply_range(model, &of, motor, gear, a->force_range, &limited, error));
     if (limited) memcpy(def.force_range, a->force_range, sizeof def.force_range);
     if (a->group >= 0 && a->group <= 30 && (model->disabled_groups >> a->group & 1) != 0) {
-        def.gain = 0.0;
+        def.gain = def.muscle.peak = 0.0;
+        memset(def.gain_slope, 0, sizeof def.gain_slope);
         memset(def.bias, 0, sizeof def.bias);
     }
     if (model->start_control != NULL)

@@ -117,10 +117,11 @@ static cal_status read_model(mjcf_source* source, cal_xml_node* node, int depth,
     size_t size;
     MJCF_TRY(cal_file_read(path, MODEL_TEXT, node, &bytes, &size, error));
     cal_xml_document* document;
-    const cal_status status = cal_xml_parse(bytes, size, path, &document, error);
+    mjcf_model* model = source->model;
+    cal_status status = mjcf_count_file(model, size, node, error);
+    if (status == CAL_OK) status = cal_xml_parse(bytes, size, path, &document, error);
     cal_free(bytes);
     MJCF_TRY(status);
-    mjcf_model* model = source->model;
     cal_xml_document** kept = mjcf_add(&model->documents, sizeof *kept);
     if (kept == NULL) {
         cal_xml_destroy(document);

@@ -22,6 +22,7 @@ typedef struct visit {
     double offset[3], euler[3], step[3]; // of a replicate: its attributes, and where the copy is in `outer`
     double outer_position[3], outer_quaternion[4];
     const char *separator, *outer_suffix;
+    bool copied; // inside a replicate or an attach
 } visit;
 
 typedef struct walk {
@@ -66,13 +67,23 @@ static cal_status name_of(const visit* v, cal_xml_node* node, const char** out, 
     return *out != NULL ? CAL_OK : mjcf_no_memory(node, error);
 }
 
+int64_t mjcf_copy_limit(const mjcf_model* model) { return MJCF_FREE_COPIES + model->bytes; }
+
+static cal_status charge(walk* w, int64_t cost, const cal_xml_node* node) {
+    const int64_t limit = mjcf_copy_limit(w->model);
+    w->model->copied += cost;
+    if (w->model->copied > limit)
+        return cal_xml_fail(node, w->error, CAL_BAD_MODEL,
+                            "replicate and attach make more than %lld elements, too many for a file of %lld bytes",
+                            (long long)limit, (long long)w->model->bytes);
+    return CAL_OK;
+}
+
 // What stands in the file is bounded by the file; copies are bounded here.
 static cal_status count_element(walk* w, const cal_xml_node* node) {
     const visit* v = top_of(w);
-    if (v->prefix[0] == '\0' && v->suffix[0] == '\0') return CAL_OK;
-    if (++w->model->copied > MJCF_COPY_LIMIT)
-        return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "replicate and attach make more than %d elements",
-                            MJCF_COPY_LIMIT);
+    if (!v->copied) return CAL_OK;
+    MJCF_TRY(charge(w, 1, node));
     if (strlen(v->prefix) + strlen(v->suffix) > MJCF_LONGEST_NAME)
         return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "copies of copies without end; does it attach itself?");
     return CAL_OK;
@@ -323,6 +334,7 @@ static cal_status start_copy(walk* w, visit* v) {
     if (kept != NULL) v->suffix = mjcf_join(v->source->document, v->separator, kept, v->outer_suffix);
     if (kept == NULL || v->suffix == NULL) return mjcf_no_memory(v->container, w->error);
     v->next = v->container->first;
+    MJCF_TRY(charge(w, 1, v->container)); // of nothing, too
     return note_copy(w, v->source, v->prefix, v->suffix, v->container);
 }
 
@@ -332,8 +344,9 @@ static cal_status enter_replicate(walk* w, cal_xml_node* node) {
     int count = -1;
     MJCF_TRY(mjcf_class_of(v.source, node, "childclass", v.class, &inner.class, w->error));
     MJCF_TRY(mjcf_integer(node, "count", &count, w->error));
-    if (count < 0 || count > MJCF_COPY_LIMIT)
-        return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "it needs a count from 0 to %d", MJCF_COPY_LIMIT);
+    if (count < 0 || count > mjcf_copy_limit(w->model))
+        return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "it needs a count from 0 to %lld, for a file of this size",
+                            (long long)mjcf_copy_limit(w->model));
     if (count == 0) return CAL_OK;
     memset(inner.offset, 0, sizeof inner.offset);
     memset(inner.euler, 0, sizeof inner.euler);
@@ -346,20 +359,25 @@ static cal_status enter_replicate(walk* w, cal_xml_node* node) {
     inner.index = 0;
     inner.count = count;
     inner.outer_suffix = v.suffix;
+    inner.copied = true;
     memcpy(inner.outer_position, v.position, sizeof v.position);
     memcpy(inner.outer_quaternion, v.quaternion, sizeof v.quaternion);
     MJCF_TRY(push(w, &inner));
     return start_copy(w, top_of(w));
 }
 
-// The body or frame of this name in a source's worldbody; NULL when there is none.
-static cal_xml_node* find_element(const mjcf_source* source, const char* element, const char* name) {
+// All bodies and frames with a name in a source's worldbody, in the order of the file.
+static bool list_attachable(mjcf_source* source) {
     for (cal_xml_node* section = cal_xml_child(source->root, "worldbody"); section != NULL;
          section = cal_xml_next(section, "worldbody")) {
         cal_xml_node* node = section->first;
         while (node != NULL) {
-            const char* own = cal_xml_is(node, element) ? cal_xml_text(node, "name") : NULL;
-            if (own != NULL && strcmp(own, name) == 0) return node;
+            const bool kind = cal_xml_is(node, "body") || cal_xml_is(node, "frame");
+            if (kind && cal_xml_text(node, "name") != NULL) {
+                cal_xml_node** place = mjcf_add(&source->attachable, sizeof *place);
+                if (place == NULL) return false;
+                *place = node;
+            }
             if (node->first != NULL) {
                 node = node->first;
                 continue;
@@ -368,13 +386,31 @@ static cal_xml_node* find_element(const mjcf_source* source, const char* element
             node = node == section ? NULL : node->next;
         }
     }
-    return NULL;
+    source->attached_bodies = cal_names_create((size_t)source->attachable.count);
+    source->attached_frames = cal_names_create((size_t)source->attachable.count);
+    if (source->attached_bodies == NULL || source->attached_frames == NULL) return false;
+    for (int i = 0; i < source->attachable.count; i++) {
+        cal_xml_node* node = ((cal_xml_node**)source->attachable.items)[i];
+        cal_names_add(cal_xml_is(node, "body") ? source->attached_bodies : source->attached_frames,
+                      cal_xml_text(node, "name"), i);
+    }
+    return true;
+}
+
+// The first body or frame of this name in a source's worldbody; NULL when there is none.
+static cal_status find_element(mjcf_source* source, const char* element, const char* name, const cal_xml_node* node,
+                               cal_xml_node** out, cal_error* error) {
+    if (source->attached_frames == NULL && !list_attachable(source)) return mjcf_no_memory(node, error);
+    const cal_name_table* names = strcmp(element, "body") == 0 ? source->attached_bodies : source->attached_frames;
+    const int number = cal_names_find(names, name);
+    *out = number == CAL_NONE ? NULL : ((cal_xml_node**)source->attachable.items)[number];
+    return CAL_OK;
 }
 
 // The class that counts for a node, from the elements around it.
-static cal_status class_around(const mjcf_source* source, cal_xml_node* node, const mjcf_class** out,
+static cal_status class_around(const mjcf_source* source, cal_xml_node* node, const mjcf_class** out, int64_t* steps,
                                cal_error* error) {
-    for (cal_xml_node* around = node->parent; around != NULL; around = around->parent)
+    for (cal_xml_node* around = node->parent; around != NULL; around = around->parent, ++*steps)
         if (cal_xml_text(around, "childclass") != NULL)
             return mjcf_class_of(source, around, "childclass", NULL, out, error);
     *out = mjcf_main_class(source);
@@ -414,6 +450,8 @@ static cal_status enter_attach(walk* w, cal_xml_node* node) {
     MJCF_TRY(count_element(w, node));
     visit inner = v;
     inner.count = 0;
+    inner.copied = true;
+    MJCF_TRY(charge(w, 1, node));
     if (model_name != NULL) inner.source = source_named(w->model, model_name);
     if (inner.source == NULL)
         return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "there is no model asset \"%.60s\"", model_name);
@@ -426,16 +464,20 @@ static cal_status enter_attach(walk* w, cal_xml_node* node) {
         inner.class = mjcf_main_class(inner.source);
         return attach_world(w, &inner);
     }
-    cal_xml_node* target = find_element(inner.source, element, name);
+    cal_xml_node* target = NULL;
+    MJCF_TRY(find_element(inner.source, element, name, node, &target, w->error));
     if (target == NULL)
         return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "there is no %s \"%.60s\" to attach", element, name);
-    for (const cal_xml_node* around = node; around != NULL; around = around->parent)
+    int64_t steps = 0;
+    for (const cal_xml_node* around = node; around != NULL; around = around->parent, steps++)
         if (around == target) return cal_xml_fail(node, w->error, CAL_BAD_MODEL, "it attaches itself");
-    MJCF_TRY(class_around(inner.source, target, &inner.class, w->error));
+    MJCF_TRY(class_around(inner.source, target, &inner.class, &steps, w->error));
+    MJCF_TRY(charge(w, steps / MJCF_TRIES_PER_COPY, node));
     return enter_single(w, &inner, target);
 }
 
 static cal_status look_at(walk* w, cal_xml_node* node) {
+    if (cal_xml_is(node, "frame") || cal_xml_is(node, "replicate")) MJCF_TRY(count_element(w, node));
     if (cal_xml_is(node, "body")) return enter_body(w, node);
     if (cal_xml_is(node, "geom")) return add_geom(w, node);
     if (cal_xml_is(node, "joint")) return add_joint(w, node, false);

@@ -10,6 +10,7 @@ static cal_status read_element(cal_xml_node* node, mjcf_class* class, cal_error*
     if (cal_xml_is(node, "site")) return mjcf_read_site(node, &class->site, error);
     if (cal_xml_is(node, "mesh")) return mjcf_read_mesh(node, &class->mesh, error);
     if (cal_xml_is(node, "material")) return mjcf_read_material(node, &class->material, error);
+    if (cal_xml_is(node, "tendon")) return mjcf_read_tendon(node, &class->tendon, error);
     if (cal_xml_is(node, "equality")) return mjcf_boolean(node, "active", &class->equality_active, error);
     if (cal_xml_is(node, "pair")) {
         double friction[5];

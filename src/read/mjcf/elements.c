@@ -123,15 +123,14 @@ cal_status mjcf_resolve(const mjcf_compiler* compiler, const mjcf_orientation* o
 
 // --- Joints, geoms, sites -----------------------------------------------------------------------------------------------
 
-static cal_status read_choice(cal_xml_node* node, const char* name, mjcf_choice* out, cal_error* error) {
+cal_status mjcf_choice_of(cal_xml_node* node, const char* name, mjcf_choice* out, cal_error* error) {
     int value = (int)*out;
     MJCF_TRY(mjcf_choose(node, name, "false|true|auto", &value, error));
     *out = (mjcf_choice)value;
     return CAL_OK;
 }
 
-// A polynomial whose higher coefficients are zero when they are not given.
-static cal_status read_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error) {
+cal_status mjcf_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error) {
     double values[3] = {0.0, 0.0, 0.0};
     int count;
     MJCF_TRY(cal_xml_numbers(node, name, 1, 3, values, &count, error));
@@ -147,12 +146,12 @@ cal_status mjcf_read_joint(cal_xml_node* node, mjcf_joint* out, cal_error* error
     MJCF_TRY(cal_xml_numbers(node, "pos", 3, 3, out->position, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "axis", 3, 3, out->axis, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "springdamper", 2, 2, out->spring_damper, NULL, error));
-    MJCF_TRY(read_choice(node, "limited", &out->limited, error));
-    MJCF_TRY(read_choice(node, "actuatorfrclimited", &out->force_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "limited", &out->limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "actuatorfrclimited", &out->force_limited, error));
     MJCF_TRY(cal_xml_numbers(node, "range", 2, 2, out->range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "actuatorfrcrange", 2, 2, out->force_range, NULL, error));
-    MJCF_TRY(read_polynomial(node, "stiffness", out->stiffness, error));
-    MJCF_TRY(read_polynomial(node, "damping", out->damping, error));
+    MJCF_TRY(mjcf_polynomial(node, "stiffness", out->stiffness, error));
+    MJCF_TRY(mjcf_polynomial(node, "damping", out->damping, error));
     MJCF_TRY(cal_xml_number(node, "ref", &out->reference, error));
     MJCF_TRY(cal_xml_number(node, "springref", &out->spring_reference, error));
     MJCF_TRY(cal_xml_number(node, "armature", &out->armature, error));
@@ -211,6 +210,10 @@ cal_status mjcf_read_geom(cal_xml_node* node, mjcf_geom* out, cal_error* error) 
     MJCF_TRY(cal_xml_number(node, "fitscale", &out->fit_scale, error));
     MJCF_TRY(mjcf_read_orientation(node, &out->orientation, error));
     MJCF_TRY(read_color(node, out->color, error));
+    int fluid = out->is_ellipsoid;
+    MJCF_TRY(mjcf_choose(node, "fluidshape", "none|ellipsoid", &fluid, error));
+    out->is_ellipsoid = fluid == 1;
+    MJCF_TRY(cal_xml_numbers(node, "fluidcoef", 1, 5, out->fluid, NULL, error));
     take_text(node, "material", &out->material);
     take_text(node, "mesh", &out->mesh);
     take_text(node, "hfield", &out->height_field);
@@ -269,13 +272,15 @@ static cal_status read_general(cal_xml_node* node, mjcf_actuator* out, cal_error
         mjcf_choose(node, "dyntype", "none|integrator|filter|filterexact|muscle|dcmotor|pid|user", &dynamics, error));
     MJCF_TRY(mjcf_choose(node, "gaintype", "fixed|affine|muscle|dcmotor|so3|pid|user", &gain, error));
     MJCF_TRY(mjcf_choose(node, "biastype", "none|affine|muscle|dcmotor|so3|user", &bias, error));
-    if (dynamics >= 0) out->dynamics = dynamics == 0 ? MJCF_LAW_NONE : MJCF_LAW_OTHER;
-    if (gain >= 0) out->gain_law = gain == 0 ? MJCF_LAW_FIXED : gain == 1 ? MJCF_LAW_AFFINE : MJCF_LAW_OTHER;
-    if (bias >= 0) out->bias_law = bias == 0 ? MJCF_LAW_NONE : bias == 1 ? MJCF_LAW_AFFINE : MJCF_LAW_OTHER;
+    static const mjcf_law gains[] = {MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_MUSCLE};
+    static const mjcf_law biases[] = {MJCF_LAW_NONE, MJCF_LAW_AFFINE, MJCF_LAW_MUSCLE};
+    if (dynamics >= 0) out->dynamics = dynamics == 0 ? MJCF_LAW_NONE : dynamics <= 4 ? MJCF_LAW_STATE : MJCF_LAW_OTHER;
+    if (gain >= 0) out->gain_law = gain < 3 ? gains[gain] : MJCF_LAW_OTHER;
+    if (bias >= 0) out->bias_law = bias < 3 ? biases[bias] : MJCF_LAW_OTHER;
     MJCF_TRY(cal_xml_numbers(node, "gainprm", 1, MOST, parameters, &count, error));
-    for (int i = 0; i < count && i < 3; i++) out->gain[i] = parameters[i];
+    for (int i = 0; i < count && i < MJCF_MUSCLE; i++) out->gain[i] = parameters[i];
     MJCF_TRY(cal_xml_numbers(node, "biasprm", 1, MOST, parameters, &count, error));
-    for (int i = 0; i < count && i < 3; i++) out->bias[i] = parameters[i];
+    for (int i = 0; i < count && i < MJCF_MUSCLE; i++) out->bias[i] = parameters[i];
     return CAL_OK;
 }
 
@@ -291,7 +296,41 @@ static cal_status read_position(cal_xml_node* node, mjcf_actuator* out, cal_erro
     out->bias[1] = -out->gain[0];
     if (damping >= 0.0) out->bias[2] = -damping;
     if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see actuators.c
-    if (time >= 0.0) out->dynamics = time == 0.0 ? MJCF_LAW_NONE : MJCF_LAW_OTHER;
+    if (time >= 0.0) out->dynamics = time == 0.0 ? MJCF_LAW_NONE : MJCF_LAW_STATE;
+    out->gain_law = MJCF_LAW_FIXED;
+    out->bias_law = MJCF_LAW_AFFINE;
+    return CAL_OK;
+}
+
+// What a class has not set is a muscle's own default; below zero, an attribute does not count. As in MuJoCo.
+static cal_status read_muscle(cal_xml_node* node, mjcf_actuator* out, cal_error* error) {
+    static const struct {
+        const char* name;
+        double unset, usual;
+    } parameters[MJCF_MUSCLE] = {{"range", 1.0, 0.75},  {"range", 0.0, 1.05}, {"force", 0.0, -1.0},
+                                 {"scale", 0.0, 200.0}, {"lmin", 0.0, 0.5},   {"lmax", 0.0, 1.6},
+                                 {"vmax", 0.0, 1.5},    {"fpmax", 0.0, 1.3},  {"fvmax", 0.0, 1.2}};
+    double range[2] = {-1.0, -1.0};
+    MJCF_TRY(cal_xml_numbers(node, "range", 2, 2, range, NULL, error));
+    for (int i = 0; i < MJCF_MUSCLE; i++) {
+        double value = i < 2 ? range[i] : -1.0;
+        if (out->gain[i] == parameters[i].unset) out->gain[i] = parameters[i].usual;
+        if (i >= 2) MJCF_TRY(cal_xml_number(node, parameters[i].name, &value, error));
+        if (value >= 0.0) out->gain[i] = value;
+    }
+    memcpy(out->bias, out->gain, sizeof out->bias);
+    out->dynamics = MJCF_LAW_STATE;
+    out->gain_law = out->bias_law = MJCF_LAW_MUSCLE;
+    return CAL_OK;
+}
+
+static cal_status read_cylinder(cal_xml_node* node, mjcf_actuator* out, cal_error* error) {
+    double diameter = -1.0;
+    MJCF_TRY(cal_xml_numbers(node, "bias", 3, 3, out->bias, NULL, error));
+    MJCF_TRY(cal_xml_number(node, "area", &out->gain[0], error));
+    MJCF_TRY(cal_xml_number(node, "diameter", &diameter, error));
+    if (diameter >= 0.0) out->gain[0] = 0.25 * CAL_PI * diameter * diameter;
+    out->dynamics = MJCF_LAW_STATE;
     out->gain_law = MJCF_LAW_FIXED;
     out->bias_law = MJCF_LAW_AFFINE;
     return CAL_OK;
@@ -301,13 +340,14 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
     double gear[6] = {0.0};
     int count;
     MJCF_TRY(mjcf_integer(node, "group", &out->group, error));
-    MJCF_TRY(read_choice(node, "ctrllimited", &out->control_limited, error));
-    MJCF_TRY(read_choice(node, "forcelimited", &out->force_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "ctrllimited", &out->control_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "forcelimited", &out->force_limited, error));
     MJCF_TRY(cal_xml_numbers(node, "ctrlrange", 2, 2, out->control_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "forcerange", 2, 2, out->force_range, NULL, error));
+    MJCF_TRY(cal_xml_numbers(node, "lengthrange", 2, 2, out->length_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "gear", 1, 6, gear, &count, error));
     for (int i = 0; i < count; i++) out->gear[i] = gear[i];
-    MJCF_TRY(read_polynomial(node, "damping", out->damping, error));
+    MJCF_TRY(mjcf_polynomial(node, "damping", out->damping, error));
     MJCF_TRY(cal_xml_number(node, "armature", &out->armature, error));
     switch (actuator_kind(node)) {
     case 0: return read_general(node, out, error);
@@ -326,6 +366,19 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
         out->gain_law = MJCF_LAW_FIXED;
         out->bias_law = MJCF_LAW_AFFINE;
         return CAL_OK;
+    case 4:
+        MJCF_TRY(read_position(node, out, error));
+        out->dynamics = MJCF_LAW_STATE;
+        return CAL_OK;
+    case 5:
+        out->gain[0] = out->gain[1] = 0.0;
+        MJCF_TRY(cal_xml_number(node, "kv", &out->gain[2], error));
+        out->gain[2] = out->gain[2] > 0.0 ? -out->gain[2] : out->gain[2];
+        out->dynamics = out->bias_law = MJCF_LAW_NONE;
+        out->gain_law = MJCF_LAW_AFFINE;
+        return CAL_OK;
+    case 6: return read_cylinder(node, out, error);
+    case 7: return read_muscle(node, out, error);
     default: out->gain_law = MJCF_LAW_OTHER; return CAL_OK;
     }
 }
@@ -336,6 +389,7 @@ void mjcf_default_class(mjcf_class* out) {
     *out = (mjcf_class){
         .name = "main",
         .joint = {.kind = CAL_REVOLUTE, .axis = {0.0, 0.0, 1.0}, .limited = MJCF_AUTO, .force_limited = MJCF_AUTO},
+        .tendon = {.limited = MJCF_AUTO, .force_limited = MJCF_AUTO, .spring_length = {-1.0, -1.0}},
         .geom = {.kind = CAL_SPHERE,
                  .contype = 1,
                  .conaffinity = 1,
@@ -343,6 +397,7 @@ void mjcf_default_class(mjcf_class* out) {
                  .friction = 1.0,
                  .density = 1000.0,
                  .fit_scale = 1.0,
+                 .fluid = {0.5, 0.25, 1.5, 1.0, 1.0},
                  .color = {0.5F, 0.5F, 0.5F, 1.0F}},
         .mesh = {.scale = {1.0, 1.0, 1.0}, .reference_quaternion = {1.0, 0.0, 0.0, 0.0}, .number = CAL_NONE},
         .material = {.color = {1.0F, 1.0F, 1.0F, 1.0F}},

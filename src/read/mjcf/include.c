@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST_INCLUDE = 50, MOST_INCLUDES = 10000 };
+enum { DEEPEST_INCLUDE = 50 };
 
 // Which file an element came from, and who asked for that one.
 typedef struct origin {
@@ -19,7 +19,6 @@ typedef struct origin {
 typedef struct including {
     mjcf_source* source;
     mjcf_list origins;
-    int64_t bytes;
 } including;
 
 static cal_status load(including* in, int asking, cal_xml_node* node, int* number, cal_xml_node** root,
@@ -33,18 +32,14 @@ static cal_status load(including* in, int asking, cal_xml_node* node, int* numbe
     for (int i = asking; i >= 0; i = ((origin*)in->origins.items)[i].asked_by)
         if (strcmp(((origin*)in->origins.items)[i].path, path) == 0)
             return cal_xml_fail(node, error, CAL_BAD_MODEL, "the file '%.100s' includes itself", path);
-    if (asker.depth >= DEEPEST_INCLUDE || in->origins.count >= MOST_INCLUDES)
+    if (asker.depth >= DEEPEST_INCLUDE)
         return cal_xml_fail(node, error, CAL_BAD_MODEL, "too many files include each other");
     char* bytes;
     size_t size;
     MJCF_TRY(cal_file_read(path, CAL_XML_LARGEST, node, &bytes, &size, error));
-    in->bytes += (int64_t)size;
     cal_xml_document* document = NULL;
-    cal_status status = CAL_OK;
-    if (in->bytes > CAL_XML_LARGEST)
-        status = cal_xml_fail(node, error, CAL_BAD_MODEL, "the included files have more than 128 MB");
-    else
-        status = cal_xml_parse(bytes, size, path, &document, error);
+    cal_status status = mjcf_count_file(model, size, node, error);
+    if (status == CAL_OK) status = cal_xml_parse(bytes, size, path, &document, error);
     cal_free(bytes);
     MJCF_TRY(status);
     cal_xml_document** kept = mjcf_add(&model->documents, sizeof(cal_xml_document*));

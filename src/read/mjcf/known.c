@@ -14,13 +14,21 @@
 #define DRAWING "ignored: only the looks differ"
 #define NO_EFFECT "ignored: the motion does not depend on it"
 #define EXACT "ignored: Calder holds constraints exactly"
-#define NO_FLUID "ignored: Calder simulates no air and no water"
 #define NO_FLEX "flexible bodies and skins are left out"
 
 #define ORIENTATION " quat axisangle xyaxes zaxis euler "
 #define ACTUATOR                                                                                                       \
     "name class group ctrlrange forcerange ctrllimited forcelimited gear damping armature joint jointinparent tendon " \
     "site body refsite cranksite slidersite cranklength actlimited actrange actdim actearly lengthrange "
+
+#define TENDON                                                                                                         \
+    "name class limited actuatorfrclimited range actuatorfrcrange frictionloss springlength stiffness damping"
+#define TENDON_LOST "solreflimit solimplimit solreffriction solimpfriction margin"
+#define TENDON_LOOKS "group user width material rgba"
+
+// Noise and delays are MuJoCo's own, and off unless they are switched on there.
+#define SENSOR "name cutoff noise user nsample interp interval delay "
+#define FRAME SENSOR "objtype objname reftype refname"
 
 typedef struct row {
     const char* element;
@@ -44,15 +52,14 @@ static const row rows[] = {
     NOTE("compiler", "fusestatic", "ignored: bodies without joints stay bodies; the motion is the same"),
     LOST("compiler", "alignfree",
          "ignored: frames of free bodies stay where the file puts them, and q is the pose of these"),
-    NOTE("lengthrange", NULL, "ignored: lengths of tendons are not needed"),
-    READ("option", "gravity timestep actuatorgroupdisable"),
+    NOTE("lengthrange", NULL, "ignored: ranges of lengths are not searched for"),
+    READ("option", "gravity timestep actuatorgroupdisable wind density viscosity"),
     NOTE("option",
          "integrator cone jacobian solver iterations ls_iterations tolerance ls_tolerance noslip_iterations "
          "noslip_tolerance ccd_iterations ccd_tolerance mpr_iterations mpr_tolerance sdf_iterations "
          "sdf_initpoints sleep_tolerance apirate",
          "ignored: Calder has its own solvers"),
     LOST("option", "impratio o_margin o_solref o_solimp o_friction", SOFT),
-    LOST("option", "wind density viscosity", NO_FLUID),
     NOTE("option", "magnetic", NO_EFFECT),
     LOST("option", "collision", "ignored: pairs and all other shapes touch"),
     READ("flag", "constraint equality frictionloss limit contact passive spring damper gravity actuation clampctrl"),
@@ -73,16 +80,16 @@ static const row rows[] = {
                   "damping ref springref armature frictionloss"),
     NOTE("joint", "group user", NO_EFFECT),
     LOST("joint", "solreflimit solimplimit solreffriction solimpfriction margin", SERVO),
-    LOST("joint", "actuatorgravcomp", "ignored: there is no gravity compensation"),
+    NOTE("joint", "actuatorgravcomp",
+         "ignored: gravity compensation acts without the actuator, and is not limited by it"),
     READ("freejoint", "name"),
     NOTE("freejoint", "group", NO_EFFECT),
     LOST("freejoint", "align", "ignored: the body's frame stays where the file puts it, and q is its pose"),
     READ("geom", "name class type contype conaffinity condim group priority size material friction mass density "
                  "shellinertia fromto pos "
-                 "hfield mesh fitscale rgba" ORIENTATION),
+                 "hfield mesh fitscale rgba fluidshape fluidcoef" ORIENTATION),
     NOTE("geom", "user", NO_EFFECT),
     LOST("geom", "solmix solref solimp margin gap surfacevel adhesion", SOFT),
-    LOST("geom", "fluidshape fluidcoef", NO_FLUID),
     READ("site", "name class pos fromto" ORIENTATION),
     NOTE("site", "type group size material rgba user", "ignored: sites are points with axes and are not drawn"),
     READ("frame", "name childclass pos" ORIENTATION),
@@ -120,11 +127,26 @@ static const row rows[] = {
     LOST("weld", "solref solimp torquescale", EXACT),
     READ("equality/joint", "name class active joint1 joint2 polycoef"),
     LOST("equality/joint", "solref solimp", EXACT),
-    LOST("equality/tendon", NULL, "tendons are not simulated; the constraint is left out"),
+    LOST("equality/tendon", NULL, "lengths of tendons are not held by constraints; it is left out"),
     LOST("flex", NULL, NO_FLEX),
     LOST("flexvert", NULL, NO_FLEX),
     LOST("flexstrain", NULL, NO_FLEX),
-    LOST("tendon", NULL, "tendons are not simulated: their springs, dampers and limits are left out"),
+    READ("tendon", TENDON), // the section, and the element of a class
+    LOST("tendon", TENDON_LOST, SERVO),
+    NOTE("tendon", TENDON_LOOKS, DRAWING),
+    LOST("tendon", "armature", "ignored: tendons have no inertia"),
+    READ("fixed", TENDON),
+    LOST("fixed", TENDON_LOST, SERVO),
+    NOTE("fixed", TENDON_LOOKS, DRAWING),
+    LOST("fixed", "armature", "ignored: tendons have no inertia"),
+    READ("fixed/joint", "joint coef"),
+    READ("spatial", TENDON),
+    LOST("spatial", TENDON_LOST, SERVO),
+    NOTE("spatial", TENDON_LOOKS, DRAWING),
+    LOST("spatial", "armature", "ignored: tendons have no inertia"),
+    READ("spatial/site", "site"),
+    READ("spatial/geom", "geom sidesite"),
+    READ("spatial/pulley", "divisor"),
     READ("actuator", ""),
     READ("general", ACTUATOR "dyntype gaintype biastype dynprm gainprm biasprm input velrange ffrange"),
     NOTE("general", "user", NO_EFFECT),
@@ -147,7 +169,57 @@ static const row rows[] = {
     READ("orientation", NULL),
     READ("pid", NULL),
     READ("actuator/plugin", NULL),
-    LOST("sensor", NULL, "sensors are left out; the motion does not depend on them"),
+    READ("sensor", ""),
+    // Those that are not read here are listed where they are met (sensors.c).
+    READ("jointpos", SENSOR "joint"),
+    READ("jointvel", SENSOR "joint"),
+    READ("ballquat", SENSOR "joint"),
+    READ("ballangvel", SENSOR "joint"),
+    READ("tendonpos", SENSOR "tendon"),
+    READ("tendonvel", SENSOR "tendon"),
+    READ("actuatorfrc", SENSOR "actuator"),
+    READ("framepos", FRAME),
+    READ("framequat", FRAME),
+    READ("framexaxis", FRAME),
+    READ("frameyaxis", FRAME),
+    READ("framezaxis", FRAME),
+    READ("framelinvel", FRAME),
+    READ("frameangvel", FRAME),
+    READ("framelinacc", FRAME),
+    READ("frameangacc", FRAME),
+    READ("velocimeter", SENSOR "site"),
+    READ("gyro", SENSOR "site"),
+    READ("accelerometer", SENSOR "site"),
+    READ("force", SENSOR "site"),
+    READ("torque", SENSOR "site"),
+    READ("subtreecom", SENSOR "body"),
+    READ("subtreelinvel", SENSOR "body"),
+    READ("clock", SENSOR),
+    READ("touch", NULL),
+    READ("rangefinder", NULL),
+    READ("magnetometer", NULL),
+    READ("camprojection", NULL),
+    READ("jointactuatorfrc", NULL),
+    READ("tendonactuatorfrc", NULL),
+    READ("actuatorpos", NULL),
+    READ("actuatorvel", NULL),
+    READ("jointlimitpos", NULL),
+    READ("jointlimitvel", NULL),
+    READ("jointlimitfrc", NULL),
+    READ("tendonlimitpos", NULL),
+    READ("tendonlimitvel", NULL),
+    READ("tendonlimitfrc", NULL),
+    READ("subtreeangmom", NULL),
+    READ("insidesite", NULL),
+    READ("distance", NULL),
+    READ("normal", NULL),
+    READ("fromto", NULL),
+    READ("sensor/contact", NULL),
+    READ("e_potential", NULL),
+    READ("e_kinetic", NULL),
+    READ("tactile", NULL),
+    READ("sensor/user", NULL),
+    READ("sensor/plugin", NULL),
     READ("custom", ""),
     READ("numeric", "name size data"),
     NOTE("text", NULL, NO_EFFECT),

@@ -33,13 +33,18 @@ static const cal_name_table* table_of(const mjcf_model* model, mjcf_noun noun) {
     case MJCF_JOINT: return model->joint_names;
     case MJCF_GEOM: return model->geom_names;
     case MJCF_SITE: return model->site_names;
+    case MJCF_TENDON: return model->tendon_names;
     }
     return NULL;
 }
 
+int mjcf_find_in(const mjcf_model* model, mjcf_noun noun, const char* name, const mjcf_copy* copy, bool* own) {
+    return find(table_of(model, noun), name, copy, own);
+}
+
 cal_status mjcf_link_in(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
                         const mjcf_reference* references, int count, mjcf_link* link, void* user, cal_error* error) {
-    static const char* const nouns[] = {"body", "joint", "geom", "site"};
+    static const char* const nouns[] = {"body", "joint", "geom", "site", "tendon"};
     static const mjcf_copy nowhere = {NULL, "", ""};
     int found[2] = {CAL_NONE, CAL_NONE};
     bool own = copy != NULL && copy->prefix[0] == '\0' && copy->suffix[0] == '\0';
@@ -353,7 +358,7 @@ static cal_status each_in(mjcf_model* model, mjcf_source* source, const char* se
     for (cal_xml_node* part = cal_xml_child(source->root, section); part != NULL; part = cal_xml_next(part, section))
         for (cal_xml_node* node = part->first; node != NULL; node = node->next) {
             if (node->used || (copy == NULL && node->linked)) continue;
-            if (++model->tries > MJCF_LINK_LIMIT)
+            if (++model->tries > MJCF_TRIES_PER_COPY * mjcf_copy_limit(model))
                 return cal_xml_fail(node, error, CAL_BAD_MODEL, "too many copies of too many elements");
             MJCF_TRY(read(source, node, copy, error));
             if (plain && node->linked) node->used = true; // it means the same everywhere

@@ -1,6 +1,7 @@
 // MJCF from the first element to a filled builder.
 #include "read/mjcf/mjcf.h"
 #include "base/memory.h"
+#include "constraint/constraint.h"
 #include "model/angle.h"
 #include "model/builder.h"
 #include <math.h>
@@ -50,6 +51,16 @@ static void join_worlds(cal_xml_node* root) {
     }
 }
 
+cal_status mjcf_count_file(mjcf_model* model, size_t size, const cal_xml_node* node, cal_error* error) {
+    model->bytes += (int64_t)size;
+    if (model->bytes > CAL_XML_LARGEST)
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "the model's files have more than 128 MB together");
+    if (++model->file_count > MJCF_MOST_FILES)
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "more than %d files include and attach each other",
+                            MJCF_MOST_FILES);
+    return CAL_OK;
+}
+
 cal_status mjcf_open_source(mjcf_model* model, cal_xml_document* document, const char* inside, int depth,
                             mjcf_source** out, cal_error* error) {
     mjcf_source* source = cal_allocate(1, sizeof *source);
@@ -87,6 +98,9 @@ static void close_source(mjcf_source* source) {
     cal_names_destroy(source->mesh_names);
     cal_names_destroy(source->material_names);
     cal_names_destroy(source->field_names);
+    mjcf_list_free(&source->attachable);
+    cal_names_destroy(source->attached_bodies);
+    cal_names_destroy(source->attached_frames);
     cal_free(source);
 }
 
@@ -100,6 +114,7 @@ static void close_model(mjcf_model* model) {
     cal_names_destroy(model->joint_names);
     cal_names_destroy(model->geom_names);
     cal_names_destroy(model->site_names);
+    mjcf_free_tendons(model);
     mjcf_free_start(model);
     cal_free(model->composites);
     cal_free(model->poses);
@@ -192,6 +207,7 @@ static cal_status add_bodies(const mjcf_model* model, cal_builder* builder, cal_
         def.mass = body->solid.mass;
         memcpy(def.center, body->solid.center, sizeof def.center);
         memcpy(def.inertia, body->solid.inertia, sizeof def.inertia);
+        def.weightless = body->gravity_compensation;
         if (cal_builder_add_body(builder, &def) == CAL_NONE) return mjcf_no_memory(body->node, error);
     }
     return CAL_OK;
@@ -316,43 +332,37 @@ static cal_status add_sites(mjcf_model* model, cal_error* error) {
 }
 
 // Springs and dampers that are given by a time constant T and a damping ratio ζ, with the inertia 1 / (M⁻¹)ᵢᵢ in the start
-// position: k = m / (T ζ)², c = 2 m / T. A force of 1 on the joint shows (M⁻¹)ᵢᵢ.
-static cal_status resolve_springs(mjcf_model* model, const cal_model* bare, cal_error* error) {
-    cal_machine* machine = NULL;
-    cal_plan* plan = NULL;
-    cal_state* state = NULL;
-    const int count = cal_model_v_count(bare);
-    double* work = cal_allocate(3 * (size_t)count, sizeof *work);
-    double *tau = work, *rest = work + count, *pushed = work + 2 * (size_t)count;
-    cal_status status = work != NULL ? cal_machine_serial(1, &machine, error) : CAL_NO_MEMORY;
-    if (status == CAL_OK) status = cal_plan_create(bare, "aba", machine, &plan, error);
-    if (status == CAL_OK) status = cal_state_create(plan, &state);
-    if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
-    if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, rest);
+// position: k = m / (T ζ)², c = 2 m / T. All of (M⁻¹)ᵢᵢ take linear time.
+static cal_status resolve_springs(mjcf_model* model, const cal_model* bare) {
+    cal_constraints* set = NULL; // none: for the mass matrix
+    double* q = cal_allocate((size_t)cal_model_q_count(bare) + 1, sizeof *q);
+    double* v = cal_allocate((size_t)cal_model_v_count(bare) + 1, sizeof *v);
+    double* inverse = cal_allocate((size_t)cal_model_v_count(bare) + 1, sizeof *inverse);
+    cal_status status = q != NULL && v != NULL && inverse != NULL ? cal_constraints_create(bare, &set) : CAL_NO_MEMORY;
+    if (status == CAL_OK) {
+        cal_model_initial(bare, q, v, NULL);
+        cal_constraints_evaluate(set, q, v);
+        cal_constraints_factor_mass(set);
+        cal_mass_factor_inverse_diagonal(&set->tree, inverse);
+    }
     for (int j = 0; status == CAL_OK && j < model->joints.count; j++) {
         mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[j];
         if (!(joint->spring_damper[0] > 0.0 && joint->spring_damper[1] > 0.0) || joint->kind == CAL_FREE) continue;
         int first;
         cal_model_joint(bare, joint->number, NULL, NULL, NULL, &first);
         const int size = cal_joint_v_count(joint->kind);
-        double inverse = 0.0;
-        for (int i = 0; status == CAL_OK && i < size; i++) {
-            tau[first + i] = 1.0;
-            status = cal_state_set(state, CAL_TAU, tau);
-            if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
-            if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, pushed);
-            inverse += pushed[first + i] - rest[first + i];
-            tau[first + i] = 0.0;
-        }
-        const double inertia = size / fmax(1e-15, inverse), time = joint->spring_damper[0];
+        double sum = 0.0;
+        for (int i = 0; i < size; i++) sum += inverse[first + i];
+        if (!isfinite(sum)) status = CAL_BAD_MODEL;
+        const double inertia = size / fmax(1e-15, sum), time = joint->spring_damper[0];
         const double slow = time * joint->spring_damper[1];
         joint->stiffness[0] = inertia / fmax(1e-15, slow * slow);
         joint->damping[0] = 2.0 * inertia / fmax(1e-15, time);
     }
-    cal_state_destroy(state);
-    cal_plan_destroy(plan);
-    cal_machine_destroy(machine);
-    cal_free(work);
+    if (set != NULL) cal_constraints_destroy(set);
+    cal_free(q);
+    cal_free(v);
+    cal_free(inverse);
     return status;
 }
 
@@ -374,10 +384,12 @@ static cal_status spring_dampers(mjcf_model* model, cal_error* error) {
     if (status == CAL_OK) status = add_bodies(model, builder, &inner);
     if (status == CAL_OK) status = add_joints(model, builder, false, &inner);
     if (status == CAL_OK) status = cal_builder_finish(builder, &bare, &inner);
-    if (status == CAL_OK) status = resolve_springs(model, bare, &inner);
+    if (status == CAL_OK) status = resolve_springs(model, bare);
     cal_model_destroy(bare);
     cal_builder_destroy(builder);
-    return status == CAL_OK ? CAL_OK : cal_xml_fail(model->main->root, error, status, "%s", inner.text);
+    return status == CAL_OK ? CAL_OK
+                            : cal_xml_fail(model->main->root, error, status, "springdamper: %s",
+                                           inner.text[0] != '\0' ? inner.text : cal_status_text(status));
 }
 
 static bool needs_subtrees(const mjcf_model* model) {
@@ -391,9 +403,6 @@ static bool needs_subtrees(const mjcf_model* model) {
 static void report_bodies(const mjcf_model* model) {
     for (int i = 0; i < model->bodies.count; i++) {
         const mjcf_body* body = &((mjcf_body*)model->bodies.items)[i];
-        if (body->gravity_compensation != 0.0)
-            cal_report_add(model->reader->report, body->node, CAL_ISSUE_NOT_SIMULATED, "body gravcomp",
-                           "gravity acts on the body in full");
         if (body->mocap)
             cal_report_add(model->reader->report, body->node, CAL_ISSUE_NOT_SIMULATED, "body mocap",
                            "the body stays where the file puts it");
@@ -410,6 +419,7 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(mjcf_weigh_bodies(model, error));
     MJCF_TRY(make_names(model, error));
     report_bodies(model);
+    MJCF_TRY(mjcf_read_tendons(model, error));
     MJCF_TRY(mjcf_read_actuators(model, error));
     if (needs_subtrees(model)) MJCF_TRY(mjcf_weigh_subtrees(model, error));
     MJCF_TRY(spring_dampers(model, error));
@@ -418,14 +428,18 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     MJCF_TRY(add_joints(model, builder, true, error));
     MJCF_TRY(add_geoms(model, error));
     MJCF_TRY(add_sites(model, error));
+    MJCF_TRY(mjcf_add_drags(model, error));
+    MJCF_TRY(mjcf_add_tendons(model, error));
     MJCF_TRY(mjcf_add_actuators(model, error));
+    MJCF_TRY(mjcf_add_sensors(model, error));
     MJCF_TRY(mjcf_read_links(model, error));
     cal_builder_disable(builder, model->disabled);
     return CAL_OK;
 }
 
 cal_status cal_mjcf_read(cal_reader* reader, cal_xml_document* document, cal_error* error) {
-    mjcf_model model = {.reader = reader, .gravity = {0.0, 0.0, -9.81}, .timestep = 0.002};
+    mjcf_model model = {
+        .reader = reader, .gravity = {0.0, 0.0, -9.81}, .timestep = 0.002, .bytes = (int64_t)reader->size};
     model.restitution = model.friction = (double)NAN;
     mjcf_source* source;
     cal_status status = mjcf_open_source(&model, document, "", 0, &source, error);

@@ -11,6 +11,8 @@
 //   assets      meshes, height fields, materials, other models                                 assets.c
 //   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
 //   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
+//   fluid       what air and water do to bodies                                                 fluid.c
+//   tendons     tendons, and what they are made of                                              tendons.c
 //   links       what refers to bodies and joints by name: equality, actuator, contact          links.c
 //   build       all of it into a builder                                                       mjcf.c
 //
@@ -73,6 +75,8 @@ typedef struct mjcf_geom {
     bool sdf, shell;
     int contype, conaffinity, group, condim, priority;
     double size[3], friction, mass, density, from_to[6], position[3], fit_scale; // mass and from_to: NaN when not given
+    bool is_ellipsoid; // in a medium
+    double fluid[5];
     mjcf_orientation orientation;
     const char *material, *mesh, *height_field;
     float color[4];
@@ -93,12 +97,34 @@ typedef struct mjcf_site {
     cal_xml_node* node;
 } mjcf_site;
 
-typedef enum mjcf_law { MJCF_LAW_NONE, MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_OTHER } mjcf_law;
+typedef struct mjcf_tendon {
+    const char* name;
+    mjcf_choice limited, force_limited;
+    double range[2], force_range[2], spring_length[2]; // spring_length: -1 twice: that of the spring position
+    double stiffness[3], damping[3];                   // polynomials; only the first coefficient is simulated
+    double friction_loss, armature;
+    // From here on not attributes.
+    mjcf_list parts; // cal_tendon_part; joints, bodies and shapes as in the lists of the model
+    int number, motors;
+    const struct mjcf_source* source;
+    cal_xml_node* node;
+} mjcf_tendon;
+
+// MJCF_LAW_STATE: of dynamics, an activation that follows the control in time.
+typedef enum mjcf_law {
+    MJCF_LAW_NONE,
+    MJCF_LAW_FIXED,
+    MJCF_LAW_AFFINE,
+    MJCF_LAW_MUSCLE,
+    MJCF_LAW_STATE,
+    MJCF_LAW_OTHER
+} mjcf_law;
+enum { MJCF_MUSCLE = 9 }; // parameters of a muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax
 
 typedef struct mjcf_actuator {
     const char* name;
     mjcf_choice control_limited, force_limited;
-    double control_range[2], force_range[2], gear[6], gain[3], bias[3];
+    double control_range[2], force_range[2], length_range[2], gear[6], gain[MJCF_MUSCLE], bias[MJCF_MUSCLE];
     double inherit_range, damping[3], armature;
     mjcf_law dynamics, gain_law, bias_law;
     int group;
@@ -130,6 +156,7 @@ typedef struct mjcf_class {
     mjcf_mesh mesh;
     mjcf_material material;
     mjcf_actuator actuator;
+    mjcf_tendon tendon;
     bool equality_active;
     double pair_friction; // NaN: that of the geoms
     int pair_condim;      // MJCF_CONDIM_OF_GEOMS: that of the geoms
@@ -151,6 +178,8 @@ typedef struct mjcf_source {
     mjcf_compiler compiler;
     mjcf_list classes, meshes, materials, fields; // classes: pointers, so that they stay where they are
     cal_name_table *class_names, *mesh_names, *material_names, *field_names;
+    mjcf_list attachable; // bodies and frames with a name, found when the first one is attached; nodes
+    cal_name_table *attached_bodies, *attached_frames; // numbers of attachable; NULL: not found yet
     struct mjcf_model* model;
 } mjcf_source;
 
@@ -168,7 +197,7 @@ typedef struct mjcf_body {
 
 typedef struct mjcf_motor {
     mjcf_actuator actuator;
-    int joint, number; // of mjcf_model.joints; in the builder, CAL_NONE when it is not simulated
+    int joint, tendon, site, number; // of mjcf_model's lists; in the builder, CAL_NONE when it is not simulated
     const mjcf_source* source;
     cal_xml_node* node;
 } mjcf_motor;
@@ -184,22 +213,35 @@ typedef struct mjcf_model {
     mjcf_source* main;
     mjcf_list sources;   // pointers, the main one first
     mjcf_list documents; // included files; pointers
-    mjcf_list bodies, joints, geoms, sites, actuators, copies;
-    cal_name_table *body_names, *joint_names, *geom_names, *site_names;
-    double gravity[3], timestep;
+    mjcf_list bodies, joints, geoms, sites, tendons, actuators, copies;
+    cal_name_table *body_names, *joint_names, *geom_names, *site_names, *tendon_names;
+    double gravity[3], timestep, density, viscosity, wind[3];
     double restitution, friction; // of the world, from custom numbers; NaN when not given
     uint32_t disabled;            // CAL_PART_… of <flag>
     uint32_t disabled_groups;     // of actuators, a bit each
     bool unclamped;               // controls are not clamped
     cal_solid* composites;        // what each body carries in the start position, itself included; in the world
     double* poses;                // of bodies in the start position: position and quaternion, 7 numbers each
+    int64_t bytes;                // of all files
+    int file_count;               // beside the main one
     int64_t copied;               // elements that were read as part of a copy
     int64_t tries;                // to link an element in a copy
     double *start_q, *start_v, *start_control; // of a model that our own writer wrote; NULL: at the references
 } mjcf_model;
 
-// A million copies of a million elements are more than anybody wants, and so are names of a thousand letters.
-enum { MJCF_COPY_LIMIT = 2000000, MJCF_SOURCE_DEPTH = 8, MJCF_LONGEST_NAME = 1000, MJCF_LINK_LIMIT = 20000000 };
+// A few lines can ask for copies of copies without end, so what they cost is bounded by the files' size: one element, or one
+// step of a search, per byte beyond what any file may have (some seconds' work). Links are cheaper: as many tries per element.
+enum {
+    MJCF_FREE_COPIES = 200000,
+    MJCF_TRIES_PER_COPY = 10,
+    MJCF_SOURCE_DEPTH = 8,
+    MJCF_MOST_FILES = 10000,
+    MJCF_LONGEST_NAME = 1000
+};
+// How many elements copies may have in all.
+int64_t mjcf_copy_limit(const struct mjcf_model* model);
+// Counts a file that a model names, beside its own: too many of them, or too large together, are refused.
+cal_status mjcf_count_file(struct mjcf_model* model, size_t size, const cal_xml_node* node, cal_error* error);
 
 #define MJCF_TRY(expression)                                                                                           \
     do {                                                                                                               \
@@ -220,6 +262,10 @@ cal_status mjcf_read_custom(mjcf_source* source, cal_error* error);
 
 // Attributes. Each leaves what it writes to as it was when the attribute is not there.
 cal_status mjcf_boolean(cal_xml_node* node, const char* name, bool* out, cal_error* error);
+cal_status mjcf_choice_of(cal_xml_node* node, const char* name, mjcf_choice* out,
+                          cal_error* error); // false, true, auto
+// A polynomial whose higher coefficients are zero when they are not given.
+cal_status mjcf_polynomial(cal_xml_node* node, const char* name, double out[3], cal_error* error);
 cal_status mjcf_choose(cal_xml_node* node, const char* name, const char* choices, int* out, cal_error* error);
 cal_status mjcf_integer(cal_xml_node* node, const char* name, int* out, cal_error* error);
 cal_status mjcf_read_orientation(cal_xml_node* node, mjcf_orientation* out, cal_error* error);
@@ -277,7 +323,7 @@ cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, c
 
 // A link refers to others by name. found are numbers in the model's lists, or CAL_GROUND for the body "world", or CAL_NONE
 // for a name that was not required and not given.
-typedef enum mjcf_noun { MJCF_BODY, MJCF_JOINT, MJCF_GEOM, MJCF_SITE } mjcf_noun;
+typedef enum mjcf_noun { MJCF_BODY, MJCF_JOINT, MJCF_GEOM, MJCF_SITE, MJCF_TENDON } mjcf_noun;
 typedef struct mjcf_reference {
     const char* attribute;
     mjcf_noun noun;
@@ -289,6 +335,8 @@ typedef cal_status mjcf_link(mjcf_model* model, mjcf_source* source, cal_xml_nod
 // says which name means nothing.
 cal_status mjcf_link_in(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
                         const mjcf_reference* references, int count, mjcf_link* link, void* user, cal_error* error);
+// The number of what an attribute names in a copy; CAL_NONE: nothing has that name there. *own: whether the copy's own has it.
+int mjcf_find_in(const mjcf_model* model, mjcf_noun noun, const char* name, const mjcf_copy* copy, bool* own);
 // The name of a link in a copy; NULL when it has none.
 const char* mjcf_link_name(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy);
 // Calls read for every element of all sections of this name, copy by copy, and at last without a copy for those of the main
@@ -296,9 +344,18 @@ const char* mjcf_link_name(mjcf_source* source, cal_xml_node* node, const mjcf_c
 typedef cal_status mjcf_read(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_error* error);
 cal_status mjcf_each(mjcf_model* model, const char* section, mjcf_read* read, cal_error* error);
 
+// Tendons: read them all, then, once joints have numbers, put them into the builder (tendons.c).
+cal_status mjcf_read_tendon(cal_xml_node* node, mjcf_tendon* out, cal_error* error); // attributes
+cal_status mjcf_read_tendons(mjcf_model* model, cal_error* error);
+cal_status mjcf_add_tendons(mjcf_model* model, cal_error* error);
+void mjcf_free_tendons(mjcf_model* model);
+// What a medium does to bodies: drags into the builder (fluid.c).
+cal_status mjcf_add_drags(mjcf_model* model, cal_error* error);
 // Actuators: read them all (joints get their rotors), then, once joints have numbers, put them into the builder.
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error);
 cal_status mjcf_add_actuators(mjcf_model* model, cal_error* error);
+// Sensors into the builder, once actuators are there (sensors.c).
+cal_status mjcf_add_sensors(mjcf_model* model, cal_error* error);
 // Whether a range holds, by what the file says of it (`what` + "limited") or because it is there.
 cal_status mjcf_limited(const mjcf_source* source, mjcf_choice choice, const double range[2], const char* what,
                         const cal_xml_node* node, bool* out, cal_error* error);

@@ -133,6 +133,11 @@ static cal_status read_option(mjcf_model* model, cal_xml_node* node, cal_error* 
     double groups[31];
     int count;
     MJCF_TRY(cal_xml_numbers(node, "gravity", 3, 3, model->gravity, NULL, error));
+    MJCF_TRY(cal_xml_number(node, "density", &model->density, error));
+    MJCF_TRY(cal_xml_number(node, "viscosity", &model->viscosity, error));
+    MJCF_TRY(cal_xml_numbers(node, "wind", 3, 3, model->wind, NULL, error));
+    if (!(model->density >= 0.0 && model->viscosity >= 0.0))
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "density and viscosity must not be negative");
     MJCF_TRY(cal_xml_number(node, "timestep", &model->timestep, error));
     if (!(model->timestep > 0.0)) return cal_xml_fail(node, error, CAL_BAD_MODEL, "timestep must be above zero");
     MJCF_TRY(cal_xml_numbers(node, "actuatorgroupdisable", 0, 31, groups, &count, error));

@@ -78,8 +78,11 @@ static cal_status check_names(const cal_model* model, cal_error* error) {
 static cal_status check_constraints(const cal_model* model, cal_error* error) {
     for (int i = 0; i < model->constraint_count; i++) {
         const cal_constraint_def* def = &model->constraints[i];
-        if (def->kind == CAL_WELD || def->kind == CAL_LOOP_BALL || def->kind == CAL_COUPLING) continue;
         char who[80];
+        if (def->motion != NULL)
+            return cal_fail(error, CAL_BAD_MODEL, "%s: MJCF has no motion that is prescribed",
+                            cal_describe("constraint", def->name, i, who, sizeof who));
+        if (def->kind == CAL_WELD || def->kind == CAL_LOOP_BALL || def->kind == CAL_COUPLING) continue;
         return cal_fail(error, CAL_BAD_MODEL,
                         "%s: MJCF has no constraint of kind \"%s\"; it has weld, ball and coupling",
                         cal_describe("constraint", def->name, i, who, sizeof who), cal_constraint_kind_name(def->kind));
@@ -124,6 +127,18 @@ static cal_status check_stops(const cal_model* model, cal_error* error) {
     cal_model_destroy(chosen);
     cal_builder_destroy(builder);
     return status;
+}
+
+static cal_status check_coupled(const cal_model* model, cal_error* error) {
+    bool other = cal_model_has_coupled_forces(model) || model->kept.tendon_count > 0;
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* def = &model->actuators[i];
+        other |= def->is_muscle || def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0;
+    }
+    return other ? cal_fail(error, CAL_NOT_AVAILABLE,
+                            "the model has tendons, muscles, a medium or gravity compensation, which are read and not "
+                            "written")
+                 : CAL_OK;
 }
 
 static cal_status check_actuators(const cal_model* model, cal_error* error) {
@@ -395,8 +410,10 @@ static bool make_lists(cal_mjcf_writer* w, int** memory) {
 }
 
 cal_status cal_model_write(const cal_model* model, const char* path, cal_error* error) {
+    if (!model || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_write: model and path must not be NULL");
     cal_status status = check_names(model, error);
     if (status == CAL_OK) status = check_stops(model, error);
+    if (status == CAL_OK) status = check_coupled(model, error);
     if (status == CAL_OK) status = check_actuators(model, error);
     if (status == CAL_OK) status = check_constraints(model, error);
     if (status == CAL_OK) status = check_shapes(model, error);

@@ -176,7 +176,7 @@ static cal_status read_mesh(urdf* u, cal_xml_node* node, int* number, cal_error*
     if (!cal_mesh_is_known(name)) {
         const char* dot = strrchr(name, '.');
         cal_report_add(u->reader->report, node, CAL_ISSUE_NOT_SIMULATED, "<mesh>",
-                       "meshes of kind '%.10s' are not read (STL and OBJ are): the shape is left out",
+                       "meshes of kind '%.10s' are not read (STL, OBJ and DAE are): the shape is left out",
                        dot != NULL ? dot : "");
         return CAL_OK;
     }

@@ -322,6 +322,19 @@ void cal_group_destroy(cal_world* world, int component) {
     c->ops = NULL;
 }
 
+bool cal_group_has(const cal_world* world, int component, int member) {
+    const cal_contact_group* g = world->components[component].group;
+    int low = 0, high = g != NULL ? g->group.unit_count : 0;
+    while (low < high) { // in the order of first bodies
+        const int middle = (low + high) / 2;
+        if (world->components[g->members[middle]].body < world->components[member].body)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return g != NULL && low < g->group.unit_count && g->members[low] == member;
+}
+
 int cal_order_of_pair(const void* a, const void* b) {
     const int *p = a, *q = b;
     const uint64_t x = cal_pair_key(p[0], p[1]), y = cal_pair_key(q[0], q[1]);

@@ -112,6 +112,9 @@ void cal_groups_clear(cal_world* world);
 // Whether a group is in charge of what two bodies do to each other: one of them is a member, and the other one too, or without a
 // component.
 bool cal_group_holds(const cal_world* world, int component, int a, int b);
+// Whether a component is a group that another one is a member of. A state of one that was a member long ago may name a place that
+// another group has by now.
+bool cal_group_has(const cal_world* world, int component, int member);
 // Whether two bodies are among the pairs that the group was made with.
 bool cal_group_lists(const cal_contact_group* group, int a, int b);
 // Whether two bodies, of which one at least moves, do not collide by events while they are in one group.

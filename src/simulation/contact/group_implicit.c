@@ -53,6 +53,7 @@ static const double follow_tolerance = 1e-4;
 static const double follow_varying = 1e-2; // of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double bent = 1e-3;  // of the length: a step after which bodies overlap deeper is too long
+static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
@@ -427,11 +428,17 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     status = cal_work_part(&w, interval->time, q, v, error);
     if (status != CAL_OK) return status;
     report->speed = cal_group_speed(group, v);
+    // Two loops: gcc 12's vectoriser for aarch64 fails on a count and a maximum in one.
     report->contacts = 0;
-    for (int i = 0; i < w.cache.count; i++) {
+    for (int i = 0; i < w.cache.count; i++)
         report->contacts += w.cache.contacts[i].gap <= CAL_WORK_SLACK * group->length;
-        report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
-    }
+    for (int i = 0; i < w.cache.count; i++) report->penetration = fmax(report->penetration, -w.cache.contacts[i].gap);
+    if (!(report->penetration <= lost * group->length))
+        return cal_fail(
+            error, CAL_NOT_CONVERGED,
+            "bodies in contact overlap by %.3g m at t = %g s, and no contact force parts them: what presses is too "
+            "heavy for what carries it, or something drives bodies into each other",
+            report->penetration, interval->time);
     return CAL_OK;
 }
 

@@ -25,20 +25,38 @@ static const cal_box* box_of(const cal_domains* d, int body) {
     return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
 }
 
+// Bodies that a domain has noted since the last look, and that are now out of its region or no longer: by the domain's own worker at the end
+// of a run, and for what was handed over since, before a look.
+cal_status cal_border_sort(cal_domains* d, int domain, cal_error* error) {
+    cal_domain* own = &d->domains[domain];
+    const cal_world* view = own->world;
+    for (; own->sorted_count < view->noted_count; own->sorted_count++) {
+        const int body = view->noted[own->sorted_count];
+        const cal_box* box = box_of(d, body);
+        const bool out = box != NULL && !is_inside(box, &d->domains[cal_domain_of_body(d->whole, body)].region);
+        if (!out && !cal_broad_has(d->border->broad, body)) continue;
+        if (!cal_grow((void**)&own->moves, &own->move_capacity, own->move_count, sizeof *own->moves))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
+        own->moves[own->move_count++] = (cal_border_move){body, out};
+    }
+    return CAL_OK;
+}
+
 // --- Who overlaps whom ----------------------------------------------------------------------------------------------------------
 
-// Where the pair of two bodies is to be predicted from. One that is new: from the beginning of the window. A search that had come to
+static bool is_noted(const cal_domains* d, const cal_sim_body* part) { return part->noted == d->round; }
+
+// Where the pair of two bodies is to be predicted from. One that is new, −1: from the beginning of the window. A search that had come to
 // the end of a box goes on.
-static double start_of(const cal_domains* d, int body, int other) {
+static double start_of(const cal_domains* d, int body, int other, int number) {
     const cal_world* border = d->border;
     const cal_sim_body *a = &d->whole->bodies[body], *b = &d->whole->bodies[other];
-    const int number = cal_pair_find(border, body, other);
     if (number < 0) return d->begin;
-    const double from = fmin(a->changed_from, b->noted ? b->changed_from : (double)INFINITY);
+    const double from = fmin(a->changed_from, is_noted(d, b) ? b->changed_from : (double)INFINITY);
     const cal_pair* pair = &border->table.pairs[number];
     const double due = cal_events_time(&border->events, pair->event);
     if (!pair->hit && due < d->end) return fmin(from, due);
-    return pair->kind > CAL_PAIR_BALL_PLANE && !(due < (double)INFINITY) ? fmin(from, d->begin) : from;
+    return pair->open && !(due < (double)INFINITY) ? fmin(from, d->begin) : from;
 }
 
 // A pair of free bodies that nobody has to be advanced for is predicted by the worker that has found it. Of a pair that is known,
@@ -48,47 +66,65 @@ static void predict(cal_domains* d, int domain, cal_border_find* find) {
     const int low = find->body < find->other ? find->body : find->other,
               high = find->body < find->other ? find->other : find->body;
     const double until = fmin(d->whole->bodies[low].box_end, d->whole->bodies[high].box_end);
-    const int number = cal_pair_find(d->border, low, high);
-    if (number >= 0 && cal_events_time(&d->border->events, d->border->table.pairs[number].event) < find->from) return;
+    if (find->pair >= 0 && cal_events_time(&d->border->events, d->border->table.pairs[find->pair].event) < find->from)
+        return;
     if (!cal_free_body_is_known(view, low, until) || !cal_free_body_is_known(view, high, until)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
     find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), &find->prediction, NULL) == CAL_OK;
 }
 
-static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
+// again: those that stick out were looked at already.
+static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count, bool again) {
     cal_domain* own = &d->domains[domain];
     for (int i = 0; i < count; i++) {
         const int other = ids[i];
         const cal_sim_body* part = &d->whole->bodies[other];
         if (part->component < 0 || cal_domain_of_body(d->whole, other) == cal_domain_of_body(d->whole, body)) continue;
-        if ((part->noted && other < body) || !cal_may_collide(own->world, body, other))
-            continue; // the other one finds it
+        if (is_noted(d, part) && other < body) continue; // the other one finds it
+        if ((again && cal_broad_has(d->border->broad, other)) || !cal_may_collide(own->world, body, other)) continue;
+        cal_border_find find = {.body = body, .other = other, .pair = cal_pair_find(d->border, body, other)};
+        find.from = start_of(d, body, other, find.pair);
+        if (!(find.from < (double)INFINITY)) continue; // it is known, and nothing has changed
+        predict(d, domain, &find);
         if (!cal_grow((void**)&own->finds, &own->find_capacity, own->find_count, sizeof *own->finds)) return false;
-        cal_border_find* find = &own->finds[own->find_count++];
-        *find = (cal_border_find){.body = body, .other = other, .from = start_of(d, body, other)};
-        if (find->from < (double)INFINITY) predict(d, domain, find);
+        own->finds[own->find_count++] = find;
     }
     return count >= 0;
 }
 
-// What the bodies that a domain has noted overlap in others.
+// Pairs of a body whose boxes have ceased to overlap.
+static bool keep_ended(cal_domains* d, int domain, int body, const cal_box* box) {
+    cal_domain* own = &d->domains[domain];
+    const cal_sim_body* part = &d->whole->bodies[body];
+    for (int i = 0; i < part->border_count; i++) {
+        const cal_pair* pair = &d->border->table.pairs[part->border_pairs[i]];
+        const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
+        if (cal_box_overlap(box, box_of(d, other))) continue;
+        if (!cal_grow((void**)&own->ended, &own->ended_capacity, own->ended_count, sizeof *own->ended)) return false;
+        own->ended[own->ended_count++] = part->border_pairs[i];
+    }
+    return true;
+}
+
+// What the bodies that a domain has noted overlap in others, and no longer; who is in another domain's region.
 static void look_around(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     bool enough = true;
-    own->find_count = 0;
+    own->find_count = own->ended_count = 0;
     for (int k = 0; enough && k < own->world->noted_count; k++) {
         const int body = own->world->noted[k], home = cal_domain_of_body(d->whole, body);
         const cal_box* box = box_of(d, body);
         const int32_t* ids;
         if (box == NULL) continue;
         int count = cal_broad_look(d->border->broad, box, &own->scratch, &ids);
-        enough = keep_finds(d, domain, body, ids, count);
+        enough = keep_finds(d, domain, body, ids, count, false);
         const bool inside = is_inside(box, &d->domains[home].region);
         for (int i = 1; enough && !inside && i <= d->count; i++) {
             if (i == home || !cal_box_overlap(box, &d->domains[i].region)) continue;
             count = cal_broad_look(d->domains[i].world->broad, box, &own->scratch, &ids);
-            enough = keep_finds(d, domain, body, ids, count);
+            enough = keep_finds(d, domain, body, ids, count, true);
         }
+        enough = enough && keep_ended(d, domain, body, box) && (inside || cal_domain_keep_stray(d, domain, body, box));
     }
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
@@ -140,25 +176,15 @@ static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* er
 
 // --- Pairs --------------------------------------------------------------------------------------------------------------------
 
-// Boxes that ceased to overlap end a pair.
-static void end_pairs(cal_domains* d, int body, const cal_box* box) {
-    const cal_sim_body* part = &d->whole->bodies[body];
-    for (int i = part->border_count - 1; i >= 0; i--) {
-        const cal_pair* pair = &d->border->table.pairs[part->border_pairs[i]];
-        const int other = pair->body[0] == body ? pair->body[1] : pair->body[0];
-        if (!cal_box_overlap(box, box_of(d, other))) cal_pair_remove(d->border, part->border_pairs[i]);
-    }
-}
-
 // What a domain has found becomes pairs of the border.
 static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
     cal_world* border = d->border;
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < d->domains[domain].find_count; i++) {
         const cal_border_find* find = &d->domains[domain].finds[i];
-        int pair = cal_pair_find(border, find->body, find->other);
+        int pair = find->pair;
         if (pair < 0) status = cal_pair_add(border, find->body, find->other, &pair, error);
-        if (status != CAL_OK || !(find->from < (double)INFINITY)) continue;
+        if (status != CAL_OK) break;
         if (find->done)
             cal_pair_take(border, pair, &find->prediction);
         else
@@ -167,38 +193,39 @@ static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
     return status;
 }
 
+// Both sides of a pair may have seen that it has ended.
+static void take_ended(cal_domains* d, const cal_domain* own) {
+    for (int i = 0; i < own->ended_count; i++)
+        if (d->border->table.pairs[own->ended[i]].event >= 0) cal_pair_remove(d->border, own->ended[i]);
+}
+
 // Who sticks out of its region.
-static cal_status place_noted(cal_domains* d, cal_world* view, cal_error* error) {
-    for (int i = 0; i < view->noted_count; i++) {
-        const int body = view->noted[i], own = cal_domain_of_body(d->whole, body);
-        const cal_box* box = box_of(d, body);
-        cal_status status = CAL_OK;
-        if (box != NULL && !is_inside(box, &d->domains[own].region))
-            status = cal_broad_put(d->border->broad, body, box);
+static cal_status take_moves(cal_domains* d, int domain, cal_error* error) {
+    cal_domain* own = &d->domains[domain];
+    cal_status status = cal_border_sort(d, domain, error);
+    if (status != CAL_OK) return status;
+    for (int i = 0; status == CAL_OK && i < own->move_count; i++) {
+        const int body = own->moves[i].body;
+        if (own->moves[i].out)
+            status = cal_broad_put(d->border->broad, body, box_of(d, body));
         else
             cal_broad_remove(d->border->broad, body, NULL);
-        if (status != CAL_OK) return cal_fail(error, status, "out of memory for boxes");
     }
-    return CAL_OK;
+    own->move_count = own->sorted_count = 0;
+    return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for boxes");
 }
 
 static cal_status update_pairs(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = place_noted(d, d->domains[i].world, error);
     int noted = 0;
     for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
-    if (status == CAL_OK && noted > 0) status = cal_domains_run(d, look_around, error);
-    for (int i = 1; status == CAL_OK && noted > 0 && i <= d->count; i++) {
-        const cal_world* view = d->domains[i].world;
-        for (int k = 0; k < view->noted_count; k++)
-            if (box_of(d, view->noted[k]) != NULL) end_pairs(d, view->noted[k], box_of(d, view->noted[k]));
-    }
-    for (int i = 1; status == CAL_OK && noted > 0 && i <= d->count; i++) status = take_finds(d, i, error);
-    for (int i = 1; i <= d->count; i++) {
-        cal_world* view = d->domains[i].world;
-        for (int k = 0; k < view->noted_count; k++) d->whole->bodies[view->noted[k]].noted = false;
-        view->noted_count = 0;
-    }
+    if (noted == 0) return CAL_OK;
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_moves(d, i, error);
+    if (status == CAL_OK) status = cal_domains_run(d, look_around, error);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) take_ended(d, &d->domains[i]);
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_finds(d, i, error);
+    d->round++; // what was noted is no longer
+    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = 0;
     return status;
 }
 

@@ -26,7 +26,7 @@ static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
     cal_status status = CAL_OK;
     for (int64_t n = c->queue.head; status == CAL_OK && n < c->queue.tail; n++) {
         const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
-        if (knot->kind == CAL_FUSED && d->whole->components[knot->group].group != NULL)
+        if (knot->kind == CAL_FUSED && cal_group_has(d->whole, knot->group, component))
             status = add_to_cluster(d, knot->group, error);
         if (knot->junction < 0 || knot->time < view->gvt) continue;
         const cal_junction* junction = &view->junctions[knot->junction];

@@ -190,7 +190,7 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
     for (int i = 0; i < whole->body_count; i++) {
         cal_sim_body* part = &whole->bodies[i];
         part->prescribed = part->component < 0 && part->stage == CAL_BEGUN ? prescribed++ : -1;
-        part->noted = false;
+        part->noted = 0;
     }
     cal_domains_share(d);
     cal_status status = CAL_OK;
@@ -247,9 +247,9 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
+        d->domains[i].stray_count = d->domains[i].move_count = d->domains[i].sorted_count = 0;
     }
     cal_domain_clear(d->border);
-    for (int i = 0; i < world->body_count; i++) world->bodies[i].noted = false;
     d->divided = false;
     if (status != CAL_OK) world->failed = status;
     return status;

@@ -22,7 +22,9 @@
 #include "base/error.h"
 #include "calder/calder_world.h"
 #include "collide/collide.h"
+#include "simulation/component.h"
 #include "simulation/event/pairs.h"
+#include "simulation/world.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -43,14 +45,20 @@ typedef struct cal_handing {
     int component, to;
 } cal_handing;
 
-// Two bodies of different domains whose boxes overlap, found by one of them; what their pair is to be predicted from, infinite: it
-// is known; and what was found.
+// Two bodies of different domains whose boxes overlap, found by one of them; their pair, −1: it is new; what it is to be predicted from; and
+// what was found.
 typedef struct cal_border_find {
-    int body, other;
+    int body, other, pair;
     double from;
     bool done;
     cal_prediction prediction;
 } cal_border_find;
+
+// A body whose box sticks out of its region, or no longer.
+typedef struct cal_border_move {
+    int body;
+    bool out;
+} cal_border_move;
 
 typedef struct cal_domain {
     cal_world* world;
@@ -62,16 +70,21 @@ typedef struct cal_domain {
     bool starved;   // wants places for components
     double spent;   // processor time of its last task, s
     int64_t events; // since the world was divided
-    // For the border: what its bodies have found, and scratch of the search.
+    // For the border: what its bodies have found, pairs that have ended, who sticks out (of the noted bodies so many are sorted), who is
+    // in another domain's region, and scratch of the search.
     cal_border_find* finds;
     int find_count, find_capacity;
+    int *ended, ended_count, ended_capacity;
+    cal_border_move* moves;
+    int move_count, move_capacity, sorted_count;
+    int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
 } cal_domain;
 
 // A pair of bodies on its way to another table.
 typedef struct cal_carried_pair {
     int body[2];
-    bool hit, off;
+    bool hit, off, open;
     double time;
 } cal_carried_pair;
 
@@ -88,8 +101,8 @@ typedef struct cal_domains {
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
-    int64_t seen_windows, seen_runs;
-    double seen_domains_s, seen_busiest_s, seen_between_s;
+    int64_t seen_windows;
+    double seen_first_s, seen_busiest_s, seen_between_s;
     double begin;            // where the present one began
     pthread_mutex_t calling; // one callback at a time
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
@@ -103,9 +116,11 @@ typedef struct cal_domains {
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
     int *joined, joined_count, joined_capacity;
-    int64_t windows, runs,
-        handed; // what it took, with the processor time of domains, of the busiest of each run, and in between
+    int64_t round; // of looks at the border: bodies with this number are noted
+    // What it took, with the processor time of domains, of the busiest of each run, and in between.
+    int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
+    double first_s;  // of domains, in the first run of each window
     atomic_int next; // of a run: the domain that is to be taken next
     double end;      // of a run
     void (*task)(struct cal_domains* d, int domain);
@@ -146,6 +161,9 @@ cal_status cal_domains_collect_from(cal_domains* d, int component, int first, ca
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
+// Keeps a body of a domain that is in another one's region, false: no memory; gives those that were kept to that domain (migrate.c).
+bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
+cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
 // Runs a task for every domain, on all workers (run.c); the first error of them.
@@ -153,6 +171,8 @@ typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
+// At the end of a domain's run: who sticks out of its region (border.c).
+cal_status cal_border_sort(cal_domains* d, int domain, cal_error* error);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error);
 // The engine of a model in a domain.
@@ -163,6 +183,10 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 // A domain by its number: the whole, the border, or one of the domains.
 static inline cal_world* cal_domain_world(const cal_domains* d, int domain) {
     return domain == CAL_DOMAIN_WHOLE ? d->whole : domain == CAL_DOMAIN_BORDER ? d->border : d->domains[domain].world;
+}
+// Who keeps the states of a component: its domain. The border and the whole only look at them in a divided world, which may make more.
+static inline cal_world* cal_domain_keeper(cal_world* world, const cal_component* component) {
+    return component->domain == world->domain ? world : cal_domain_world(world->domains, component->domain);
 }
 // That of a body; the whole for one that is fixed or driven.
 int cal_domain_of_body(const cal_world* world, int body);

@@ -90,8 +90,12 @@ void cal_domains_forget_engines(cal_world* world) {
 void cal_domains_destroy(cal_world* world) {
     cal_domains* d = world->domains;
     if (d == NULL) return;
-    for (int i = 0; i < world->body_count; i++) cal_free(world->bodies[i].border_pairs);
-    for (int i = 0; i < world->body_count; i++) world->bodies[i].border_pairs = NULL;
+    for (int i = 0; i < world->body_count; i++) {
+        cal_sim_body* part = &world->bodies[i];
+        cal_free(part->border_pairs);
+        part->border_pairs = NULL;
+        part->border_count = part->border_capacity = 0;
+    }
     for (int i = 0; i < world->multibody_count; i++) {
         cal_multibody* m = world->multibodies[i];
         if (m->home != NULL) m->engine = m->home;
@@ -102,6 +106,9 @@ void cal_domains_destroy(cal_world* world) {
         free_engines(&d->domains[i]);
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
+        cal_free(d->domains[i].ended);
+        cal_free(d->domains[i].moves);
+        cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
     destroy_view(d->border);
@@ -119,7 +126,7 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
     }
     whole->domains = d;
-    d->whole = whole, d->count = count, d->workers = workers;
+    d->whole = whole, d->count = count, d->workers = workers, d->round = 1;
     d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
     d->border = cal_allocate(1, sizeof *d->border);
     bool enough = d->domains != NULL && d->border != NULL;
@@ -213,10 +220,11 @@ cal_status cal_domain_engine(cal_domains* d, int domain, const cal_model* model,
 
 cal_status cal_domain_note_box(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
-    if (world->domain <= CAL_DOMAIN_WHOLE || part->component < 0 || part->noted) return CAL_OK;
+    if (world->domain <= CAL_DOMAIN_WHOLE || part->component < 0) return CAL_OK;
+    if (part->noted == world->domains->round) return CAL_OK;
     if (!cal_grow((void**)&world->noted, &world->noted_capacity, world->noted_count, sizeof *world->noted))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    part->noted = true;
+    part->noted = world->domains->round;
     part->changed_from = (double)INFINITY;
     world->noted[world->noted_count++] = body;
     return CAL_OK;
@@ -227,7 +235,9 @@ cal_status cal_domain_note_change(cal_world* world, int body, double time, cal_e
     const cal_status status = cal_domain_note_box(world, body, error);
     if (status != CAL_OK || world->bodies[body].component < 0) return status;
     world->bodies[body].changed_from = fmin(world->bodies[body].changed_from, time);
-    return world->now < world->reached ? cal_domain_reconsider(world, body, time, false, error) : CAL_OK;
+    if (!(world->now < world->reached)) return CAL_OK;
+    // A group that repeats a step from before the window does what it did there: what others decided then is final.
+    return cal_domain_reconsider(world, body, fmax(time, world->gvt), time < world->gvt, error);
 }
 
 void cal_domain_begin_call(cal_world* world) {

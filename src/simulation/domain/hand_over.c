@@ -34,6 +34,7 @@ static cal_status carry(cal_domains* d, cal_world* from, int pair, cal_error* er
     d->carried[d->carried_count++] = (cal_carried_pair){.body = {p->body[0], p->body[1]},
                                                         .hit = p->hit,
                                                         .off = p->off,
+                                                        .open = p->open && from->domain == CAL_DOMAIN_BORDER,
                                                         .time = cal_events_time(&from->events, p->event)};
     cal_pair_remove(from, pair);
     return CAL_OK;
@@ -51,8 +52,11 @@ static cal_status put_pairs(cal_domains* d, cal_error* error) {
         cal_world* to = cal_domain_world(d, home);
         status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
         if (status != CAL_OK) break;
-        to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off;
-        cal_events_schedule(&to->events, to->table.pairs[pair].event, c->time, cal_pair_key(c->body[0], c->body[1]));
+        to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off, to->table.pairs[pair].open = c->open;
+        // A search that waits for a new box in the border, which its bodies may have by now, has nobody to tell of it in a domain.
+        const bool waits = c->open && home != CAL_DOMAIN_BORDER && !(c->time < (double)INFINITY);
+        cal_events_schedule(&to->events, to->table.pairs[pair].event, waits ? d->begin : c->time,
+                            cal_pair_key(c->body[0], c->body[1]));
     }
     d->carried_count = 0;
     return status;

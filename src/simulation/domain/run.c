@@ -42,8 +42,9 @@ bool cal_world_is_divided(const cal_world* world) {
     return moving_components(world) >= 2 * FEW_COMPONENTS && cal_multibodies_processors(world) == 1;
 }
 
-static int domain_count(const cal_world* world) {
-    const int most = moving_components(world) / FEW_COMPONENTS, processors = cal_machine_processors(world->machine);
+// How many of so many processors are worth having.
+static int domain_count(const cal_world* world, int processors) {
+    const int most = moving_components(world) / FEW_COMPONENTS;
     return most < processors ? most : processors;
 }
 
@@ -92,6 +93,7 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = run_domain(own, d->end, &own->error);
+    if (own->status == CAL_OK) own->status = cal_border_sort(d, domain, &own->error);
 }
 
 // Of the calling thread, s.
@@ -238,16 +240,18 @@ static void adapt(cal_domains* d, int64_t events, int64_t handed) {
 }
 
 static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
-    const int64_t events = count_events(d), handed = d->handed;
     d->grouping = d->grouping || d->whole->report.groups > 0;
     d->end = end;
     begin_window(d);
     bool met = false;
-    cal_status status = cal_border_meet(d, end, false, &met, error);
+    cal_status status = cal_domains_migrate(d, error);
+    const int64_t events = count_events(d), handed = d->handed, runs = d->runs;
+    if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
+        for (int i = 1; runs == d->runs && i <= d->count; i++) d->first_s += d->domains[i].spent;
         for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
@@ -258,14 +262,14 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     return status;
 }
 
-// How much faster a world was since the last look than on one core, from processor times: what was run again counts once.
+// How much faster a world was since the last look than on one core, from processor times: that would have taken what the first run of each
+// window did. Later ones repeat, or go on with, what was handed over.
 static double gain(cal_domains* d) {
-    const double windows = (double)(d->windows - d->seen_windows), runs = (double)(d->runs - d->seen_runs),
-                 domains = d->domains_s - d->seen_domains_s, busiest = d->busiest_s - d->seen_busiest_s,
+    const double first = d->first_s - d->seen_first_s, busiest = d->busiest_s - d->seen_busiest_s,
                  between = d->between_s - d->seen_between_s;
-    d->seen_windows = d->windows, d->seen_runs = d->runs;
-    d->seen_domains_s = d->domains_s, d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s;
-    return domains * windows / (runs * (busiest + between));
+    d->seen_windows = d->windows, d->seen_first_s = d->first_s;
+    d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s;
+    return first / (busiest + between);
 }
 
 // One core goes on from here for a while.
@@ -277,7 +281,8 @@ static cal_status retreat(cal_domains* d, cal_error* error) {
 
 cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
-    if (world->domains == NULL) status = cal_world_divide(world, domain_count(world), 0.0, error);
+    if (world->domains == NULL)
+        status = cal_world_divide(world, domain_count(world, cal_machine_processors(world->machine)), 0.0, error);
     cal_domains* d = world->domains;
     if (status == CAL_OK && !d->divided) {
         status = cal_domains_divide(d, error);
@@ -319,10 +324,24 @@ cal_status cal_world_price(cal_world* world, int processors, double time, cal_wo
         return cal_fail(error, CAL_NOT_AVAILABLE, "only the timewarp loop is divided among processors");
     cal_status status = cal_check_changeable(world, error);
     if (status == CAL_OK) status = cal_world_advance(world, world->time, error); // what is new is taken in
-    if (status == CAL_OK) status = cal_world_divide(world, processors, 0.0, error);
+    const int count = status == CAL_OK ? domain_count(world, processors) : 0;
+    if (status == CAL_OK) status = cal_world_divide(world, count > 1 ? count : 1, 0.0, error);
     if (status != CAL_OK) return status;
-    world->domains->workers = 1;
-    world->domains->priced = true;
+    cal_domains* d = world->domains;
+    d->workers = 1;
+    d->priced = true;
+    if (count < 2) d->alone_until = (double)INFINITY;
+    const double before = processor_time();
     status = cal_world_advance(world, time, error);
-    return status == CAL_OK ? cal_world_get_report(world, out) : status;
+    const double spent = processor_time() - before;
+    if (status == CAL_OK) status = cal_world_get_report(world, out);
+    if (count < 2) {
+        out->domains_s = out->busiest_s = spent;
+        out->between_s = 0.0;
+        out->windows = out->runs = out->handed_over = 0;
+    }
+    if (count < 2 || !(gain(d) >= WORTH)) out->domains = 0;
+    if (status == CAL_OK) status = cal_world_gather(world, error);
+    cal_domains_destroy(world);
+    return status;
 }

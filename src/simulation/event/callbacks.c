@@ -19,9 +19,11 @@ struct cal_callback_context {
     cal_status status; // of what the callback asked for
 };
 
-double cal_callback_time(const cal_callback_context* view) { return view->time; }
+double cal_callback_time(const cal_callback_context* view) { return view ? view->time : 0.0; }
 
-static bool in_view(const cal_callback_context* view, int which) { return which >= 0 && which < view->count; }
+static bool in_view(const cal_callback_context* view, int which) {
+    return view != NULL && which >= 0 && which < view->count;
+}
 
 // A body of the view; what fails ends the simulation after the callback.
 static bool read_body(const cal_callback_context* view, int which, cal_motion* out) {

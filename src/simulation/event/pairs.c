@@ -259,6 +259,7 @@ cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_p
         from = change;
     }
     out->hit = hit.time < (double)INFINITY;
+    out->open = !out->hit && !exact;
     out->time = out->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
     return CAL_OK;
 }
@@ -267,6 +268,7 @@ void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction)
     cal_pair* p = &world->table.pairs[pair];
     p->off = prediction->off;
     p->hit = prediction->hit;
+    p->open = prediction->open;
     cal_events_schedule(&world->events, p->event, prediction->time, cal_pair_key(p->body[0], p->body[1]));
 }
 

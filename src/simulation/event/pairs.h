@@ -18,6 +18,7 @@ typedef struct cal_pair {
     int event; // −1: the pair is not in use
     bool hit;  // the event is a collision, not the end of what was searched
     bool off;  // they touch in a group, which is in charge of the two
+    bool open; // the search came to the end of a box, and not of the motions
 } cal_pair;
 
 typedef struct cal_pair_table {
@@ -45,10 +46,10 @@ bool cal_pair_table_reserve(cal_pair_table* table, int count); // room for so ma
 void cal_pair_table_index(cal_pair_table* table);              // after pairs were written into an empty table
 bool cal_may_collide(const cal_world* world, int a, int b);
 bool cal_world_ignore(cal_world* world, int a, int b); // from now on they pass through each other; false: no memory
-// What a search from a time on finds: when the pair is due, and whether it collides then. off: a group is in charge of the two.
+// What a search from a time on finds: when the pair is due, and whether it collides then; off and open as of a pair.
 typedef struct cal_prediction {
     double time;
-    bool hit, off;
+    bool hit, off, open;
 } cal_prediction;
 cal_status cal_pair_look(cal_world* world, const cal_pair* pair, double time, cal_prediction* out, cal_error* error);
 void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction);

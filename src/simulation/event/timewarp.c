@@ -49,18 +49,28 @@ static bool is_new(cal_world* world) {
     return true;
 }
 
+// Whether a component has something after a time that a rollback deletes.
+static bool goes_back(const cal_world* world, int component, double time) {
+    const cal_component* c = &world->components[component];
+    if (c->queue.tail == c->queue.head || c->domain != world->domain) return false; // unused, or another domain's
+    // While a group is in charge, the group is what goes back.
+    const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
+    if (last->kind == CAL_FUSED && last->time <= time) return false;
+    return cal_saved_state_at(&c->queue, c->queue.head)->time <= time;
+}
+
 cal_status cal_force_rollback(cal_world* world, cal_error* error) {
     if (!is_new(world)) return CAL_OK;
     if (cal_random_between(&world->random, 0.0, 1.0) >= world->def.forced_rollbacks) return CAL_OK;
-    const int component = cal_random_below(&world->random, world->component_count);
+    int component = cal_random_below(&world->random, world->component_count);
     const double floor = fmax(world->gvt, world->time);
     const double time = cal_random_between(&world->random, floor, fmax(floor, world->now));
-    const cal_component* c = &world->components[component];
-    if (c->queue.tail == c->queue.head || c->domain != world->domain) return CAL_OK; // unused, or another domain's
-    // While a group is in charge, the group is what goes back.
-    const cal_saved_state* last = cal_saved_state_at(&c->queue, c->queue.tail - 1);
-    if (last->kind == CAL_FUSED && last->time <= time) return CAL_OK;
-    if (cal_saved_state_at(&c->queue, c->queue.head)->time > time) return CAL_OK;
+    // Most places are other domains', or in store: the next one of this domain.
+    for (int i = 1; world->domain != CAL_DOMAIN_WHOLE && i < world->component_count; i++) {
+        if (goes_back(world, component, time)) break;
+        component = (component + 1) % world->component_count;
+    }
+    if (!goes_back(world, component, time)) return CAL_OK;
     world->report.forced++;
     const cal_status status = cal_rollback_to(world, component, time, error);
     return status == CAL_OK ? cal_world_update_changed(world, error) : status;

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "pass/joint_law.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/contact/contact_group.h"
 #include "simulation/event/pairs.h"
 #include "simulation/motion/bounds.h"
@@ -125,7 +126,10 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
     cal_multibody_model* e = m->engine;
     double *damping = e->work, *stiffness = damping + e->v_count;
     *out = 0.0;
-    if (!cal_joint_slopes(e->model, data + m->at.control, data, data + m->at.v, damping, stiffness)) return CAL_OK;
+    const double *control = data + m->at.control, *v = data + m->at.v;
+    bool any = cal_joint_slopes(e->model, control, data, v, damping, stiffness);
+    any |= cal_coupled_add_slopes(e->aba_state->coupled, control, data, v, damping, stiffness);
+    if (!any) return CAL_OK;
     const cal_status status = cal_multibody_model_mass(e, data, e->mass);
     for (int i = 0; status == CAL_OK && i < e->v_count; i++)
         *out = fmax(*out, h * (damping[i] + h * stiffness[i]) / e->mass[i * (e->v_count + 1)]);
@@ -193,7 +197,7 @@ static cal_status state_for(cal_world* world, int component, double time, bool b
         const cal_status status = extend(world, component, &world->trouble);
         if (status == CAL_OK) continue;
         world->components[component].queue.tail--;
-        world->states--;
+        cal_domain_keeper(world, &world->components[component])->states--;
         return status;
     }
 }

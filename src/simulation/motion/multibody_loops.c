@@ -98,6 +98,11 @@ cal_status cal_loops_start(cal_world* world, cal_multibody* m, double* q, double
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "%s has constraints, and the group integrator \"%s\" takes none: use \"implicit\"", body,
                         world->group_ops->name);
+    if (e->constraints->moved)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "%s has joints whose motion is prescribed, which nothing can touch: leave contact out "
+                        "(cal_sim_def.contact, --disable contact)",
+                        body);
     if (e->constraints->row_count == 0) return CAL_OK;
     double* before = cal_allocate((size_t)e->q_count + 1, sizeof *before);
     cal_motion* links = cal_allocate(2 * (size_t)e->body_count, sizeof *links);
@@ -145,6 +150,7 @@ static double* active_of(const cal_world* world, const cal_multibody* m, cal_num
 }
 
 bool cal_world_connected(const cal_world* world, cal_multibody_id multibody, int constraint) {
+    if (!world) return false;
     cal_multibody* m;
     cal_numbers numbers;
     if (find_constraint(world, multibody, constraint, "cal_world_connected", &m, NULL) != CAL_OK) return false;
@@ -197,6 +203,7 @@ static cal_status check_gap(cal_world* world, cal_multibody* m, int constraint, 
 
 cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int constraint, cal_connection how,
                              cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_connect: world must not be NULL");
     cal_multibody* m;
     cal_numbers numbers;
     cal_status status = find_constraint(world, multibody, constraint, "cal_world_connect", &m, error);
@@ -228,6 +235,7 @@ cal_status cal_world_connect(cal_world* world, cal_multibody_id multibody, int c
 }
 
 cal_status cal_world_disconnect(cal_world* world, cal_multibody_id multibody, int constraint, cal_error* error) {
+    if (!world) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_world_disconnect: world must not be NULL");
     cal_multibody* m;
     cal_numbers numbers;
     cal_status status = find_constraint(world, multibody, constraint, "cal_world_disconnect", &m, error);
@@ -243,6 +251,7 @@ cal_status cal_world_disconnect(cal_world* world, cal_multibody_id multibody, in
 }
 
 cal_status cal_world_constraint_error(const cal_world* world, double* error, double* speed) {
+    if (!world) return CAL_BAD_ARGUMENT;
     if (error != NULL) *error = 0.0;
     if (speed != NULL) *speed = 0.0;
     if (!world->started || world->failed != CAL_OK) return world->failed;

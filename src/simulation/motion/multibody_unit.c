@@ -187,6 +187,11 @@ cal_status cal_multibody_work(cal_world* world, int component, const cal_member_
         if (status == CAL_OK && m->push_count > 0)
             status = cal_push_power(&e->paths, e->model, m->pushes, m->push_count, at_q, at_v, &pushed);
         if (status != CAL_OK) return status;
+        cal_coupled* coupled = e->aba_state->coupled;
+        if (coupled != NULL) {
+            cal_coupled_evaluate_at(coupled, control, at_q, at_v);
+            pushed += cal_coupled_power(coupled, CAL_COUPLED_WORK, at_v);
+        }
         const double power = cal_joint_powers(e->model, tau, control, at_q, at_v).work + pushed;
         *out += (i == 1 ? 4.0 : 1.0) / 6.0 * span->length * power;
     }
@@ -255,6 +260,7 @@ static cal_status unit_slopes(const cal_group_member* unit, const double* q, con
     const double* control =
         m->extras + cal_multibody_extras(m->world, m->component) - cal_model_actuator_count(m->engine->model);
     *any = cal_joint_slopes(m->engine->model, control, q, v, damping, stiffness);
+    *any |= cal_coupled_add_slopes(m->engine->aba_state->coupled, control, q, v, damping, stiffness);
     return CAL_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "simulation/state/graph.h"
 #include "base/memory.h"
 #include "simulation/component.h"
+#include "simulation/domain/domain.h"
 #include "simulation/event/callbacks.h"
 #include "simulation/event/log.h"
 #include "simulation/world.h"
@@ -72,7 +73,8 @@ static void forget(cal_world* world, cal_queue* queue) {
     }
 }
 
-cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time) {
+cal_saved_state* cal_queue_push(cal_world* asking, int component, cal_saved_state_kind kind, double time) {
+    cal_world* world = cal_domain_keeper(asking, &asking->components[component]);
     cal_queue* queue = &world->components[component].queue;
     forget(world, queue);
     if (queue->tail - queue->head == queue->capacity && !grow_queue(queue)) return NULL;

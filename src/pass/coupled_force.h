@@ -1,0 +1,62 @@
+// Forces that depend on several joints at once: along tendons, and on bodies wherever their joints bring them.
+//
+// They are found on one core from the whole of q and v, before the first walk of an evaluation (plan/plan.c), as joint forces
+//
+//     τ = ∑ F dL/dq + ∑ Jᵀ f
+//
+// which the walks add to those of the joints themselves. So every machine that can gather q and v has them, with the same bits.
+// Three sums are kept apart, for the balance of energy (solver/flows.h): forces that work, forces that lose, and forces that have
+// a potential energy, which is part of what the program "energy" finds.
+//
+//   work      motors on tendons and on bodies; a medium that moves
+//   loss      dampers, dry friction, what stops differ from springs by; a medium at rest (drag.h)
+//   energy    springs, slack between two lengths, and the elastic part of stops; what carries weights
+#pragma once
+#include "model/tendon_path.h"
+#include "pass/pass.h"
+
+typedef enum cal_coupled_kind {
+    CAL_COUPLED_WORK,
+    CAL_COUPLED_LOSS,
+    CAL_COUPLED_ENERGY,
+    CAL_COUPLED_KINDS
+} cal_coupled_kind;
+
+// Room for an evaluation, and its results.
+typedef struct cal_coupled {
+    const cal_model* model;
+    double *q, *v;                     // where it was evaluated, the user's order
+    double* tau[CAL_COUPLED_KINDS];    // v_count each
+    double *lengths, *rates;           // of tendons
+    double* forces[CAL_COUPLED_KINDS]; // along tendons; above zero: pushes its ends apart
+    struct cal_world_motion* motions;  // of nodes
+    struct cal_spatial*
+        wrenches[CAL_COUPLED_KINDS]; // on nodes: moment about the node's origin and force, world's axes; of the subtree
+    struct cal_spatial* own;         // on each node alone, all kinds together
+    cal_tendon_end* pulls;
+    int *first_pull, pull_count;            // of each tendon, and behind the last
+    double *gradient, *damping, *stiffness; // v_count each
+} cal_coupled;
+
+// NULL where there is no memory.
+cal_coupled* cal_coupled_create(const cal_model* model);
+void cal_coupled_destroy(cal_coupled* coupled); // NULL is allowed
+// Lengths and rates alone, at coupled->q and coupled->v.
+void cal_coupled_find_lengths(cal_coupled* coupled);
+// Evaluates at coupled->q and coupled->v. control: one per actuator of the model.
+void cal_coupled_evaluate(cal_coupled* coupled, const double* control);
+// The same at q and v.
+void cal_coupled_evaluate_at(cal_coupled* coupled, const double* control, const double* q, const double* v);
+// What the forces of the last evaluation do at a velocity: work, and what is lost.
+double cal_coupled_power(const cal_coupled* coupled, cal_coupled_kind kind, const double* v);
+// What the forces of the last evaluation fall by with v and with q (joint_law.h), into damping and stiffness: of g gᵀ, g = dL/dq, a
+// diagonal that is not smaller, |gᵢ| ∑ |gⱼ|.
+void cal_coupled_find_slopes(cal_coupled* coupled, const double* control);
+// The same at q and v, added to what there is; NULL is allowed, and adds nothing. False: all are zero.
+bool cal_coupled_add_slopes(cal_coupled* coupled, const double* control, const double* q, const double* v,
+                            double* damping, double* stiffness);
+
+// Lengths of all tendons, and their rates, from the motions of nodes that a program has found; two numbers each.
+void cal_tendon_motions(const cal_context* context, int node_doubles, double* out);
+// Potential energy of what is coupled, from these.
+double cal_coupled_energy(const cal_context* context, int node_doubles);

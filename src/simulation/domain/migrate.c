@@ -1,0 +1,56 @@
+// Ownership moves with the bodies: what has gone over into the region of another domain becomes that domain's, at the beginning of a window,
+// when nothing is left that could be taken back. Otherwise domains would mix, and ever more pairs be of two of them.
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/domain/domain.h"
+#include "simulation/world.h"
+
+static bool is_in(const double point[3], const cal_box* region) {
+    for (int i = 0; i < 3; i++)
+        if (!(point[i] >= region->low[i] && point[i] <= region->high[i])) return false;
+    return true;
+}
+
+// The domain in whose region the middle of a body's box is; its own where that is nowhere, as of a box without end.
+static int region_of(const cal_domains* d, int body, const cal_box* box) {
+    const int own = cal_domain_of_body(d->whole, body);
+    double middle[3];
+    for (int i = 0; i < 3; i++) middle[i] = 0.5 * box->low[i] + 0.5 * box->high[i];
+    if (is_in(middle, &d->domains[own].region)) return own;
+    for (int i = 1; i <= d->count; i++)
+        if (is_in(middle, &d->domains[i].region)) return i;
+    return own;
+}
+
+bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box) {
+    cal_domain* own = &d->domains[domain];
+    if (region_of(d, body, box) == cal_domain_of_body(d->whole, body)) return true;
+    if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
+    own->strays[own->stray_count++] = body;
+    return true;
+}
+
+static cal_status list_strays(cal_domains* d, cal_domain* own, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < own->stray_count; i++) {
+        const int body = own->strays[i], component = d->whole->bodies[body].component,
+                  domain = d->whole->components[component].domain;
+        const cal_box* box = cal_broad_box(d->domains[domain].world->broad, body);
+        const int to = box != NULL ? region_of(d, body, box) : domain;
+        if (to == domain) continue; // it has gone back
+        status = cal_domains_collect(d, component, error);
+        if (status != CAL_OK || d->cluster_count > 1) continue; // what is held together stays where it is
+        if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+        d->handings[d->handing_count++] = (cal_handing){component, to};
+    }
+    own->stray_count = 0;
+    return status;
+}
+
+cal_status cal_domains_migrate(cal_domains* d, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = list_strays(d, &d->domains[i], error);
+    return status == CAL_OK && d->handing_count > 0 ? cal_domains_hand_over(d, error) : status;
+}

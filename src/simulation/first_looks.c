@@ -1,0 +1,99 @@
+// See first_looks.h.
+#include "simulation/first_looks.h"
+#include "base/memory.h"
+#include "simulation/body.h"
+#include "simulation/component.h"
+#include "simulation/motion/free_body.h"
+#include "simulation/motion/search.h"
+#include "simulation/share.h"
+#include "simulation/world.h"
+
+typedef struct looking {
+    cal_world* world;
+    cal_first_look* looks;
+    bool predicts;
+} looking;
+
+#define OVERLAP 1e-9 // of a reach: deeper is an overlap
+
+cal_status cal_find_overlap(cal_world* world, const cal_pair* pair, cal_separation* gap, double* depth, double* size,
+                            cal_error* error) {
+    cal_motion at[2];
+    *size = (double)INFINITY;
+    for (int k = 0; k < 2; k++) {
+        const int body = pair->body[k];
+        const cal_status status =
+            cal_body_failed(world, body, cal_body_at(world, body, world->time, &at[k]), world->time, error);
+        if (status != CAL_OK) return status;
+        *size = fmin(*size, world->bodies[pair->body[k]].reach);
+    }
+    cal_world_distance(world, pair->body[0], &at[0], pair->body[1], &at[1], (double)INFINITY, NULL, gap);
+    *depth = gap->distance < -OVERLAP * *size ? -gap->distance : 0.0;
+    return CAL_OK;
+}
+
+void cal_fetch_pairs(const cal_world* world, int pair) {
+    enum { STATE = 4, COMPONENT = 8, BODY = 12, LINE = 64 };
+    const cal_pair_table* table = &world->table;
+    for (int k = 0; k < 2; k++) {
+        if (pair + BODY < table->pair_count) {
+            const char* body = (const char*)&world->bodies[table->pairs[pair + BODY].body[k]];
+            __builtin_prefetch(body);
+            __builtin_prefetch(body + LINE);
+        }
+        if (pair + COMPONENT < table->pair_count) {
+            const cal_sim_body* part = &world->bodies[table->pairs[pair + COMPONENT].body[k]];
+            if (part->component >= 0) __builtin_prefetch(&world->components[part->component]);
+            __builtin_prefetch(part->balls);
+        }
+        if (pair + STATE >= table->pair_count) continue;
+        const int component = world->bodies[table->pairs[pair + STATE].body[k]].component;
+        if (component < 0) continue;
+        const cal_queue* queue = &world->components[component].queue;
+        const char* state = (const char*)cal_saved_state_at(queue, queue->tail - 1);
+        for (int line = 0; line < 3; line++) __builtin_prefetch(state + (ptrdiff_t)line * LINE);
+    }
+}
+
+// Whether the motion of a body is there until a time, for whoever looks.
+static bool is_known(const cal_world* world, int body, double until) {
+    const cal_sim_body* part = &world->bodies[body];
+    return part->component < 0 ? part->def.motion == CAL_FIXED : cal_free_body_is_known(world, body, until);
+}
+
+// Counts go into a world of the piece's own.
+static void look_at_some(void* user, int first, int end) {
+    looking* l = user;
+    cal_world own = *l->world;
+    for (int i = first; i < end; i++) {
+        const cal_pair* pair = &own.table.pairs[i];
+        cal_first_look* look = &l->looks[i];
+        cal_fetch_pairs(&own, i);
+        if (pair->event < 0) continue;
+        const cal_sim_body *a = &own.bodies[pair->body[0]], *b = &own.bodies[pair->body[1]];
+        if (a->stage != CAL_NEW && b->stage != CAL_NEW) continue;
+        double until = (double)INFINITY;
+        for (int k = 0; k < 2; k++) until = fmin(until, *cal_body_presence(&own, pair->body[k]).box_end);
+        if (!is_known(&own, pair->body[0], until) || !is_known(&own, pair->body[1], until)) continue;
+        const int64_t checks = own.report.checks, predictions = own.report.predictions;
+        cal_separation gap;
+        double size;
+        look->done = (l->predicts ? cal_pair_look(&own, pair, own.time, &look->prediction, NULL)
+                                  : cal_find_overlap(&own, pair, &gap, &look->depth, &size, NULL)) == CAL_OK;
+        look->checks = (int)(own.report.checks - checks);
+        look->predictions = (int)(own.report.predictions - predictions);
+    }
+}
+
+void cal_take_look(cal_world* world, const cal_first_look* look) {
+    world->report.checks += look->checks;
+    world->report.predictions += look->predictions;
+}
+
+cal_first_look* cal_look_first(cal_world* world, bool predicts) {
+    if (world->machine == NULL || world->def.loop != CAL_TIMEWARP || world->new_count < CAL_SHARE_FEW) return NULL;
+    looking all = {.world = world, .predicts = predicts};
+    all.looks = cal_allocate((size_t)world->table.pair_count + 1, sizeof *all.looks);
+    if (all.looks != NULL) cal_world_share(world, world->table.pair_count, look_at_some, &all);
+    return all.looks;
+}

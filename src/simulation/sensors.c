@@ -1,0 +1,305 @@
+// What sensors measure, from q, v and accelerations of the whole model.
+//
+// Accelerations in the world's axes, from the ground to the leaves; gravity is an acceleration of the ground, as an accelerometer feels it.
+// With r from a parent's origin to a node's, k the joint's axis, ω and α of the parent where they have no index:
+//
+//   revolute    a = a_p + α × r + ω × (ω × r)                        α = α_p + k q̈ + ω × k q̇
+//   prismatic   a = a_p + α × r + ω × (ω × r) + k q̈ + 2 ω × k q̇     α = α_p
+//   ball        as revolute, with R v and R v̇ for k q̇ and k q̈
+//   free        a = v̇ − g, α = R ω̇
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "pass/body_frames.h"
+#include "pass/coupled_force.h"
+#include "pass/joint_law.h"
+#include "simulation/sim.h"
+#include <string.h>
+
+typedef struct acceleration {
+    double angular[3], linear[3]; // world's axes
+} acceleration;
+
+typedef struct looks {
+    const cal_model* model;
+    const double *q, *v;
+    cal_world_motion* motions;
+    acceleration* accelerations;
+    double *qdd, *forces;
+    double* memory;
+} looks;
+
+static bool needs_acceleration(cal_sensor_kind kind) {
+    return kind == CAL_SENSOR_FRAME_ACCELERATION || kind == CAL_SENSOR_FRAME_ANGULAR_ACCELERATION ||
+           kind == CAL_SENSOR_ACCELEROMETER;
+}
+
+static bool needs_forces(cal_sensor_kind kind) { return kind == CAL_SENSOR_FORCE || kind == CAL_SENSOR_TORQUE; }
+
+// --- Accelerations ---------------------------------------------------------------------------------------------------------
+
+static void add_cross(const double a[3], const double b[3], double factor, double out[3]) {
+    double product[3];
+    cal_cross3(a, b, product);
+    for (int i = 0; i < 3; i++) out[i] += factor * product[i];
+}
+
+// a of a point at r from the origin of what moves so.
+static void move_point(const double angular[3], const acceleration* at, const double r[3], double out[3]) {
+    double swing[3];
+    cal_cross3(angular, r, swing);
+    memcpy(out, at->linear, sizeof at->linear);
+    add_cross(at->angular, r, 1.0, out);
+    add_cross(angular, swing, 1.0, out);
+}
+
+static void accelerate_node(const looks* l, int n) {
+    static const double still[3] = {0.0, 0.0, 0.0};
+    const cal_node* node = &l->model->nodes[n];
+    const cal_world_motion* own = &l->motions[n];
+    const double *qd = l->v + node->first_v, *qdd = l->qdd + node->first_v, *g = l->model->gravity;
+    acceleration ground = {{0.0}, {-g[0], -g[1], -g[2]}}, *out = &l->accelerations[n];
+    const acceleration* parent = node->parent < 0 ? &ground : &l->accelerations[node->parent];
+    const double* angular = node->parent < 0 ? still : l->motions[node->parent].angular;
+    double r[3], rate[3] = {0}, change[3] = {0};
+    for (int i = 0; i < 3; i++)
+        r[i] = own->position[i] - (node->parent < 0 ? 0.0 : l->motions[node->parent].position[i]);
+    if (node->kind == CAL_FREE) {
+        for (int i = 0; i < 3; i++) out->linear[i] = qdd[i] - g[i];
+        cal_rotate3(own->rotation, qdd + 3, out->angular);
+        return;
+    }
+    const bool ball = node->kind == CAL_BALL;
+    for (int i = 0; i < 3; i++) rate[i] = ball ? qd[i] : i == 2 ? qd[0] : 0.0;
+    for (int i = 0; i < 3; i++) change[i] = ball ? qdd[i] : i == 2 ? qdd[0] : 0.0;
+    cal_rotate3(own->rotation, rate, rate);
+    cal_rotate3(own->rotation, change, change);
+    *out = *parent;
+    move_point(angular, parent, r, out->linear);
+    double* grows = node->kind == CAL_PRISMATIC ? out->linear : out->angular;
+    for (int i = 0; i < 3; i++) grows[i] += change[i];
+    add_cross(angular, rate, node->kind == CAL_PRISMATIC ? 2.0 : 1.0, grows);
+}
+
+// --- Frames ----------------------------------------------------------------------------------------------------------------
+
+typedef struct frame {
+    int node; // −1: it does not move
+    double origin[3], rotation[9], velocity[3], angular[3];
+} frame;
+
+static void place(const looks* l, const cal_sensor_def* def, frame* out) {
+    static const double one[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+    const cal_placed at = {(const double*)l->motions, (size_t)CAL_DOUBLES(cal_world_motion), l->q, NULL};
+    double own[9], mounted[9], arm[3];
+    *out = (frame){.node = cal_place_point(l->model, &at, def->body, def->position, out->origin)};
+    cal_place_point(l->model, &at, def->body, def->position, out->origin);
+    cal_quaternion_matrix(def->quaternion, own);
+    cal_multiply33(def->body == CAL_GROUND ? one : l->model->mounts[def->body].rotation, own, mounted);
+    cal_multiply33(out->node < 0 ? one : l->motions[out->node].rotation, mounted, out->rotation);
+    if (out->node < 0) return;
+    const cal_world_motion* motion = &l->motions[out->node];
+    memcpy(out->angular, motion->angular, sizeof out->angular);
+    for (int i = 0; i < 3; i++) arm[i] = out->origin[i] - motion->position[i];
+    memcpy(out->velocity, motion->linear, sizeof out->velocity);
+    add_cross(motion->angular, arm, 1.0, out->velocity);
+}
+
+static void frame_acceleration(const looks* l, const frame* f, acceleration* out) {
+    const double* g = l->model->gravity;
+    *out = (acceleration){{0.0}, {-g[0], -g[1], -g[2]}};
+    if (f->node < 0) return;
+    double arm[3];
+    for (int i = 0; i < 3; i++) arm[i] = f->origin[i] - l->motions[f->node].position[i];
+    memcpy(out->angular, l->accelerations[f->node].angular, sizeof out->angular);
+    move_point(f->angular, &l->accelerations[f->node], arm, out->linear);
+}
+
+// What the joint of a body carries, in a frame of it: the last joint's force, and its moment moved to the frame's origin.
+static cal_status joint_wrench(const looks* l, const cal_sensor_def* def, const frame* f, bool torque, double* out,
+                               cal_error* error) {
+    int joint = -1;
+    for (int i = 0; i < l->model->joint_count; i++)
+        if (l->model->joints[i].body == def->body && l->model->joints[i].node == l->model->mounts[def->body].node)
+            joint = i;
+    if (joint < 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "sensor \"%.60s\": its body is fixed to another one, and no joint is there",
+                        def->name ? def->name : "force");
+    const double* forces = l->forces + 6 * (size_t)joint;
+    double moment[3], arm[3];
+    for (int i = 0; i < 3; i++) arm[i] = l->motions[f->node].position[i] - f->origin[i];
+    memcpy(moment, forces + 3, sizeof moment);
+    add_cross(arm, forces, 1.0, moment);
+    cal_unrotate3(f->rotation, torque ? moment : forces, out);
+    return CAL_OK;
+}
+
+// Centre of mass of what hangs from a body, itself included, or its velocity.
+static void subtree(const looks* l, int body, bool velocity, double* out) {
+    const cal_placed at = {(const double*)l->motions, (size_t)CAL_DOUBLES(cal_world_motion), l->q, NULL};
+    double mass = 0.0, sum[3] = {0.0, 0.0, 0.0};
+    for (int b = 0; b < l->model->body_count; b++) {
+        int above = b;
+        while (above != CAL_GROUND && above != body) above = l->model->bodies[above].parent;
+        if (above != body) continue;
+        const cal_body_def* def = l->model->bodies[b].def;
+        double center[3], arm[3], moved[3] = {0.0, 0.0, 0.0};
+        const int node = cal_place_point(l->model, &at, b, def->center, center);
+        if (node >= 0) {
+            for (int i = 0; i < 3; i++) arm[i] = center[i] - l->motions[node].position[i];
+            memcpy(moved, l->motions[node].linear, sizeof moved);
+            add_cross(l->motions[node].angular, arm, 1.0, moved);
+        }
+        mass += def->mass;
+        for (int i = 0; i < 3; i++) sum[i] += def->mass * (velocity ? moved[i] : center[i]);
+    }
+    for (int i = 0; i < 3; i++) out[i] = mass > 0.0 ? sum[i] / mass : 0.0;
+}
+
+static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
+    frame f;
+    acceleration a;
+    place(l, def, &f);
+    switch (def->kind) {
+    case CAL_SENSOR_FRAME_POSITION: memcpy(out, f.origin, sizeof f.origin); break;
+    case CAL_SENSOR_FRAME_QUATERNION: cal_matrix_quaternion(f.rotation, out); break;
+    case CAL_SENSOR_FRAME_X_AXIS:
+    case CAL_SENSOR_FRAME_Y_AXIS:
+    case CAL_SENSOR_FRAME_Z_AXIS:
+        for (int i = 0; i < 3; i++) out[i] = f.rotation[3 * i + (int)(def->kind - CAL_SENSOR_FRAME_X_AXIS)];
+        break;
+    case CAL_SENSOR_FRAME_VELOCITY: memcpy(out, f.velocity, sizeof f.velocity); break;
+    case CAL_SENSOR_FRAME_ANGULAR_VELOCITY: memcpy(out, f.angular, sizeof f.angular); break;
+    case CAL_SENSOR_VELOCIMETER: cal_unrotate3(f.rotation, f.velocity, out); break;
+    case CAL_SENSOR_GYRO: cal_unrotate3(f.rotation, f.angular, out); break;
+    case CAL_SENSOR_FRAME_ACCELERATION:
+        frame_acceleration(l, &f, &a);
+        memcpy(out, a.linear, sizeof a.linear);
+        break;
+    case CAL_SENSOR_FRAME_ANGULAR_ACCELERATION:
+        frame_acceleration(l, &f, &a);
+        memcpy(out, a.angular, sizeof a.angular);
+        break;
+    case CAL_SENSOR_ACCELEROMETER:
+        frame_acceleration(l, &f, &a);
+        cal_unrotate3(f.rotation, a.linear, out);
+        break;
+    case CAL_SENSOR_FORCE: return joint_wrench(l, def, &f, false, out, error);
+    case CAL_SENSOR_TORQUE: return joint_wrench(l, def, &f, true, out, error);
+    default: subtree(l, def->body, def->kind == CAL_SENSOR_SUBTREE_VELOCITY, out);
+    }
+    return CAL_OK;
+}
+
+// --- All of them -----------------------------------------------------------------------------------------------------------
+
+static cal_status open_looks(cal_sim* sim, const cal_sensor_def* def, looks* l, cal_error* error) {
+    const cal_model* model = sim->model;
+    const size_t nodes = (size_t)model->node_count, v_count = (size_t)model->v_count;
+    *l = (looks){.model = model, .q = cal_sim_q(sim), .v = cal_sim_v(sim)};
+    if (!l->q || !l->v) return cal_fail(error, CAL_MACHINE_FAILED, "the state is not there");
+    const size_t total = nodes * (size_t)(CAL_DOUBLES(cal_world_motion) + CAL_DOUBLES(acceleration)) + v_count +
+                         6 * (size_t)model->joint_count;
+    double* next = l->memory = cal_allocate(total + 1, sizeof *next);
+    if (!next) return cal_fail(error, CAL_NO_MEMORY, "out of memory for sensors");
+    l->motions = (cal_world_motion*)next, next += nodes * (size_t)CAL_DOUBLES(cal_world_motion);
+    l->accelerations = (acceleration*)next, next += nodes * (size_t)CAL_DOUBLES(acceleration);
+    l->qdd = next, next += v_count;
+    l->forces = next;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        cal_move_node(node, node->parent < 0 ? NULL : &l->motions[node->parent], l->q + node->first_q,
+                      l->v + node->first_v, &l->motions[n]);
+    }
+    if (!sim->system && (needs_acceleration(def->kind) || needs_forces(def->kind)))
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "a sensor of kind %s is read where no shapes touch; leave contact out, or the sensor",
+                        cal_sensor_kind_name(def->kind));
+    if (needs_forces(def->kind)) {
+        const cal_status status = cal_sim_joint_forces(sim, l->forces);
+        if (status) return cal_fail(error, status, "the forces in the joints failed");
+    }
+    if (!needs_acceleration(def->kind)) return CAL_OK;
+    const cal_status status = cal_sim_accelerations(sim, l->qdd);
+    if (status) return cal_fail(error, status, "accelerations failed");
+    for (int n = 0; n < model->node_count; n++) accelerate_node(l, n);
+    return CAL_OK;
+}
+
+// The tendon that a sensor, or a motor, is about.
+static cal_status read_tendon(const looks* l, int tendon, double* length, double* rate) {
+    cal_coupled* c = cal_coupled_create(l->model);
+    if (!c) return CAL_NO_MEMORY;
+    memcpy(c->q, l->q, (size_t)l->model->q_count * sizeof *c->q);
+    memcpy(c->v, l->v, (size_t)l->model->v_count * sizeof *c->v);
+    cal_coupled_find_lengths(c);
+    *length = c->lengths[tendon];
+    *rate = c->rates[tendon];
+    cal_coupled_destroy(c);
+    return CAL_OK;
+}
+
+static cal_status read_motor(const cal_sim* sim, const looks* l, int number, double* out) {
+    const cal_actuator_def* motor = &l->model->actuators[number];
+    const double control = (sim->system ? cal_system_control(sim->system) : sim->control)[number];
+    double length = 0.0, rate = 0.0;
+    cal_status status = CAL_OK;
+    if (motor->joint >= 0) {
+        length = l->q[l->model->joints[motor->joint].first_q];
+        rate = l->v[l->model->joints[motor->joint].first_v];
+    } else if (motor->tendon >= 0)
+        status = read_tendon(l, motor->tendon, &length, &rate);
+    else {
+        frame f;
+        cal_sensor_def at = cal_default_sensor_def();
+        double velocity[3], angular[3];
+        at.body = motor->body;
+        memcpy(at.position, motor->position, sizeof at.position);
+        memcpy(at.quaternion, motor->quaternion, sizeof at.quaternion);
+        place(l, &at, &f);
+        cal_unrotate3(f.rotation, f.velocity, velocity);
+        cal_unrotate3(f.rotation, f.angular, angular);
+        rate = cal_dot3(motor->wrench, velocity) + cal_dot3(motor->wrench + 3, angular);
+    }
+    *out = cal_clamp(cal_motor_wish(motor, control, length, rate), motor->force_range);
+    return status;
+}
+
+static cal_status read_one(cal_sim* sim, const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
+    const cal_joint* joint = def->kind <= CAL_SENSOR_BALL_VELOCITY ? &l->model->joints[def->number] : NULL;
+    double length = 0.0, rate = 0.0;
+    cal_status status = CAL_OK;
+    switch (def->kind) {
+    case CAL_SENSOR_JOINT_POSITION:
+    case CAL_SENSOR_BALL_QUATERNION:
+        memcpy(out, l->q + joint->first_q, (size_t)cal_sensor_size(def->kind) * sizeof *out);
+        return CAL_OK;
+    case CAL_SENSOR_JOINT_VELOCITY:
+    case CAL_SENSOR_BALL_VELOCITY:
+        memcpy(out, l->v + joint->first_v, (size_t)cal_sensor_size(def->kind) * sizeof *out);
+        return CAL_OK;
+    case CAL_SENSOR_TENDON_LENGTH:
+    case CAL_SENSOR_TENDON_VELOCITY:
+        status = read_tendon(l, def->number, &length, &rate);
+        *out = def->kind == CAL_SENSOR_TENDON_LENGTH ? length : rate;
+        break;
+    case CAL_SENSOR_ACTUATOR_FORCE: status = read_motor(sim, l, def->number, out); break;
+    case CAL_SENSOR_CLOCK: *out = cal_sim_time(sim); break;
+    default: return read_frame(l, def, out, error);
+    }
+    return status ? cal_fail(error, status, "out of memory for sensors") : CAL_OK;
+}
+
+cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* error) {
+    if (!sim || !values || !sim->model || sensor < 0 || sensor >= sim->model->kept.sensor_count)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_sensor: there is no sensor %d", sensor);
+    const cal_sensor_def* def = &sim->model->kept.sensors[sensor];
+    looks l;
+    cal_status status = open_looks(sim, def, &l, error);
+    if (!status) status = read_one(sim, &l, def, values, error);
+    for (int i = 0; !status && def->cutoff > 0.0 && i < cal_sensor_size(def->kind); i++)
+        values[i] = cal_clamp(values[i], (double[2]){-def->cutoff, def->cutoff});
+    cal_free(l.memory);
+    return status;
+}

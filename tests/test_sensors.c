@@ -1,0 +1,114 @@
+// Sensors against MuJoCo's numbers, and as columns of a table.
+#include "calder/calder_read.h"
+#include "calder/calder_record.h"
+#include "calder/calder_run.h"
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// MuJoCo 3.14 (npm's @mujoco/mujoco): models/sensors.xml with constraints disabled (opt.disableflags |= 1), qpos, qvel and ctrl as here,
+// mj_forward, then data.sensordata.
+static const double control[] = {0.4, -0.7};
+static const double q[] = {-0.29998651323839393, -0.24898053051390709, 1.0608115631904507,   0.96472280103880803,
+                           0.21933264015131176,  -0.145443599308333,   0.007019226476500752, -0.061194967087914692,
+                           -0.14225630072981876, 0.97635373379104196,  -0.20979528244463355, 0.030867226760088299,
+                           0.042030230649009188};
+static const double v[] = {0.49530664519188311,  0.14707005738609932, 0.018740084403539116, 0.60261424323665647,
+                           0.79213527664175976,  0.36193877438173577, 0.7465781807650711,   -0.32463628925598986,
+                           -0.11831867588605674, 0.63919630415700213, 0.24479796264544032};
+static const double expected[] = {
+    -0.14225630072981876, 0.7465781807650711,    0.97635373379104196,  -0.20979528244463355,  0.030867226760088299,
+    0.042030230649009188, -0.11831867588605674,  0.63919630415700213,  0.24479796264544032,   0.87351599419980719,
+    0.60726568094098488,  3.0359177929050838,    0.34925718451196081,  -0.33493518108409998,  1.3614562533381604,
+    0.9364897183409332,   0.11629900675894948,   0.023301546505135787, 0.33002816000921759,   0.97921119851924343,
+    0.18520180709576883,  -0.082738862349970702, -0.87961663124138434, -0.056878481221376648, -0.47227049496819845,
+    1.2946531066672089,   0.37640153446536828,   0.053669634949928047, 0.4492873081439695,    0.25347105018568133,
+    0.6525041078773085,   -0.50170039517950271,  4.0292112215251041,   -1.5749116564656118,   -31.34026108907047,
+    16.258933010425665,   0.43300481873921193,   0.54876107699464238,  -0.025391457379447292, -0.16622661304092698,
+    0.75041300419477475,  0.71745245595600826,   0.74985770782412864,  2.0684096570147803,    2.9826264514643617,
+    -2.4067018971304752,  11.856820020895235,    -2.7440919465709541,  3.3556010665723113,    2.3135373430542696,
+    1.5910483637622888,   0.93920934726107552,   0.12595298156825074,  -0.25665618157229914,  1.244551867992389,
+    1.2130496575305059,   0.27232977981960449,   0.18862688468186764,  -1.6604076317596197,   1.865712863323385,
+    1.8717256563966582,   -0.69999999999999996};
+
+static cal_model* read_model(void) {
+    cal_error error = {0};
+    cal_model *model = NULL, *variant = NULL;
+    if (cal_model_read(CALDER_TEST_MODELS "/sensors.xml", NULL, &model, NULL, &error)) fail_msg("%s", error.text);
+    if (cal_model_variant(model, CAL_PART_CONSTRAINT, CAL_NONE, &variant, &error)) fail_msg("%s", error.text);
+    cal_model_destroy(model);
+    return variant;
+}
+
+static cal_sim* open_sim(const cal_model* model) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_set(sim, 0.0, q, v, &error) ||
+        cal_sim_drive(sim, NULL, control, &error))
+        fail_msg("%s", error.text);
+    return sim;
+}
+
+static void test_numbers(void** state) {
+    (void)state;
+    cal_model* model = read_model();
+    cal_sim* sim = open_sim(model);
+    assert_int_equal(cal_model_sensor_size(model), sizeof expected / sizeof expected[0]);
+    int at = 0;
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        cal_error error = {0};
+        double values[8];
+        cal_model_sensor(model, i, &def);
+        if (cal_sim_sensor(sim, i, values, &error)) fail_msg("%s: %s", def.name, error.text);
+        const int size = cal_sensor_size(def.kind);
+        // A quaternion and its opposite are the same.
+        const double sign = size == 4 && values[0] * expected[at] < 0.0 ? -1.0 : 1.0;
+        for (int k = 0; k < size; k++, at++)
+            cal_test_expect_below(fabs(sign * values[k] - expected[at]) / (1.0 + fabs(expected[at])), 1e-11,
+                                  cal_sensor_kind_name(def.kind), def.name);
+    }
+    cal_error error = {0};
+    assert_int_equal(cal_sim_sensor(sim, at, NULL, &error), CAL_BAD_ARGUMENT);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+static void test_table(void** state) {
+    (void)state;
+    cal_model* model = read_model();
+    cal_sim* sim = open_sim(model);
+    cal_run* run = NULL;
+    cal_csv* csv = NULL;
+    cal_error error = {0};
+    char path[] = "sensors-XXXXXX", line[4096];
+    const int file = mkstemp(path);
+    unsigned columns;
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(cal_csv_columns("sensors", &columns, &error), CAL_OK);
+    if (cal_run_of_sim(sim, &run, &error) || cal_csv_create(path, run, columns, &csv, &error) ||
+        cal_csv_write(csv, &error) || cal_csv_close(csv, &error))
+        fail_msg("%s", error.text);
+    FILE* table = fopen(path, "r");
+    assert_non_null(table);
+    assert_non_null(fgets(line, sizeof line, table));
+    assert_memory_equal(line, "time,s0,s1,s2.1,s2.2,", 21);
+    assert_non_null(fgets(line, sizeof line, table));
+    char* next = strchr(line, ',');
+    cal_test_expect_below(fabs(strtod(next + 1, NULL) - expected[0]), 1e-12, "first column", "table");
+    fclose(table);
+    unlink(path);
+    cal_run_destroy(run);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+// Every function of the public headers is called with nothing, and with an object that lives and wrong numbers, ids, names and
+// pointers beside it: it says so, and does not crash. The calls are made from the headers (wrong_calls.sh), so that none is missing.
+//
+// What cannot be noticed is not tried: a pointer to something that was destroyed, and an array that is shorter than a count says.
+#define _POSIX_C_SOURCE 200809L
+#include "calder/calder_read.h"
+#include "calder/calder_record.h"
+#include "calder/calder_run.h"
+#include "calder/calder_view.h"
+#include "support.h"
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What lives: one object of each kind, and ids of bodies and multibodies that are gone, or another world's.
+typedef struct cast {
+    cal_model* model;
+    cal_builder* builder;
+    cal_machine* machine;
+    cal_plan* plan;
+    cal_state* state;
+    cal_dynamics* dynamics;
+    cal_sim* sim;
+    cal_world *world, *other;
+    cal_run* run;
+    cal_ensemble* ensemble;
+    cal_rps* rps;
+    cal_facts* facts;
+    cal_snapshot* snapshot;
+    cal_body_id cal_body_id[2];
+    cal_multibody_id cal_multibody_id[2];
+} cast;
+enum { CASTS = 2 };
+static cast casts[CASTS], live;
+
+static cal_error error;
+// Room for whatever a function reads or writes; zeros are no definition of anything.
+static _Alignas(64) char room[1 << 20];
+
+// The rounds: what stands for an argument in each of them. Ids that are stale or foreign come with numbers that are fine.
+enum { NOTHING, NEGATIVE, LARGE, STALE, FOREIGN, ROUNDS };
+#define OBJECT(noun) (k == NOTHING ? NULL : live.noun)
+#define WRONG_POINTER(type) (k < LARGE ? NULL : (type)(void*)room)
+#define WRONG_TEXT (k < LARGE ? NULL : "no such/thing\n")
+#define WRONG_NUMBER (k < LARGE ? (double)NAN : k == LARGE ? -(double)INFINITY : 1.0)
+#define WRONG_INDEX (k < LARGE ? -7 : k == LARGE ? INT_MAX : 0)
+#define WRONG_KIND(type) ((type)(k < LARGE ? 77 : k == LARGE ? 0x7fffff : 0))
+#define WRONG_COUNT (k < LARGE ? -7 : 0)
+#define WRONG_SIZE ((size_t)(k < LARGE ? 0 : 16))
+#define WRONG_ID(type) (k < LARGE ? (type){-1, 0} : k == LARGE ? (type){INT_MAX, 77} : live.type[k - STALE])
+
+typedef struct wrong_call {
+    const char* name;
+    bool (*call)(int k); // true: it says CAL_OK, or has no status
+    bool has_object;     // that comes first
+    bool has_status;
+    bool has_error;
+    bool has_wrong; // numbers that are out of any range
+    bool has_id;    // of a body or a multibody
+} wrong_call;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#include "wrong_calls.inc"
+#pragma GCC diagnostic pop
+enum { CALL_COUNT = sizeof calls / sizeof calls[0] };
+
+// Whether a function is one of a list.
+static bool is_in(const char* name, const char* const* list) {
+    for (; *list != NULL; list++)
+        if (strcmp(name, *list) == 0) return true;
+    return false;
+}
+
+// Of nothing, what may be OK: documented as allowed.
+static const char* const nothing_is_fine[] = {"cal_set_allocator", "cal_csv_close", "cal_glb_close", "cal_html_close",
+                                              NULL};
+
+// What ends an object is called with nothing only.
+static bool ends(const char* name) { return strstr(name, "_destroy") != NULL || strcmp(name, "cal_sim_of_world") == 0; }
+
+enum { FINE, SAYS_OK, SAYS_NOTHING };
+
+static int judge(const wrong_call* c, int k) {
+    error = (cal_error){CAL_OK, ""};
+    const bool ok = c->call(k);
+    if (!c->has_status || (ok && is_in(c->name, nothing_is_fine))) return FINE;
+    if (ok) return k == NOTHING || c->has_wrong ? SAYS_OK : FINE;
+    return c->has_error && (error.text[0] == '\0' || strchr(error.text, '\n') != NULL) ? SAYS_NOTHING : FINE;
+}
+
+static void no_function_minds_wrong_arguments(void** state) {
+    (void)state;
+    static const char* const verdicts[] = {"", "says CAL_OK", "has no line, or several"};
+    static const char* const rounds[] = {"nothing", "an object and negative numbers", "an object and large numbers",
+                                         "the id of what was removed", "an id of another world"};
+    int failed = 0;
+    for (int i = 0; i < CALL_COUNT; i++)
+        for (int round = 0; round < CASTS * ROUNDS; round++) {
+            const int k = round % ROUNDS;
+            live = casts[round / ROUNDS];
+            if ((k != NOTHING && ends(calls[i].name)) || (k >= STALE && !calls[i].has_id)) continue;
+            fflush(NULL);
+            const pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                // cmocka's own handler would go on with the next test.
+                static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+                for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) signal(signals[s], SIG_DFL);
+                alarm(60);
+                _exit(judge(&calls[i], k));
+            }
+            int result = 0;
+            assert_int_equal(waitpid(child, &result, 0), child);
+            if (WIFEXITED(result) && WEXITSTATUS(result) == FINE) continue;
+            failed++;
+            if (WIFSIGNALED(result))
+                print_error("%s with %s ends with signal %d\n", calls[i].name, rounds[k], WTERMSIG(result));
+            else
+                print_error("%s with %s %s\n", calls[i].name, rounds[k],
+                            WEXITSTATUS(result) <= SAYS_NOTHING ? verdicts[WEXITSTATUS(result)] : "ends the program");
+        }
+    assert_int_equal(failed, 0);
+}
+
+// Ids of a body and a multibody that were added to a world; removed again: they are stale.
+static cal_status make_ids(cal_world* world, const cal_model* model, bool remove, cal_body_id* body,
+                           cal_multibody_id* multibody) {
+    cal_world_body_def def = cal_default_world_body_def();
+    def.density = 0.0;
+    def.mass = 1.0;
+    for (int i = 0; i < 3; i++) def.inertia[i] = 1.0;
+    static const double position[3] = {0.0, 0.0, 50.0}, upright[4] = {1.0, 0.0, 0.0, 0.0};
+    cal_status status = cal_world_add_body(world, &def, body, NULL);
+    if (!status) status = cal_world_add_multibody(world, model, position, upright, 0, multibody, NULL);
+    if (!status && remove) status = cal_world_remove_body(world, *body, NULL);
+    return !status && remove ? cal_world_remove_multibody(world, *multibody, NULL) : status;
+}
+
+// A cast of a closed chain that touches nothing, and one of a figure that lands.
+static int make(cast* c, const char* model, const char* algorithm, bool contact) {
+    cal_sim_def def = cal_default_sim_def();
+    def.contact = contact;
+    cal_ensemble_def many = cal_default_ensemble_def();
+    many.count = 2;
+    many.sim = def;
+    many.sim.solver = contact ? "auto" : "rk4";
+    const cal_rps_def rps = cal_default_rps_def();
+    cal_run_sim_def run = cal_default_run_sim_def();
+    run.sim = def;
+    c->model = cal_test_model(model);
+    return cal_builder_create(&c->builder) || cal_machine_serial(1, &c->machine, NULL) ||
+           cal_plan_create(c->model, algorithm, c->machine, &c->plan, NULL) || cal_state_create(c->plan, &c->state) ||
+           cal_dynamics_create(c->model, &c->dynamics, NULL) || cal_sim_create(c->model, &def, &c->sim, NULL) ||
+           cal_world_generate("stack:kind=wall,n=2", NULL, &c->world, NULL) ||
+           cal_world_generate("stack:kind=wall,n=3", NULL, &c->other, NULL) ||
+           make_ids(c->world, c->model, true, &c->cal_body_id[0], &c->cal_multibody_id[0]) ||
+           make_ids(c->other, c->model, false, &c->cal_body_id[1], &c->cal_multibody_id[1]) ||
+           cal_run_create_sim(c->model, &run, &c->run, NULL) ||
+           cal_ensemble_create_def(c->model, &many, &c->ensemble, NULL) ||
+           (!contact && cal_rps_create(c->model, &rps, &c->rps, NULL)) || cal_facts_create(&c->facts, NULL) ||
+           cal_sim_snapshot(c->sim, &c->snapshot, NULL);
+}
+
+static int make_all(void** state) {
+    (void)state;
+    return make(&casts[0], "fivebar", "energy", false) || make(&casts[1], "humanoid", "aba", true);
+}
+
+static int end_all(void** state) {
+    (void)state;
+    for (cast* c = casts; c < casts + CASTS; c++) {
+        cal_snapshot_destroy(c->snapshot);
+        cal_facts_destroy(c->facts);
+        cal_rps_destroy(c->rps);
+        cal_ensemble_destroy(c->ensemble);
+        cal_run_destroy(c->run);
+        cal_world_destroy(c->other);
+        cal_world_destroy(c->world);
+        cal_sim_destroy(c->sim);
+        cal_dynamics_destroy(c->dynamics);
+        cal_state_destroy(c->state);
+        cal_plan_destroy(c->plan);
+        cal_machine_destroy(c->machine);
+        cal_builder_destroy(c->builder);
+        cal_model_destroy(c->model);
+    }
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_function_minds_wrong_arguments),
+    };
+    return cmocka_run_group_tests(tests, make_all, end_all);
+}
