@@ -645,6 +645,32 @@ static void test_bad_definitions_are_refused(void** state) {
     expect_refused(def, "cal_default_sim_def");
 }
 
+static void test_steps_that_cannot_be_counted_are_refused(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"rk4", "euler"};
+    cal_model* model = cal_test_model("pendulum");
+    for (int i = 0; i < 4; i++) {
+        cal_error error = {0};
+        cal_sim_def def = cal_default_sim_def();
+        def.solver = solvers[i % 2], def.step = 1e-300;
+        if (i < 2) {
+            cal_sim* sim = open_sim(model, &def);
+            assert_int_equal(cal_sim_advance(sim, 1.0, &error), CAL_BAD_ARGUMENT);
+            assert_true(cal_sim_time(sim) == 0.0);
+            cal_sim_destroy(sim);
+        } else {
+            cal_ensemble_def many = cal_default_ensemble_def();
+            cal_ensemble* ensemble = NULL;
+            many.sim = def;
+            assert_int_equal(cal_ensemble_create_def(model, &many, &ensemble, NULL), CAL_OK);
+            assert_int_equal(cal_ensemble_advance(ensemble, 1.0, &error), CAL_BAD_ARGUMENT);
+            cal_ensemble_destroy(ensemble);
+        }
+        assert_non_null(strstr(error.text, "1e-300"));
+    }
+    cal_model_destroy(model);
+}
+
 static void test_time_goes_forward(void** state) {
     (void)state;
     cal_model* model = cal_test_model("pendulum");
@@ -767,6 +793,7 @@ int main(void) {
         cmocka_unit_test(test_bdf_agrees_with_gear),
         cmocka_unit_test(test_bdf_needs_few_evaluations_for_many_damped_joints),
         cmocka_unit_test(test_bad_definitions_are_refused),
+        cmocka_unit_test(test_steps_that_cannot_be_counted_are_refused),
         cmocka_unit_test(test_time_goes_forward),
         cmocka_unit_test(test_not_finite_is_reported_and_the_last_state_kept),
         cmocka_unit_test(test_evaluation_limit),

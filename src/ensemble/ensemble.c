@@ -301,7 +301,10 @@ cal_status cal_ensemble_advance(cal_ensemble* ensemble, double time, cal_error* 
     if (time < ensemble->time)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s", time, ensemble->time);
     if (time == ensemble->time) return report_failure(ensemble, error);
-    const cal_ensemble_job job = {.time = time, .steps = -1, .ops = ensemble->solver, .step = ensemble->def.sim.step};
+    const double step = ensemble->def.sim.step;
+    const cal_status countable = cal_solver_check_steps(ensemble->solver, step, ensemble->time, time, error);
+    if (countable) return countable;
+    const cal_ensemble_job job = {.time = time, .steps = -1, .ops = ensemble->solver, .step = step};
     return run(ensemble, &job, error);
 }
 

@@ -11,8 +11,13 @@
 //
 // In RKF and RKCK k₂ has no weight in either order. A stop that a body without other forces meets in a long step throws stages
 // from the third on back out of it, where its law has no force: the second alone has seen it, and both orders agree that there is
-// none. So what |k₂ − k₁| exceeds all other |k_j − k₁| by counts as an error, h times. Where motion is smooth that is nothing: other
-// stages are further on, and see more of what changes.
+// none. So what |k₂ − k₁| exceeds twice all other |k_j − k₁| by counts as an error, h times. Where motion is smooth that is nothing.
+// Other stages are further on, and see more of what changes; but where y″ is zero inside the step they may all see less than
+//
+//   k₂ − k₁ = c₂ h y″ + c₂² h²/2 (y‴ − f_y y″)
+//
+// whose last term, which they do not have, is c₂ h f_y/2 of the first: half of it at c₂ ≤ ¼ and h f_y = 4, where no such method is
+// stable.
 //
 // Step doubling (IEC, RKG): a *pass* of size h and two of size h/2 give Y and y; (y − Y)/(2ᵖ − 1) is the error of y.
 // Its size must not exceed one; y is extrapolated by it.

@@ -137,7 +137,7 @@ CAL_WIDE_INLINE void hear_second(const cal_solver_context* context, const int* i
             const double change = cal_size(x[index[j]][i] - k1);
             most = change > most ? change : most;
         }
-        const double alone = h * (cal_size(x[index[1]][i] - k1) - most);
+        const double alone = h * (cal_size(x[index[1]][i] - k1) - 2.0 * most);
         double* own = &error[CAL_OWN(i - first)];
         *own = alone > cal_size(*own) ? alone : *own;
     }

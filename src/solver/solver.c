@@ -53,6 +53,12 @@ double cal_step_ratio(double size, int power, bool failed) {
     return fmax(SMALLEST_RATIO, fmin(SAFETY / cal_root(size, power), most));
 }
 
+cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error) {
+    if (!solver || !solver->fixed_step || (to - from) / step < 1.0 / DBL_EPSILON) return CAL_OK;
+    return cal_fail(error, CAL_BAD_ARGUMENT,
+                    "from t = %g s to t = %g s there are more steps of %g s than can be counted", from, to, step);
+}
+
 double cal_smallest_step(double time) { return 4.0 * DBL_EPSILON * fabs(time); }
 
 double cal_first_step(const cal_solver_settings* settings, double norm) {

@@ -15,6 +15,9 @@ cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm,
 // power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
 double cal_step_ratio(double size, int power, bool failed);
 
+// Whether steps of a fixed size can be counted from a time to another: numbers below 2⁵² are exact, and have a next one.
+cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error);
+
 // A step as small as time can tell: four units in its last place. Where a force jumps, an error that is left in such a step cannot be
 // made smaller, and is accepted.
 double cal_smallest_step(double time);

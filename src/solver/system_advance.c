@@ -441,7 +441,8 @@ cal_status cal_system_advance(cal_system* system, double time, cal_error* error)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot advance back to t = %g s from t = %g s; use cal_sim_set", time,
                         system->time);
     if (time == system->time) return CAL_OK;
-    cal_status status = check_start(system, error);
+    cal_status status = cal_solver_check_steps(system->ops, system->settings.step, system->time, time, error);
+    if (!status) status = check_start(system, error);
     if (status) return status;
     status = cal_system_begin_account(system);
     if (status)
