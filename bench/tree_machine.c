@@ -325,13 +325,15 @@ static int bench_all(tree_bench* b) {
 }
 
 static void print_details(void) {
-    printf("\nA link takes t_E and a message t_C. modelled: in virtual time, of the paper's machine with its t_C/t_E = "
-           "0.7\n"
-           "or of a given ratio; a message between two processes of one processor takes %.2f t_E there. measured:\n"
-           "Armstrong's passes over real figures, a process being a thread or, with 'mpirun -n 12 calder bench\n"
-           "tree-machine --machine mpi', a rank; medians, with the t_E and t_C of this machine. Trees that need more\n"
-           "processors than there are cores are run for their bits and messages, and not timed.\n",
-           local_ratio());
+    printf(
+        "\nA link takes t_E and a message t_C. modelled: in virtual time, of the paper's machine with its t_C/t_E = "
+        "0.7\n"
+        "or of a given ratio; a message between two processes of one processor takes %.2f t_E there. measured:\n"
+        "Armstrong's passes over real figures, a process being a thread or, with 'mpirun -n 12 calder bench\n"
+        "tree-machine --machine mpi', a rank; medians, with the t_E and t_C of this machine. quiet: the same of the\n"
+        "quiet quarters of the samples, for a machine on which others compute. Trees that need more processors than\n"
+        "there are cores are run for their bits and messages, and not timed.\n",
+        local_ratio());
 }
 
 static const char* machine_choice(int index) {

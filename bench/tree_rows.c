@@ -37,6 +37,7 @@ static void print_result(cal_json* json, const cal_tree_row* r) {
         cal_json_number(json, "alone_s", result->alone);
         cal_json_number(json, "time_s", result->seconds);
         cal_json_number(json, "measured", r->measured);
+        cal_json_number(json, "quiet", result->quiet);
     }
     cal_json_integer(json, "messages", result->messages);
     cal_json_integer(json, "predicted_messages", result->predicted);
@@ -105,9 +106,9 @@ static void print_heading(const cal_tree_row* r, const cal_tree_table* table) {
     for (size_t i = 0; i < CAL_ARRAY_COUNT(titles); i++)
         if (is_kind(r, titles[i].kind)) printf("\n%s, %s\n", titles[i].title, r->here ? "measured here" : "modelled");
     if (r->here)
-        printf("%-18s %5s %9s %10s %9s %9s %9s %9s %9s %10s\n", "", "links", "processes",
+        printf("%-18s %5s %9s %10s %9s %9s %9s %9s %9s %9s %10s\n", "", "links", "processes",
                strcmp(table->machine, "mpi") == 0 ? "ranks on" : "processors", "t_E", "t_C/t_E", "formula", "modelled",
-               "measured", "messages");
+               "measured", "quiet", "messages");
     else
         printf("%-18s %5s %10s %9s %9s %9s %9s %6s\n", "", "links", "processors", "t_C/t_E", "formula", "modelled",
                "paper", "busy");
@@ -139,6 +140,7 @@ static void print_row(const cal_tree_row* r) {
     print_optional(r->formula);
     print_optional(r->modelled);
     print_optional(r->measured);
+    print_optional(r->result.quiet);
     printf(" %10lld%s\n", (long long)r->result.messages,
            r->result.messages != r->result.predicted ? "  not those of the plan"
            : !r->result.same                         ? "  other accelerations"

@@ -64,9 +64,13 @@ static cal_status repeat(const cal_plan* plan, cal_state* state, int calls, doub
     return status;
 }
 
-// The median of many samples; all ranks that a plan has do the same number of them.
-static cal_status time_plan(const cal_tree_lab* lab, const cal_plan* plan, cal_state* state, bool together,
-                            double* median, cal_error* error) {
+typedef struct times {
+    double median, quiet; // of an evaluation, s; quiet: a quarter of the samples is shorter
+} times;
+
+// Of many samples; all ranks that a plan has do the same number of them.
+static cal_status time_plan(const cal_tree_lab* lab, const cal_plan* plan, cal_state* state, bool together, times* out,
+                            cal_error* error) {
     double samples[MOST_SAMPLES], estimate;
     cal_status status = repeat(plan, state, WARM_UPS, &estimate, error);
     int calls = (int)fmin(1e6, ceil(SAMPLE_SECONDS / (estimate + 1e-9)));
@@ -74,12 +78,12 @@ static cal_status time_plan(const cal_tree_lab* lab, const cal_plan* plan, cal_s
     if (together) calls = of_first_rank(calls), count = of_first_rank(count);
     if (count < LEAST_SAMPLES) count = LEAST_SAMPLES;
     for (int i = 0; i < count && status == CAL_OK; i++) status = repeat(plan, state, calls, &samples[i], error);
-    if (status == CAL_OK) *median = cal_median(samples, count);
+    if (status == CAL_OK) out->median = cal_median(samples, count), out->quiet = samples[count / 4]; // sorted
     return status;
 }
 
 // One core alone: accelerations, and the time of an evaluation where it is asked for. Of ranks the first takes the time.
-static cal_status run_alone(const cal_tree_lab* lab, const cal_model* model, bool timed, double* qdd, double* seconds,
+static cal_status run_alone(const cal_tree_lab* lab, const cal_model* model, bool timed, double* qdd, times* out,
                             cal_error* error) {
     cal_machine* machine = NULL;
     cal_plan* plan = NULL;
@@ -90,7 +94,7 @@ static cal_status run_alone(const cal_tree_lab* lab, const cal_model* model, boo
     if (status == CAL_OK) status = set_motion(state, model);
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
     if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, qdd);
-    if (status == CAL_OK && timed && cal_is_first_rank()) status = time_plan(lab, plan, state, false, seconds, error);
+    if (status == CAL_OK && timed && cal_is_first_rank()) status = time_plan(lab, plan, state, false, out, error);
     cal_state_destroy(state);
     cal_plan_destroy(plan);
     cal_machine_destroy(machine);
@@ -115,8 +119,8 @@ static cal_status count_messages(const cal_plan* plan, const cal_state* state, c
 }
 
 static cal_status run_machine(const cal_tree_lab* lab, const cal_model* model, const cal_tree_assignment* assignment,
-                              cal_machine* machine, bool timed, const double* expected, cal_tree_result* out,
-                              cal_error* error) {
+                              cal_machine* machine, bool timed, const double* expected, times* own,
+                              cal_tree_result* out, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
     const size_t n = (size_t)cal_model_v_count(model);
@@ -126,7 +130,7 @@ static cal_status run_machine(const cal_tree_lab* lab, const cal_model* model, c
             : CAL_NO_MEMORY;
     if (status == CAL_OK) status = cal_state_create(plan, &state);
     if (status == CAL_OK) status = set_motion(state, model);
-    if (status == CAL_OK && timed) status = time_plan(lab, plan, state, lab->ranks, &out->seconds, error);
+    if (status == CAL_OK && timed) status = time_plan(lab, plan, state, lab->ranks, own, error);
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
     if (status == CAL_OK) status = cal_state_get(state, CAL_QDD, qdd);
     if (status == CAL_OK) status = count_messages(plan, state, out);
@@ -138,10 +142,10 @@ static cal_status run_machine(const cal_tree_lab* lab, const cal_model* model, c
 }
 
 static cal_status run_assigned(const cal_tree_lab* lab, const cal_model* model, const cal_tree_assignment* assignment,
-                               bool timed, const double* expected, cal_tree_result* out, cal_error* error) {
-    if (lab->ranks) return run_machine(lab, model, assignment, lab->shared, timed, expected, out, error);
+                               bool timed, const double* expected, times* own, cal_tree_result* out, cal_error* error) {
+    if (lab->ranks) return run_machine(lab, model, assignment, lab->shared, timed, expected, own, out, error);
     int cores[MOST_PROCESSES];
-    cpu_set_t before, own;
+    cpu_set_t before, now;
     sched_getaffinity(0, sizeof before, &before);
     for (int i = 0; i < assignment->processes; i++)
         cores[i] = core_at(&before, assignment->core_of_process ? assignment->core_of_process[i] : i);
@@ -152,10 +156,10 @@ static cal_status run_assigned(const cal_tree_lab* lab, const cal_model* model, 
     // More processes than cores, and only to see whether they are right: wherever there is room.
     if (timed) def.cores = cores;
     cal_status status = cal_machine_threads(&def, &machine, error);
-    if (status == CAL_OK) status = run_machine(lab, model, assignment, machine, timed, expected, out, error);
+    if (status == CAL_OK) status = run_machine(lab, model, assignment, machine, timed, expected, own, out, error);
     cal_machine_destroy(machine);
-    sched_getaffinity(0, sizeof own, &own);
-    if (!CPU_EQUAL(&own, &before)) sched_setaffinity(0, sizeof before, &before);
+    sched_getaffinity(0, sizeof now, &now);
+    if (!CPU_EQUAL(&now, &before)) sched_setaffinity(0, sizeof before, &before);
     return status;
 }
 
@@ -163,12 +167,14 @@ cal_status cal_tree_run(const cal_tree_lab* lab, const cal_model* model, const c
                         bool timed, cal_tree_result* out, cal_error* error) {
     *out = (cal_tree_result){.run = assignment->processes <= lab->processes};
     if (!out->run) return CAL_OK;
+    times alone = {0}, own = {0};
     double* expected = calloc((size_t)cal_model_v_count(model) + 1, sizeof *expected);
-    cal_status status = expected ? run_alone(lab, model, timed, expected, &out->alone, error) : CAL_NO_MEMORY;
+    cal_status status = expected ? run_alone(lab, model, timed, expected, &alone, error) : CAL_NO_MEMORY;
     if (cal_ranks_agree((int)status) == CAL_OK)
-        status = run_assigned(lab, model, assignment, timed, expected, out, error);
+        status = run_assigned(lab, model, assignment, timed, expected, &own, out, error);
     free(expected);
-    cal_ranks_tell(&out->alone, 1); // so that all decide alike
-    cal_ranks_tell(&out->seconds, 1);
+    double numbers[] = {alone.median, own.median, own.quiet > 0 ? alone.quiet / own.quiet : 0};
+    cal_ranks_tell(numbers, 3); // so that all decide alike
+    out->alone = numbers[0], out->seconds = numbers[1], out->quiet = numbers[2];
     return status;
 }

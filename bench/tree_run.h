@@ -23,8 +23,9 @@ typedef struct cal_tree_assignment {
 } cal_tree_assignment;
 
 typedef struct cal_tree_result {
-    double alone;                        // s per evaluation on one core, without processes: the median; 0: not timed
-    double seconds;                      // s per evaluation, one after the other: the median; 0: not timed
+    double alone;   // s per evaluation on one core, without processes: the median; 0: not timed
+    double seconds; // s per evaluation, one after the other: the median; 0: not timed
+    double quiet;   // both at the end of the quiet quarter, speed-up; others who compute only make times longer
     int64_t messages, numbers;           // of an evaluation, as they were counted
     int64_t predicted, predicted_number; // and as the plan says
     bool same;                           // accelerations are those of one core, to the bit

@@ -286,8 +286,11 @@ static void refuses_what_belongs_to_another_simulation(void** unused) {
     expect_refusal(larger, &good, "another model: 12 bodies");
     cal_model_destroy(larger);
     cal_model* dressed = cal_test_dress(model, 1);
-    expect_refusal(dressed, &good, "another model: as many bodies");
+    expect_refusal(dressed, &good, "0 motors; this one has 12, 12, 3");
     cal_model_destroy(dressed);
+    cal_model* lighter = cal_test_model("stickman:gravity=5");
+    expect_refusal(lighter, &good, "another model: as many bodies");
+    cal_model_destroy(lighter);
     cal_model_destroy(model);
 }
 

@@ -120,6 +120,13 @@ static void energy_rate(const cal_model* model, const cal_test_motion* motion, c
     for (int i = 0; i < count; i++) rate[i] = (8.0 * (near[1][i] - near[0][i]) - (far[1][i] - far[0][i])) / (12.0 * h);
 }
 
+// What a motor measures: q, or of a ball one part of the angle times the axis of the shorter turn.
+static double motor_position(const cal_joint_def* joint, int axis, const double* q) {
+    if (joint->kind != CAL_BALL) return q[0];
+    const double sine = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), sign = q[0] < 0.0 ? -1.0 : 1.0;
+    return sine > 0.0 ? sign * 2.0 * atan2(sine, fabs(q[0])) / sine * q[1 + axis] : 0.0;
+}
+
 // What joints add to the energy a second: τ v less what dampers, motors and the damping of stops take, which inverse dynamics of
 // resting springs would hide; so from the model's own definitions.
 static double joint_power(const cal_model* model, const cal_test_motion* motion) {
@@ -144,7 +151,7 @@ static double joint_power(const cal_model* model, const cal_test_motion* motion)
         cal_model_joint(model, motor.joint, &joint, NULL, &first_q, &first_v);
         const double* c = motor.control_range;
         const double* f = motor.force_range;
-        const double q = motion->q[first_q], v = motion->v[first_v];
+        const double q = motor_position(&joint, motor.axis, motion->q + first_q), v = motion->v[first_v + motor.axis];
         double control = motion->control[i];
         if (c[0] < c[1]) control = fmin(fmax(control, c[0]), c[1]);
         double force =

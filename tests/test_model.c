@@ -109,7 +109,7 @@ static void refuse(const scene* s, const char* where, const char* why) {
     X(s->bodies[0].inertia[3] = 0.11, "body 0", "negative principal moment")                                           \
     X(s->bodies[0].inertia[2] = -0.1, "body 0", "negative principal moment")                                           \
     X(s->actuator.joint = 2, "actuator 0", "drives joint 2")                                                           \
-    X(s->joints[1].kind = CAL_BALL, "actuator 0", "ball joint")                                                        \
+    X((s->joints[1].kind = CAL_BALL, s->actuator.axis = 3), "actuator 0", "axis is 3")                                 \
     X(s->actuator.gear = NAN, "actuator 0", "not finite")                                                              \
     X(s->actuator.force_range[0] = 1.0, "actuator 0", "reversed")                                                      \
     X(s->gravity[0] = NAN, "gravity", "not finite")                                                                    \

@@ -137,12 +137,14 @@ typedef struct cal_muscle {
 
 /// A motor on a degree of freedom: force = gear · clamp(g · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v) with
 /// g = gain + gain_slope[0] · gear · q + gain_slope[1] · gear · v. A plain motor has gain 1 and no bias; a position servo gain kp and
-/// bias {0, -kp, -kv}. On a tendon q and v are its length and the rate of that, and a force above zero pushes the tendon's ends
+/// bias {0, -kp, -kv}: a spring and a damper whose reference is the control. On a ball q and v are the parts of its rotation vector and
+/// its angular velocity along one of its axes. On a tendon q and v are its length and the rate of that, and a force above zero pushes the tendon's ends
 /// apart. On a body they are 0 and the rate along `wrench`.
 typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
-    /// What it acts on: a one-degree joint's number, a tendon's, or a body's; the other two are CAL_NONE.
+    /// What it acts on: the number of a one-degree joint or a ball, a tendon's, or a body's; the other two are CAL_NONE.
     int joint, tendon, body;
+    int axis; ///< of a ball: 0, 1 or 2, about its x, y or z; else 0
     double position[3], quaternion[4]; ///< of a frame in the body; the quaternion need not be normalised
     double wrench[6];                  ///< force (3) and torque (3) in that frame that a force of 1 is, for the body
     double gain_slope[2];

@@ -424,6 +424,14 @@ static void add_extra(cal_layout* layout, cal_column* column, int kind, int bloc
     column->extra_count++;
 }
 
+// A motor's own degree, which of a ball is one of three; its y stays that of the whole quaternion.
+static void add_motor(cal_layout* layout, cal_column* column, int block, int lane, int actuator) {
+    add_extra(layout, column, CAL_NONLINEAR_ACTUATOR, block, lane, actuator);
+    cal_nonlinear_force* extra = &layout->extras[layout->extra_count - 1];
+    extra->v += layout->model->actuators[actuator].axis * layout->width;
+    extra->v_in_y += layout->model->actuators[actuator].axis * layout->width;
+}
+
 // Actuators sorted by joint: those of joint j are order[first[j]] … order[first[j + 1] - 1].
 static cal_status sort_actuators(const cal_model* model, int32_t** first, int32_t** order) {
     *first = cal_allocate((size_t)model->joint_count + 2, sizeof **first);
@@ -450,8 +458,7 @@ static void add_extras(cal_layout* layout, cal_column* column, int block, int la
         add_extra(layout, column, CAL_NONLINEAR_FRICTION, block, lane, n->joint);
     if (n->kind == CAL_BALL && n->stiffness != 0.0)
         add_extra(layout, column, CAL_NONLINEAR_BALL_SPRING, block, lane, n->joint);
-    for (int i = first[n->joint]; i < first[n->joint + 1]; i++)
-        add_extra(layout, column, CAL_NONLINEAR_ACTUATOR, block, lane, order[i]);
+    for (int i = first[n->joint]; i < first[n->joint + 1]; i++) add_motor(layout, column, block, lane, order[i]);
 }
 
 static cal_status fill_extras(cal_layout* layout, bool by_lane) {

@@ -97,6 +97,7 @@ uint64_t cal_model_hash(const cal_model* model) {
         if (def->joint == CAL_NONE) hash = hash_target(hash, def);
         if (def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0) hash = cal_hash_doubles(hash, def->gain_slope, 2);
         if (def->is_muscle) hash = hash_muscle(hash, &def->muscle);
+        if (def->axis != 0) hash = cal_hash_doubles(hash, (double[]){def->axis}, 1);
         hash = cal_hash_doubles(hash, def->bias, 3);
         hash = cal_hash_doubles(hash, def->control_range, 2);
         hash = cal_hash_doubles(hash, def->force_range, 2);

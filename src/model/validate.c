@@ -156,9 +156,13 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
         return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
                         def->joint, model->joint_count - 1);
     const cal_joint_kind kind = on_joint ? model->joints[def->joint].def->kind : CAL_PRISMATIC;
-    if (cal_joint_v_count(kind) != 1)
-        return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d is a %s joint; a motor drives joints of one degree only",
-                        who, def->joint, cal_joint_kind_name(kind));
+    if (kind == CAL_FREE)
+        return cal_fail(error, CAL_BAD_MODEL,
+                        "%s: joint %d is a %s joint; a motor drives joints of one degree and balls", who, def->joint,
+                        cal_joint_kind_name(kind));
+    if (def->axis < 0 || def->axis > (kind == CAL_BALL ? 2 : 0))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its axis is %d; it must be 0, or of a ball joint 0 to 2", who,
+                        def->axis);
     if (!isfinite(def->gear) || !isfinite(def->gain) || !cal_all_finite(def->bias, 3) ||
         !isfinite(def->initial_control) || !cal_all_finite(def->gain_slope, 2) || !cal_all_finite(def->position, 3) ||
         !cal_all_finite(def->quaternion, 4) || !cal_all_finite(def->wrench, 6))

@@ -27,7 +27,9 @@ CAL_DEVICE static void add_extra(const cal_context* context, const cal_nonlinear
         break;
     case CAL_NONLINEAR_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
-        force[extra->v] += cal_motor_force(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
+        const cal_actuator_def* motor = &model->actuators[extra->index];
+        const double q = cal_motor_position(model, motor, y + extra->y, width);
+        force[extra->v] += cal_motor_force(motor, control, q, y[extra->v_in_y]);
         break;
     }
     case CAL_NONLINEAR_FRICTION: {
@@ -63,7 +65,10 @@ CAL_DEVICE static void add_extra_slopes(const cal_context* context, const cal_no
         break;
     case CAL_NONLINEAR_ACTUATOR: {
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
-        slopes = cal_motor_slopes(&model->actuators[extra->index], control, y[extra->y], y[extra->v_in_y]);
+        const cal_actuator_def* motor = &model->actuators[extra->index];
+        const double q = cal_motor_position(model, motor, y + extra->y, width);
+        slopes = cal_motor_slopes(motor, control, q, y[extra->v_in_y]);
+        stiffness += motor->axis * width;
         break;
     }
     case CAL_NONLINEAR_FRICTION: {

@@ -52,9 +52,11 @@ cal_powers cal_joint_powers(const cal_model* model, const double* tau, const dou
         powers.loss += joint_loss(&model->joints[i], q + model->joints[i].first_q, v + model->joints[i].first_v);
     for (int i = 0; i < model->actuator_count; i++) {
         if (model->actuators[i].joint < 0) continue;
-        const cal_joint* joint = &model->joints[model->actuators[i].joint];
-        const double at = q[joint->first_q], rate = v[joint->first_v];
-        powers.work += cal_motor_force(&model->actuators[i], control_of(model, control, i), at, rate) * rate;
+        const cal_actuator_def* motor = &model->actuators[i];
+        const cal_joint* joint = &model->joints[motor->joint];
+        const double at = cal_motor_position(model, motor, q + joint->first_q, 1);
+        const double rate = v[joint->first_v + motor->axis];
+        powers.work += cal_motor_force(motor, control_of(model, control, i), at, rate) * rate;
     }
     return powers;
 }
@@ -89,9 +91,11 @@ bool cal_joint_slopes(const cal_model* model, const double* control, const doubl
     }
     for (int i = 0; i < model->actuator_count; i++) {
         if (model->actuators[i].joint < 0) continue;
-        const cal_joint* joint = &model->joints[model->actuators[i].joint];
-        add(cal_motor_slopes(&model->actuators[i], control_of(model, control, i), q[joint->first_q], v[joint->first_v]),
-            &damping[joint->first_v], &stiffness[joint->first_v]);
+        const cal_actuator_def* motor = &model->actuators[i];
+        const cal_joint* joint = &model->joints[motor->joint];
+        const int own = joint->first_v + motor->axis;
+        const double at = cal_motor_position(model, motor, q + joint->first_q, 1);
+        add(cal_motor_slopes(motor, control_of(model, control, i), at, v[own]), &damping[own], &stiffness[own]);
     }
     bool any = false;
     for (int i = 0; i < model->v_count; i++) any |= damping[i] > 0.0 || stiffness[i] > 0.0;

@@ -6,6 +6,7 @@
 //             no jump at x = 0
 //   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
 //   motor     gear · clamp((g₀ + g₁ gear q + g₂ gear q̇) clamp(control) + b₀ + b₁ gear q + b₂ gear q̇), or a muscle's force
+//             of a ball q is one part of θ e, q̇ of ω
 //
 // Springs and the elastic part of stops, −k x, have energies; what all other forces do is work or a loss:
 //
@@ -140,6 +141,16 @@ CAL_DEVICE static inline double cal_muscle_force(const cal_muscle* m, double act
     const double high = 0.5 * (1.0 + m->longest), x = (L - 1.0) / (high - 1.0);
     const double passive = L <= 1.0 ? 0.0 : m->passive * (L <= high ? 0.5 * x * x : x - 0.5);
     return -m->peak * (activation * cal_muscle_by_length(m, L) * cal_muscle_by_rate(m, V) + passive);
+}
+
+// What a motor calls q: of a ball the part of its rotation vector along the motor's axis. q is the joint's own, with a stride.
+CAL_DEVICE static inline double cal_motor_position(const cal_model* model, const cal_actuator_def* motor,
+                                                   const double* q, int stride) {
+    if (model->joints[motor->joint].def->kind != CAL_BALL) return q[0];
+    const double own[4] = {q[0], q[stride], q[2 * stride], q[3 * stride]};
+    double turn[3];
+    cal_rotation_vector(own, turn);
+    return turn[motor->axis];
 }
 
 // Before the clamp, at the motor's side of its gear.

@@ -49,9 +49,10 @@ static void add_extra(const cal_context* context, const cal_nonlinear_force* ext
     case CAL_NONLINEAR_ACTUATOR: {
         const cal_actuator_def* motor = &model->actuators[extra->index];
         const double control = context->control[extra->copy * model->actuator_count + extra->index];
-        const double force = cal_motor_force(motor, control, y[extra->y], m.v);
+        const double q = cal_motor_position(model, motor, y + extra->y, width);
+        const double force = cal_motor_force(motor, control, q, m.v);
         const double power =
-            h > 0.0 ? at_end(force, cal_motor_slopes(motor, control, y[extra->y], m.v), &m) * m.mean : force * m.v;
+            h > 0.0 ? at_end(force, cal_motor_slopes(motor, control, q, m.v), &m) * m.mean : force * m.v;
         *work += power;
         if (h > 0.0) *loss += power;
         break;

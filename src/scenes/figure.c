@@ -78,7 +78,7 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     const int held = (int)values[at_hold];
     const cal_figure figure = {detailed, values[at_floor] != 0.0, values[at_start], values[at_gravity],
                                values[at_drop]};
-    cal_add_segments(builder, segments, SEGMENTS, &figure);
+    cal_add_segments(builder, segments, SEGMENTS, &figure, NULL);
     if (held == NONE) return CAL_OK;
     hold(builder, detailed, values[at_start], true, held != LEFT);
     hold(builder, detailed, values[at_start], false, held != RIGHT);

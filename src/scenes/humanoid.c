@@ -29,7 +29,7 @@ static const cal_segment segments[] = {
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
     (void)error;
     const cal_figure figure = {true, values[at_floor] != 0.0, values[at_start], values[at_gravity], values[at_drop]};
-    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), &figure);
+    cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), &figure, NULL);
     return CAL_OK;
 }
 

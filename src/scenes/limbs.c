@@ -22,6 +22,7 @@ typedef struct placed {
 typedef struct figure_builder {
     cal_builder* builder;
     const cal_figure* figure;
+    const cal_feet* feet;
     placed segments[MOST_SEGMENTS][SIDES];
     int limbs;
     double lowest; // point of all capsules, in z
@@ -97,6 +98,27 @@ static void add_capsule(figure_builder* f, const placed* at, const double tip[3]
     f->lowest = fmin(f->lowest, at->origin[2] + fmin(0.0, end[2]) - radius);
 }
 
+// A box at the tip of a segment that points down: its middle is level with the capsule's end, a third of its length is behind the tip.
+static void add_sole(figure_builder* f, const placed* at, const double tip[3], const cal_segment* segment) {
+    const double* half = f->feet->half;
+    double middle[3] = {tip[0] + half[0] / 3.0, tip[1], tip[2] - segment->radius}, place[3];
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = at->body;
+    shape.kind = CAL_BOX;
+    shape.collides = f->figure->floor;
+    memcpy(shape.size, half, sizeof shape.size);
+    memcpy(shape.position, middle, sizeof middle);
+    sort_limb(at->limb, &shape);
+    memcpy(shape.color, (float[4]){0.2F, 0.2F, 0.22F, 1.0F}, sizeof shape.color);
+    cal_builder_add_shape(f->builder, &shape);
+    for (int corner = 0; corner < 8; corner++) {
+        double point[3];
+        for (int k = 0; k < 3; k++) point[k] = middle[k] + (corner >> k & 1 ? half[k] : -half[k]);
+        cal_rotate3(at->rotation, point, place);
+        f->lowest = fmin(f->lowest, at->origin[2] + place[2]);
+    }
+}
+
 static void add_segment(figure_builder* f, const cal_segment* segment, int parent, const double position[3],
                         placed at[SIDES]) {
     for (int side = LEFT; side < (segment->paired ? SIDES : RIGHT); side++) {
@@ -119,6 +141,7 @@ static void add_segment(figure_builder* f, const cal_segment* segment, int paren
         place(above, body.position, &joint, own);
         cal_builder_add_joint(f->builder, own->body, &joint);
         add_capsule(f, own, to, segment->radius);
+        if (f->feet && strcmp(f->feet->segment, segment->name) == 0) add_sole(f, own, to, segment);
     }
     if (!segment->paired) at[RIGHT] = at[LEFT];
 }
@@ -134,8 +157,9 @@ static void add_floor(const figure_builder* f) {
     cal_builder_add_shape(f->builder, &floor);
 }
 
-void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure) {
-    figure_builder f = {.builder = builder, .figure = figure, .lowest = INFINITY};
+void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure,
+                      const cal_feet* feet) {
+    figure_builder f = {.builder = builder, .figure = figure, .feet = feet, .lowest = INFINITY};
     const bool detailed = figure->detailed;
     cal_builder_set_gravity(builder, (double[3]){0.0, 0.0, -figure->gravity});
     for (int i = 0; i < count; i++) {

@@ -23,8 +23,15 @@ typedef struct cal_figure {
     double start, gravity, drop;
 } cal_figure;
 
-// Adds the segments, parents first.
-void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure);
+// Soles at the tips of a segment, which point forward: boxes of these half edges. They are shapes alone.
+typedef struct cal_feet {
+    const char* segment;
+    double half[3];
+} cal_feet;
+
+// Adds the segments, parents first; feet: NULL for none.
+void cal_add_segments(cal_builder* builder, const cal_segment* segments, int count, const cal_figure* figure,
+                      const cal_feet* feet);
 
 // What all figures let the user choose; FLOOR is the default of `floor`.
 #define CAL_FIGURE_PARAMETERS(NUMBER, INTEGER, FLOOR)                                                                  \

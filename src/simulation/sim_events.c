@@ -154,7 +154,11 @@ cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* contr
 
 cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const double torque[3],
                            const double point[3]) {
+    static const double none[3] = {0.0, 0.0, 0.0};
     if (sim->model == NULL || body < 0 || body >= sim->model->body_count) return CAL_BAD_ARGUMENT;
+    if (force == NULL) force = none;
+    if (torque == NULL) torque = none;
+    if (point == NULL) point = none;
     if (!cal_all_finite(force, 3) || !cal_all_finite(torque, 3) || !cal_all_finite(point, 3)) return CAL_BAD_ARGUMENT;
     if (!cal_grow((void**)&sim->pushes, &sim->push_capacity, sim->push_count, sizeof *sim->pushes))
         return CAL_NO_MEMORY;

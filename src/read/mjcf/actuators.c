@@ -1,5 +1,5 @@
-// Actuators: MuJoCo's general one, force = (gain) · control + bias, and its short forms, on joints of one degree,
-// tendons and sites; muscles.
+// Actuators: MuJoCo's general one, force = (gain) · control + bias, and its short forms, on joints of one degree, one
+// axis of a ball, tendons and sites; muscles.
 //
 //   length = gear · q    force = clamp(g₀ clamp(control) + b₀ + b₁ length + b₂ velocity)    joint force = gear · force
 //
@@ -31,6 +31,14 @@ static cal_status link_actuator(mjcf_model* model, mjcf_source* source, cal_xml_
     return CAL_OK;
 }
 
+// The only axis of a ball that a gear acts on; -1: there are several. Without a gear it is the first.
+static int axis_of(const mjcf_actuator* a) {
+    int axis = 0, count = 0;
+    for (int i = 0; i < 3; i++)
+        if (a->gear[i] != 0.0) axis = i, count++;
+    return count > 1 ? -1 : axis;
+}
+
 static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor* motor) {
     const mjcf_actuator* a = &motor->actuator;
     if (motor->joint == CAL_NONE && motor->tendon == CAL_NONE && motor->site == CAL_NONE)
@@ -41,7 +49,10 @@ static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor
         return "its site does not move; it is left out";
     const cal_joint_kind kind =
         motor->joint != CAL_NONE ? ((mjcf_joint*)model->joints.items)[motor->joint].kind : CAL_PRISMATIC;
-    if (cal_joint_v_count(kind) != 1) return "it acts on a ball or free joint; it is left out";
+    if (kind == CAL_FREE) return "it acts on a free joint; it is left out";
+    if (kind == CAL_BALL && axis_of(a) < 0) return "it acts on more than one axis of a ball; it is left out";
+    if (kind == CAL_BALL && (a->armature != 0.0 || a->damping[0] != 0.0 || a->bias[2] > 0.0))
+        return "it has a rotor, a damping or a damping ratio of its own on a ball; it is left out";
     const bool muscle = a->gain_law == MJCF_LAW_MUSCLE || a->bias_law == MJCF_LAW_MUSCLE;
     if (a->dynamics == MJCF_LAW_OTHER || a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
         return "it is no motor, servo or muscle; it is left out";
@@ -222,8 +233,11 @@ static void aim(const mjcf_model* model, const mjcf_motor* motor, cal_actuator_d
         memcpy(def->position, site->position, sizeof def->position);
         memcpy(def->quaternion, site->quaternion, sizeof def->quaternion);
         memcpy(def->wrench, a->gear, sizeof def->wrench);
-    } else
-        def->joint = ((mjcf_joint*)model->joints.items)[motor->joint].number;
+    } else {
+        const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
+        def->joint = joint->number;
+        if (joint->kind == CAL_BALL) def->axis = axis_of(a), def->gear = a->gear[def->axis];
+    }
 }
 
 // The norm of the accelerations that a force of 1 makes in the start position: M⁻¹ gear dL/dq.
@@ -251,7 +265,7 @@ static cal_status unit_acceleration(mjcf_model* model, const cal_actuator_def* d
             cal_tendon_add_joints(bare, def->tendon, def->gear, tau);
             cal_tendon_trace(bare, def->tendon, &at, add_pull, &all);
         } else
-            tau[bare->joints[def->joint].first_v] = def->gear;
+            tau[bare->joints[def->joint].first_v + def->axis] = def->gear;
         status = cal_state_set(state, CAL_TAU, tau);
     }
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
@@ -288,11 +302,11 @@ static cal_status make_muscle(mjcf_model* model, const mjcf_motor* motor, cal_ac
 static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* error) {
     mjcf_actuator* a = &motor->actuator;
     const driven of = find_driven(model, motor);
-    const double gear = a->gear[0];
     cal_actuator_def def = cal_default_actuator_def();
     def.name = a->name;
     const bool servo = motor->site == CAL_NONE && a->gain_law != MJCF_LAW_MUSCLE;
     aim(model, motor, &def);
+    const double gear = a->gear[def.axis];
     def.gain = a->gain[0];
     if (a->gain_law == MJCF_LAW_AFFINE) memcpy(def.gain_slope, a->gain + 1, sizeof def.gain_slope);
     if (a->bias_law == MJCF_LAW_AFFINE) memcpy(def.bias, a->bias, sizeof def.bias);

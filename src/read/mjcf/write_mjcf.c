@@ -304,7 +304,11 @@ static void write_actuators(cal_mjcf_writer* w) {
         cal_text_start(&w->text, "general");
         if (def->name != NULL) cal_text_word(&w->text, "name", def->name);
         write_joint_name(w, "joint", def->joint);
-        cal_text_unless(&w->text, "gear", &def->gear, 1, 1.0);
+        const double gear[3] = {0.0, def->axis == 1 ? def->gear : 0.0, def->axis == 2 ? def->gear : 0.0};
+        if (def->axis > 0)
+            cal_text_numbers(&w->text, "gear", gear, 3);
+        else
+            cal_text_unless(&w->text, "gear", &def->gear, 1, 1.0);
         cal_text_unless(&w->text, "gainprm", &def->gain, 1, 1.0);
         if (biased) {
             cal_text_word(&w->text, "biastype", "affine");
