@@ -245,6 +245,9 @@ static void test_rope(void** state) {
     if (cal_sim_create(model, &def, &sim, &error) || cal_sim_advance(sim, 12.0, &error)) fail_msg("%s", error.text);
     const double pi = CAL_TEST_PI, rate = 2.0 * pi * 10.0;
     cal_test_expect_below(fabs(rope.limit_stiffness / (2.0 * rate * rate) - 1.0), 1e-12, "stiffness", "rope");
+    cal_energy_balance balance;
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+    cal_test_expect_below(fabs(balance.error) / balance.loss, 1e-3, "energy", "rope");
     cal_test_expect_below(fabs(cal_sim_q(sim)[2] - (1.0 - 2.0 * 9.81 / rope.limit_stiffness)), 1e-5, "height", "rope");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
