@@ -1,11 +1,13 @@
 // Tendons: lengths against closed forms, energy that is accounted for, the same bits on every machine, ropes in a simulation with
 // events. Accelerations are compared with MuJoCo's in test_mjcf.c (models/tendons_*.xml).
 #include "calder/calder_read.h"
+#include "model/model.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CAL_TEST_PI 3.14159265358979323846
 
@@ -143,6 +145,34 @@ static void test_energy_of_bodies(void** state) {
     }
 }
 
+// What is written and read again is the same model.
+static void test_written(void** state) {
+    (void)state;
+    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp", "muscles", "sensors"};
+    for (int i = 0; i < 5; i++) {
+        char folder[] = "written-XXXXXX", path[64];
+        cal_error error = {0};
+        cal_model *model = read_model(names[i], 0), *again = NULL;
+        assert_non_null(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/model.xml", folder);
+        if (cal_model_write(model, path, &error) || cal_model_read(path, NULL, &again, NULL, &error))
+            fail_msg("%s: %s", names[i], error.text);
+        assert_true(cal_model_hash(model) == cal_model_hash(again));
+        assert_int_equal(cal_model_sensor_count(model), cal_model_sensor_count(again));
+        for (int k = 0; k < cal_model_sensor_count(model); k++) {
+            cal_sensor_def a, b;
+            cal_model_sensor(model, k, &a);
+            cal_model_sensor(again, k, &b);
+            assert_true(a.kind == b.kind && a.number == b.number && a.body == b.body && a.cutoff == b.cutoff);
+            assert_memory_equal(a.position, b.position, sizeof a.position);
+        }
+        unlink(path);
+        rmdir(folder);
+        cal_model_destroy(model);
+        cal_model_destroy(again);
+    }
+}
+
 static uint64_t run_on(const cal_model* model, cal_machine* machine, const char* algorithm, double* q) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
@@ -245,6 +275,9 @@ static void test_rope(void** state) {
     if (cal_sim_create(model, &def, &sim, &error) || cal_sim_advance(sim, 12.0, &error)) fail_msg("%s", error.text);
     const double pi = CAL_TEST_PI, rate = 2.0 * pi * 10.0;
     cal_test_expect_below(fabs(rope.limit_stiffness / (2.0 * rate * rate) - 1.0), 1e-12, "stiffness", "rope");
+    cal_energy_balance balance;
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+    cal_test_expect_below(fabs(balance.error) / balance.loss, 1e-3, "energy", "rope");
     cal_test_expect_below(fabs(cal_sim_q(sim)[2] - (1.0 - 2.0 * 9.81 / rope.limit_stiffness)), 1e-5, "height", "rope");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
@@ -287,6 +320,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lift),      cmocka_unit_test(test_energy),   cmocka_unit_test(test_energy_of_bodies),
         cmocka_unit_test(test_same_bits), cmocka_unit_test(test_ensemble), cmocka_unit_test(test_rope),
-        cmocka_unit_test(test_refused)};
+        cmocka_unit_test(test_written),   cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

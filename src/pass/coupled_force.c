@@ -411,17 +411,28 @@ void cal_tendon_motions(const cal_context* context, int node_doubles, double* ou
     }
 }
 
-double cal_coupled_energy(const cal_context* context, int node_doubles) {
-    const cal_model* model = context->model;
-    const cal_placed at = placed_by(context, node_doubles);
+static double find_energy(const cal_model* model, const cal_placed* at) {
     double energy = 0.0;
     for (int t = 0; t < model->kept.tendon_count; t++)
-        energy += tendon_energy(model, t, cal_tendon_trace(model, t, &at, NULL, NULL));
+        energy += tendon_energy(model, t, cal_tendon_trace(model, t, at, NULL, NULL));
     for (int b = 0; cal_model_has_weightless(model) && b < model->body_count; b++) {
         const cal_body_def* def = model->bodies[b].def;
         double center[3];
-        if (def->weightless == 0.0 || cal_place_point(model, &at, b, def->center, center) < 0) continue;
+        if (def->weightless == 0.0 || cal_place_point(model, at, b, def->center, center) < 0) continue;
         energy += def->mass * def->weightless * cal_dot3(model->gravity, center);
     }
     return energy;
+}
+
+double cal_coupled_energy(const cal_context* context, int node_doubles) {
+    const cal_placed at = placed_by(context, node_doubles);
+    return find_energy(context->model, &at);
+}
+
+double cal_coupled_energy_at(cal_coupled* c, const double* q, const double* v) {
+    const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
+    memcpy(c->q, q, (size_t)c->model->q_count * sizeof *q);
+    memcpy(c->v, v, (size_t)c->model->v_count * sizeof *v);
+    move_nodes(c);
+    return find_energy(c->model, &at);
 }

@@ -58,5 +58,6 @@ bool cal_coupled_add_slopes(cal_coupled* coupled, const double* control, const d
 
 // Lengths of all tendons, and their rates, from the motions of nodes that a program has found; two numbers each.
 void cal_tendon_motions(const cal_context* context, int node_doubles, double* out);
-// Potential energy of what is coupled, from these.
+// Potential energy of what is coupled, from these; and at q and v.
 double cal_coupled_energy(const cal_context* context, int node_doubles);
+double cal_coupled_energy_at(cal_coupled* coupled, const double* q, const double* v);

@@ -1,10 +1,12 @@
 // Energy and momentum of what moves, for reports. Of a body: ½ m u² + ½ ω·Iω and −m g·x. Joints add what no body has: armature,
-// ½ a q̇², and springs and stops (pass/joint_law.h).
+// ½ a q̇², springs and stops (pass/joint_law.h), and what several of them have together (pass/coupled_force.h).
 #include "simulation/energy.h"
 #include "base/memory.h"
 #include "layout/layout.h"
 #include "model/model.h"
+#include "pass/coupled_force.h"
 #include "pass/joint_law.h"
+#include "plan/plan.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/motion/multibody_data.h"
@@ -37,6 +39,8 @@ cal_status cal_add_joint_energy(cal_world* world, int component, cal_world_repor
         for (int i = 0; i < cal_kind_v(node->kind); i++)
             r->kinetic += 0.5 * node->armature * v[node->first_v + i] * v[node->first_v + i];
     }
+    if (status == CAL_OK && e->aba_state->coupled != NULL)
+        r->potential += cal_coupled_energy_at(e->aba_state->coupled, q, v);
     cal_free(numbers);
     return status;
 }

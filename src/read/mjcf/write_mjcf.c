@@ -68,6 +68,10 @@ static cal_status check_names(const cal_model* model, cal_error* error) {
         status = check_name(model->meshes[i].name, "mesh", i, error);
     for (int i = 0; i < model->kept.site_count && status == CAL_OK; i++)
         status = check_name(model->kept.sites[i].name, "site", i, error);
+    for (int i = 0; i < model->kept.tendon_count && status == CAL_OK; i++)
+        status = check_name(model->kept.tendons[i].name, "tendon", i, error);
+    for (int i = 0; i < model->kept.sensor_count && status == CAL_OK; i++)
+        status = check_name(model->kept.sensors[i].name, "sensor", i, error);
     for (int i = 0; i < model->kept.keyframe_count && status == CAL_OK; i++)
         status = check_name(model->kept.keyframes[i].name, "keyframe", i, error);
     for (int i = 0; i < model->kept.number_count && status == CAL_OK; i++)
@@ -129,18 +133,6 @@ static cal_status check_stops(const cal_model* model, cal_error* error) {
     return status;
 }
 
-static cal_status check_coupled(const cal_model* model, cal_error* error) {
-    bool other = cal_model_has_coupled_forces(model) || model->kept.tendon_count > 0;
-    for (int i = 0; i < model->actuator_count; i++) {
-        const cal_actuator_def* def = &model->actuators[i];
-        other |= def->is_muscle || def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0;
-    }
-    return other ? cal_fail(error, CAL_NOT_AVAILABLE,
-                            "the model has tendons, muscles, a medium or gravity compensation, which are read and not "
-                            "written")
-                 : CAL_OK;
-}
-
 static cal_status check_actuators(const cal_model* model, cal_error* error) {
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* def = &model->actuators[i];
@@ -174,7 +166,7 @@ static void write_label(cal_text* text, const char* attribute, const cal_name_ta
     cal_text_word(text, attribute, given != NULL ? given : made);
 }
 
-static void write_joint_name(cal_mjcf_writer* w, const char* attribute, int joint) {
+void cal_mjcf_write_joint_name(cal_mjcf_writer* w, const char* attribute, int joint) {
     write_label(&w->text, attribute, w->model->joint_names, w->model->joints[joint].name, "joint", joint);
 }
 
@@ -195,7 +187,7 @@ static void write_joint(cal_mjcf_writer* w, int number) {
     w->joint_order[w->joint_count++] = number;
     cal_text_start(text, "joint");
     // Joints without a name may be referred to: they get the one that is made from their number.
-    write_joint_name(w, "name", number);
+    cal_mjcf_write_joint_name(w, "name", number);
     if (def->kind != CAL_REVOLUTE) cal_text_word(text, "type", types[def->kind]);
     if (def->kind != CAL_FREE) cal_text_unless(text, "pos", def->anchor, 3, 0.0);
     if (cal_joint_v_count(def->kind) == 1) {
@@ -266,6 +258,7 @@ static void start_body(cal_mjcf_writer* w, int number) {
     const cal_body* body = &model->bodies[number];
     cal_text_start(&w->text, "body");
     cal_mjcf_write_body_name(w, "name", number);
+    cal_text_unless(&w->text, "gravcomp", &body->def->weightless, 1, 0.0);
     const int first = w->first_joint[number + 1];
     if (first >= 0 && model->joints[first].def->kind == CAL_FREE) {
         // MJCF puts a free body where it starts.
@@ -300,20 +293,10 @@ static void write_actuators(cal_mjcf_writer* w) {
     cal_text_start(&w->text, "actuator");
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* def = &model->actuators[i];
-        const bool biased = !cal_same_bits(def->bias, zeros, sizeof def->bias);
         cal_text_start(&w->text, "general");
         if (def->name != NULL) cal_text_word(&w->text, "name", def->name);
-        write_joint_name(w, "joint", def->joint);
-        const double gear[3] = {0.0, def->axis == 1 ? def->gear : 0.0, def->axis == 2 ? def->gear : 0.0};
-        if (def->axis > 0)
-            cal_text_numbers(&w->text, "gear", gear, 3);
-        else
-            cal_text_unless(&w->text, "gear", &def->gear, 1, 1.0);
-        cal_text_unless(&w->text, "gainprm", &def->gain, 1, 1.0);
-        if (biased) {
-            cal_text_word(&w->text, "biastype", "affine");
-            cal_text_numbers(&w->text, "biasprm", def->bias, 3);
-        }
+        cal_mjcf_write_target(w, def);
+        cal_mjcf_write_gain(w, def);
         if (def->control_range[0] < def->control_range[1]) {
             cal_text_word(&w->text, "ctrllimited", "true");
             cal_text_numbers(&w->text, "ctrlrange", def->control_range, 2);
@@ -337,8 +320,8 @@ static void write_equalities(cal_mjcf_writer* w) {
         cal_text_start(&w->text, element);
         if (def->name != NULL) cal_text_word(&w->text, "name", def->name);
         if (def->kind == CAL_COUPLING) {
-            write_joint_name(w, "joint1", def->joint[0]);
-            if (def->joint[1] != CAL_NONE) write_joint_name(w, "joint2", def->joint[1]);
+            cal_mjcf_write_joint_name(w, "joint1", def->joint[0]);
+            if (def->joint[1] != CAL_NONE) cal_mjcf_write_joint_name(w, "joint2", def->joint[1]);
             cal_text_numbers(&w->text, "polycoef", def->polynomial, 5);
         } else
             for (int end = 0; end < 2; end++) {
@@ -364,7 +347,9 @@ static cal_status write_all(cal_mjcf_writer* w, cal_error* error) {
     cal_text_end(&w->text, "worldbody");
     cal_mjcf_write_contacts(w);
     write_equalities(w);
+    cal_mjcf_write_tendons(w);
     write_actuators(w);
+    cal_mjcf_write_sensors(w);
     status = cal_mjcf_write_keyframes(w);
     if (status != CAL_OK) return cal_fail(error, status, "out of memory for the start values");
     cal_text_end(&w->text, "mujoco");
@@ -417,7 +402,7 @@ cal_status cal_model_write(const cal_model* model, const char* path, cal_error* 
     if (!model || !path) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_model_write: model and path must not be NULL");
     cal_status status = check_names(model, error);
     if (status == CAL_OK) status = check_stops(model, error);
-    if (status == CAL_OK) status = check_coupled(model, error);
+    if (status == CAL_OK) status = cal_mjcf_check_references(model, error);
     if (status == CAL_OK) status = check_actuators(model, error);
     if (status == CAL_OK) status = check_constraints(model, error);
     if (status == CAL_OK) status = check_shapes(model, error);

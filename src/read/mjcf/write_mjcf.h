@@ -33,3 +33,15 @@ void cal_mjcf_write_contacts(cal_mjcf_writer* writer);
 double cal_mjcf_restitution(const cal_model* model);
 void cal_mjcf_write_settings(cal_mjcf_writer* writer);
 cal_status cal_mjcf_write_keyframes(cal_mjcf_writer* writer);
+
+// A joint's name, as an attribute (write_mjcf.c).
+void cal_mjcf_write_joint_name(cal_mjcf_writer* writer, const char* attribute, int joint);
+
+// write_tendons.c: what refers to sites and geoms by their names: <tendon>, <sensor>, and parts of <actuator>.
+// Whether MJCF has words for all of them.
+cal_status cal_mjcf_check_references(const cal_model* model, cal_error* error);
+void cal_mjcf_write_tendons(cal_mjcf_writer* writer);
+void cal_mjcf_write_sensors(cal_mjcf_writer* writer);
+// What an actuator acts on, and its law, as attributes.
+void cal_mjcf_write_target(cal_mjcf_writer* writer, const cal_actuator_def* def);
+void cal_mjcf_write_gain(cal_mjcf_writer* writer, const cal_actuator_def* def);
