@@ -1,9 +1,9 @@
 #!/bin/sh
 # The library calls no function of libm whose last bits are the C library's choice:
-# libm_functions.sh LIBRARY
+# libm_functions.sh LIBRARY CC
 set -eu
 exact='fma|fmin|fmax|floor|ceil|trunc|round|rint|nearbyint|ldexp|frexp|scalbn|nextafter|sqrt|copysign|fabs|fmod|modf|lround|llround'
-known=$(nm -D --defined-only "$(ldconfig -p 2> /dev/null | sed -n 's/.*libm\.so\.6.*=> //p' | head -n 1)" | awk '{sub(/@.*/, "", $3); print $3}')
+known=$(nm -D --defined-only "$("$2" -print-file-name=libm.so.6)" | awk '{sub(/@.*/, "", $3); print $3}')
 test -n "$known"
 found=$(nm -A -u "$1" | sed 's/:/ /g' | awk -v known="$known" -v exact="^($exact)f?\$" '
     BEGIN { count = split(known, names, "\n"); for (i = 1; i <= count; i++) is[names[i]] = 1 }

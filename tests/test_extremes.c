@@ -1,0 +1,170 @@
+// Numbers at the ends of what models have: a right answer, or a line that says what cannot be done; never success without numbers.
+#include "calder/calder_world.h"
+#include "support.h"
+#include <math.h>
+#include <string.h>
+
+static const double sphere_radius = 0.1;
+
+static int add_body(cal_builder* builder, int parent, double x, double z, double mass, double center_z) {
+    cal_body_def body = cal_default_body_def();
+    body.parent = parent;
+    body.position[0] = x;
+    body.position[2] = z;
+    body.mass = mass;
+    body.center[2] = center_z;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 0.01 * mass;
+    return cal_builder_add_body(builder, &body);
+}
+
+static void add_joint(cal_builder* builder, int body, cal_joint_kind kind, double stiffness, double q, double v) {
+    cal_joint_def joint = cal_default_joint_def();
+    joint.kind = kind;
+    joint.axis[1] = 1.0;
+    joint.axis[2] = 0.0;
+    joint.stiffness = stiffness;
+    joint.initial_q[0] = q;
+    joint.initial_v[0] = v;
+    cal_builder_add_joint(builder, body, &joint);
+}
+
+static void add_shape(cal_builder* builder, int body, cal_shape_kind kind, double size, double x) {
+    cal_shape_def shape = cal_default_shape_def();
+    shape.body = body;
+    shape.kind = kind;
+    shape.position[0] = x;
+    for (int i = 0; i < 3; i++) shape.size[i] = size;
+    cal_builder_add_shape(builder, &shape);
+}
+
+static cal_sim* open_sim(cal_builder* builder, const char* solver, double tolerance, cal_model** model) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {CAL_OK, ""};
+    def.solver = solver;
+    def.relative = tolerance;
+    if (cal_builder_finish(builder, model, &error) != CAL_OK || cal_sim_create(*model, &def, &sim, &error) != CAL_OK)
+        fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    return sim;
+}
+
+static cal_builder* begin(void) {
+    cal_builder* builder = NULL;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    return builder;
+}
+
+static void advance(cal_sim* sim, double time) {
+    cal_error error = {CAL_OK, ""};
+    if (cal_sim_advance(sim, time, &error) != CAL_OK) fail_msg("%s", error.text);
+}
+
+static void end(cal_sim* sim, cal_model* model) {
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// What weighs a million millionth of the link that it hangs from does not move that.
+static void light_link_does_not_move_a_heavy_one(void** state) {
+    (void)state;
+    double q[2] = {0.0, 0.0};
+    for (int links = 1; links <= 2; links++) {
+        cal_builder* builder = begin();
+        const int heavy = add_body(builder, CAL_GROUND, 0.0, 0.0, 1e6, -1.0);
+        add_joint(builder, heavy, CAL_REVOLUTE, 0.0, 1.0, 0.0);
+        if (links == 2)
+            add_joint(builder, add_body(builder, heavy, 0.0, -1.0, 1e-6, -1.0), CAL_REVOLUTE, 0.0, 0.5, 0.0);
+        cal_model* model = NULL;
+        cal_sim* sim = open_sim(builder, "gear", 1e-10, &model);
+        advance(sim, 3.0);
+        q[links - 1] = cal_sim_q(sim)[0];
+        end(sim, model);
+    }
+    cal_test_expect_below(fabs(q[0] - q[1]), 1e-7, "angle", "a link of 1e6 kg with one of 1e-6 kg below it");
+}
+
+// A spring of 1e12 N m/rad gives way by m g l / k, which is 1e-11 rad.
+static void stiff_spring_holds(void** state) {
+    (void)state;
+    cal_builder* builder = begin();
+    cal_body_def body = cal_default_body_def();
+    body.mass = 1.0;
+    body.center[0] = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 0.1;
+    add_joint(builder, cal_builder_add_body(builder, &body), CAL_REVOLUTE, 1e12, 0.0, 0.0);
+    cal_model* model = NULL;
+    cal_sim* sim = open_sim(builder, "implicit", 1e-6, &model);
+    advance(sim, 1.0);
+    cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 9.81e-12), 2e-11, "angle", "a spring of 1e12 N m/rad");
+    end(sim, model);
+}
+
+// At 1e8 m/s a ball meets a wall 10 m away, and at 1e8 rad/s a flywheel turns on.
+static void fast_bodies_arrive(void** state) {
+    (void)state;
+    cal_builder* builder = begin();
+    const int ball = add_body(builder, CAL_GROUND, 0.0, 0.0, 1.0, 0.0);
+    add_joint(builder, ball, CAL_FREE, 0.0, 0.0, 1e8);
+    add_shape(builder, ball, CAL_SPHERE, sphere_radius, 0.0);
+    add_shape(builder, CAL_GROUND, CAL_BOX, 0.5, 10.0);
+    cal_model* model = NULL;
+    cal_sim* sim = open_sim(builder, "auto", 1e-4, &model);
+    advance(sim, 0.01);
+    cal_test_expect_below(fabs(cal_sim_q(sim)[0] - (9.5 - sphere_radius)), 1e-6, "place", "a ball of 1e8 m/s");
+    end(sim, model);
+
+    builder = begin();
+    add_joint(builder, add_body(builder, CAL_GROUND, 0.0, 0.0, 1.0, -0.5), CAL_REVOLUTE, 0.0, 0.0, 1e8);
+    sim = open_sim(builder, "gear", 1e-8, &model);
+    advance(sim, 1e-6);
+    cal_energy_balance balance;
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+    assert_false(balance.exploded);
+    cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 100.0), 1e-5, "angle", "a flywheel of 1e8 rad/s");
+    end(sim, model);
+}
+
+// A ball that weighs 1e12 times what carries it is not let through that silently.
+static void what_cannot_be_carried_is_said(void** state) {
+    (void)state;
+    cal_builder* builder = begin();
+    for (int i = 0; i < 2; i++) {
+        const int ball =
+            add_body(builder, CAL_GROUND, 0.0, i == 0 ? sphere_radius : 3.1 * sphere_radius, i == 0 ? 1e-6 : 1e6, 0.0);
+        add_joint(builder, ball, CAL_FREE, 0.0, 0.0, 0.0);
+        add_shape(builder, ball, CAL_SPHERE, sphere_radius, 0.0);
+    }
+    add_shape(builder, CAL_GROUND, CAL_PLANE, 0.0, 0.0);
+    cal_model* model = NULL;
+    cal_error error = {CAL_OK, ""};
+    cal_sim* sim = open_sim(builder, "auto", 1e-4, &model);
+    const cal_status status = cal_sim_advance(sim, 1.0, &error);
+    if (status == CAL_OK)
+        cal_test_expect_below(fabs(cal_sim_q(sim)[9] - 3.0 * sphere_radius), 1e-3, "height", "a ball on a light one");
+    else
+        assert_non_null(strstr(error.text, "overlap"));
+    end(sim, model);
+}
+
+// Nothing at all is a model, and time goes on in it.
+static void nothing_is_simulated(void** state) {
+    (void)state;
+    cal_model* model = NULL;
+    cal_sim* sim = open_sim(begin(), "auto", 1e-4, &model);
+    advance(sim, 1e6);
+    assert_true(cal_sim_time(sim) == 1e6);
+    assert_int_equal(cal_model_body_count(model), 0);
+    end(sim, model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(light_link_does_not_move_a_heavy_one),
+        cmocka_unit_test(stiff_spring_holds),
+        cmocka_unit_test(fast_bodies_arrive),
+        cmocka_unit_test(what_cannot_be_carried_is_said),
+        cmocka_unit_test(nothing_is_simulated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
