@@ -74,9 +74,12 @@ struct cal_world {
     // How far they have let the events come, and how many at that time: the last time, the number now, the most so far.
     double frontier, last_event;
     int64_t frontier_count, frontier_most;
-    double time;   // committed
-    double now;    // of the event being processed
-    double gvt;    // nothing before it can change
+    double time; // committed
+    double now;  // of the event being processed
+    double gvt;  // nothing before it can change
+    // Whether time gets on (event/progress.c): events since `from`, and the latest one of them.
+    int64_t watch_events;
+    double watch_from, watch_best;
     double lag;    // how far behind `now` that is: only what forces rollbacks needs more than zero
     double window; // searches begin at multiples of it, or where a motion does
     double contact_speed;

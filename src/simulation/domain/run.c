@@ -70,6 +70,7 @@ static bool has_places(const cal_world* view, const cal_event_slot* slot) {
 static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
     cal_world* view = domain->world;
     cal_status status = CAL_OK;
+    cal_progress_begin(view);
     while (status == CAL_OK) {
         const int event = cal_events_first(&view->events);
         if (event < 0 || !(cal_events_due(&view->events) < end)) break;
@@ -83,7 +84,8 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
         view->report.events++;
         domain->events++;
         cal_events_schedule(&view->events, event, (double)INFINITY, 0);
-        status = cal_event_process(view, &slot, view->now, error);
+        status = cal_progress_check(view, &slot, view->window, error);
+        if (status == CAL_OK) status = cal_event_process(view, &slot, view->now, error);
         if (status == CAL_OK) status = cal_world_update_changed(view, error); // groups that decide again
         if (status == CAL_OK && view->def.forced_rollbacks > 0.0) status = cal_force_rollback(view, error);
     }

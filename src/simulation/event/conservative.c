@@ -18,6 +18,7 @@ static cal_status advance_all(cal_world* world, double time, cal_error* error) {
 
 cal_status cal_advance_conservative(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
+    cal_progress_begin(world);
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
         if (event < 0 || cal_events_due(&world->events) > time) break;
@@ -28,6 +29,7 @@ cal_status cal_advance_conservative(cal_world* world, double time, cal_error* er
         world->report.events++;
         if (kind != CAL_EVENT_BOX && when > world->now) status = advance_all(world, when, error);
         world->now = world->gvt = when;
+        if (status == CAL_OK) status = cal_progress_check(world, &slot, world->window, error);
         if (status != CAL_OK) break;
         switch (kind) {
         case CAL_EVENT_BOX: status = cal_box_renew(world, slot.owner, when, error); break;

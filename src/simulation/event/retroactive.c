@@ -70,6 +70,8 @@ static cal_status process_due(cal_world* world, cal_error* error) {
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
         const cal_event_kind kind = cal_event_kind_of(&slot);
+        status = cal_progress_check(world, &slot, world->def.step, error);
+        if (status != CAL_OK) break;
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
         if (kind == CAL_EVENT_GROUP) status = cal_group_check(world, slot.owner, world->now, error);
         if (kind == CAL_EVENT_STEP) status = cal_group_step(world, slot.owner, error);
@@ -79,6 +81,7 @@ static cal_status process_due(cal_world* world, cal_error* error) {
 }
 
 cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* error) {
+    cal_progress_begin(world);
     cal_status status = process_due(world, error);
     while (status == CAL_OK && world->now < time) {
         const double from = world->now, due = cal_events_due(&world->events);
@@ -90,6 +93,8 @@ cal_status cal_advance_retroactive(cal_world* world, double time, cal_error* err
         if (status == CAL_OK) status = first_collision(world, from, to, &pair, &when, error);
         if (status != CAL_OK) break;
         world->now = pair >= 0 ? when : to;
+        status = cal_progress_check(world, NULL, world->def.step, error);
+        if (status != CAL_OK) break;
         if (pair >= 0) {
             status = back_up_all(world, when, error);
             world->report.events++;

@@ -82,6 +82,7 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
         status = cal_advance_domains(world, time, error);
         if (status != CAL_OK || world->domains->divided) return status; // otherwise it goes on here, on one core
     }
+    cal_progress_begin(world);
     while (status == CAL_OK) {
         const int event = cal_events_first(&world->events);
         if (event < 0 || cal_events_due(&world->events) > time) break;
@@ -90,7 +91,8 @@ cal_status cal_advance_timewarp(cal_world* world, double time, cal_error* error)
         world->report.events++;
         const cal_event_slot slot = world->events.slots[event];
         cal_events_schedule(&world->events, event, (double)INFINITY, 0);
-        status = cal_event_process(world, &slot, world->now, error);
+        status = cal_progress_check(world, &slot, world->window, error);
+        if (status == CAL_OK) status = cal_event_process(world, &slot, world->now, error);
         if (status == CAL_OK && world->def.forced_rollbacks > 0.0) status = cal_force_rollback(world, error);
     }
     if (status != CAL_OK) return status;

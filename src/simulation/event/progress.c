@@ -1,0 +1,40 @@
+// Whether time gets on. A loop may come to the same moment often: bodies that collide at one time, searches that end and begin
+// again, what was rolled back. But events that follow each other ever more closely would keep it there for ever.
+#include "simulation/body.h"
+#include "simulation/event/loops.h"
+#include "simulation/world.h"
+
+// A world needs a few events per body and window. In a thousand times as many as there are, and some for small worlds, time must get
+// on by a millionth of a window: at a slower pace one window would take 10⁹ events per body, hours.
+static const double LEAST_SHARE = 1e-6;
+enum { EVENTS_EACH = 1000, SOME = 100 };
+
+void cal_progress_begin(cal_world* world) {
+    world->watch_events = 0;
+    world->watch_from = world->watch_best = world->now;
+}
+
+static cal_status fail_stuck(const cal_world* world, const cal_event_slot* slot, cal_error* error) {
+    static const char hint[] = "look at masses, sizes and speeds that differ by many orders of magnitude";
+    char first[64], second[64];
+    if (slot != NULL && cal_event_kind_of(slot) == CAL_EVENT_PAIR) {
+        const cal_pair* pair = &world->table.pairs[slot->owner];
+        return cal_fail(error, CAL_NOT_CONVERGED,
+                        "time does not get on at t = %.9g s: '%s' and '%s' meet without end; %s", world->now,
+                        cal_body_name_at(world, pair->body[0], first, sizeof first),
+                        cal_body_name_at(world, pair->body[1], second, sizeof second), hint);
+    }
+    if (slot != NULL && cal_event_kind_of(slot) == CAL_EVENT_BOX)
+        return cal_fail(error, CAL_NOT_CONVERGED, "time does not get on at t = %.9g s, because of '%s'; %s", world->now,
+                        cal_body_name_at(world, slot->owner, first, sizeof first), hint);
+    return cal_fail(error, CAL_NOT_CONVERGED, "time does not get on at t = %.9g s; %s", world->now, hint);
+}
+
+cal_status cal_progress_check(cal_world* world, const cal_event_slot* slot, double scale, cal_error* error) {
+    if (world->now > world->watch_best) world->watch_best = world->now;
+    if (++world->watch_events < (int64_t)EVENTS_EACH * (world->events.slot_count + SOME)) return CAL_OK;
+    if (!(world->watch_best - world->watch_from > LEAST_SHARE * scale)) return fail_stuck(world, slot, error);
+    world->watch_events = 0;
+    world->watch_from = world->watch_best;
+    return CAL_OK;
+}
