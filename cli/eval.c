@@ -299,7 +299,7 @@ int cal_command_eval(int argc, char** argv) {
         {"state", CAL_OPTION_TEXT, &path, "FILE", "where; without it the model's start", 0, 0, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &algorithm, "NAME", "how forward is computed [aba]", 0, 0, algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &schedule, "HOW",
-         "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
+         "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"constraint-form", CAL_OPTION_CHOICE, &form, "NAME",
          "how forward keeps constraints: with multipliers (lagrange), or in what they leave free (minimal; up to 64 "
          "dof)",

@@ -516,7 +516,7 @@ int cal_command_plan(int argc, char** argv) {
         {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME", "aba, or assembly, whose schedule is drawn", 0, 0,
          algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &p.schedule, "HOW",
-         "of assembly: auto, serial, balanced, P or even:P [as many parts as processors]", 0, 0, NULL},
+         "of assembly: auto, serial, balanced, device, P or even:P [as many parts as processors]", 0, 0, NULL},
         {"compute", CAL_OPTION_TEXT, &p.compute, "TIME", "time per joint, as 0.4ms", 0, 0, NULL},
         {"message", CAL_OPTION_TEXT, &p.message, "TIME", "time per cut edge, as 1.5ms", 0, 0, NULL},
         {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},

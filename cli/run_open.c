@@ -62,7 +62,7 @@ void cal_run_options_add(cal_run_options* o, cal_option_table* table) {
         {"algorithm", CAL_OPTION_CHOICE, &o->algorithm, "NAME", "how accelerations are computed", 0, 0,
          algorithm_choice},
         {"schedule", CAL_OPTION_TEXT, &o->schedule, "HOW",
-         "what assembly does in parallel: auto, serial, balanced, or a number of processors", 0, 0, NULL},
+         "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"slow-band", CAL_OPTION_COUNT, &o->slow_band, "N", "armstrong with rk4 or euler: steps between new rotations",
          0, 1e6, NULL},
         {"machine", CAL_OPTION_TEXT, &o->machine, "NAME", CAL_MACHINE_HELP, 0, 0, NULL},

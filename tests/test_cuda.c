@@ -22,10 +22,13 @@ static cal_machine* make_machine(void) {
 }
 
 // The hash of a simulation and its account of energy after a few advances, of which some end inside a step.
-static uint64_t simulate(const cal_model* model, const char* solver, cal_machine* machine, bool pushed) {
+static uint64_t simulate(const cal_model* model, const char* algorithm, const char* schedule, const char* solver,
+                         cal_machine* machine, bool pushed) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
     cal_error error = {CAL_OK, ""};
+    def.algorithm = algorithm;
+    def.schedule = schedule;
     def.solver = solver;
     def.contact = false;
     def.machine = machine;
@@ -60,8 +63,60 @@ static void simulations_have_the_bits_of_one_core(void** state) {
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         cal_model* model = cal_test_model(runs[i][0]);
         for (int pushed = 0; pushed < 2; pushed++)
-            if (simulate(model, runs[i][1], machine, pushed) != simulate(model, runs[i][1], NULL, pushed))
+            if (simulate(model, "aba", NULL, runs[i][1], machine, pushed) !=
+                simulate(model, "aba", NULL, runs[i][1], NULL, pushed))
                 fail_msg("%s with %s differs from one core", runs[i][0], runs[i][1]);
+        cal_model_destroy(model);
+    }
+    cal_machine_destroy(machine);
+}
+
+// Forward dynamics at the model's start with some forces.
+static void accelerations_are_the_same(const cal_model* model, const char* schedule, cal_machine* machine) {
+    const size_t count = (size_t)cal_model_v_count(model);
+    double *qdd[2] = {cal_test_numbers(count), cal_test_numbers(count)}, *tau = cal_test_numbers(count);
+    cal_machine* core = NULL;
+    assert_int_equal(cal_machine_serial(1, &core, NULL), CAL_OK);
+    for (size_t i = 0; i < count; i++) tau[i] = 0.01 * (double)(i % 7);
+    for (int k = 0; k < 2; k++) {
+        cal_plan* plan = NULL;
+        cal_state* state = NULL;
+        cal_error error = {CAL_OK, ""};
+        if (cal_plan_create_scheduled(model, "assembly", schedule, k == 0 ? core : machine, NULL, &plan, &error))
+            fail_msg("%s", error.text);
+        assert_int_equal(cal_state_create(plan, &state), CAL_OK);
+        assert_int_equal(cal_state_set(state, CAL_TAU, tau), CAL_OK);
+        // Twice: nothing of an evaluation is left for the next.
+        for (int again = 0; again < 2; again++) assert_int_equal(cal_plan_execute(plan, state, NULL), CAL_OK);
+        assert_int_equal(cal_state_get(state, CAL_QDD, qdd[k]), CAL_OK);
+        cal_state_destroy(state);
+        cal_plan_destroy(plan);
+    }
+    assert_memory_equal(qdd[0], qdd[1], count * sizeof(double));
+    cal_machine_destroy(core);
+    free(qdd[0]), free(qdd[1]), free(tau);
+}
+
+// Long chains and branches, parts with several ports and with joints of several degrees, joins of many heights; what is cut by
+// nobody's choice is cut for a device.
+static void assembly_has_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const char* const runs[][3] = {{"chain:n=300", "9", "gear"},
+                                          {"chain:n=700", "balanced", "rk4"},
+                                          {"chain:n=300", "device", "gear"},
+                                          {"chain:n=40", "serial", "rkf"},
+                                          {"mobile:s=2,l=60,o=3", "40", "gear"},
+                                          {"mobile:s=2,l=60,o=3", "device", "rk4"},
+                                          {"random:n=150,passive=1", "balanced", "rk4"},
+                                          {"random:n=150,passive=1", "30", "gear"}};
+    cal_machine* machine = make_machine();
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i][0]);
+        accelerations_are_the_same(model, runs[i][1], machine);
+        for (int pushed = 0; pushed < 2; pushed++)
+            if (simulate(model, "assembly", runs[i][1], runs[i][2], machine, pushed) !=
+                simulate(model, "assembly", runs[i][1], runs[i][2], NULL, pushed))
+                fail_msg("%s with %s and schedule %s differs from one core", runs[i][0], runs[i][2], runs[i][1]);
         cal_model_destroy(model);
     }
     cal_machine_destroy(machine);
@@ -202,7 +257,7 @@ static void views_show_the_instances(void** state) {
 static void what_cannot_run_says_so(void** state) {
     (void)state;
     cal_machine *machine = make_machine(), *none = NULL;
-    cal_model *model = cal_test_model("fourbar"), *tree = cal_test_model("chain:n=3");
+    cal_model *model = cal_test_model("fourbar"), *tree = cal_test_model("tree:height=2,fanout=2,joint=ball");
     cal_error error = {CAL_OK, ""};
     cal_cuda_def wrong = cal_default_cuda_def();
     wrong.device = 1000;
@@ -211,9 +266,12 @@ static void what_cannot_run_says_so(void** state) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
     def.machine = machine;
-    def.algorithm = "assembly";
+    def.algorithm = "armstrong";
     assert_int_equal(cal_sim_create(tree, &def, &sim, &error), CAL_NOT_AVAILABLE);
-    assert_non_null(strstr(error.text, "aba"));
+    assert_non_null(strstr(error.text, "aba and assembly"));
+    def.algorithm = "assembly";
+    assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_NOT_AVAILABLE);
+    assert_non_null(strstr(error.text, "without constraints"));
     cal_ensemble_def many = cal_default_ensemble_def();
     cal_ensemble* ensemble = NULL;
     many.machine = machine;
@@ -226,9 +284,11 @@ static void what_cannot_run_says_so(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simulations_have_the_bits_of_one_core), cmocka_unit_test(ensembles_have_the_bits_of_one_core),
-        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back), cmocka_unit_test(views_show_the_instances),
-        cmocka_unit_test(what_cannot_run_says_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(simulations_have_the_bits_of_one_core),
+                                       cmocka_unit_test(assembly_has_the_bits_of_one_core),
+                                       cmocka_unit_test(ensembles_have_the_bits_of_one_core),
+                                       cmocka_unit_test(checkpoints_go_from_device_to_core_and_back),
+                                       cmocka_unit_test(views_show_the_instances),
+                                       cmocka_unit_test(what_cannot_run_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

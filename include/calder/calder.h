@@ -599,8 +599,9 @@ const char* cal_algorithm_name(int index);
 /// Plans an algorithm for a model; both and the machine must outlive the plan.
 cal_status cal_plan_create(const cal_model* model, const char* algorithm, cal_machine* machine, cal_plan** out,
                            cal_error* error);
-/// The same with a schedule for "assembly", which says what is assembled in parallel: "auto", "serial", "balanced", or a number
-/// of processors; NULL: "auto". The result's bits depend on the schedule, and not on the machine. processor_of_joint may be NULL.
+/// The same with a schedule for "assembly", which says what is assembled in parallel: "auto", "serial", "balanced", "device"
+/// (for the threads of a GPU) or a number of processors; NULL: "auto", on a GPU "device". The result's bits depend on the schedule, and
+/// not on the machine. processor_of_joint may be NULL.
 cal_status cal_plan_create_scheduled(const cal_model* model, const char* algorithm, const char* schedule,
                                      cal_machine* machine, const int32_t* processor_of_joint, cal_plan** out,
                                      cal_error* error);
@@ -761,7 +762,7 @@ typedef struct cal_sim_def {
     const char* solver; ///< as cal_solver_name has them; "auto"
     const char*
         algorithm; ///< "aba"; "assembly", whose parts are parallel on long chains too; "armstrong" for models of ball and free joints
-    const char* schedule;              ///< of "assembly", as for cal_plan_create_scheduled; copied; NULL: "auto"
+    const char* schedule;              ///< of "assembly", as for cal_plan_create_scheduled; copied
     cal_machine* machine;              ///< NULL: one core with its best lanes, owned by the simulation
     const int32_t* processor_of_joint; ///< as for cal_plan_create_placed; copied; NULL: the machine's own choice
     double relative;                   ///< relative error tolerance, 1e-4

@@ -11,26 +11,7 @@
 #include "pass/aba_body.h"
 #include "pass/columns.h"
 #include "pass/aba_columns.h"
-
-// Adds what the children of the thread's lane left to the sums at its end, in the order of the tree.
-CAL_DEVICE static void pull_children(const cal_device_work* work, const cal_context* context,
-                                     const cal_column* column) {
-    const int own = own_lane(column), list = CAL_WIDTH * (int)(column - work->layout.columns + 1) + own;
-    const int end = work->first_pull[list + 1];
-    int next = work->first_pull[list];
-    if (next == end) return;
-    double* to = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
-    double sum[CAL_UP_COUNT]; // in registers: what is read and what is written may not be told apart in memory
-    for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] = to[i * CAL_WIDTH];
-    for (; next < end; next++) {
-        const double* from = context->scratch + work->pulls[next];
-        for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] += from[i * CAL_WIDTH];
-    }
-    for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
-}
-
-// A long column is one thread's.
-CAL_DEVICE static bool is_idle(const cal_column* column) { return !column || (column->is_long && CAL_OWN_LANE != 0); }
+#include "cuda/pull.h"
 
 CAL_KERNEL void forces_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
@@ -83,9 +64,7 @@ CAL_DEVICE static bool is_shared(const cal_column* column) {
 
 enum { TEAM_E = 0, TEAM_D = 9, TEAM_W = 12, TEAM_AL = 15, TEAM_A = 18 };
 // The rows of shared memory of a block of the team's column.
-CAL_PHASE double* team_rows(int block) {
-    return CAL_FAST_MEMORY + block * CAL_TEAM_ROWS * CAL_WIDTH + CAL_OWN_LANE;
-}
+CAL_PHASE double* team_rows(int block) { return CAL_FAST_MEMORY + block * CAL_TEAM_ROWS * CAL_WIDTH + CAL_OWN_LANE; }
 
 // Rotations in parents; all motions, which is what recurs; moments and bias forces.
 CAL_PHASE void velocity_phase(const cal_device_work* work, int phase) {
@@ -233,7 +212,7 @@ static void velocity(cal_device* device, const cal_device_work* work, int column
         CAL_LAUNCH(velocity_kernel, device, columns, work);
 }
 static void limb(cal_device* device, const cal_device_work* work, int columns) {
-    CAL_LAUNCH_FAST(limb_kernel, device, columns, work);
+    CAL_LAUNCH_FAST(limb_kernel, device, columns, CAL_FAST_DOUBLES, work);
 }
 static void inertia(cal_device* device, const cal_device_work* work, int columns) {
     if (columns <= MOST_TEAMS)
@@ -251,7 +230,7 @@ static void batch_forces(cal_device* device, const cal_device_work* work, int wa
     CAL_LAUNCH(batch_forces_kernel, device, warps, work);
 }
 static void batch_walk(cal_device* device, const cal_device_work* work, int warps) {
-    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, work);
+    CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_FAST_DOUBLES, work);
 }
 
 CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.forces = forces,

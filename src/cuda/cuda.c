@@ -14,6 +14,7 @@ typedef struct cal_device_state {
     cal_device* device;
     cal_device_memory_list memory;
     double *y, *ydot, *tau, *force, *control, *wrench, *records, *scratch;
+    void* assembly;               // of assembly (device_assembly.c)
     const cal_solver_ops* solver; // whose vectors are here; NULL: none yet
     cal_device_memory_list solver_memory;
     double *vectors[CAL_DEVICE_VECTORS], *scale, *down, *sums, *sample;
@@ -62,13 +63,16 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     own->scratch = cal_device_take(device, memory, layout->scratch_size * sizeof(double));
     own->down = cal_device_take(device, memory, CAL_MAX_DOWN * sizeof(double));
     own->sums = cal_device_take(device, memory, CAL_MAX_SUMS * sizeof(double));
+    if (plan->on_device->schedule && own->scratch)
+        own->assembly = cal_device_schedule_begin(plan->on_device, memory, own->scratch);
     own->numbers = cal_device_allocate_host((CAL_MAX_DOWN + CAL_MAX_SUMS) * sizeof(double));
     if (memory->failed || !own->numbers) {
         forget(state);
         return CAL_NO_MEMORY;
     }
-    // The ground, which the state has at the bottom of its stack.
-    cal_device_write(device, own->scratch, state->context.scratch, CAL_DOWN_COUNT * sizeof(double));
+    // The ground, which the state has at the bottom of its stack; that of parts, which have places of their own.
+    const size_t ground = plan->on_device->schedule ? layout->scratch_size : CAL_DOWN_COUNT;
+    cal_device_write(device, own->scratch, state->context.scratch, ground * sizeof(double));
     state->changed = ~0u;
     return CAL_OK;
 }
@@ -163,6 +167,7 @@ static void find_work(const cal_plan* plan, const cal_state* state, cal_device_w
     context->wrench = host->wrench ? own->wrench : NULL;
     context->records = own->records;
     context->scratch = own->scratch;
+    context->own = own->assembly;
     work->sums = own->sums;
     work->down = own->down;
     if (!host->solver) return;
@@ -182,28 +187,42 @@ static void launch(cal_device_launch* kernel, cal_device* device, cal_device_wor
     kernel(device, work, count);
 }
 
+// A walk of assembly's tree of joins, up and down again.
+static void walk_joins(const cal_device_plan* plan, cal_device* device, cal_device_work* work,
+                       const cal_device_joins* joins) {
+    const cal_device_schedule* s = plan->schedule;
+    const int32_t* height = s->height;
+    for (int h = 0; h < s->last; h++) launch(joins->up, device, work, height[h], height[h + 1] - height[h]);
+    launch(joins->last, device, work, s->last, s->height_count - s->last);
+    for (int h = s->last - 1; h >= 0; h--) launch(joins->down, device, work, height[h], height[h + 1] - height[h]);
+}
+
 // All of an evaluation, in order.
 static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
                   const cal_device_solver* solver, bool prepares) {
     cal_device* device = own->device;
-    const cal_device_mechanics* aba = &cal_device_aba;
+    const cal_device_mechanics *mechanics = plan->mechanics, *aba = &cal_device_aba;
+    const bool joins = plan->schedule && plan->schedule->height_count > 0;
     const int columns = plan->column_count;
     const int *level = plan->level, last = plan->level_count - 1;
     // What implicit solvers send down is read by the joint forces, through the solver's context on the device.
     if (solver) cal_device_post(device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
     if (solver && prepares) launch(solver->prepare, device, work, 0, plan->work.layout.block_count);
     if (work->context.force != work->context.tau) launch(aba->forces, device, work, 0, columns);
+    for (int i = 0; joins && i <= last; i++) launch(mechanics->ports, device, work, level[i], level[i + 1] - level[i]);
+    if (joins) walk_joins(plan, device, work, &cal_device_placing);
     for (int i = 0; i <= last; i++) {
         const int inner = plan->inner[i];
         launch(aba->velocity, device, work, level[i], inner);
-        launch(aba->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
+        launch(mechanics->limb, device, work, level[i] + inner, level[i + 1] - level[i] - inner);
     }
-    for (int i = last; i >= 0; i--) launch(aba->inertia, device, work, level[i], plan->inner[i]);
-    for (int i = 0; i <= last; i++) launch(aba->acceleration, device, work, level[i], level[i + 1] - level[i]);
+    for (int i = last; i >= 0; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
+    if (joins) walk_joins(plan, device, work, &cal_device_joining);
+    for (int i = 0; i <= last; i++) launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
     if (!solver) return;
     launch(solver->follow, device, work, 0, columns);
     for (int i = last; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
-    solver->end_sums(device, work, 1);
+    solver->end_sums(device, work, work->ground_pulls);
     cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
 }
 
@@ -311,8 +330,14 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
 
 static cal_status attach(cal_machine* machine, cal_plan* plan, cal_error* error) {
     if (!plan->program->walked) return CAL_OK;
-    if (strcmp(plan->program->name, "aba") != 0)
-        return cal_fail(error, CAL_NOT_AVAILABLE, "machine cuda runs algorithm aba, not %s", plan->program->name);
+    if (strcmp(plan->program->name, "aba") != 0 && strcmp(plan->program->name, "assembly") != 0)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "machine cuda runs algorithms aba and assembly, not %s",
+                        plan->program->name);
+    if (plan->arrangement && plan->layout->copies > 1)
+        return cal_fail(error, CAL_NOT_AVAILABLE, "machine cuda runs many instances with algorithm aba, not assembly");
+    if (plan->arrangement && plan->arrangement->constrains)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "machine cuda runs assembly of models without constraints; with them use algorithm aba");
     return cal_device_plan_create(((cal_cuda_machine*)machine)->device, plan, &plan->on_device, error);
 }
 

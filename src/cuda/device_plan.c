@@ -164,6 +164,7 @@ static cal_status list_pulls(cal_device_plan* own, const cal_layout* layout, cal
     }
     if (!status) {
         own->work.first_pull = cal_device_copy(own->device, &own->memory, first, (lists + 1) * sizeof *first);
+        own->work.ground_pulls = first[1];
         own->work.pulls = cal_device_copy(own->device, &own->memory, pulls, ((size_t)first[lists] + 1) * sizeof *pulls);
         status = cal_device_wait(own->device);
     }
@@ -187,6 +188,7 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
     cal_device_plan* own = *out = cal_allocate(1, sizeof *own);
     if (!own) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
     own->device = device;
+    own->mechanics = plan->arrangement ? &cal_device_assembly : &cal_device_aba;
     copy_layout(own, layout);
     copy_model(own, plan->model);
     const int steps = plan->columns.first_step[1];
@@ -195,6 +197,7 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
     cal_status status = sort_columns(own, layout);
     if (!status && layout->copies == 1) status = list_pulls(own, layout, error);
     if (!status) status = find_rows(own, layout);
+    if (!status && plan->arrangement) status = cal_device_schedule_create(own, plan);
     if (!status) status = cal_device_wait(device);
     if (!status && own->memory.failed) status = CAL_NO_MEMORY;
     if (!status) return CAL_OK;
@@ -207,6 +210,7 @@ cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_
 void cal_device_plan_destroy(cal_device_plan* own) {
     if (!own) return;
     cal_device_give_back(own->device, &own->memory);
+    cal_device_schedule_destroy(own->schedule);
     cal_free(own->level);
     cal_free(own->rows);
     cal_free(own);

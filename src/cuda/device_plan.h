@@ -2,6 +2,7 @@
 #pragma once
 #include "cuda/kernels.h"
 #include "machine/machine.h"
+#include "schedule/schedule.h"
 
 typedef struct cal_cuda_machine {
     cal_machine base;
@@ -10,7 +11,7 @@ typedef struct cal_cuda_machine {
 
 // Memory of a device that is freed together.
 typedef struct cal_device_memory_list {
-    void* parts[32];
+    void* parts[48];
     int count;
     bool failed; // the device has no more
 } cal_device_memory_list;
@@ -27,11 +28,30 @@ typedef struct cal_device_plan {
     // are long.
     int level_count, column_count;
     int *level, *inner;
-    int32_t* rows; // of the host: where q, v and tau of an instance are, in rows of 32
+    const cal_device_mechanics* mechanics; // of the plan's program
+    struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL
+    int32_t* rows;                         // of the host: where q, v and tau of an instance are, in rows of 32
 } cal_device_plan;
 
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error);
 void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed
+
+// Assembly's schedule, ports and elements in a device's memory (device_assembly.c).
+typedef struct cal_device_schedule {
+    const cal_schedule* schedule; // in the device's memory, as all that it points to
+    const cal_slot_layout* slots;
+    size_t area_size, answer_size, port_count; // of a state
+    size_t numbers;                            // of elements: where they begin in the scratch memory
+    size_t work_size, thread_count;            // of joins: doubles of a thread, and most threads of a launch
+    // Elements of height i are order[height[i]] … order[height[i + 1] - 1] of the schedule; those of height `last` and more are
+    // worked on in one launch. No heights: nothing is cut.
+    int height_count, last;
+    int32_t* height;
+} cal_device_schedule;
+cal_status cal_device_schedule_create(cal_device_plan* own, const cal_plan* plan);
+void cal_device_schedule_destroy(cal_device_schedule* own); // NULL is allowed; its device memory is the plan's
+// What a state has for it; scratch: the state's in the device's memory. NULL: the device has no more memory.
+void* cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch);
 
 // The kernels of a solver; NULL: it has none.
 const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops);

@@ -17,6 +17,9 @@ extern _Thread_local int cal_emulated_thread;
 // A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
 // 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
 enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };
+// A part of a chain that goes down and up again has one port at most, and its forces on their way inbound are there as well
+// (schedule.h, cal_area_doubles of one slot): 8 warps per multiprocessor, with all the registers that a thread can have.
+enum { CAL_PART_WARPS = 8, CAL_PART_AREA = CAL_FAST_DOUBLES, CAL_PART_DOUBLES = CAL_FAST_DOUBLES + 63 * CAL_WIDTH };
 // A team: warps that share a column, and memory for what passes between their phases, of columns of so many blocks.
 enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
 enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
@@ -40,7 +43,10 @@ extern _Thread_local double cal_emulated_memory[];
                     phase_of(work, phase);                                                                             \
                 }                                                                                                      \
     } while (0)
-#define CAL_LAUNCH_FAST(kernel, device, warps, work) CAL_LAUNCH(kernel, device, warps, work)
+#define CAL_PHASED_KERNEL(name, phase_of)
+#define CAL_LAUNCH_PHASED(name, phase_of, device, work)                                                                \
+    CAL_LAUNCH_TEAMS(name, phase_of, (work)->phase_count, device, 1, work)
+#define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work) CAL_LAUNCH(kernel, device, warps, work)
 #define CAL_LAUNCH(kernel, device, warps, work)                                                                        \
     do {                                                                                                               \
@@ -57,8 +63,8 @@ enum { CAL_BLOCK_WARPS = 4 };
 extern __shared__ double cal_fast_memory[];
 #define CAL_FAST_MEMORY cal_fast_memory
 // Blocks of one warp with shared memory.
-#define CAL_LAUNCH_FAST(kernel, device, warps, work)                                                                   \
-    kernel<<<(warps), CAL_WIDTH, CAL_FAST_DOUBLES * sizeof(double), (cudaStream_t)cal_device_stream(device)>>>(*(work))
+#define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work)                                                          \
+    kernel<<<(warps), CAL_WIDTH, (doubles) * sizeof(double), (cudaStream_t)cal_device_stream(device)>>>(*(work))
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
     kernel<<<((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, (cudaStream_t)cal_device_stream(device)>>>(*(work))
@@ -70,6 +76,15 @@ extern __shared__ double cal_fast_memory[];
             phase_of(&work, phase);                                                                                    \
         }                                                                                                              \
     }
+// The same for work.phase_count phases, one team.
+#define CAL_PHASED_KERNEL(name, phase_of)                                                                              \
+    static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
+        for (int phase = 0; phase < work.phase_count; phase++) {                                                       \
+            if (phase > 0) __syncthreads();                                                                            \
+            phase_of(&work, phase);                                                                                    \
+        }                                                                                                              \
+    }
+#define CAL_LAUNCH_PHASED(name, phase_of, device, work) CAL_LAUNCH_TEAMS(name, phase_of, 0, device, 1, work)
 #define CAL_LAUNCH_TEAMS(name, phase_of, phases, device, teams, work)                                                  \
     do {                                                                                                               \
         const int bytes = CAL_TEAM_DOUBLES * (int)sizeof(double);                                                      \
@@ -92,6 +107,9 @@ CAL_DEVICE static inline const cal_column* team_column(const cal_device_work* wo
     const int index = CAL_OWN_WARP / CAL_TEAM_WARPS;
     return index < work->count ? &work->layout.columns[work->order[work->first + index]] : NULL;
 }
+
+// The thread's number among those of the launch.
+#define CAL_OWN_THREAD (CAL_OWN_WARP * CAL_WIDTH + CAL_OWN_LANE)
 
 // The thread's block as a column of its own, for what has no order along a column; NULL: it has none.
 CAL_DEVICE static inline const cal_column* own_block(const cal_device_work* work, cal_column* piece) {

@@ -6,23 +6,35 @@
 typedef void cal_device_launch(cal_device* device, const cal_device_work* work, int warps);
 
 typedef struct cal_device_mechanics {
-    cal_device_launch *forces, *velocity, *inertia, *acceleration; // of columns
-    cal_device_launch* limb;                      // of columns without children that are wide: velocity and inertia
+    cal_device_launch *inertia, *acceleration; // of columns
+    cal_device_launch* limb;                   // of columns without children that are wide: velocity and inertia
+    // Of articulated bodies, and of the parts of assembly as well.
+    cal_device_launch *forces, *velocity;
     cal_device_launch *batch_forces, *batch_walk; // of groups' columns; of groups: all of forward dynamics
+    cal_device_launch* ports;                     // of assembly: how ports move as seen from bases
 } cal_device_mechanics;
+
+// Walks of assembly's tree of joins, up and down again: of the elements of one height; of the last heights, in one launch.
+typedef struct cal_device_joins {
+    cal_device_launch *up, *down, *last;
+} cal_device_joins;
+// From a height on after which none has more elements than that they are one launch: a warp for each of a multiprocessor's four
+// schedulers.
+enum { CAL_LAST_JOINS = 128 };
 
 typedef struct cal_device_solver {
     cal_device_launch *prepare, *interpolate; // of blocks
     cal_device_launch* follow;                // of columns, before the sums
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
-    cal_device_launch* end_sums; // one warp: the ground's
+    cal_device_launch* end_sums; // the ground's: how many it pulls
     cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups' columns
 } cal_device_solver;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const cal_device_mechanics cal_device_aba;
+extern const cal_device_mechanics cal_device_aba, cal_device_assembly;
+extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;
 #ifdef __cplusplus

@@ -6,6 +6,9 @@
 
 #ifndef CAL_SOLVER_KERNELS_ONCE
 #define CAL_SOLVER_KERNELS_ONCE
+// Of the ground's sums, so many are on chip at a time, and as many on their way.
+enum { CAL_SUMS_PIECE = (CAL_TEAM_DOUBLES - CAL_WIDTH) / (2 * CAL_MAX_SUMS) };
+
 CAL_DEVICE static inline double join(double a, double b, bool largest) {
     // A NaN must win, so that control sees it.
     return largest ? (a > b || a != a ? a : b) : a + b;
@@ -37,13 +40,30 @@ CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int
     }
 }
 
-// The ground's sums, one thread's.
-CAL_KERNEL void SOLVER(end_sums_kernel)(const cal_device_work work) {
-    double sums[SOLVER_SUMS];
-    if (CAL_OWN_WARP != 0 || CAL_OWN_LANE != 0) return;
-    SOLVER(pull_sums)(&work, 0, sums);
-    for (int i = 0; i < SOLVER_SUMS; i++) work.sums[i] = sums[i];
+// The ground's sums. They are one chain, and a forest of parts has many thousands of them: the first warp, a thread per sum, adds up what
+// the others have brought on chip in the phase before.
+CAL_PHASE void SOLVER(end_sums_phase)(const cal_device_work* work, int phase) {
+    enum { PIECE = CAL_SUMS_PIECE };
+    double *next = CAL_FAST_MEMORY + phase % 2 * PIECE * SOLVER_SUMS,
+           *now = CAL_FAST_MEMORY + (phase + 1) % 2 * PIECE * SOLVER_SUMS,
+           *sum = CAL_FAST_MEMORY + 2 * PIECE * SOLVER_SUMS + CAL_OWN_LANE;
+    const int all = work->ground_pulls, own = CAL_OWN_LANE;
+    if (CAL_TEAM_WARP > 0) {
+        const int threads = (CAL_TEAM_WARPS - 1) * CAL_WIDTH,
+                  end = all - phase * PIECE < PIECE ? all - phase * PIECE : PIECE;
+        for (int i = CAL_OWN_THREAD - CAL_WIDTH; i < end; i += threads) {
+            const double* from = work->context.scratch + work->pulls[work->first_pull[0] + phase * PIECE + i];
+            for (int k = 0; k < SOLVER_SUMS; k++) next[k * PIECE + i] = from[k * CAL_WIDTH];
+        }
+    } else if (own < SOLVER_SUMS) {
+        double value = phase == 0 ? 0.0 : *sum;
+        const int left = all - (phase - 1) * PIECE, end = phase == 0 ? 0 : left < PIECE ? left : PIECE;
+        for (int i = 0; i < end; i++) value = join(value, now[own * PIECE + i], own < SOLVER_MAXIMA);
+        *sum = value;
+        if (phase == work->phase_count - 1) work->sums[own] = value;
+    }
 }
+CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase))
 
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     cal_column piece;
@@ -158,7 +178,11 @@ SOLVER_LAUNCH(sums)
 SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
-SOLVER_LAUNCH(end_sums)
+static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int pulls) {
+    cal_device_work own = *work;
+    own.phase_count = (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
+    CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, &own);
+}
 
 CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
                                                        .interpolate = SOLVER(interpolate),

@@ -8,6 +8,9 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread has one, all
+// elements of one height are worked on at the same time, and the last heights, which have few, by one team, height after height.
+//
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.
 #pragma once
 #include "pass/pass.h"
@@ -26,6 +29,9 @@ typedef struct cal_device_work {
     const int32_t* first_pull;
     const uint32_t* pulls;
     int first, count;
+    const int32_t* heights; // assembly: first of each height's elements in the schedule's order, and the end
+    int phase_count;        // of kernels with phases (kernel.h)
+    int ground_pulls;       // how many the ground has
     // A batch: groups, and how far apart their numbers are.
     int groups, walk_length;
     const cal_step* steps;

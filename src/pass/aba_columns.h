@@ -1,45 +1,6 @@
 // The articulated-body mechanics (aba_body.h) of whole columns. Include once a width, after columns.h.
 #include "pass/articulated_ends.h"
-
-#define load_motion LANE(cal_load_motion)
-LANE_INLINE motion load_motion(const cal_context* context, const cal_column* column) {
-    const double* slot = parent_end(context, column);
-    motion m;
-    m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
-    m.w = from_parent3(slot, column, 9);
-    m.al = from_parent3(slot, column, 12);
-    m.a = from_parent3(slot, column, 15);
-    m.A = spin_matrix(m.w, m.al);
-    return m;
-}
-
-// Leaves what the children read, and begins the sums that they add to with the last node's own inertia.
-#define leave_end LANE(cal_leave_end)
-LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
-    if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot + own_lane(column);
-    slot_store_columns(end, 0, m->E);
-    slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
-    articulated I = {0};
-    add_own(&I, last->constants, last->scratch);
-    store_articulated(end + CAL_DOWN_COUNT * CAL_WIDTH, &I);
-}
-
-#define outbound_run LANE(outbound_run)
-LANE_INLINE void outbound_run(int kind, const cal_context* context, const cal_column* column) {
-    motion m = load_motion(context, column);
-    const int count = step_count(column);
-    place at = find_place(context, column, kind, cal_aba_record(kind), 0);
-    for (int i = 0; i < count; i++) {
-        at = find_place(context, column, kind, cal_aba_record(kind), i);
-        outbound(kind, &m, at.y, at.constants, at.external, at.record, at.scratch);
-    }
-    leave_end(context, column, &m, &at);
-}
-
-LANE_FUNCTION void LANE(outbound_column)(const cal_context* context, const cal_column* column) {
-    BY_KIND(outbound_run, context, column);
-}
+#include "pass/aba_outbound.h"
 
 #define inbound_run LANE(inbound_run)
 LANE_INLINE void inbound_run(int kind, const cal_context* context, const cal_column* column) {

@@ -25,6 +25,7 @@ typedef struct cal_team {
 } cal_team;
 
 struct cal_arrangement_ops {
+    const char* on_device; // what to ask for where the machine is a device and the user has said nothing
     // how: the user's words for it; NULL: the program's own choice.
     cal_status (*create)(const cal_model* model, const char* how, cal_arrangement** out, cal_error* error);
     void (*destroy)(cal_arrangement* arrangement); // NULL is allowed

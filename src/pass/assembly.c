@@ -56,129 +56,30 @@
 //     4      inbound    the solver's sums
 #include "pass/assembly.h"
 #include "pass/aba.h"
-
-#include <string.h>
+#include "pass/assembly_elements.h"
 
 // --- Kinematics along the joins ---------------------------------------------------------------------------------------------
 
-static cal_placing* motion_at(const cal_assembly* assembly, size_t at) {
-    return (cal_placing*)(assembly->numbers + at);
-}
-
-static void compose(const cal_placing* base, const cal_placing* tip, cal_placing* out) {
-    const double *E = base->rotation, *w = base->angular;
-    double spin[3], turn[3], arm[3], rate[3], pull[3], swing[3], term[3];
-    const double* from[5] = {tip->angular, tip->turning, tip->position, tip->linear, tip->pulling};
-    double* to[5] = {spin, turn, arm, rate, pull};
-    for (int v = 0; v < 5; v++)
-        for (int i = 0; i < 3; i++) to[v][i] = E[i] * from[v][0] + E[3 + i] * from[v][1] + E[6 + i] * from[v][2];
-    cal_placing result;
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++)
-            result.rotation[3 * k + i] =
-                E[i] * tip->rotation[3 * k] + E[3 + i] * tip->rotation[3 * k + 1] + E[6 + i] * tip->rotation[3 * k + 2];
-    for (int i = 0; i < 3; i++) {
-        result.angular[i] = w[i] + spin[i];
-        result.position[i] = base->position[i] + arm[i];
-        result.pulling[i] = base->pulling[i] + pull[i];
-    }
-    cal_cross3(w, spin, term);
-    for (int i = 0; i < 3; i++) result.turning[i] = base->turning[i] + turn[i] + term[i];
-    cal_cross3(w, arm, swing);
-    for (int i = 0; i < 3; i++) {
-        result.linear[i] = base->linear[i] + swing[i] + rate[i];
-        swing[i] += 2.0 * rate[i];
-    }
-    cal_cross3(w, swing, term);
-    cal_cross3(base->turning, arm, spin);
-    for (int i = 0; i < 3; i++) result.pulling[i] += term[i] + spin[i];
-    *out = result;
-}
-
-// How an element's tips move, seen from its base.
-static void find_tips(const cal_assembly* assembly, const cal_element* e) {
-    const cal_schedule* s = assembly->schedule;
-    cal_placing* own = motion_at(assembly, e->tip_motion);
-    if (e->kind == CAL_ELEMENT_PART) {
-        const size_t first = (size_t)s->parts[e->index].first_port;
-        memcpy(own, assembly->ports + 24 * first, (size_t)e->tip_count * sizeof *own);
-    } else if (e->kind == CAL_ELEMENT_UNIT) {
-        *own = (cal_placing){.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
-    } else if (e->kind != CAL_ELEMENT_ROWS) {
-        const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-        const cal_placing *of_a = motion_at(assembly, a->tip_motion), *of_b = motion_at(assembly, b->tip_motion);
-        for (int t = 0; t < a->tip_count; t++)
-            if (e->kind != CAL_ELEMENT_BELOW || t != e->tip) *own++ = of_a[t];
-        for (int t = 0; t < b->tip_count; t++, own++)
-            if (e->kind == CAL_ELEMENT_BELOW)
-                compose(&of_a[e->tip], &of_b[t], own);
-            else
-                *own = of_b[t];
-    }
-}
-
-// Where columns on the ground read how the lanes' bases move (18), and later how they are accelerated (6).
-static double* base_of(const cal_context* context, int part, int* stride) {
-    const int32_t seat = cal_assembly_of(context)->slots->seat[part];
-    const cal_column* column = &context->layout->columns[seat / CAL_MAX_LANES];
-    *stride = column->lanes;
-    return context->scratch + column->base_slot + seat % CAL_MAX_LANES;
-}
-
-static void give_motion(const cal_context* context, const cal_element* e) {
-    int stride;
-    double* out = base_of(context, e->index, &stride);
-    const double* motion = cal_assembly_of(context)->numbers + e->motion;
-    for (int i = 0; i < CAL_DOWN_COUNT; i++) out[i * stride] = motion[i];
-}
-
-// How the bases of what an element is made of move.
-static void pass_motion(const cal_context* context, const cal_element* e) {
-    const cal_assembly* assembly = cal_assembly_of(context);
-    const cal_schedule* s = assembly->schedule;
-    if (e->kind == CAL_ELEMENT_PART) give_motion(context, e);
-    if (e->kind == CAL_ELEMENT_ROWS) cal_loops_place(context, e);
-    if (e->a < 0) return;
-    const cal_placing* base = motion_at(assembly, e->motion);
-    *motion_at(assembly, s->elements[e->a].motion) = *base;
-    if (e->kind == CAL_ELEMENT_BELOW)
-        compose(base, motion_at(assembly, s->elements[e->a].tip_motion) + e->tip,
-                motion_at(assembly, s->elements[e->b].motion));
-    else
-        *motion_at(assembly, s->elements[e->b].motion) = *base;
-}
-
-static void stand_on_ground(const cal_context* context, const cal_element* e) {
-    if (e->name_count > 0) cal_loops_begin(context);
-    const double* gravity = context->model->gravity;
-    *motion_at(cal_assembly_of(context), e->motion) = (cal_placing){
-        .rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, .pulling = {-gravity[0], -gravity[1], -gravity[2]}};
-}
-
 static void find_tips_of_batch(const cal_context* context, int batch) {
     const cal_schedule* s = cal_assembly_of(context)->schedule;
-    const cal_batch* own = &s->batches[batch];
+    const cal_join_batch* own = &s->batches[batch];
     for (int i = own->first; i < own->first + own->count; i++)
         find_tips(cal_assembly_of(context), &s->elements[s->order[i]]);
 }
 
 static void find_bases_of_batch(const cal_context* context, int batch) {
     const cal_schedule* s = cal_assembly_of(context)->schedule;
-    const cal_batch* own = &s->batches[batch];
+    const cal_join_batch* own = &s->batches[batch];
     for (int i = own->first; i < own->first + own->count; i++) {
         const cal_element* e = &s->elements[s->order[i]];
+        if (e->parent < 0 && e->name_count > 0) cal_loops_begin(context);
         if (e->parent < 0) stand_on_ground(context, e);
+        if (e->kind == CAL_ELEMENT_ROWS) cal_loops_place(context, e);
         pass_motion(context, e);
     }
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
-
-static void fill_unit(const cal_assembly* assembly, const cal_element* e) {
-    double* numbers = assembly->numbers + e->numbers;
-    memset(numbers, 0, (CAL_ELEMENT_COLUMNS + 7 * 6 + 21) * sizeof *numbers);
-    for (int i = 0; i < 6; i++) numbers[CAL_ELEMENT_COLUMNS + 7 * i] = 1.0;
-}
 
 static void begin_element(const cal_context* context, int index) {
     const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
@@ -186,28 +87,17 @@ static void begin_element(const cal_context* context, int index) {
     if (e->kind == CAL_ELEMENT_UNIT) fill_unit(cal_assembly_of(context), e);
 }
 
-// What disassembly has found out about a part, for its kernel.
-static void give_forces(const cal_context* context, const cal_element* e) {
-    const cal_assembly* assembly = cal_assembly_of(context);
-    const cal_schedule_part* part = &assembly->schedule->parts[e->index];
-    int stride;
-    double* out = base_of(context, e->index, &stride);
-    for (int i = 0; i < 6; i++) out[(CAL_DOWN_COUNT + i) * stride] = assembly->numbers[e->base + (size_t)i];
-    memcpy(assembly->forces + 6 * (size_t)part->first_port, assembly->numbers + e->force,
-           6 * (size_t)part->port_count * sizeof(double));
-}
-
 // The ground holds the base, and rows are what is left open.
 static void close_loops(const cal_context* context, int root) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[root];
-    memset(assembly->numbers + e->base, 0, 6 * sizeof(double));
+    hold_base(assembly, e);
     if (e->columns > 0) cal_loops_solve(context, root);
 }
 
 bool cal_assembly_begin_batch(const cal_context* context, int batch, bool outbound) {
     const cal_schedule* s = cal_assembly_of(context)->schedule;
-    const cal_batch* own = &s->batches[batch];
+    const cal_join_batch* own = &s->batches[batch];
     const int kind = s->elements[s->order[own->first]].kind;
     for (int i = own->first; i < own->first + own->count; i++) {
         const cal_element* e = &s->elements[s->order[i]];

@@ -18,9 +18,18 @@ typedef struct cal_assembly {
     double* work;                    // joins' scratch, a share each processor
     size_t work_size;
 } cal_assembly;
-static inline cal_assembly* cal_assembly_of(const cal_context* context) { return context->own; }
+CAL_DEVICE static inline cal_assembly* cal_assembly_of(const cal_context* context) {
+    return (cal_assembly*)context->own;
+}
 
 // How assembly is planned (assembly_arrangement.c), and what the edges of the tree of joins carry.
+typedef struct cal_assembly_plan {
+    cal_arrangement base;
+    cal_schedule* schedule;
+    cal_slot_layout* slots;
+    size_t numbers;           // of elements: where they begin in the scratch memory
+    int32_t* element_of_edge; // below it
+} cal_assembly_plan;
 extern const cal_arrangement_ops cal_assembly_arrangement;
 cal_crossing cal_assembly_carry_tips(const cal_arrangement* arrangement, int edge);
 cal_crossing cal_assembly_carry_base(const cal_arrangement* arrangement, int edge);
@@ -38,7 +47,7 @@ CAL_DECLARE_VARIANTS(cal_assembly_pull);
 CAL_DECLARE_VARIANTS(cal_assembly_acceleration);
 
 // Kernels write a part's own element.
-static inline double* cal_element_numbers(const cal_assembly* assembly, int element) {
+CAL_DEVICE static inline double* cal_element_numbers(const cal_assembly* assembly, int element) {
     return assembly->numbers + assembly->schedule->elements[element].numbers;
 }
 

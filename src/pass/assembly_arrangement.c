@@ -6,16 +6,8 @@
 
 #include <string.h>
 
-typedef struct assembly_arrangement {
-    cal_arrangement base;
-    cal_schedule* schedule;
-    cal_slot_layout* slots;
-    size_t numbers;           // of elements: where they begin in the scratch memory
-    int32_t* element_of_edge; // below it
-} assembly_arrangement;
-
 static void destroy(cal_arrangement* base) {
-    assembly_arrangement* own = (assembly_arrangement*)base;
+    cal_assembly_plan* own = (cal_assembly_plan*)base;
     if (!own) return;
     cal_steps_clear(&own->base.tree);
     cal_slots_destroy(own->slots);
@@ -32,7 +24,7 @@ static cal_status create(const cal_model* model, const char* how, cal_arrangemen
     cal_schedule* schedule;
     status = cal_schedule_create(model, choice, &schedule, error);
     if (status != CAL_OK) return status;
-    assembly_arrangement* own = cal_allocate(1, sizeof *own);
+    cal_assembly_plan* own = cal_allocate(1, sizeof *own);
     if (!own) {
         cal_schedule_destroy(schedule);
         return cal_fail(error, CAL_NO_MEMORY, "no memory for a schedule of %d joints", model->joint_count);
@@ -48,7 +40,7 @@ static cal_status create(const cal_model* model, const char* how, cal_arrangemen
 }
 
 static cal_status deal(cal_arrangement* base, const cal_team* team, const int32_t* wanted, int32_t* owners) {
-    cal_schedule* s = ((assembly_arrangement*)base)->schedule;
+    cal_schedule* s = ((cal_assembly_plan*)base)->schedule;
     cal_status status = CAL_OK;
     if (team->processors > 1) {
         for (int n = 0; wanted && n < s->model->node_count; n++) s->processor[s->place[n]] = wanted[n];
@@ -63,8 +55,8 @@ static cal_status deal(cal_arrangement* base, const cal_team* team, const int32_
 
 // What a batch needs of others, or they of it: inbound the two elements of each join, and its own for its parent; outbound its
 // own from its parent, and the two elements'.
-static void say_edges(cal_step_writer* w, const cal_schedule* s, const cal_batch* batch, int processor, bool children,
-                      cal_step_kind kind) {
+static void say_edges(cal_step_writer* w, const cal_schedule* s, const cal_join_batch* batch, int processor,
+                      bool children, cal_step_kind kind) {
     for (int i = batch->first; i < batch->first + batch->count; i++) {
         const cal_element* e = &s->elements[s->order[i]];
         const int32_t joined[2] = {e->a, e->b};
@@ -92,7 +84,7 @@ static void emit_joins(cal_step_writer* w, const void* argument) {
     }
 }
 
-static cal_status make_tree(assembly_arrangement* own, int processors) {
+static cal_status make_tree(cal_assembly_plan* own, int processors) {
     const cal_schedule* s = own->schedule;
     cal_tree* tree = &own->base.tree;
     tree->edge_count = s->crossing_count;
@@ -116,7 +108,7 @@ typedef struct places {
     size_t area, answer, ports, forces, work, size;
 } places;
 
-static places find_places(const assembly_arrangement* own) {
+static places find_places(const cal_assembly_plan* own) {
     const cal_schedule* s = own->schedule;
     places at = {0};
     cal_reserve(&at.size, (sizeof(cal_assembly) + 7) / 8);
@@ -129,7 +121,7 @@ static places find_places(const assembly_arrangement* own) {
 }
 
 static cal_status fit(cal_arrangement* base, cal_layout* layout, const cal_team* team) {
-    assembly_arrangement* own = (assembly_arrangement*)base;
+    cal_assembly_plan* own = (cal_assembly_plan*)base;
     cal_status status = cal_slots_create(own->schedule, layout, &own->slots);
     if (status != CAL_OK) return status;
     own->numbers = (layout->scratch_size + 7) / 8 * 8;
@@ -139,12 +131,12 @@ static cal_status fit(cal_arrangement* base, cal_layout* layout, const cal_team*
 }
 
 static double price(const cal_arrangement* base, const cal_costs* costs) {
-    const cal_schedule* s = ((const assembly_arrangement*)base)->schedule;
+    const cal_schedule* s = ((const cal_assembly_plan*)base)->schedule;
     return s->port_count > 0 ? cal_schedule_price(s, cal_schedule_operation(s, costs->compute), costs->message) : -1.0;
 }
 
 // The ground below parts that stand on it does not change; other bases are found by the joins.
-static void fill_bases(const assembly_arrangement* own, cal_context* context) {
+static void fill_bases(const cal_assembly_plan* own, cal_context* context) {
     const cal_schedule* s = own->schedule;
     for (int p = 0; p < s->part_count; p++) {
         const cal_column* column = &context->layout->columns[own->slots->seat[p] / CAL_MAX_LANES];
@@ -158,7 +150,7 @@ static void fill_bases(const assembly_arrangement* own, cal_context* context) {
 }
 
 static cal_status begin(const cal_arrangement* base, cal_context* context, double* memory) {
-    const assembly_arrangement* own = (const assembly_arrangement*)base;
+    const cal_assembly_plan* own = (const cal_assembly_plan*)base;
     const cal_schedule* s = own->schedule;
     const places at = find_places(own);
     cal_assembly* assembly = (cal_assembly*)memory;
@@ -189,7 +181,8 @@ static bool hold(const cal_context* context, const cal_hold* how) {
     return can;
 }
 
-const cal_arrangement_ops cal_assembly_arrangement = {.create = create,
+const cal_arrangement_ops cal_assembly_arrangement = {.on_device = "device",
+                                                      .create = create,
                                                       .destroy = destroy,
                                                       .deal = deal,
                                                       .fit = fit,
@@ -201,11 +194,11 @@ const cal_arrangement_ops cal_assembly_arrangement = {.create = create,
 // --- What edges carry: how tips and bases move; I, p, E, c, Λ; the base's acceleration and the forces ---------------------------
 
 static cal_crossing carry(const cal_arrangement* base, size_t at, size_t count) {
-    return (cal_crossing){((const assembly_arrangement*)base)->numbers + at, (int)count};
+    return (cal_crossing){((const cal_assembly_plan*)base)->numbers + at, (int)count};
 }
 
 static const cal_element* below(const cal_arrangement* base, int edge) {
-    const assembly_arrangement* own = (const assembly_arrangement*)base;
+    const cal_assembly_plan* own = (const cal_assembly_plan*)base;
     return &own->schedule->elements[own->element_of_edge[edge]];
 }
 

@@ -85,8 +85,8 @@ LANE_INLINE void sum_slots(int i, int degrees, const lane* sigma, const lane* et
     }
 }
 
-static void LANE(cal_push_ball)(int slots, const articulated* I, const double* force, const double* constants,
-                                const double* record, double* area, double* answer) {
+LANE_FUNCTION void LANE(cal_push_ball)(int slots, const articulated* I, const double* force, const double* constants,
+                                       const double* record, double* area, double* answer) {
     const int columns = 6 * slots;
     double* c = area + (size_t)(6 * columns) * CAL_WIDTH;
     double* L = c + (size_t)columns * CAL_WIDTH;
@@ -112,8 +112,8 @@ static void LANE(cal_push_ball)(int slots, const articulated* I, const double* f
 }
 
 // The inverse of [Θ H; Hᵀ M] of a free body, on its forces: nothing is left for the ground.
-static void LANE(cal_push_free)(int slots, const articulated* I, const double* force, const double* constants,
-                                const double* record, double* area, double* answer) {
+LANE_FUNCTION void LANE(cal_push_free)(int slots, const articulated* I, const double* force, const double* constants,
+                                       const double* record, double* area, double* answer) {
     const int columns = 6 * slots;
     double* c = area + (size_t)(6 * columns) * CAL_WIDTH;
     double* L = c + (size_t)columns * CAL_WIDTH;

@@ -2,11 +2,21 @@
 #include "pass/articulated_ends.h"
 
 #define find_answer LANE(cal_find_answer)
-LANE_INLINE double* find_answer(const cal_context* context, const cal_slots* slots, int degrees, int step) {
-    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
-    const size_t block = (size_t)(step / lanes_along), l = (size_t)(step % lanes_along);
-    return cal_assembly_of(context)->answer + slots->answer + block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH +
-           l;
+LANE_INLINE double* find_answer(const cal_context* context, const cal_column* column, const cal_slots* slots,
+                                int degrees, int step) {
+    const step_place at = find_step(column, step);
+    return cal_assembly_of(context)->answer + slots->answer +
+           (size_t)at.block * (size_t)(6 * slots->count * degrees) * CAL_WIDTH + (size_t)at.lane;
+}
+
+// Where forces on the ports of a column's lanes are on their way inbound; as FRAME_OF on a device.
+#define area_of LANE(cal_area_of)
+LANE_INLINE double* area_of(const cal_context* context, const cal_column* column, const cal_slots* slots) {
+#ifdef CAL_THREAD_PER_LANE
+    if (context->workspace && column->child_count == 0 && slots->count == 1) return context->workspace + CAL_PART_AREA;
+#endif
+    (void)column;
+    return cal_assembly_of(context)->area + slots->area;
 }
 
 #define write_port LANE(cal_write_port)
@@ -44,18 +54,19 @@ LANE_INLINE void place_run(int kind, const cal_context* context, const cal_colum
     for (int i = 0; i < count; i++) {
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
         displace(kind, &p, at.y, at.constants);
-        for (; next >= slots->first_start && assembly->slots->starts[next].step == i; next--)
-            write_port(&p, assembly->slots->starts[next].row,
-                       assembly->ports + 24 * (size_t)assembly->slots->starts[next].port);
+        for (; next >= slots->first_start && assembly->slots->starts[next].step == i; next--) {
+            const cal_slot_start* start = &assembly->slots->starts[next];
+            if (is_own_lane(column, start->row)) write_port(&p, start->row, assembly->ports + 24 * (size_t)start->port);
+        }
     }
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    double* end = context->scratch + column->end_slot + own_lane(column);
     slot_store_columns(end, 0, p.m.E);
     slot_store3(end, 9, p.m.w), slot_store3(end, 12, p.m.al), slot_store3(end, 15, p.m.a);
     slot_store3(end, 18, p.r), slot_store3(end, 21, p.u);
 }
 
-static void LANE(place_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(place_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(place_run, context, column);
 }
 
@@ -77,7 +88,7 @@ LANE_INLINE void leave_parts(const cal_context* context, const cal_column* colum
     const lane values[27] = {I->T.xx, I->T.xy,  I->T.yy,  I->T.xz,  I->T.yz, I->T.zz, I->H.x.x, I->H.x.y, I->H.x.z,
                              I->M.xx, I->H.y.x, I->H.y.y, I->H.y.z, I->M.xy, I->M.yy, I->H.z.x, I->H.z.y, I->H.z.z,
                              I->M.xz, I->M.yz,  I->M.zz,  I->n.x,   I->n.y,  I->n.z,  I->f.x,   I->f.y,   I->f.z};
-    for (int l = 0; l < CAL_LANES; l++) {
+    CAL_EACH_LANE(l, CAL_LANES) {
         const int part = assembly->slots->part[index * CAL_WIDTH + (size_t)l];
         if (part < 0) continue;
         const cal_schedule_part* own = &schedule->parts[part];
@@ -116,14 +127,15 @@ LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_c
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_slots* slots = &assembly->slots->columns[column - context->layout->columns];
     const cal_slot_start *start = assembly->slots->starts + slots->first_start, *last = start + slots->start_count;
-    double* area = assembly->area + slots->area;
+    double* area = area_of(context, column, slots);
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_aba_record(kind), i);
     articulated I = begin_inbound(context, column, &at);
     for (;;) {
-        for (; start < last && start->step == i; start++) start_slot(area, start->slot, start->row);
-        inbound_part(kind, slots->count, &I, at.force, at.constants, at.record, area,
-                     find_answer(context, slots, cal_kind_v(kind), i));
+        for (; start < last && start->step == i; start++)
+            if (is_own_lane(column, start->row)) start_slot(area, start->slot, start->row);
+        inbound_part(kind, slots->count, &I, at.force, at.constants, at.record, area + own_lane(column),
+                     find_answer(context, column, slots, cal_kind_v(kind), i));
         if (--i < 0) break;
         at = find_place(context, column, kind, cal_aba_record(kind), i);
         add_own(&I, at.constants, at.scratch);
@@ -132,20 +144,51 @@ LANE_INLINE void inbound_parts(int kind, const cal_context* context, const cal_c
         leave_parts(context, column, &I, area, slots->count);
         return;
     }
-    store_articulated(context->scratch + column->up_slot, &I);
+    store_articulated(context->scratch + column->up_slot + own_lane(column), &I);
 }
 
-static void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(inbound_parts, context, column);
+}
+
+// Moves the slots of a column's lane to its parent's; a port has one way up, so nothing is added.
+#define carry_slots LANE(cal_carry_slots)
+LANE_INLINE void carry_slots(const cal_context* context, const cal_column* column, int l) {
+    const cal_assembly* assembly = cal_assembly_of(context);
+    const cal_slots* own = &assembly->slots->columns[column - context->layout->columns];
+    const int up = column->parent_lane[l];
+    if (own->count == 0 || up < 0) return;
+    const cal_column* parent = &context->layout->columns[column->parent];
+    const cal_slots* upper = &assembly->slots->columns[column->parent];
+    const double* from = area_of(context, column, own) + l;
+    double* to = area_of(context, parent, upper) + up;
+    const size_t K = 6 * (size_t)own->count, N = 6 * (size_t)upper->count;
+    const int32_t* port = assembly->slots->table + own->table + l;
+    const int8_t* slot = assembly->slots->pulls + own->pull + l;
+    for (size_t s = 0; s < (size_t)own->count; s++) {
+        if (port[s * CAL_WIDTH] < 0) continue;
+        const size_t first = 6 * (size_t)slot[s * CAL_WIDTH];
+        for (size_t i = 0; i < 36; i++) to[(6 * first + i) * CAL_WIDTH] = from[(36 * s + i) * CAL_WIDTH];
+        for (size_t i = 0; i < 6; i++) to[(6 * N + first + i) * CAL_WIDTH] = from[(6 * K + 6 * s + i) * CAL_WIDTH];
+        for (size_t t = 0; t < (size_t)own->count; t++) {
+            if (port[t * CAL_WIDTH] < 0) continue;
+            const size_t second = 6 * (size_t)slot[t * CAL_WIDTH];
+            for (size_t i = 0; i < 6; i++)
+                for (size_t j = 0; j < 6; j++)
+                    to[(7 * N + cal_packed(first + i, second + j)) * CAL_WIDTH] =
+                        from[(7 * K + cal_packed(6 * s + i, 6 * t + j)) * CAL_WIDTH];
+        }
+    }
 }
 
 // --- Outbound with what the joins found -----------------------------------------------------------------------------------
 
 #define load_forces LANE(cal_load_forces)
-LANE_INLINE void load_forces(const cal_context* context, const cal_slots* slots, lane* lambda) {
+LANE_INLINE void load_forces(const cal_context* context, const cal_column* column, const cal_slots* slots,
+                             lane* lambda) {
     const cal_assembly* assembly = cal_assembly_of(context);
     for (int s = 0; s < slots->count; s++) {
-        const int32_t* port = assembly->slots->table + slots->table + (size_t)s * CAL_WIDTH;
+        const int32_t* port = assembly->slots->table + slots->table + (size_t)s * CAL_WIDTH + own_lane(column);
         for (int i = 0; i < 6; i++) {
 #if CAL_LANES == 1
             lambda[6 * s + i] = port[0] < 0 ? 0.0 : assembly->forces[6 * (size_t)port[0] + (size_t)i];
@@ -164,7 +207,7 @@ LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const ca
     const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
     v3 al = from_parent3(slot, column, at_base), a = from_parent3(slot, column, at_base + 3);
     lane lambda[6 * CAL_SCHEDULE_MOST_TIPS];
-    load_forces(context, slots, lambda);
+    load_forces(context, column, slots, lambda);
     const int count = step_count(column), degrees = cal_kind_v(kind);
     // Where a node's own acceleration is in its record, before what ports add to it.
     const int first = kind == CAL_FREE ? LANE(FREE_AL) : kind == CAL_BALL ? LANE(BALL_K) : LANE(RECORD_K);
@@ -172,7 +215,7 @@ LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const ca
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
         if (slots->count > 0) {
             lane own[6];
-            answer_part(slots->count, degrees, lambda, find_answer(context, slots, degrees, i), own);
+            answer_part(slots->count, degrees, lambda, find_answer(context, column, slots, degrees, i), own);
             for (int m = 0; m < degrees; m++) STORE(at.record, first + m, LOAD(at.record, first + m) + own[m]);
         }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
@@ -180,6 +223,6 @@ LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const ca
     store_acceleration(context, column, al, a);
 }
 
-static void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
+LANE_FUNCTION void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {
     BY_KIND(accelerate_parts, context, column);
 }

@@ -16,7 +16,7 @@ LANE_INLINE void turn_out(const double* from, int count, double* const* to, int 
         for (int i = 0; i < count; i++) to[l][i] = from[i * CAL_LANES + l];
 }
 
-static void LANE(join_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
+LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
     const cal_schedule* s = assembly->schedule;
     const cal_element *e = &s->elements[members[0]], *a = &s->elements[e->a], *b = &s->elements[e->b];
     const int32_t* map = s->maps + e->first_map;
@@ -50,7 +50,7 @@ static void LANE(join_batch)(const cal_assembly* assembly, const int32_t* member
 }
 
 // The forces that are known already are in the two elements' own numbers.
-static void LANE(part_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
+LANE_FUNCTION void LANE(part_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
     const cal_schedule* s = assembly->schedule;
     const cal_element *e = &s->elements[members[0]], *a = &s->elements[e->a], *b = &s->elements[e->b];
     double* numbers = assembly->numbers;

@@ -3,7 +3,7 @@
 //
 // An element's numbers are those of its base: I (21), p (6), then for each of its columns E (6), c (1), and Λ by its lower rows.
 // Everything is dense and small: six by six, and six for each open joint. Component i of lane l is at i · CAL_LANES + l, so that
-// with one lane the numbers are worked on where they are.
+// with one lane, as of a device's thread, the numbers are worked on where they are.
 #define element_view LANE(cal_element_view)
 #define look_at LANE(cal_look_at)
 #define load LANE(cal_join_load)
@@ -31,9 +31,9 @@ LANE_INLINE element_view look_at(double* numbers, int columns) {
         columns};
 }
 
-LANE_INLINE lane load(const double* p, int i) { return slot_load(p, i); }
-LANE_INLINE void keep(double* p, int i, lane value) { slot_store(p, i, value); }
-LANE_INLINE void grow(double* p, int i, lane value) { slot_store(p, i, slot_load(p, i) + value); }
+LANE_INLINE lane load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
+LANE_INLINE void keep(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
+LANE_INLINE void grow(double* p, int i, lane value) { keep(p, i, load(p, i) + value); }
 LANE_INLINE lane entry(const double* packed, int i, int j) {
     return load(packed, (int)cal_packed((size_t)i, (size_t)j));
 }
@@ -89,7 +89,7 @@ LANE_INLINE lane root_of(lane x) {
 // diagonal, comes next: whatever the units, and without growth where the matrix is singular (Higham, Accuracy and
 // Stability, theorem 10.14). A column of which only rounding is left is zero: of a diagonal entry, after six differences, this
 // much is rounding. Pivots of lanes differ, so rows stay where they are.
-static void LANE(cal_square_root)(lane full[6][6], lane G[6][6]) {
+LANE_FUNCTION void LANE(cal_square_root)(lane full[6][6], lane G[6][6]) {
     const lane rounding = lane_set(16.0 * DBL_EPSILON), none = lane_set(0.0), one = lane_set(1.0);
     lane A[6][6], size[6];
     for (int i = 0; i < 6; i++) {
@@ -115,7 +115,7 @@ static void LANE(cal_square_root)(lane full[6][6], lane G[6][6]) {
 }
 
 // C of S = C Cᵀ, for eigenvalues of one and more.
-static void LANE(cal_cholesky)(lane S[6][6], lane C[6][6]) {
+LANE_FUNCTION void LANE(cal_cholesky)(lane S[6][6], lane C[6][6]) {
     for (int j = 0; j < 6; j++) {
         lane pivot = S[j][j];
         for (int k = 0; k < j; k++) pivot = lane_fnma(C[j][k], C[j][k], pivot);
@@ -132,7 +132,7 @@ static void LANE(cal_cholesky)(lane S[6][6], lane C[6][6]) {
 // J = (1 + I Λ)⁻¹ I = G (1 + Gᵀ Λ G)⁻¹ Gᵀ with I = G Gᵀ; with I and Λ exchanged it is K = Λ (1 + I Λ)⁻¹. What is inverted is positive with
 // eigenvalues of one and more, and symmetric: links whose masses are far apart scale its rows and columns alike, which costs
 // no digits. (Of 1 + I Λ it scales rows against columns, and elimination loses as many digits as the masses are apart.)
-static void LANE(cal_stiffness)(lane I[6][6], lane L[6][6], lane x[6][6]) {
+LANE_FUNCTION void LANE(cal_stiffness)(lane I[6][6], lane L[6][6], lane x[6][6]) {
     lane G[6][6], turned[6][6], S[6][6], C[6][6], F[6][6]; // turned = Λ G, F = C⁻¹ Gᵀ; S and C are lower triangles
     LANE(cal_square_root)(I, G);
     for (int i = 0; i < 6; i++)
@@ -172,8 +172,8 @@ LANE_INLINE void tip_block(const element_view* a, int first, lane out[6][6]) {
 
 // Λ between all columns that are left: of a's with each other, of b's, and of both. Two columns of one row, one of each element,
 // meet on the diagonal from both sides.
-static void LANE(cal_join_pairs)(const element_view* a, const element_view* b, const int32_t* map, double* L,
-                                 const double* force, const double* response) {
+LANE_FUNCTION void LANE(cal_join_pairs)(const element_view* a, const element_view* b, const int32_t* map, double* L,
+                                        const double* force, const double* response) {
     const int after = a->count;
     lane own[6], other[6];
     for (int i = 0, at = 0; i < after; i++) {
@@ -203,9 +203,9 @@ static void LANE(cal_join_pairs)(const element_view* a, const element_view* b, c
 
 // The columns of both elements in the joined one: the force u that each puts on the tip, and what that does there; −J Λ and Λ of a's
 // own, Z e and K e of b's, Z = (1 + I Λ)⁻¹ = 1 − I K. work: 12 numbers a column.
-static void LANE(cal_join_columns)(const element_view* a, const element_view* b, int first, const int32_t* map,
-                                   const element_view* out, lane E[6][6], lane I[6][6], lane J[6][6], lane K[6][6],
-                                   const lane* w, const lane* x, double* work) {
+LANE_FUNCTION void LANE(cal_join_columns)(const element_view* a, const element_view* b, int first, const int32_t* map,
+                                          const element_view* out, lane E[6][6], lane I[6][6], lane J[6][6],
+                                          lane K[6][6], const lane* w, const lane* x, double* work) {
     const int after = a->count, all = a->count + b->count;
     double *force = work, *response = work + 6 * all * CAL_LANES;
     lane own[6], u[6];
@@ -241,7 +241,7 @@ static void LANE(cal_join_columns)(const element_view* a, const element_view* b,
 //
 // K I has no entry above one in the size of accelerations: x is as exact as y and what b does to the inertia alone. (J Λ, which has
 // the same trace, multiplies what a heavy b resists by what a light a gives way; their product is a difference.)
-static void LANE(cal_meet)(lane I[6][6], lane K[6][6], const lane* y, const lane* b, lane* w, lane* x) {
+LANE_FUNCTION void LANE(cal_meet)(lane I[6][6], lane K[6][6], const lane* y, const lane* b, lane* w, lane* x) {
     lane asked[6], given[6];
     multiply6(I, y, asked);
     for (int i = 0; i < 6; i++) asked[i] = asked[i] + b[i];
@@ -251,8 +251,8 @@ static void LANE(cal_meet)(lane I[6][6], lane K[6][6], const lane* y, const lane
     for (int i = 0; i < 6; i++) w[i] = -(w[i] + b[i]);
 }
 
-static void LANE(cal_join_below)(const element_view* a, const element_view* b, int tip, const int32_t* map,
-                                 const element_view* out, double* join, double* work) {
+LANE_FUNCTION void LANE(cal_join_below)(const element_view* a, const element_view* b, int tip, const int32_t* map,
+                                        const element_view* out, double* join, double* work) {
     const int first = 6 * tip;
     lane I[6][6], L[6][6], J[6][6], K[6][6], E[6][6], c[6], p[6], w[6], x[6];
     unpack6(b->I, I);
@@ -284,14 +284,15 @@ static void LANE(cal_join_below)(const element_view* a, const element_view* b, i
         keep(out->p, i, bias);
     }
     // Columns of a row that both have are added up.
-    memset(out->E, 0, (size_t)(7 * out->count + out->count * (out->count + 1) / 2) * CAL_LANES * sizeof(double));
+    const int left = 7 * out->count + out->count * (out->count + 1) / 2;
+    for (int i = 0; i < left; i++) keep(out->E, i, lane_set(0.0));
     LANE(cal_join_columns)(a, b, first, map, out, E, I, J, K, w, x, work);
 }
 
 // The force w on the tip and the acceleration of what hangs there; known: the forces on a's columns and on b's.
-static void LANE(cal_part_below)(const element_view* a, const element_view* b, int tip, const double* join,
-                                 const double* base, const double* a_force, const double* b_force, double* w_out,
-                                 double* x_out) {
+LANE_FUNCTION void LANE(cal_part_below)(const element_view* a, const element_view* b, int tip, const double* join,
+                                        const double* base, const double* a_force, const double* b_force, double* w_out,
+                                        double* x_out) {
     const int first = 6 * tip;
     lane I[6][6], K[6][6], y[6], bias[6], still[6], w[6], x[6];
     unpack6(b->I, I);

@@ -19,6 +19,33 @@ LANE_INLINE int own_lane(const cal_column* column) {
 #endif
 }
 
+// Whether this call works on lane l of the column.
+#define is_own_lane LANE(cal_is_own_lane)
+LANE_INLINE bool is_own_lane(const cal_column* column, int l) {
+#ifdef CAL_THREAD_PER_LANE
+    return l == own_lane(column);
+#else
+    (void)column, (void)l;
+    return true;
+#endif
+}
+
+// The block of a step, and its first lane that this call works on.
+#define step_place LANE(cal_step_place)
+#define find_step LANE(cal_find_step)
+typedef struct step_place {
+    int block, lane;
+} step_place;
+LANE_INLINE step_place find_step(const cal_column* column, int step) {
+#ifdef CAL_THREAD_PER_LANE
+    return column->is_long ? (step_place){step / CAL_WIDTH, step % CAL_WIDTH} : (step_place){step, CAL_OWN_LANE};
+#else
+    (void)column;
+    const int along = CAL_LANES == 1 ? CAL_WIDTH : 1;
+    return (step_place){step / along, step % along};
+#endif
+}
+
 // Where the numbers of one step of a column are.
 typedef struct place {
     const double *y, *constants, *force, *external, *implicit;
@@ -28,12 +55,8 @@ typedef struct place {
 // record_doubles: what the algorithm keeps of a node of this kind between the walks.
 LANE_INLINE place find_place(const cal_context* context, const cal_column* column, int kind, int record_doubles,
                              int step) {
-#ifdef CAL_THREAD_PER_LANE
-    const int block = column->is_long ? step / CAL_WIDTH : step, l = column->is_long ? step % CAL_WIDTH : CAL_OWN_LANE;
-#else
-    const int lanes_along = CAL_LANES == 1 ? CAL_WIDTH : 1;
-    const int block = step / lanes_along, l = step % lanes_along;
-#endif
+    const step_place of = find_step(column, step);
+    const int block = of.block, l = of.lane;
     const cal_layout* layout = context->layout;
     const size_t index = (size_t)(column->first_block + block), width = CAL_WIDTH;
     // The blocks of a column follow each other in every array, so the first one's position gives all.
@@ -77,6 +100,7 @@ LANE_INLINE const double* parent_end(const cal_context* context, const cal_colum
 #define from_parent LANE(cal_from_parent)
 LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
 #ifdef CAL_THREAD_PER_LANE
+    if (column->based) return slot[i * column->lanes + own_lane(column)];
     const int l = column->parent_lane[own_lane(column)];
     return slot[i * (column->parent < 0 ? 1 : CAL_WIDTH) + (l < 0 ? 0 : l)];
 #elif CAL_LANES == 1

@@ -209,6 +209,10 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
     return status;
 }
 
+const char* cal_plan_schedule(const cal_program* program, const cal_machine* machine, const char* schedule) {
+    return schedule || !machine->device || !program->arrangement ? schedule : program->arrangement->on_device;
+}
+
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error) {
     *out = NULL;
     const cal_program* program = def->program;
@@ -227,7 +231,8 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     plan->variant = program->walked ? def->machine->variant : 0;
     cal_status status = ops->agree ? ops->agree(def->machine, def->model, error) : CAL_OK;
     if (status == CAL_OK && program->arrangement) {
-        status = program->arrangement->create(def->model, def->schedule, &plan->arrangement, error);
+        const char* schedule = cal_plan_schedule(program, def->machine, def->schedule);
+        status = program->arrangement->create(def->model, schedule, &plan->arrangement, error);
         if (status == CAL_OK) plan->model = plan->arrangement->model;
     }
     if (status == CAL_OK) status = lay_out(plan, def, error);

@@ -101,6 +101,8 @@ typedef struct cal_plan_def {
     const int32_t* owners;
     const char* schedule; // of programs with an arrangement: the user's words for it; NULL: its own choice
 } cal_plan_def;
+// What the user asks for, or else what the program does on such a machine; NULL: its own choice.
+const char* cal_plan_schedule(const cal_program* program, const struct cal_machine* machine, const char* schedule);
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
 // Executes with a solver riding along (NULL: none); sums: cal_sums_count numbers, may be NULL without a solver.

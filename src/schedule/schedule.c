@@ -31,16 +31,18 @@ cal_status cal_schedule_choose(const char* text, cal_schedule_choice* out, cal_e
         out->kind = CAL_SCHEDULE_SERIAL;
     } else if (strcmp(text, "balanced") == 0) {
         out->kind = CAL_SCHEDULE_BALANCED;
+    } else if (strcmp(text, "device") == 0) {
+        out->kind = CAL_SCHEDULE_DEVICE;
     } else {
         const bool even = strncmp(text, "even:", 5) == 0;
         const char* digits = even ? text + 5 : text;
         char* end = NULL;
         const long parts = digits[0] >= '0' && digits[0] <= '9' ? strtol(digits, &end, 10) : 0;
         if (parts < 1 || parts > MOST_PARTS || *end != '\0')
-            return cal_fail(
-                error, CAL_BAD_ARGUMENT,
-                "schedule '%.40s' is not known; there are auto, serial, balanced, a number of processors, or even:P",
-                text);
+            return cal_fail(error, CAL_BAD_ARGUMENT,
+                            "schedule '%.40s' is not known; there are auto, serial, balanced, device, a number of "
+                            "processors, or even:P",
+                            text);
         *out = (cal_schedule_choice){even ? CAL_SCHEDULE_EVEN : CAL_SCHEDULE_PARTS, (int)parts};
     }
     return CAL_OK;
@@ -167,6 +169,40 @@ static void cut_for(const cal_model* model, const cal_schedule_costs* costs, int
     cut_at(model, costs, most, model->node_count + 1, touched, parts, cut, port);
 }
 
+// --- For a device ------------------------------------------------------------------------------------------------------------
+//
+// A device has a thread for each part and for each join, and the time of an evaluation is, in operations of a thread,
+//
+//     L · link                                                     what is not cut, L its depth
+//     l · (link + tip + place) + h · (join + launches)             parts of l links, h heights of joins, 2ʰ ≥ L / l
+//
+// as long as there are no more threads than run at the same time; then links and joins share them. The kernels of parts have room for 8
+// warps of 32 threads on a multiprocessor (cuda/kernel.h), of which an H200 has 132. A height is four launches (tips, bases, assembly,
+// disassembly), of 0.8 µs each where they are recorded as a graph, and a thread, which waits 4 ns for a result and has three under way,
+// does 600 operations in that time. These are constants: like those of "auto" they make bits, which no computer that runs them may change.
+enum { DEVICE_THREADS = 132 * 8 * 32, DEVICE_LAUNCH = 600, DEVICE_PLACING = 200 };
+
+static double device_price(const cal_model* model, int length) {
+    const cal_schedule_costs* ours = &cal_schedule_ours;
+    const double nodes = model->node_count, threads = DEVICE_THREADS;
+    if (length >= model->depth) return fmax(model->depth, nodes / threads) * ours->link;
+    const double join = cal_schedule_below_work(6.0, 0.0) + DEVICE_PLACING;
+    int heights = 0;
+    for (int64_t joined = length; joined < model->depth; joined *= 2) heights++;
+    return fmax(length, nodes / threads) * (ours->link + ours->tip + ours->place) +
+           heights * (join + 4.0 * DEVICE_LAUNCH) + nodes / length / threads * join;
+}
+
+// The length of parts; the model's depth: none. Of lengths with as many heights the shortest is best.
+static int find_device_length(const cal_model* model) {
+    int best = model->depth;
+    for (int64_t parts = 2; parts < 2 * (int64_t)model->depth; parts *= 2) {
+        const int length = (int)((model->depth + parts - 1) / parts);
+        if (device_price(model, length) < device_price(model, best)) best = length;
+    }
+    return best;
+}
+
 cal_status cal_schedule_cut(const cal_model* model, cal_schedule_choice choice, bool loops, bool* cut, bool* port) {
     const size_t count = (size_t)model->node_count;
     growth* parts = cal_allocate(count, sizeof *parts);
@@ -188,6 +224,12 @@ cal_status cal_schedule_cut(const cal_model* model, cal_schedule_choice choice, 
         case CAL_SCHEDULE_BALANCED: cut_at(model, &cal_schedule_ours, 0.0, without, touched, parts, cut, port); break;
         case CAL_SCHEDULE_PARTS: cut_for(model, &cal_schedule_ours, choice.parts, touched, parts, cut, port); break;
         case CAL_SCHEDULE_EVEN: cut_for(model, &even, choice.parts, touched, parts, cut, port); break;
+        case CAL_SCHEDULE_DEVICE: {
+            const int length = find_device_length(model);
+            cut_at(model, &cal_schedule_ours, (double)INFINITY, length < model->depth ? length : without, touched,
+                   parts, cut, port);
+            break;
+        }
         default:
             cut_at(model, &cal_schedule_ours, (double)INFINITY,
                    model->depth < SHALLOW ? without

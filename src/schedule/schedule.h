@@ -72,9 +72,9 @@ typedef struct cal_element {
 } cal_element;
 
 // Elements of one processor, height and shape, that are joined together, in the lanes of a core.
-typedef struct cal_batch {
+typedef struct cal_join_batch {
     int32_t first, count; // in cal_schedule.order
-} cal_batch;
+} cal_join_batch;
 
 typedef struct cal_schedule {
     cal_model forest;       // the model with every part's root on the ground; shares what it does not change
@@ -96,21 +96,23 @@ typedef struct cal_schedule {
     int ground;         // the processor of the rows, and of the system that they become on the ground
     int crossing_count; // elements whose parent another processor joins
     // Made by cal_schedule_arrange.
-    int32_t* order;       // elements, processor by processor, by their height
-    cal_batch* batches;   // runs of them, in that order: nothing in a batch needs anything that comes later
-    int32_t* first_batch; // of each processor, and the end
-    size_t number_count;  // doubles that elements keep
-    size_t batch_doubles; // scratch of a batch
+    int32_t* order;          // elements, processor by processor, by their height
+    cal_join_batch* batches; // runs of them, in that order: nothing in a batch needs anything that comes later
+    int32_t* first_batch;    // of each processor, and the end
+    size_t number_count;     // doubles that elements keep
+    size_t batch_doubles;    // scratch of a batch
 } cal_schedule;
 
 // How a schedule is wanted: "auto", "serial" (one part a tree), "balanced" (a part a joint), a number of processors, for parts
-// of equal work, or "even:P", for parts of equal length (what the paper compares with).
+// of equal work, "even:P", for parts of equal length (what the paper compares with), or "device", for as many processors as a GPU has
+// threads.
 typedef enum cal_schedule_kind {
     CAL_SCHEDULE_AUTO,
     CAL_SCHEDULE_SERIAL,
     CAL_SCHEDULE_BALANCED,
     CAL_SCHEDULE_PARTS,
-    CAL_SCHEDULE_EVEN
+    CAL_SCHEDULE_EVEN,
+    CAL_SCHEDULE_DEVICE
 } cal_schedule_kind;
 typedef struct cal_schedule_choice {
     cal_schedule_kind kind;
@@ -126,6 +128,8 @@ typedef struct cal_schedule_costs {
     double place; // where it is, before its base is known; parts with tips only
 } cal_schedule_costs;
 extern const cal_schedule_costs cal_schedule_ours;
+// Operations of a join below, of elements with so many columns: b's, and a's other ones.
+double cal_schedule_below_work(double below, double other);
 
 cal_status cal_schedule_create(const cal_model* model, cal_schedule_choice choice, cal_schedule** out,
                                cal_error* error);
@@ -143,7 +147,7 @@ cal_status cal_schedule_arrange(cal_schedule* schedule, int width, int keep);
 // accelerations and forces that come back.
 void cal_schedule_traffic(const cal_schedule* schedule, int64_t* messages, int64_t* doubles);
 // Doubles of an element.
-static inline size_t cal_element_size(const cal_element* e) {
+CAL_DEVICE static inline size_t cal_element_size(const cal_element* e) {
     const size_t k = (size_t)e->columns;
     return 27 + 7 * k + k * (k + 1) / 2;
 }
@@ -191,8 +195,10 @@ cal_status cal_slots_create(const cal_schedule* schedule, cal_layout* layout, ca
 void cal_slots_destroy(cal_slot_layout* slots); // NULL is allowed
 
 // Doubles of a column's area: for each slot 6 columns e (moment, force) and 6 accelerations, then Λ by its lower rows.
-static inline size_t cal_area_doubles(int slots) {
+CAL_DEVICE static inline size_t cal_area_doubles(int slots) {
     const size_t k = 6 * (size_t)slots;
     return 6 * k + k + k * (k + 1) / 2;
 }
-static inline size_t cal_packed(size_t i, size_t j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
+CAL_DEVICE static inline size_t cal_packed(size_t i, size_t j) {
+    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
+}

@@ -220,12 +220,12 @@ cal_status cal_schedule_arrange(cal_schedule* s, int width, int keep) {
     int batches = 0;
     for (int i = 0; i < s->element_count; i++) {
         const cal_element* e = &s->elements[shapes[i].index];
-        cal_batch* last = batches > 0 ? &s->batches[batches - 1] : NULL;
+        cal_join_batch* last = batches > 0 ? &s->batches[batches - 1] : NULL;
         s->order[i] = shapes[i].index;
         if (last && last->count < width && belong_together(s, &shapes[last->first], &shapes[i]))
             last->count++;
         else
-            s->batches[batches++] = (cal_batch){.first = i, .count = 1};
+            s->batches[batches++] = (cal_join_batch){.first = i, .count = 1};
         for (int p = e->processor + 1; p <= s->processors; p++) s->first_batch[p] = batches;
         if (e->a < 0) continue;
         // Both elements and what becomes of them, and 12 doubles a column; lane beside lane.

@@ -148,7 +148,8 @@ static cal_status fill(cal_system* system, cal_error* error) {
                         cal_machine_name(system->def.machine));
     status = cal_plan_create_scheduled(system->model, def->algorithm, def->schedule, def->machine,
                                        def->processor_of_joint, &system->plan, error);
-    if (def->schedule) snprintf(system->schedule, sizeof system->schedule, "%s", def->schedule);
+    const char* schedule = cal_plan_schedule(cal_find_program(def->algorithm), def->machine, def->schedule);
+    if (schedule) snprintf(system->schedule, sizeof system->schedule, "%s", schedule);
     // What is the caller's memory is not looked at again.
     system->def.processor_of_joint = NULL;
     system->def.schedule = NULL;

@@ -1,0 +1,84 @@
+// Forward dynamics by assembly on a device, what is done along columns: pass/assembly_columns.h's mechanics, a thread per lane of a
+// column of parts.
+#include "cuda/kernel.h"
+#include "cuda/kernels.h"
+#include "pass/aba.h"
+#include "pass/assembly.h"
+
+#define CAL_LANES 1
+#include "math/lanes.h"
+#include "math/lane_algebra.h"
+#include "math/lane_memory.h"
+#include "pass/assembly_body.h"
+#include "pass/columns.h"
+#include "pass/assembly_columns.h"
+#include "pass/aba_outbound.h"
+#include "cuda/pull.h"
+
+CAL_DEVICE static const cal_slots* slots_of(const cal_context* context, const cal_column* column) {
+    return &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
+}
+
+// Below its port a slot carries nothing.
+CAL_DEVICE static void clear_area(const cal_context* context, const cal_column* column, const cal_slots* slots) {
+    double* area = area_of(context, column, slots) + own_lane(column);
+    const size_t count = cal_area_doubles(slots->count);
+    for (size_t i = 0; i < count; i++) area[i * CAL_WIDTH] = 0.0;
+}
+
+CAL_KERNEL void place_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (is_idle(column)) return;
+    const cal_context context = own_context(&work, 0);
+    const cal_slots* slots = slots_of(&context, column);
+    if (slots->count == 0) return;
+    // That of one slot of a limb is on chip, where it is cleared.
+    if (slots->count > 1 || column->child_count > 0 || column->is_long) clear_area(&context, column, slots);
+    LANE(place_column)(&context, column);
+}
+
+// A part's way down and up again.
+CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (!column) return;
+    cal_context context = own_context(&work, 0);
+    context.workspace = CAL_FAST_MEMORY;
+    const cal_slots* slots = slots_of(&context, column);
+    if (slots->count == 1) clear_area(&context, column, slots);
+    LANE(outbound_column)(&context, column);
+    LANE(inbound_column)(&context, column);
+    if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
+}
+
+CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (is_idle(column)) return;
+    const cal_context context = own_context(&work, 0);
+    pull_children(&work, &context, column);
+    LANE(inbound_column)(&context, column);
+    if (column->parent >= 0) carry_slots(&context, column, own_lane(column));
+}
+
+CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
+    const cal_column* column = own_column(&work);
+    if (is_idle(column)) return;
+    const cal_context context = own_context(&work, 0);
+    LANE(accelerate_column)(&context, column);
+}
+
+static void place_parts(cal_device* device, const cal_device_work* work, int columns) {
+    CAL_LAUNCH_BLOCKS(place_kernel, device, columns, 1, work);
+}
+static void limb(cal_device* device, const cal_device_work* work, int columns) {
+    CAL_LAUNCH_FAST(part_kernel, device, columns, CAL_PART_DOUBLES, work);
+}
+static void inertia(cal_device* device, const cal_device_work* work, int columns) {
+    CAL_LAUNCH_BLOCKS(part_inertia_kernel, device, columns, 1, work);
+}
+static void acceleration(cal_device* device, const cal_device_work* work, int columns) {
+    CAL_LAUNCH_BLOCKS(part_acceleration_kernel, device, columns, 1, work);
+}
+
+// C++ wants a table's members in their order.
+CAL_EXTERN_C const cal_device_mechanics cal_device_assembly = {
+    .inertia = inertia, .acceleration = acceleration, .limb = limb, .ports = place_parts};
