@@ -233,10 +233,10 @@ static void batch_walk(cal_device* device, const cal_device_work* work, int warp
     CAL_LAUNCH_FAST(batch_walk_kernel, device, warps, CAL_FAST_DOUBLES, work);
 }
 
-CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.forces = forces,
-                                                          .velocity = velocity,
-                                                          .inertia = inertia,
+CAL_EXTERN_C const cal_device_mechanics cal_device_aba = {.inertia = inertia,
                                                           .acceleration = acceleration,
                                                           .limb = limb,
+                                                          .forces = forces,
+                                                          .velocity = velocity,
                                                           .batch_forces = batch_forces,
                                                           .batch_walk = batch_walk};
