@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "calder/calder_record.h"
 #include "command.h"
 #include "options.h"
 #include "progress.h"
@@ -171,18 +172,17 @@ static int add_own(FILE* out, bool full) {
 }
 
 static int write_report(const char* path, int file_count, char** files, bool full) {
-    FILE* out = fopen(path, "w");
-    if (!out) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", path, strerror(errno));
+    cal_whole_file* whole = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_whole_file_create(path, &whole, &error) != CAL_OK) return cal_complain_error(&error);
+    FILE* out = cal_whole_file_stream(whole);
     int status = CAL_EXIT_DONE;
     write_opening(out, file_count == 0);
     for (int i = 0; i < file_count && status == CAL_EXIT_DONE; i++) status = add_file(out, files[i]);
     if (file_count == 0) status = add_own(out, full);
     fputs("</html>\n", out);
-    const bool written = !ferror(out);
-    if ((fclose(out) != 0 || !written) && status == CAL_EXIT_DONE)
-        status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
     // Half a report would look like a whole one.
-    if (status != CAL_EXIT_DONE) remove(path);
+    if (cal_whole_file_close(whole, status == CAL_EXIT_DONE, &error) != CAL_OK) status = cal_complain_error(&error);
     return status;
 }
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calder/calder_record.h"
 #include "common_options.h"
 #include "copies.h"
 #include "joint_tree.h"
@@ -380,18 +381,14 @@ static void write_processes(const plan* p, const cal_joint_tree* tree, int32_t* 
 static int save(const plan* p, const cal_joint_tree* tree) {
     int32_t* lists = calloc(3 * (size_t)tree->count + 1, sizeof *lists);
     if (!lists) return cal_complain(CAL_EXIT_FAILED, "no memory for a placement of %d joints", tree->count);
-    FILE* file = fopen(p->save, "w");
-    int status = CAL_EXIT_DONE;
-    if (!file) {
-        status = cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", p->save, strerror(errno));
-    } else {
-        write_processes(p, tree, lists, file);
-        const bool written = !ferror(file);
-        if (fclose(file) != 0 || !written)
-            status = cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", p->save, strerror(errno));
+    cal_whole_file* whole = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_whole_file_create(p->save, &whole, &error) == CAL_OK) {
+        write_processes(p, tree, lists, cal_whole_file_stream(whole));
+        cal_whole_file_close(whole, true, &error);
     }
     free(lists);
-    return status;
+    return error.status != CAL_OK ? cal_complain_error(&error) : CAL_EXIT_DONE;
 }
 
 static void print_schedules(const plan* p) {

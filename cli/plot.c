@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calder/calder_record.h"
 #include "command.h"
 #include "machine.h"
 
@@ -211,9 +212,11 @@ int cal_plot_check(const char* path) {
 
 int cal_plot_save(const char* path, const cal_plot_panel* panels, int panel_count) {
     if (!path || !cal_is_first_rank()) return CAL_EXIT_DONE;
-    FILE* file = fopen(path, "w");
-    bool written = file && cal_plot_write(file, panels, panel_count);
-    if (file && fclose(file) != 0) written = false;
-    if (written) return CAL_EXIT_DONE;
-    return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    cal_whole_file* whole = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_whole_file_create(path, &whole, &error) == CAL_OK) {
+        cal_plot_write(cal_whole_file_stream(whole), panels, panel_count);
+        cal_whole_file_close(whole, true, &error);
+    }
+    return error.status != CAL_OK ? cal_complain_error(&error) : CAL_EXIT_DONE;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calder/calder_record.h"
 #include "facts.h"
 #include "plot.h"
 #include "progress.h"
@@ -29,8 +30,9 @@ typedef struct loop {
     cal_events events;
     cal_recording recording;
     unsigned columns;
-    FILE* plot_file;
-    double* history; // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
+    cal_whole_file* plot; // NULL: standard output, or none
+    FILE* plot_file;      // its stream
+    double* history;      // time and energies of each frame, for the plot: 1 + ENERGY_COUNT rows of capacity numbers
     size_t frames, capacity;
     double from;    // where the run begins
     double fps;     // frames per simulated second
@@ -60,7 +62,8 @@ static void watch_interrupts(void) {
 }
 
 static void release(loop* l) {
-    if (l->plot_file) fclose(l->plot_file);
+    if (l->plot_file && !l->plot) fclose(l->plot_file);
+    cal_whole_file_close(l->plot, false, NULL);
     cal_csv_close(l->recording.csv, NULL);
     cal_csv_close(l->recording.events, NULL);
     cal_glb_close(l->recording.glb, NULL);
@@ -126,7 +129,10 @@ static int open_plot(loop* l) {
     const cal_sim_options* o = l->options;
     if (!o->plot) return CAL_EXIT_DONE;
     const int copy = strcmp(o->plot, "-") == 0 ? dup(STDOUT_FILENO) : -1;
-    l->plot_file = copy >= 0 ? fdopen(copy, "w") : fopen(o->plot, "w");
+    cal_error error = {CAL_OK, ""};
+    if (strcmp(o->plot, "-") != 0 && cal_whole_file_create(o->plot, &l->plot, &error) != CAL_OK)
+        return cal_complain_error(&error);
+    l->plot_file = l->plot ? cal_whole_file_stream(l->plot) : copy >= 0 ? fdopen(copy, "w") : NULL;
     if (!l->plot_file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", o->plot, strerror(errno));
     l->capacity = (size_t)fmin(o->time / l->spacing, 1e12) + 2;
     l->history = calloc(l->capacity, (1 + ENERGY_COUNT) * sizeof *l->history);
@@ -289,9 +295,13 @@ static int write_plot(loop* l) {
     const cal_plot_panel panels[] = {
         {title, "time, s", "energy, J", false, series, l->balances ? BALANCE : WORK},
         {"Energy balance", "time, s", "of the energy exchanged", true, series + BALANCE, 1}};
+    cal_error error = {CAL_OK, ""};
     bool written = cal_plot_write(l->plot_file, panels, l->balances ? 2 : 1);
-    if (fclose(l->plot_file) != 0) written = false;
+    if (!l->plot && fclose(l->plot_file) != 0) written = false;
     l->plot_file = NULL;
+    cal_whole_file* plot = l->plot;
+    l->plot = NULL;
+    if (plot && cal_whole_file_close(plot, true, &error) != CAL_OK) return cal_complain_error(&error);
     if (written) return CAL_EXIT_DONE;
     return cal_complain(CAL_EXIT_FAILED, "cannot write '%s': %s", l->options->plot, strerror(errno));
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calder/calder_record.h"
 #include "json.h"
 
 #ifdef CALDER_HAVE_JANSSON
@@ -36,18 +37,17 @@ void cal_state_values_destroy(cal_state_values* values) {
 
 int cal_state_write(const char* path, const cal_model* model, double time, const double* q, const double* v,
                     const double* control) {
-    FILE* file = fopen(path, "w");
-    if (!file) return cal_complain(CAL_EXIT_MISTAKE, "cannot write '%s': %s", path, strerror(errno));
-    cal_json json = {.file = file};
+    cal_whole_file* whole = NULL;
+    cal_error error = {CAL_OK, ""};
+    if (cal_whole_file_create(path, &whole, &error) != CAL_OK) return cal_complain_error(&error);
+    cal_json json = {.file = cal_whole_file_stream(whole)};
     cal_json_open(&json, NULL, '{');
     cal_json_number(&json, "time", time);
     cal_json_numbers(&json, "q", q, (size_t)cal_model_q_count(model));
     cal_json_numbers(&json, "v", v, (size_t)cal_model_v_count(model));
     if (control) cal_json_numbers(&json, "control", control, (size_t)cal_model_actuator_count(model));
     cal_json_close(&json, '}');
-    bool bad = ferror(file) != 0;
-    bad |= fclose(file) != 0;
-    return bad ? cal_complain(CAL_EXIT_FAILED, "cannot write '%s'", path) : CAL_EXIT_DONE;
+    return cal_whole_file_close(whole, true, &error) != CAL_OK ? cal_complain_error(&error) : CAL_EXIT_DONE;
 }
 
 #ifdef CALDER_HAVE_JANSSON

@@ -27,7 +27,7 @@ for header in "${headers[@]}"; do
     [[ $header == *_cuda.h && ! -e $build/python/calder/libcalder_cuda.so ]] || echo "#include <calder/$(basename "$header")>"
 done > "$work/all.c"
 "$cc" -E -P -I "$source/include" ${mpi_flags[@]+"${mpi_flags[@]}"} "$work/all.c" | grep -v '^#' | tr '\n' ' ' | sed 's/__attribute__((format([^)]*)))//g; s/[;{}]/\n/g' |
-    grep -v '^ *typedef\|static inline' | sed -n 's/^ *[a-z_][A-Za-z0-9_ *]*[ *]\(cal_[a-z0-9_]*\) *(.*/\1/p' | sort -u > "$work/declared"
+    grep -v '^ *typedef\|static inline' | sed -n 's/^ *[A-Za-z_][A-Za-z0-9_ *]*[ *]\(cal_[a-z0-9_]*\) *(.*/\1/p' | sort -u > "$work/declared"
 test "$(wc -l < "$work/declared")" -gt 100
 
 for library in "$build"/python/calder/libcalder*.so; do

@@ -37,7 +37,8 @@ const char* cal_version(void);
     X(CAL_NOT_FINITE, "the state became infinite or not a number")                                                     \
     X(CAL_NOT_CONVERGED, "the solver could not meet the tolerance")                                                    \
     X(CAL_NOT_AVAILABLE, "this build does not contain the requested part")                                             \
-    X(CAL_MACHINE_FAILED, "a processor of the machine failed")
+    X(CAL_MACHINE_FAILED, "a processor of the machine failed")                                                         \
+    X(CAL_NOT_WRITTEN, "a file could not be written")
 
 #define CAL_STATUS_ENUM(name, text) name,
 /// What a function that can fail returns; #CAL_OK is zero.

@@ -2,6 +2,7 @@
 /// Recording runs in files.
 #pragma once
 #include "calder/calder_run.h"
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,16 @@ extern "C" {
 /// called hip has hip.q and hip.v; a ball has .qw .qx .qy .qz and .wx .wy .wz; a free joint has .x .y .z .qw .qx .qy .qz and
 /// .vx .vy .vz .wx .wy .wz. A name with a comma, a quote or a line break is quoted as RFC 4180 says.
 typedef struct cal_csv cal_csv;
+
+/// A file that appears whole or not at all: it is written beside its place (PATH.PID.partial) and takes it when it is closed, so that
+/// a full disk or a killed process leaves what was there. Devices and pipes are written as they are.
+typedef struct cal_whole_file cal_whole_file;
+/// #CAL_BAD_ARGUMENT when it cannot be opened.
+cal_status cal_whole_file_create(const char* path, cal_whole_file** out, cal_error* error);
+FILE* cal_whole_file_stream(cal_whole_file* file); ///< to write to; not to be closed
+/// Puts it into its place, or, where it is not to be kept, away; frees it, also when that fails. #CAL_NOT_WRITTEN when something that
+/// was written did not arrive. NULL is allowed.
+cal_status cal_whole_file_close(cal_whole_file* file, bool keep, cal_error* error);
 
 /// What a table has; a sum of them.
 enum {

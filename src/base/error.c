@@ -1,7 +1,10 @@
 // Statuses and their texts, errors, the version.
+#define _POSIX_C_SOURCE 200809L
 #include "base/error.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define TEXT_OF(number) #number
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
@@ -28,4 +31,12 @@ void cal_explain(cal_error* error, cal_status status, const char* format, ...) {
     // One line, also where a name in it has several.
     for (char* c = error->text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ') *c = ' ';
+}
+
+cal_status cal_fail_write(cal_error* error, const char* path, int problem) {
+    static const int failures[] = {0, ENOSPC, EIO, EFBIG, EDQUOT, EPIPE, EINTR};
+    cal_status status = CAL_BAD_ARGUMENT;
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+        if (problem == failures[i]) status = CAL_NOT_WRITTEN;
+    return cal_fail(error, status, "cannot write '%.100s': %s", path, problem ? strerror(problem) : "unknown error");
 }

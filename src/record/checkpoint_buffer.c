@@ -45,6 +45,7 @@ static cal_status explain(const cal_checkpoint_buffer* words, int problem, cal_e
     if (words->status)
         return cal_fail(error, words->status, "cannot %s '%.100s': %s", verb, words->path,
                         cal_status_text(words->status));
+    if (problem && words->writes) return cal_fail_write(error, words->path, problem);
     if (problem)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cannot %s '%.100s': %s", verb, words->path, strerror(problem));
     return CAL_OK;

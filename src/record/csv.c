@@ -173,10 +173,7 @@ static void write_numbers(FILE* file, const double* values, int count) {
     }
 }
 
-static cal_status fail_with_errno(cal_error* error, const char* path) {
-    const char* reason = errno ? strerror(errno) : "unknown error";
-    return cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", path, reason);
-}
+static cal_status fail_with_errno(cal_error* error, const char* path) { return cal_fail_write(error, path, errno); }
 
 // A recorder without a file yet.
 static cal_status begin(const char* path, cal_run* run, unsigned columns, cal_csv** out, cal_error* error) {

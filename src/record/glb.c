@@ -13,7 +13,7 @@
 static const double MOST_BYTES = 3.5e9; // lengths in the file have 32 bits
 
 static void release(cal_glb* glb) {
-    if (glb->file) fclose(glb->file);
+    cal_whole_file_close(glb->whole, false, NULL);
     for (int i = 0; glb->surfaces && i < glb->surface_count; i++) cal_surface_release(&glb->surfaces[i]);
     void* arrays[] = {glb->path, glb->title,  glb->poses,  glb->frames, glb->times, glb->surfaces,
                       glb->used, glb->meshes, glb->solids, glb->first,  glb->nodes, glb->moves};
@@ -35,11 +35,8 @@ cal_status cal_glb_create(const char* path, cal_run* run, const char* title, cal
     if (!status && (!glb->path || !glb->title || !glb->poses))
         status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     if (!status) {
-        errno = 0;
-        glb->file = fopen(path, "wb");
-        if (!glb->file)
-            status = cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", path,
-                              errno ? strerror(errno) : "unknown error");
+        status = cal_whole_file_create(path, &glb->whole, error);
+        if (!status) glb->file = cal_whole_file_stream(glb->whole);
     }
     if (status) {
         release(glb);

@@ -25,7 +25,8 @@ typedef struct cal_placed {
 } cal_placed;
 
 struct cal_glb {
-    FILE* file;
+    cal_whole_file* whole;
+    FILE* file; // its stream
     char *path, *title;
     cal_run* run;
     cal_drawing* drawing;

@@ -370,7 +370,6 @@ static cal_status write_all(cal_glb* glb, int* order, cal_error* error) {
         return cal_fail(error, CAL_NO_MEMORY, "no memory to write '%s'", glb->path);
     }
     const size_t padding = (4 - length % 4) % 4, bytes = l.vertices + l.indices + l.animation;
-    errno = 0;
     fputs("glTF", glb->file);
     write_u32(glb->file, 2);
     write_u32(glb->file, (uint32_t)(12 + 8 + length + padding + (bytes > 0 ? 8 + bytes : 0)));
@@ -385,12 +384,9 @@ static cal_status write_all(cal_glb* glb, int* order, cal_error* error) {
         write_geometry(glb);
         write_frames(glb);
     }
-    bool good = !ferror(glb->file);
-    good = fclose(glb->file) == 0 && good;
-    glb->file = NULL;
-    if (good) return CAL_OK;
-    return cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", glb->path,
-                    errno ? strerror(errno) : "unknown error");
+    cal_whole_file* whole = glb->whole;
+    glb->whole = NULL;
+    return cal_whole_file_close(whole, true, error);
 }
 
 cal_status cal_glb_write_file(cal_glb* glb, cal_error* error) {

@@ -7,6 +7,7 @@
 //     f32 × 3  lowest corner of a box around all bodies, f32 its largest edge E
 //     then for each drawn body  u16 × 3  position in the box, in E / 65535;  i16 × 4  quaternion, in 1 / 32767
 #define _POSIX_C_SOURCE 200809L
+#include "calder/calder_record.h"
 #include "calder/calder_view.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@
 static const char MARKER[] = "<!--recording-->";
 
 struct cal_html {
-    FILE* file;
+    cal_whole_file* whole;
+    FILE* file; // its stream
     char* path;
     cal_drawing* drawing;
     cal_run* run;
@@ -37,12 +39,8 @@ struct cal_html {
     const unsigned char* rest; // of the page, after the marker
 };
 
-static cal_status fail_with_errno(cal_error* error, const char* path) {
-    return cal_fail(error, CAL_BAD_ARGUMENT, "cannot write '%s': %s", path, errno ? strerror(errno) : "unknown error");
-}
-
 static void release(cal_html* html) {
-    if (html->file) fclose(html->file);
+    cal_whole_file_close(html->whole, false, NULL);
     cal_drawing_destroy(html->drawing);
     cal_free(html->poses);
     cal_free(html->frame);
@@ -94,13 +92,16 @@ cal_status cal_html_create(const char* path, cal_run* run, const char* title, ca
     if (!status && (!html->path || !html->poses || !html->frame))
         status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
     if (!status) {
-        errno = 0;
-        html->file = fopen(path, "w");
-        const bool written = html->file && write_opening(html, title, marker);
-        if (!html->file || ferror(html->file))
-            status = fail_with_errno(error, path);
-        else if (!written)
-            status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
+        status = cal_whole_file_create(path, &html->whole, error);
+        if (!status) {
+            html->file = cal_whole_file_stream(html->whole);
+            errno = 0;
+            const bool written = write_opening(html, title, marker);
+            if (ferror(html->file))
+                status = cal_fail_write(error, path, errno);
+            else if (!written)
+                status = cal_fail(error, CAL_NO_MEMORY, "no memory to record '%s'", path);
+        }
     }
     if (status) {
         release(html);
@@ -169,7 +170,7 @@ static cal_status write_frame(cal_html* html, double time, const double* channel
     }
     errno = 0;
     write_base64(html->file, html->frame, html->frame_size);
-    return ferror(html->file) ? fail_with_errno(error, html->path) : CAL_OK;
+    return ferror(html->file) ? cal_fail_write(error, html->path, errno) : CAL_OK;
 }
 
 cal_status cal_html_write(cal_html* html, cal_error* error) {
@@ -182,13 +183,10 @@ cal_status cal_html_write(cal_html* html, cal_error* error) {
 
 cal_status cal_html_close(cal_html* html, cal_error* error) {
     if (!html) return CAL_OK;
-    errno = 0;
     fputs("</script>\n", html->file);
     fwrite(html->rest, 1, cal_page_size - (size_t)(html->rest - cal_page), html->file);
-    bool good = !ferror(html->file);
-    good = fclose(html->file) == 0 && good;
-    html->file = NULL;
-    const cal_status status = good ? CAL_OK : fail_with_errno(error, html->path);
+    const cal_status status = cal_whole_file_close(html->whole, true, error);
+    html->whole = NULL;
     release(html);
     return status;
 }
