@@ -42,7 +42,8 @@ typedef struct cal_model_options {
      CAL_OPTION_TEXT,                                                                                                   \
      &(o).disable,                                                                                                      \
      "PARTS",                                                                                                           \
-     "leave out: constraint (all of equality, frictionloss, limit, contact), spring, damper, gravity, actuation",       \
+     "leave out: constraint (all of equality, frictionloss, limit, contact), spring, damper, gravity, actuation, "      \
+     "stiction",                                                                                                        \
      0,                                                                                                                 \
      0,                                                                                                                 \
      NULL},                                                                                                             \

@@ -113,9 +113,12 @@ typedef struct cal_joint_def {
     double stiffness;        ///< of a spring towards spring_reference; N/m or N m/rad; not for free joints
     double spring_reference; ///< q at which the spring is slack; a ball's spring is slack at the identity
     double armature;         ///< inertia of the rotor, added to every degree of freedom; kg or kg m²
-    double friction_loss; ///< dry friction on every degree of freedom, N or N m: −f v / √(v² + s²), s = 0.01 /s or m/s
-    bool limited;         ///< whether range holds; one-degree joints only
-    double range[2];      ///< smallest and largest q
+    double
+        friction_loss; ///< dry friction on every degree of freedom, N or N m: Coulomb's, −f sign(v), or what holds a joint at rest,
+    ///< up to f. Smooth instead, −f v / √(v² + s²), s = 0.01 /s or m/s: of balls and free joints, with solver
+    ///< "implicit", where shapes can touch, in randomized simulation, and without #CAL_PART_STICTION
+    bool limited;           ///< whether range holds; one-degree joints only
+    double range[2];        ///< smallest and largest q
     double limit_stiffness; ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
     double limit_damping;   ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
     double initial_q[7];    ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
@@ -182,7 +185,8 @@ enum { CAL_ROW_X = 1, CAL_ROW_Y = 2, CAL_ROW_Z = 4, CAL_ROW_TURN_X = 8, CAL_ROW_
 typedef void cal_surface_function(const double point[3], double* value, double gradient[3], double hessian[6],
                                   void* user);
 
-/// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value.
+/// A motion that is prescribed: its value at a time, its velocity and its acceleration there, which must be those of the value. A value
+/// that is not a number leaves the position free, and prescribes the velocity alone.
 typedef void cal_motion_function(double time, double* value, double* velocity, double* acceleration, void* user);
 
 /// A motion of a few numbers: offset + rate t + amplitude sin(2π frequency t + phase), frequency in 1/s.
@@ -384,6 +388,7 @@ enum {
     CAL_PART_DAMPER = 32,      ///< dampers in joints
     CAL_PART_GRAVITY = 64,
     CAL_PART_ACTUATION = 128, ///< motors
+    CAL_PART_STICTION = 256,  ///< joints at rest stick by dry friction; else that is smooth
     CAL_PART_CONSTRAINT =
         CAL_PART_EQUALITY | CAL_PART_FRICTIONLOSS | CAL_PART_LIMIT | CAL_PART_CONTACT ///< all of these
 };

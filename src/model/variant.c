@@ -1,15 +1,16 @@
 // The same model without parts of its physics, or with another start.
 #include "model/builder.h"
+#include "model/resting.h"
 #include <string.h>
 
 static const struct {
     int bit;
     const char* name;
-} part_names[] = {{CAL_PART_EQUALITY, "equality"},    {CAL_PART_FRICTIONLOSS, "frictionloss"},
-                  {CAL_PART_LIMIT, "limit"},          {CAL_PART_CONTACT, "contact"},
-                  {CAL_PART_SPRING, "spring"},        {CAL_PART_DAMPER, "damper"},
-                  {CAL_PART_GRAVITY, "gravity"},      {CAL_PART_ACTUATION, "actuation"},
-                  {CAL_PART_CONSTRAINT, "constraint"}};
+} part_names[] = {{CAL_PART_EQUALITY, "equality"}, {CAL_PART_FRICTIONLOSS, "frictionloss"},
+                  {CAL_PART_LIMIT, "limit"},       {CAL_PART_CONTACT, "contact"},
+                  {CAL_PART_SPRING, "spring"},     {CAL_PART_DAMPER, "damper"},
+                  {CAL_PART_GRAVITY, "gravity"},   {CAL_PART_ACTUATION, "actuation"},
+                  {CAL_PART_STICTION, "stiction"}, {CAL_PART_CONSTRAINT, "constraint"}};
 
 const char* cal_part_name(int index, uint32_t* bits) {
     if (index < 0 || index >= (int)(sizeof part_names / sizeof part_names[0])) return NULL;
@@ -118,7 +119,34 @@ cal_status cal_model_start(cal_model* model, cal_error* error) {
     return CAL_OK;
 }
 
-static cal_status copy_all(const cal_model* model, cal_builder* builder) {
+bool cal_model_sticks(const cal_model* model) {
+    for (int i = 0; i < model->joint_count && (model->disabled & CAL_PART_STICTION) == 0; i++)
+        if (cal_sticks(model->joints[i].def)) return true;
+    return false;
+}
+
+// The position is free.
+static void stay(double time, double* value, double* velocity, double* acceleration, void* user) {
+    (void)time, (void)user;
+    *value = (double)NAN;
+    *velocity = *acceleration = 0.0;
+}
+
+static bool add_rests(const cal_model* model, cal_builder* builder) {
+    bool fine = true;
+    for (int i = 0; fine && i < model->joint_count; i++) {
+        if (!cal_sticks(model->joints[i].def)) continue;
+        cal_constraint_def rest = cal_default_constraint_def();
+        rest.kind = CAL_COUPLING;
+        rest.joint[0] = i;
+        rest.motion = stay;
+        rest.inactive = true;
+        fine = cal_builder_add_constraint(builder, &rest) != CAL_NONE;
+    }
+    return fine;
+}
+
+static cal_status copy_all(const cal_model* model, bool rests, cal_builder* builder) {
     bool fine = true;
     cal_builder_set_name(builder, model->name);
     cal_builder_set_gravity(builder, model->gravity);
@@ -131,12 +159,14 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     for (int i = 0; fine && i < model->joint_count; i++) {
         cal_joint_def joint;
         cal_model_joint(model, i, &joint, NULL, NULL, NULL);
+        if (rests && cal_sticks(&joint)) joint.friction_loss = 0.0;
         fine = cal_builder_add_joint(builder, model->joints[i].body, &joint) != CAL_NONE;
     }
     for (int i = 0; fine && i < model->actuator_count; i++)
         fine = cal_builder_add_actuator(builder, &model->actuators[i]) != CAL_NONE;
     for (int i = 0; fine && i < model->constraint_count; i++)
         fine = cal_builder_add_constraint(builder, &model->constraints[i]) != CAL_NONE;
+    if (rests) fine = fine && add_rests(model, builder);
     for (int i = 0; fine && i < model->mesh_count; i++)
         fine = cal_builder_add_mesh(builder, &model->meshes[i]) != CAL_NONE;
     for (int i = 0; fine && i < model->shape_count; i++)
@@ -164,13 +194,11 @@ static cal_status copy_all(const cal_model* model, cal_builder* builder) {
     return fine ? CAL_OK : CAL_NO_MEMORY;
 }
 
-cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error) {
-    if (model == NULL || out == NULL)
-        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_create_from: something is NULL");
+static cal_status create_from(const cal_model* model, bool rests, cal_builder** out, cal_error* error) {
     *out = NULL;
     cal_builder* builder = NULL;
     cal_status status = cal_builder_create(&builder);
-    if (status == CAL_OK) status = copy_all(model, builder);
+    if (status == CAL_OK) status = copy_all(model, rests, builder);
     if (status != CAL_OK) {
         cal_builder_destroy(builder);
         return cal_fail(error, status, "out of memory for a model of %d bodies", model->body_count);
@@ -179,6 +207,20 @@ cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, ca
     cal_builder_start_at(builder, model->start);
     *out = builder;
     return CAL_OK;
+}
+
+cal_status cal_builder_create_from(const cal_model* model, cal_builder** out, cal_error* error) {
+    if (model == NULL || out == NULL)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_builder_create_from: something is NULL");
+    return create_from(model, false, out, error);
+}
+
+cal_status cal_model_create_resting(const cal_model* model, cal_model** out, cal_error* error) {
+    cal_builder* builder = NULL;
+    cal_status status = create_from(model, true, &builder, error);
+    if (status == CAL_OK) status = cal_builder_finish(builder, out, error);
+    cal_builder_destroy(builder);
+    return status;
 }
 
 cal_status cal_model_variant(const cal_model* model, uint32_t disabled, int keyframe, cal_model** out,

@@ -335,8 +335,10 @@ static void coupling_row(cal_row* row, const cal_model* model, const cal_constra
     if (def->motion) {
         double value = 0.0;
         def->motion(time, &value, &row->rate, &row->change, def->user);
-        row->error -= value;
         row->bias -= row->change;
+        // What is not a number leaves the position free.
+        row->holonomic = value == value;
+        row->error = row->holonomic ? row->error - value : 0.0;
     }
     if (def->joint[1] == CAL_NONE) return;
     const cal_joint* other = &model->joints[def->joint[1]];

@@ -289,12 +289,16 @@ static void move_pushes(cal_checkpoint_buffer* s, cal_outer_force* pushes, int64
     }
 }
 
-// Two words a constraint, who is connected and who waits, kept in system->connected until the whole file was read.
+// Three words a constraint, who is connected, who waits, and where friction pushes forward, kept in system->connected until the whole
+// file was read.
 static void move_connections(cal_checkpoint_buffer* s, cal_system* system) {
     const int count = system->model->constraint_count;
-    for (int i = 0; i < 2 * count; i++) {
-        const bool* own = i < count ? system->constraints->active : system->watch.waits;
-        double word = s->writes && own[i % count] ? 1.0 : 0.0;
+    for (int i = 0; i < 3 * count; i++) {
+        const int k = i % count;
+        const bool own = i < count       ? system->constraints->active[k]
+                         : i < 2 * count ? system->watch.waits[k]
+                                         : cal_system_friction_of(system, k) > 0.0;
+        double word = s->writes && own ? 1.0 : 0.0;
         cal_checkpoint_buffer_move(s, &word, 1);
         if (!s->writes && system->connected) system->connected[i] = word != 0.0;
     }
@@ -381,7 +385,7 @@ static bool allocate_arrays(cal_system* copy) {
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;
-    copy->connected = cal_allocate(2 * (size_t)model->constraint_count, sizeof *copy->connected);
+    copy->connected = cal_allocate(3 * (size_t)model->constraint_count, sizeof *copy->connected);
     return copy->connected && copy->q && copy->tau && copy->control && copy->pushes &&
            (!ops || (copy->memory && copy->block && fill_dead_lanes(copy)));
 }
@@ -475,8 +479,10 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     for (int i = 0; !status && i < count; i++) {
         cal_constraints_activate(system->constraints, i, copy.connected[i]);
         system->watch.waits[i] = copy.connected[count + i];
+        cal_system_set_friction(system, i, copy.connected[2 * count + i]);
     }
     if (!status) cal_system_resume_watch(system);
+    if (!status && system->friction.count > 0) (void)cal_system_apply(system); // with friction; needs no memory
     if (!status) {
         old.connected = copy.connected; // has served
         system->connected = NULL;

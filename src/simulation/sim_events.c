@@ -246,7 +246,7 @@ static cal_status create_whole(cal_sim* sim) {
     cal_sim_def def = sim->world->systems;
     def.solver = "rk4"; // it takes no step
     def.slow_band = 0;
-    return cal_system_create(sim->model, &def, &sim->whole, NULL);
+    return cal_system_create_as(sim->model, &def, false, &sim->whole, NULL);
 }
 
 // A force at a point of the world on a body of the model, whose pose is given.

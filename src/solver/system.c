@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include "model/coordinates.h"
+#include "model/resting.h"
 #include "pass/armstrong.h"
 #include "pass/joint_law.h"
 #include "solver/system_data.h"
@@ -137,6 +138,16 @@ static double part_of_tolerance(double tolerance, const cal_solver_ops* ops) {
 static cal_status fill(cal_system* system, cal_error* error) {
     const cal_sim_def* def = &system->def;
     cal_status status = CAL_OK;
+    const cal_model* const user = system->model;
+    const cal_solver_ops* const ops = cal_find_solver(def->solver);
+    // An implicit step stops a joint by itself, and knows no events.
+    if (system->sticks && cal_model_sticks(user) && !(ops && ops->implicit > 0)) {
+        status = cal_model_create_resting(user, &system->friction.model, error);
+        if (status) return status;
+        system->model = system->friction.model;
+        if (!cal_system_create_friction(system, user))
+            return cal_fail(error, CAL_NO_MEMORY, "no memory for dry friction");
+    }
     if (!system->def.machine) {
         status = cal_machine_serial(0, &system->own_machine, error);
         if (status) return status;
@@ -191,6 +202,11 @@ static cal_status fill(cal_system* system, cal_error* error) {
 }
 
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error) {
+    return cal_system_create_as(model, def, true, out, error);
+}
+
+cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, bool sticks, cal_system** out,
+                                cal_error* error) {
     if (!out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: out must not be NULL");
     *out = NULL;
     if (!model || !def) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_create: model and def must not be NULL");
@@ -200,6 +216,7 @@ cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal
     cal_system* system = cal_allocate(1, sizeof *system);
     if (!system) return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
     system->model = model;
+    system->sticks = sticks;
     system->def = *def;
     status = fill(system, error);
     if (status) {
@@ -237,6 +254,7 @@ void cal_system_destroy(cal_system* system) {
                       system->begin,   system->last.numbers,    system->added,       system->scale,
                       system->kept};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_system_destroy_friction(system);
     cal_free(system);
 }
 

@@ -22,6 +22,9 @@ typedef struct cal_system cal_system;
 cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error);
 // At the model's start values and time 0. The model, and the definition's machine, must outlive it.
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
+// The same where joints with dry friction stick (a system that is advanced directly), or not: that takes events of its own.
+cal_status cal_system_create_as(const cal_model* model, const cal_sim_def* def, bool sticks, cal_system** out,
+                                cal_error* error);
 void cal_system_destroy(cal_system* system); // NULL is allowed
 
 // --- Advancing -------------------------------------------------------------------------------------------------------

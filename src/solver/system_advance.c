@@ -28,7 +28,7 @@ cal_status cal_system_apply_pushes(const cal_system* system, cal_state* state) {
 
 cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, const double* tau,
                                    const double* control) {
-    cal_status status = cal_state_set(state, CAL_TAU, tau);
+    cal_status status = cal_state_set(state, CAL_TAU, cal_system_with_friction(system, tau));
     if (!status && system->model->actuator_count > 0) status = cal_state_set(state, CAL_CONTROL, control);
     return status;
 }
@@ -133,7 +133,7 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
     cal_flow_prepare(&system->flow);
     system->held = false;
     context->powers = false;
-    if (system->def.force || cal_system_holds(system) || system->push_count > 0) {
+    if (system->def.force || cal_system_holds(system) || system->push_count > 0 || system->friction.count > 0) {
         cal_status status = cal_plan_prepare(system->plan, system->state, ops, context);
         if (!status) status = apply_motion_forces(system);
         if (status) return status;
@@ -369,7 +369,8 @@ static bool find_last_step(const cal_system* system, double* from, double* to);
 // Whether something happens in the step that was just accepted.
 static cal_status watch(cal_system* system) {
     double from, to;
-    if (cal_system_waiting(system) == 0 || !find_last_step(system, &from, &to)) return CAL_OK;
+    if ((cal_system_waiting(system) == 0 && system->friction.count == 0) || !find_last_step(system, &from, &to))
+        return CAL_OK;
     return cal_system_watch_step(system, from, to);
 }
 
@@ -431,7 +432,11 @@ static void adopt(cal_system* system, double time) {
 // Whether the solver may begin, or goes on.
 static cal_status check_start(cal_system* system, cal_error* error) {
     system->spent = 0;
-    return system->running || system->replays ? CAL_OK : cal_system_check_start(system, error);
+    if (system->running || system->replays) return CAL_OK;
+    const cal_status status = cal_system_settle_friction(system);
+    return status ? cal_fail(error, status, "the forces of dry friction at t = %g s: %s", system->time,
+                             cal_status_text(status))
+                  : cal_system_check_start(system, error);
 }
 
 cal_status cal_system_advance(cal_system* system, double time, cal_error* error) {

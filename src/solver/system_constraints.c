@@ -244,9 +244,9 @@ cal_status cal_system_find_forces(cal_system* system, double time, const double*
 // --- Connecting ------------------------------------------------------------------------------------------------------
 
 static cal_status check_constraint(const cal_system* system, int constraint, const char* what, cal_error* error) {
-    if (constraint < 0 || constraint >= system->model->constraint_count)
+    if (constraint < 0 || constraint >= cal_system_own_constraints(system))
         return cal_fail(error, CAL_BAD_ARGUMENT, "%s: constraint %d is not there; the model has %d", what, constraint,
-                        system->model->constraint_count);
+                        cal_system_own_constraints(system));
     return CAL_OK;
 }
 
@@ -300,7 +300,8 @@ cal_status cal_system_disconnect(cal_system* system, int constraint, cal_error* 
 }
 
 bool cal_system_connected(const cal_system* system, int constraint) {
-    return constraint >= 0 && constraint < system->model->constraint_count && system->constraints->active[constraint];
+    return constraint >= 0 && constraint < cal_system_own_constraints(system) &&
+           system->constraints->active[constraint];
 }
 
 // So large an inertia that what it is moved by vanishes beside any number, but its squares are still finite.

@@ -47,6 +47,21 @@ typedef struct cal_watch {
     double* numbers;          // q and v
 } cal_watch;
 
+// Joints with dry friction (system_friction.c).
+typedef struct cal_friction {
+    cal_model* model; // the system's own; NULL: nothing sticks, and it is the user's
+    int first, count; // of the constraints that keep joints at rest
+    double* limit;    // of each: the largest friction
+    int32_t* degree;  // where its v is
+    // Those that are slow where the solver begins: their accelerations without friction, their answers to it, and what becomes of them.
+    int resting;
+    int32_t *candidate, *side;
+    double *free, *force, *answer, *matrix, *acceleration;
+    double *tau, *sum; // v_count: of those that slide; and room
+    double when;       // of the last event, and how many came without time going on
+    int repeats;
+} cal_friction;
+
 // A second plan that looks at the state: poses and energy, or its accelerations again.
 typedef struct cal_system_query {
     cal_machine* machine;
@@ -58,6 +73,7 @@ typedef struct cal_system_query {
 struct cal_system {
     const cal_model* model;
     cal_sim_def def;
+    bool sticks;              // joints with dry friction may
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
     cal_state* state;
@@ -92,6 +108,7 @@ struct cal_system {
     cal_singular_position singular[CAL_SINGULAR_SHOWN];
     cal_headway headway;
     cal_watch watch;
+    cal_friction friction;
     bool stepped_over; // one of these reached the time that was asked for: evaluated_q and evaluated_v are there
 
     cal_solver_settings settings;
@@ -200,6 +217,28 @@ void cal_system_resume_watch(cal_system* system); // where a file was read: gaps
 cal_status cal_system_watch_step(cal_system* system, double from, double to);
 // What was due, at the system's time.
 cal_status cal_system_take_event(cal_system* system, cal_error* error);
+
+// --- Dry friction (system_friction.c) --------------------------------------------------------------------------------
+
+bool cal_system_create_friction(cal_system* system, const cal_model* user); // false: no memory
+void cal_system_destroy_friction(cal_system* system);
+// Decides which joints rest, before the solver begins.
+cal_status cal_system_settle_friction(cal_system* system);
+// tau and the friction of joints that slide.
+const double* cal_system_with_friction(const cal_system* system, const double* tau);
+// Its power, as a loss.
+double cal_system_friction_loss(const cal_system* system, const double* v);
+// Whether a joint begins or ceases to slide in the step that was just accepted: *due is made earlier.
+cal_status cal_system_watch_friction(cal_system* system, double from, double to, double* due);
+// Notes that it did; fails where time does not go on.
+cal_status cal_system_take_friction(cal_system* system, cal_error* error);
+// The friction of the joint of a constraint that slides; zero for others. And the same again: which way it pushes.
+double cal_system_friction_of(const cal_system* system, int constraint);
+void cal_system_set_friction(cal_system* system, int constraint, bool forward);
+// Constraints of the user's.
+static inline int cal_system_own_constraints(const cal_system* system) {
+    return system->friction.model ? system->friction.first : system->model->constraint_count;
+}
 
 // --- Singular positions (system_singular.c) --------------------------------------------------------------------------
 

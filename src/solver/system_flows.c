@@ -15,7 +15,9 @@
 // --- Powers ----------------------------------------------------------------------------------------------------------
 
 // Whether joint forces, but for those of constraints, may work or lose.
-static bool joints_flow(const cal_system* system) { return system->has_powers || system->driven || system->def.force; }
+static bool joints_flow(const cal_system* system) {
+    return system->has_powers || system->driven || system->def.force || system->friction.count > 0;
+}
 
 bool cal_system_can_flow(const cal_system* system) {
     return joints_flow(system) || system->push_count > 0 || (system->constraints && system->constraints->moved);
@@ -81,6 +83,9 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
     // Joint forces have those of constraints among them.
     power[CAL_FLOW_WORK] += powers ? -power[CAL_FLOW_CLOSING] : moved;
+    const double rubbed = cal_system_friction_loss(system, system->evaluated_v);
+    power[CAL_FLOW_WORK] += rubbed;
+    power[CAL_FLOW_LOSS] += rubbed;
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (!status) status = add_coupled(system, power);
     if (status) return status;
@@ -100,6 +105,7 @@ cal_status cal_system_accept_bdf(cal_system* system, double time) {
     double moved;
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
     power[CAL_FLOW_WORK] += joints_flow(system) ? -power[CAL_FLOW_CLOSING] : moved;
+    power[CAL_FLOW_LOSS] += cal_system_friction_loss(system, system->evaluated_v);
     if (!status) status = add_pushes(system, &power[CAL_FLOW_WORK]);
     if (system->state->coupled)
         cal_coupled_evaluate_at(system->state->coupled, control, system->evaluated_q, system->evaluated_v);

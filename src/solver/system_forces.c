@@ -20,7 +20,8 @@ static cal_status open_observer(const cal_system* system, cal_system_query* o, c
 static cal_status find_accelerations(cal_system* system, bool multipliers, double* qdd) {
     cal_system_query* o = &system->constraint_query;
     const double *tau = system->tau, *control = system->control;
-    cal_status status = open_observer(system, o, system->def.algorithm);
+    cal_status status = system->running ? CAL_OK : cal_system_settle_friction(system);
+    if (!status) status = open_observer(system, o, system->def.algorithm);
     if (status) return status;
     if (system->def.force) {
         cal_system_call_back(system, o->state, system->time, system->q, system->v);
@@ -51,6 +52,7 @@ static cal_status push_rows(const cal_system* system, cal_state* state) {
     cal_status status = CAL_OK;
     for (int i = 0; cal_system_holds(system) && i < system->constraints->row_count; i++) {
         const cal_row* row = &system->constraints->rows[i];
+        if (row->constraint >= cal_system_own_constraints(system)) continue; // friction is the joint's own
         for (int n = 0; n < row->node_count && !status; n++) {
             double force[3], moment[3];
             for (int k = 0; k < 3; k++) {

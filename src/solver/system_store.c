@@ -1,6 +1,6 @@
 // The memory of a system (system.h): a head of plain numbers, then its arrays one after the other.
 //
-//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ pushes
+//   head │ q, v │ tau │ control │ active │ solver's inside │ flows │ BDF's begin │ step over │ slow band │ who waits │ friction │ pushes
 //
 // Everything else of a system is made from these, or is scratch.
 #include "solver/system_data.h"
@@ -28,7 +28,7 @@ typedef struct part {
     void* numbers;
     size_t bytes;
 } part;
-enum { PART_ACTIVE = 3, PART_PUSHES = 12, PARTS };
+enum { PART_ACTIVE = 3, PART_PUSHES = 13, PARTS };
 
 static size_t round_up(size_t bytes) { return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double); }
 
@@ -50,6 +50,7 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
                                {system->state->context.records, bands ? system->plan->record_size * sizeof(double) : 0},
                                {system->watch.waits, (size_t)model->constraint_count * sizeof(bool)},
                                {system->watch.gaps, (size_t)model->constraint_count * sizeof(double)},
+                               {system->friction.tau, system->friction.tau ? v : 0},
                                {system->pushes, (size_t)push_count * sizeof(cal_outer_force)}};
     memcpy(out, parts, sizeof parts);
 }

@@ -123,13 +123,17 @@ cal_status cal_system_watch_step(cal_system* system, double from, double to) {
         if (status) return status;
         if (largest <= CAL_CONNECT_TOLERANCE && root < w->due) w->due = root, w->constraint = i;
     }
-    return CAL_OK;
+    const double caught = w->due;
+    const cal_status status = cal_system_watch_friction(system, from, to, &w->due);
+    if (w->due < caught) w->constraint = CAL_NONE;
+    return status;
 }
 
 cal_status cal_system_take_event(cal_system* system, cal_error* error) {
     cal_watch* w = &system->watch;
-    w->waits[w->constraint] = false;
     w->due = (double)INFINITY;
+    if (w->constraint == CAL_NONE) return cal_system_take_friction(system, error);
+    w->waits[w->constraint] = false;
     w->caught++;
     w->caught_time = system->time;
     return cal_system_connect(system, w->constraint, CAL_CONNECT_INELASTIC, error);
@@ -141,9 +145,9 @@ cal_status cal_system_catch(cal_system* system, int constraint, cal_error* error
     char name[NAME];
     int slips = 0;
     double largest;
-    if (constraint < 0 || constraint >= model->constraint_count)
+    if (constraint < 0 || constraint >= cal_system_own_constraints(system))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_catch: constraint %d is not there; the model has %d",
-                        constraint, model->constraint_count);
+                        constraint, cal_system_own_constraints(system));
     if (cal_constraint_rows(&model->constraints[constraint], &slips) == slips)
         return cal_fail(error, CAL_BAD_ARGUMENT, "constraint '%s' has no gap that could close: connect it",
                         cal_model_constraint_name(model, constraint, name, sizeof name));

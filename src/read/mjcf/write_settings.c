@@ -8,11 +8,13 @@
 
 static void write_flags(cal_mjcf_writer* w) {
     uint32_t bits;
-    if (w->model->disabled == 0) return;
+    // How friction sticks is Calder's own business: MJCF has no word for it.
+    const uint32_t disabled = w->model->disabled & ~(uint32_t)CAL_PART_STICTION;
+    if (disabled == 0) return;
     cal_text_start(&w->text, "flag");
     for (int i = 0; cal_part_name(i, &bits) != NULL; i++)
         // A name of several parts says no more than theirs.
-        if ((bits & (bits - 1)) == 0 && (w->model->disabled & bits) != 0)
+        if ((bits & (bits - 1)) == 0 && (disabled & bits) != 0)
             cal_text_word(&w->text, cal_part_name(i, &bits), "disable");
     cal_text_end(&w->text, "flag");
 }

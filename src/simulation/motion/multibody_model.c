@@ -38,11 +38,11 @@ static cal_status create_systems(const cal_world* world, cal_multibody_model* e,
     if (world->machine != NULL && e->model->node_count < MANY_JOINTS) def.machine = NULL;
     const bool automatic = strcmp(def.solver, "auto") == 0;
     if (automatic) def.solver = "rkck";
-    cal_status status = cal_system_create(e->model, &def, &e->systems[0], error);
+    cal_status status = cal_system_create_as(e->model, &def, false, &e->systems[0], error);
     if (status != CAL_OK) return status;
     const bool stiff = automatic && strcmp(def.algorithm, "aba") == 0 && strcmp(def.constraint_form, "lagrange") == 0;
     def.solver = "implicit";
-    if (stiff) status = cal_system_create(e->model, &def, &e->systems[1], error);
+    if (stiff) status = cal_system_create_as(e->model, &def, false, &e->systems[1], error);
     for (int i = 0; status == CAL_OK && i < CAL_FLIGHT_SYSTEMS; i++) {
         if (e->systems[i] == NULL) continue;
         const int terms = cal_system_largest_degree(e->systems[i]) + 1;

@@ -1,0 +1,12 @@
+// Joints that rest by dry friction.
+#pragma once
+#include "model/model.h"
+
+// Whether a joint does, and whether any joint of a model does (CAL_PART_STICTION).
+static inline bool cal_sticks(const cal_joint_def* joint) {
+    return joint->friction_loss > 0.0 && (joint->kind == CAL_REVOLUTE || joint->kind == CAL_PRISMATIC);
+}
+bool cal_model_sticks(const cal_model* model);
+// The same model without dry friction in these joints, and with a constraint for each of them, in their order after its own, that
+// keeps its velocity at zero; inactive.
+cal_status cal_model_create_resting(const cal_model* model, cal_model** out, cal_error* error);

@@ -1,0 +1,280 @@
+// Dry friction that sticks, in joints of one degree, of a system that is advanced directly.
+//
+// Coulomb's law: a joint that slides feels −f sign(q̇); one that rests is held by any force up to f. So a joint is in one of three modes,
+// and in each of them motion is smooth:
+//
+//     slides, s = ±1    τ = −f s, constant                      until s q̇ falls to zero
+//     rests             q̇ = 0, a row of its own, λ its force    until |λ| exceeds f
+//
+// A mode ends at an event (system_watch.c), where the solver begins anew; whoever begins decides the modes, from q, v and the forces
+// alone: what moves faster than the tolerance slides; for the others friction λ within ±f is looked for that keeps as many at rest as it
+// can: a = free + G λ with a = 0, or λ = ±f and a against it.
+//
+// The model of the system is the user's without friction in these joints, with such a row for each after the user's constraints.
+#include "base/error.h"
+#include "base/memory.h"
+#include "solver/system_data.h"
+#include <math.h>
+#include <string.h>
+
+// λ from answers is known to about 1e-9 (a chain of a dozen links has answers of 1e3 that nearly cancel). A joint that was found to slide
+// where a step ends must be found to do so where the next begins: both look beyond the limit by a part of it that is well above that,
+// the first by twice as much, and far below what anybody knows of friction.
+static const double BEYOND = 1e-7;
+// And one that begins to slide must not be stopped by rounding: it has stopped when it is a tenth of the tolerance beyond.
+static const double SLACK = 0.1;
+
+bool cal_system_create_friction(cal_system* system, const cal_model* user) {
+    cal_friction* f = &system->friction;
+    const size_t count = (size_t)(system->model->constraint_count - user->constraint_count);
+    f->first = user->constraint_count;
+    f->count = (int)count;
+    f->tau = cal_allocate((size_t)system->model->v_count, sizeof *f->tau);
+    f->sum = cal_allocate((size_t)system->model->v_count, sizeof *f->sum);
+    f->limit = cal_allocate(count, sizeof *f->limit);
+    f->degree = cal_allocate(count, sizeof *f->degree);
+    f->candidate = cal_allocate(count, sizeof *f->candidate);
+    f->side = cal_allocate(count, sizeof *f->side);
+    f->acceleration = cal_allocate((size_t)system->model->v_count, sizeof *f->acceleration);
+    f->free = cal_allocate(2 * count + 2 * count * count, sizeof *f->free);
+    if (!f->tau || !f->sum || !f->limit || !f->degree || !f->candidate || !f->side || !f->acceleration || !f->free)
+        return false;
+    f->force = f->free + count;
+    f->answer = f->force + count;
+    f->matrix = f->answer + count * count;
+    for (size_t i = 0; i < count; i++) {
+        const int joint = system->model->constraints[f->first + (int)i].joint[0];
+        f->limit[i] = user->joints[joint].def->friction_loss;
+        f->degree[i] = user->joints[joint].first_v;
+    }
+    return true;
+}
+
+void cal_system_destroy_friction(cal_system* system) {
+    cal_friction* f = &system->friction;
+    void* const arrays[] = {f->tau, f->sum, f->limit, f->degree, f->candidate, f->side, f->acceleration, f->free};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
+    cal_model_destroy(f->model);
+}
+
+static bool rests(const cal_system* system, int i) { return system->constraints->active[system->friction.first + i]; }
+
+static void let_slide(cal_system* system, int i, double direction) {
+    const cal_friction* f = &system->friction;
+    cal_constraints_activate(system->constraints, f->first + i, false);
+    f->tau[f->degree[i]] = direction > 0.0 ? -f->limit[i] : f->limit[i];
+}
+
+// The multiplier of a joint that rests.
+static double holding_force(const cal_system* system, int i) {
+    const cal_constraints* set = system->constraints;
+    for (int r = 0; r < set->row_count; r++)
+        if (set->rows[r].constraint == system->friction.first + i) return set->lambda[r];
+    return 0.0;
+}
+
+static cal_status find_holding_forces(cal_system* system, double time, const double* q, const double* v) {
+    const cal_status status = cal_system_find_forces(system, time, q, v, system->forces, NULL);
+    if (!status) cal_constraints_share(system->constraints);
+    return status;
+}
+
+static cal_status stop_slow_ones(cal_system* system, bool* any) {
+    cal_friction* f = &system->friction;
+    double before[2], after[2];
+    *any = false;
+    for (int i = 0; i < f->count; i++) {
+        double* v = &system->v[f->degree[i]];
+        if (fabs(*v) > system->settings.absolute) {
+            let_slide(system, i, *v);
+            continue;
+        }
+        f->tau[f->degree[i]] = 0.0;
+        cal_constraints_activate(system->constraints, f->first + i, true);
+        *any = true;
+    }
+    if (!*any) return CAL_OK;
+    cal_status status = cal_system_find_energy(system, system->q, system->v, before);
+    system->constraints->time = system->time;
+    cal_constraints_project(system->constraints, system->q, system->v, CAL_PROJECT_VELOCITY, CAL_PATIENCE_STEP);
+    if (!status) status = cal_system_find_energy(system, system->q, system->v, after);
+    // Slower than the tolerance: friction has taken it.
+    if (!status) system->flow.memory.now.loss += (before[0] - after[0]) + (before[1] - after[1]);
+    return status;
+}
+
+// The answer of joints at rest to forces on them: a = free + G λ, both with the user's constraints, from one look for each.
+static cal_status find_answers(cal_system* system) {
+    cal_friction* f = &system->friction;
+    cal_status status = CAL_OK;
+    for (int k = -1; k < f->resting && !status; k++) {
+        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = 1.0;
+        status = cal_system_find_forces(system, system->time, system->q, system->v, system->forces, f->acceleration);
+        if (k >= 0) f->tau[f->degree[f->candidate[k]]] = 0.0;
+        for (int i = 0; i < f->resting && !status; i++) {
+            const double a = f->acceleration[f->degree[f->candidate[i]]];
+            if (k < 0)
+                f->free[i] = a;
+            else
+                f->answer[i * f->count + k] = a - f->free[i];
+        }
+    }
+    return status;
+}
+
+// λ of those whose bound is not taken, so that they stay at rest: Gaussian elimination of a symmetric positive matrix.
+static void solve_at_rest(cal_friction* f) {
+    const int n = f->resting, row = f->count;
+    double *M = f->matrix, *x = f->force;
+    for (int i = 0; i < n; i++) {
+        const bool bound = f->side[i] != 0;
+        for (int k = 0; k < n; k++)
+            M[i * row + k] = bound || f->side[k] != 0 ? (i == k ? 1.0 : 0.0) : f->answer[i * row + k];
+        x[i] = bound ? f->side[i] * f->limit[f->candidate[i]] : -f->free[i];
+        for (int k = 0; k < n && !bound; k++)
+            if (f->side[k] != 0) x[i] -= f->answer[i * row + k] * f->side[k] * f->limit[f->candidate[k]];
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) {
+            const double factor = M[i * row + k] / M[k * row + k];
+            for (int j = k; j < n && factor != 0.0; j++) M[i * row + j] -= factor * M[k * row + j];
+            x[i] -= factor * x[k];
+        }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int j = k + 1; j < n; j++) x[k] -= M[k * row + j] * x[j];
+        x[k] /= M[k * row + k];
+    }
+}
+
+// Whose bound is taken: a convex problem with bounds, by the primal-dual active set method (Hintermüller, Ito and Kunisch): a bound is
+// taken where λ − a / Gᵢᵢ is beyond it, until nobody changes. Where that goes round, by as many sweeps of projected relaxation.
+static void find_sides(cal_friction* f) {
+    enum { MOST_TURNS = 50, SWEEPS = 1000 };
+    const int n = f->resting, row = f->count;
+    bool changed = true;
+    memset(f->side, 0, (size_t)n * sizeof *f->side);
+    for (int turn = 0; turn < MOST_TURNS + SWEEPS && changed; turn++) {
+        if (turn < MOST_TURNS) solve_at_rest(f);
+        changed = false;
+        for (int i = 0; i < n; i++) {
+            double a = f->free[i];
+            for (int k = 0; k < n; k++) a += f->answer[i * row + k] * f->force[k];
+            const double limit = f->limit[f->candidate[i]], next = f->force[i] - a / f->answer[i * row + i];
+            int side = next > (1.0 + BEYOND) * limit ? 1 : next < -(1.0 + BEYOND) * limit ? -1 : 0;
+            // One whose bound is taken keeps it while it moves against it.
+            if (turn < MOST_TURNS && f->side[i] != 0) side = f->side[i] * a <= 0.0 ? f->side[i] : 0;
+            changed = changed || side != f->side[i] || turn >= MOST_TURNS;
+            f->side[i] = side;
+            if (turn >= MOST_TURNS) f->force[i] = side != 0 ? side * limit : next;
+        }
+    }
+}
+
+cal_status cal_system_settle_friction(cal_system* system) {
+    cal_friction* f = &system->friction;
+    bool any = false;
+    if (f->count == 0) return CAL_OK;
+    cal_status status = stop_slow_ones(system, &any);
+    if (status || !any) return status;
+    f->resting = 0;
+    for (int i = 0; i < f->count; i++)
+        if (rests(system, i)) f->candidate[f->resting++] = i;
+    for (int i = 0; i < f->resting; i++)
+        cal_constraints_activate(system->constraints, f->first + f->candidate[i], false);
+    status = find_answers(system);
+    if (status) return status;
+    find_sides(f);
+    for (int i = 0; i < f->resting; i++)
+        if (f->side[i] != 0)
+            let_slide(system, f->candidate[i], -f->side[i]);
+        else
+            cal_constraints_activate(system->constraints, f->first + f->candidate[i], true);
+    return CAL_OK;
+}
+
+const double* cal_system_with_friction(const cal_system* system, const double* tau) {
+    const cal_friction* f = &system->friction;
+    if (f->count == 0) return tau;
+    for (int i = 0; i < system->model->v_count; i++) f->sum[i] = tau[i] + f->tau[i];
+    return f->sum;
+}
+
+double cal_system_friction_loss(const cal_system* system, const double* v) {
+    const cal_friction* f = &system->friction;
+    double sum = 0.0;
+    for (int i = 0; i < f->count; i++) sum -= f->tau[f->degree[i]] * v[f->degree[i]];
+    return sum;
+}
+
+double cal_system_friction_of(const cal_system* system, int constraint) {
+    const cal_friction* f = &system->friction;
+    const int i = constraint - f->first;
+    return f->count == 0 || i < 0 || rests(system, i) ? 0.0 : f->tau[f->degree[i]];
+}
+
+void cal_system_set_friction(cal_system* system, int constraint, bool forward) {
+    const cal_friction* f = &system->friction;
+    const int i = constraint - f->first;
+    if (f->count == 0 || i < 0) return;
+    f->tau[f->degree[i]] = rests(system, i) ? 0.0 : forward ? f->limit[i] : -f->limit[i];
+}
+
+// --- Events ----------------------------------------------------------------------------------------------------------
+
+// What falls to zero when a joint's mode ends: s q̇, or by how much the friction that there may be exceeds what there is. Of a joint
+// that rests system->constraints has the forces.
+static double margin(const cal_system* system, int i, const double* v) {
+    const cal_friction* f = &system->friction;
+    if (rests(system, i)) return (1.0 + 2.0 * BEYOND) * f->limit[i] - fabs(holding_force(system, i));
+    const double v_own = v[f->degree[i]];
+    return (f->tau[f->degree[i]] < 0.0 ? v_own : -v_own) + SLACK * system->settings.absolute;
+}
+
+static bool any_rests(const cal_system* system) {
+    for (int i = 0; i < system->friction.count; i++)
+        if (rests(system, i)) return true;
+    return false;
+}
+
+// The least margin of all joints at a time of the last step: negative where a mode is over.
+static cal_status least_margin(cal_system* system, double time, double* least) {
+    double *q = system->watch.numbers, *v = q + system->model->q_count;
+    cal_status status = cal_system_sample(system, time, q, v, NULL);
+    if (!status && any_rests(system)) status = find_holding_forces(system, time, q, v);
+    *least = (double)INFINITY;
+    for (int i = 0; !status && i < system->friction.count; i++) *least = fmin(*least, margin(system, i, v));
+    return status;
+}
+
+cal_status cal_system_watch_friction(cal_system* system, double from, double to, double* due) {
+    double least, a = from, b = to;
+    if (system->friction.count == 0) return CAL_OK;
+    cal_status status = least_margin(system, to, &least);
+    if (status || !(least < 0.0)) return status;
+    // The first time at which one is over, by halving: margins of several joints have corners. A step is 2⁻⁵² of itself then.
+    for (int turn = 0; turn < 60 && !status; turn++) {
+        const double middle = a + 0.5 * (b - a);
+        if (!(middle > a && middle < b)) break;
+        status = least_margin(system, middle, &least);
+        *(least < 0.0 ? &b : &a) = middle;
+    }
+    *due = b;
+    return status;
+}
+
+// So many events at one time: joints that hold each other neither slide nor rest.
+enum { MOST_REPEATS = 100 };
+static const double LEAST_TIME = 1e-9; // s: a second of such events would be 1e9 of them
+
+cal_status cal_system_take_friction(cal_system* system, cal_error* error) {
+    cal_friction* f = &system->friction;
+    f->repeats = system->time > f->when + LEAST_TIME ? 0 : f->repeats + 1;
+    f->when = system->time;
+    cal_system_restart(system);
+    return f->repeats < MOST_REPEATS
+               ? CAL_OK
+               : cal_fail(error, CAL_NOT_CONVERGED,
+                          "dry friction does not settle at t = %.9g s: %d times its joints began to slide and stopped; "
+                          "leave out stiction (--disable stiction)",
+                          system->time, MOST_REPEATS);
+}
