@@ -32,6 +32,7 @@ static const struct {
     {{"bench", "solvers", "--session", "A", "--json"}, {"bench", "solvers", "--session", "all", "--json"}},
     {{"bench", "scale", "mobile:s=3,l=5,o=9,plateau=printed,start=0.8", "--json"},
      {"bench", "scale", "mobile:s=4,l=5,o=9,plateau=printed,start=0.8", "--json"}},
+    {{"bench", "distribution", "--json"}, {"bench", "distribution", "--json"}},
     {{"bench", "tree-machine", "--json"}, {"bench", "tree-machine", "--json"}},
 };
 

@@ -246,8 +246,9 @@ static cal_status read_motor(const cal_sim* sim, const looks* l, int number, dou
     double length = 0.0, rate = 0.0;
     cal_status status = CAL_OK;
     if (motor->joint >= 0) {
-        length = l->q[l->model->joints[motor->joint].first_q];
-        rate = l->v[l->model->joints[motor->joint].first_v];
+        const cal_joint* joint = &l->model->joints[motor->joint];
+        length = cal_motor_position(l->model, motor, l->q + joint->first_q, 1);
+        rate = l->v[joint->first_v + motor->axis];
     } else if (motor->tendon >= 0)
         status = read_tendon(l, motor->tendon, &length, &rate);
     else {
