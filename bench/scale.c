@@ -417,7 +417,9 @@ static int prepare(scale* s) {
 
 static int run_world(scale* s) {
     if (s->ranks)
-        return cal_complain(CAL_EXIT_MISTAKE, "--machine 'mpi' is for a model; worlds are divided among threads");
+        return cal_complain(
+            CAL_EXIT_MISTAKE,
+            "--machine 'mpi' is for a model; a world is timed on threads ('calder sim' says what ranks gain)");
     if (s->plot) return cal_complain(CAL_EXIT_MISTAKE, "--plot is for a model; '%s' is a world here", s->model_name);
     cal_scale_world world = {.name = s->model_name,
                              .lanes = s->lanes,

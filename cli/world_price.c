@@ -77,7 +77,7 @@ int cal_world_find_price(const cal_world_source* source, int processors, double 
     if (status != CAL_EXIT_DONE) return status;
     if (error.status != CAL_OK) return cal_complain_error(&error);
     const cal_world_report* r = &out->report;
-    const bool divided = one && r->domains > 1;
+    const bool divided = one && r->domains > 1 && r->busiest_s + r->between_s < one->seconds;
     if (divided) out->used = r->domains;
     out->seconds = divided || !one ? r->busiest_s + r->between_s : one->seconds;
     out->speedup = one ? one->seconds / out->seconds : 1;

@@ -1,7 +1,10 @@
 // Run under mpirun by CTest: ranks give the bits of one core, for every solver and any placement, and disagree loudly.
 // Prints what failed and ends with a status other than 0 on every rank.
+#include "base/hash.h"
 #include "base/random.h"
 #include "calder/calder_mpi.h"
+#include "calder/calder_world.h"
+#include "simulation/domain/domain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -345,6 +348,53 @@ static void failure(cal_machine* machine) {
     cal_model_destroy(model);
 }
 
+// A scene up to a time: a hash over its events and its end. machine: NULL, one core. Rank 0 makes it whole on the way, as for a checkpoint.
+static uint64_t run_scene(const char* scene, double time, double forced, cal_machine* machine) {
+    cal_sim_def systems = cal_default_sim_def();
+    cal_world_def def = cal_default_world_def();
+    systems.machine = machine;
+    def.systems = &systems;
+    def.separate = true;
+    def.forced_rollbacks = machine != NULL ? forced : 0.0;
+    cal_world* world = NULL;
+    cal_error error = {.text = ""};
+    cal_status status = cal_world_generate(scene, &def, &world, &error);
+    if (status == CAL_OK) cal_world_keep_events(world, true);
+    if (status == CAL_OK && machine != NULL) status = cal_world_divide(world, 2 * size + 1, 0.02, &error);
+    for (int i = 1; status == CAL_OK && i <= 3; i++) {
+        status = cal_world_advance(world, time * i / 3.0, &error);
+        if (status == CAL_OK && i == 2 && rank == 0) status = cal_world_gather(world, &error);
+    }
+    if (status != CAL_OK) {
+        fprintf(stderr, "rank %d: %s: %s\n", rank, scene, error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    uint64_t hash = CAL_HASH_START;
+    cal_world_event event;
+    while (cal_world_next_event(world, &event)) {
+        const double numbers[] = {event.time, event.impulse, event.body[0].index, event.body[1].index};
+        hash = cal_hash_doubles(hash, numbers, sizeof numbers / sizeof numbers[0]);
+    }
+    cal_world_report report;
+    cal_world_get_report(world, &report);
+    cal_world_destroy(world);
+    return cal_hash_word(hash, report.hash);
+}
+
+// Free bodies, contact groups, multibodies with callbacks; with rollbacks on top.
+static void worlds(cal_machine* machine) {
+    static const struct {
+        const char* scene;
+        double time;
+    } runs[] = {{"atoms:n=60", 0.3}, {"avalanche:n=20", 0.8}, {"cars:cars=1,rows=2", 0.2}, {"robots:n=2,boxes=2", 0.3}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        const uint64_t alone = run_scene(runs[i].scene, runs[i].time, 0.0, NULL);
+        for (int k = 0; k < 2; k++)
+            expect(run_scene(runs[i].scene, runs[i].time, 0.1 * k, machine) == alone, "ranks change a world's history",
+                   runs[i].scene);
+    }
+}
+
 int main(int argc, char** argv) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4,plateau=printed,start=0.8",
                                          "chain:n=40",
@@ -389,6 +439,7 @@ int main(int argc, char** argv) {
     ensembles("fourbar:n=2", "rkf", false, machine);
     forward(machine);
     events(machine);
+    worlds(machine);
     disagreement(machine);
     cal_machine_destroy(machine);
     if (rank == 0) printf("%d passed, %d failed\n", failures == 0, failures);

@@ -317,6 +317,16 @@ static void runs_on_ranks(void** unused) {
     if (o.status != 0 || !strstr(o.out, serial)) fail_msg("status %d: %s%s", o.status, o.out, o.err);
     assert_int_equal((int)cal_test_number_after(o.out, "processors"), 2);
     cal_test_release(&o);
+    // Domains of a world.
+    o = cal_test_run_well("sim avalanche:n=100 --time 0.35 --json");
+    const char* hash = strstr(o.out, "\"state_hash\": \"");
+    assert_non_null(hash);
+    snprintf(serial, sizeof serial, "%.16s", hash + strlen("\"state_hash\": \""));
+    cal_test_release(&o);
+    o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2", "sim avalanche:n=100 --time 0.35 --machine mpi --json");
+    if (o.status != 0 || !strstr(o.out, serial)) fail_msg("status %d: %s%s", o.status, o.out, o.err);
+    assert_true(cal_test_number_after(o.out, "windows") > 0.0);
+    cal_test_release(&o);
     // A mistake is said once, and is every rank's status.
     o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2", "sim mobile:s=2,l=3,o=5 --machine mpi --out nowhere/run.csv");
     assert_int_equal(o.status, 2);

@@ -94,6 +94,8 @@ static cal_status take_systems(cal_world* world, const cal_sim_def* def, cal_err
     // Domains share a machine whose processors share memory; a system gets it where it is large (motion/multibody_model.c).
     if (own->machine != NULL && own->machine->ops->together != NULL && own->machine->processors > 1)
         world->machine = own->machine;
+    else if (own->machine != NULL && own->machine->ops->gather != NULL && own->machine->processors > 1)
+        world->ranks = own->machine;
     own->contact = false;
     own->evaluation_limit = 0; // steps of a system are taken whole
     own->events = NULL;

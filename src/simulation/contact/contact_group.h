@@ -87,6 +87,11 @@ cal_status cal_fuse(cal_world* world, int pair, double time, int junction, cal_e
 // A group check, and the step after it.
 cal_status cal_group_check(cal_world* world, int component, double time, cal_error* error);
 cal_status cal_group_step(cal_world* world, int component, cal_error* error);
+// One step of the integrator from a state's numbers over a part of an interval, whose time moves on; trial: room for a state, the numbers after
+// it (group_step.c). Room for the integrator, false: no memory.
+cal_status cal_group_find_step(cal_world* world, int component, const double* numbers, cal_group_interval* interval,
+                               double* trial, cal_group_report* out, cal_error* error);
+bool cal_group_reserve_scratch(cal_world* world, size_t count);
 // Before the integrator is asked for anything: what the user set is that of a state's numbers, which must stay where they are.
 void cal_group_use(cal_contact_group* group, const double* numbers);
 

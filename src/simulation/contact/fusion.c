@@ -22,22 +22,6 @@ enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 2000
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
 
-static bool reserve_scratch(cal_world* world, size_t count) {
-    if (count <= world->scratch_count) return true;
-    cal_free(world->scratch);
-    world->scratch = cal_allocate(count, sizeof *world->scratch);
-    world->scratch_count = world->scratch != NULL ? count : 0;
-    return world->scratch != NULL;
-}
-
-static bool reserve_impacts(cal_world* world, int count) {
-    if (count <= world->impact_capacity) return true;
-    cal_free(world->impacts);
-    world->impacts = cal_allocate((size_t)count, sizeof *world->impacts);
-    world->impact_capacity = world->impacts != NULL ? count : 0;
-    return world->impacts != NULL;
-}
-
 // Impacts within the step to the newest state, which they belong to.
 static cal_status log_impacts(cal_world* world, int component, const cal_group_report* report, cal_error* error) {
     if (report->impact_count == 0) return CAL_OK;
@@ -87,40 +71,23 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
     const cal_queue* queue = &world->components[component].queue;
     cal_contact_group* g = world->components[component].group;
     double* numbers = cal_data_at(queue, queue->tail - 1);
-    const size_t state_size = (size_t)g->at_arrival * sizeof *trial;
+    const double from = interval->time;
+    cal_group_report report = {0};
     cal_group_use(g, numbers);
-    int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;
-    for (;;) {
-        cal_group_interval reached = *interval;
-        memcpy(trial, numbers, state_size);
-        // Each contact may be hit before the step, and in it.
-        if (!reserve_impacts(world, 2 * capacity) ||
-            !reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
-                            g->group.body_count);
-        cal_group_report report = {.impacts = world->impacts, .impact_capacity = world->impact_capacity};
-        const cal_status status =
-            world->group_ops->step(&g->group, &reached, trial, trial + g->at_v, trial + g->at_memory, world->scratch,
-                                   capacity, &report, error);
-        if (status == CAL_NO_MEMORY && report.contacts > capacity) {
-            capacity = report.contacts + report.contacts / 2;
-            continue;
-        }
-        if (status != CAL_OK) return status;
-        g->last_contacts = report.contacts;
-        world->report.group_steps += report.steps;
-        world->report.group_rejected += report.rejected;
-        world->report.group_solves += report.solves;
-        world->report.group_newton += report.newton;
-        world->report.penetration = fmax(world->report.penetration, report.penetration);
-        if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
-        if (count_flows(world, component, numbers, trial, reached.time - interval->time, &report) != CAL_OK)
-            return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", reached.time);
-        memcpy(numbers, trial, state_size);
-        numbers[g->at_rest + CAL_REST_STRAIGHT] = report.straight ? 1.0 : 0.0;
-        *interval = reached;
-        return log_impacts(world, component, &report, error);
-    }
+    const cal_status status = cal_group_find_step(world, component, numbers, interval, trial, &report, error);
+    if (status != CAL_OK) return status;
+    g->last_contacts = report.contacts;
+    world->report.group_steps += report.steps;
+    world->report.group_rejected += report.rejected;
+    world->report.group_solves += report.solves;
+    world->report.group_newton += report.newton;
+    world->report.penetration = fmax(world->report.penetration, report.penetration);
+    if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
+    if (count_flows(world, component, numbers, trial, interval->time - from, &report) != CAL_OK)
+        return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", interval->time);
+    memcpy(numbers, trial, (size_t)g->at_arrival * sizeof *numbers);
+    numbers[g->at_rest + CAL_REST_STRAIGHT] = report.straight ? 1.0 : 0.0;
+    return log_impacts(world, component, &report, error);
 }
 
 // All members get new boxes and predictions from a time on.
@@ -596,7 +563,7 @@ static cal_status rests(cal_world* world, int component, double time, bool* out,
     cal_group_use(g, numbers);
     for (int capacity = g->last_contacts + g->last_contacts / 2 + FIRST_CONTACTS;;) {
         cal_group_report report = {0};
-        if (!reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
+        if (!cal_group_reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
                             g->group.body_count);
         status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, world->scratch,

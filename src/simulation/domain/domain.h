@@ -23,6 +23,7 @@
 #include "calder/calder_world.h"
 #include "collide/collide.h"
 #include "simulation/component.h"
+#include "simulation/domain/memo.h"
 #include "simulation/event/pairs.h"
 #include "simulation/world.h"
 #include <pthread.h>
@@ -120,6 +121,11 @@ typedef struct cal_domains {
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
+    // Of a world on ranks: what they have kept and shown (ranks.c), and the processor time that all have seen: of own domains, of the busiest
+    // rank of each run, and of everything else.
+    cal_machine* ranks; // NULL: there is one
+    cal_memo kept, shown;
+    double shown_s, rank_busiest_s, rank_other_s, rank_mark;
     double first_s;  // of domains, in the first run of each window
     atomic_int next; // of a run: the domain that is to be taken next
     double end;      // of a run
@@ -169,6 +175,10 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
 // Runs a task for every domain, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
+// The same for the runs of a world on ranks (ranks.c); clock: of the calling thread, s.
+cal_status cal_ranks_run(cal_domains* d, cal_domain_task* task, double (*clock)(void), cal_error* error);
+// Whether a world is divided alike on all ranks: one of them may have made it whole, for a snapshot (ranks.c).
+cal_status cal_ranks_compare(cal_domains* d, bool* same, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
 // At the end of a domain's run: who sticks out of its region (border.c).

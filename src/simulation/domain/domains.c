@@ -112,6 +112,8 @@ void cal_domains_destroy(cal_world* world) {
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
     destroy_view(d->border);
+    cal_memo_free(&d->kept);
+    cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
     void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
@@ -127,6 +129,7 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
     }
     whole->domains = d;
     d->whole = whole, d->count = count, d->workers = workers, d->round = 1;
+    d->ranks = whole->ranks;
     d->domains = cal_allocate((size_t)count + 1, sizeof *d->domains);
     d->border = cal_allocate(1, sizeof *d->border);
     bool enough = d->domains != NULL && d->border != NULL;

@@ -24,8 +24,15 @@ enum { FEW_COMPONENTS = 48, MOST_PROCESSORS = 1024 };
 // before the next attempt, which is twice as long after each. A division pays for itself where it saves a tenth.
 enum { FEW_WINDOWS = 16, FIRST_ALONE = 64 };
 #define WORTH 1.1
+#define TOO_SHORT 0.02 // s of processor time: what took less says nothing about a division, and costs nothing
 
 // --- Whether --------------------------------------------------------------------------------------------------------------------
+
+// Threads, or ranks.
+static int processors_of(const cal_world* world) {
+    const cal_machine* machine = world->machine != NULL ? world->machine : world->ranks;
+    return machine != NULL ? cal_machine_processors(machine) : 1;
+}
 
 static int moving_components(const cal_world* world) {
     int count = 0;
@@ -38,7 +45,7 @@ static int moving_components(const cal_world* world) {
 
 bool cal_world_is_divided(const cal_world* world) {
     if (world->domains != NULL) return world->domains->divided || !(world->time < world->domains->alone_until);
-    if (world->machine == NULL || world->domain != CAL_DOMAIN_WHOLE || world->def.loop != CAL_TIMEWARP) return false;
+    if (processors_of(world) < 2 || world->domain != CAL_DOMAIN_WHOLE || world->def.loop != CAL_TIMEWARP) return false;
     return moving_components(world) >= 2 * FEW_COMPONENTS && cal_multibodies_processors(world) == 1;
 }
 
@@ -120,14 +127,17 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
     atomic_store(&d->next, 1);
     d->task = task;
     const cal_machine* machine = d->whole->machine;
-    if (d->workers > 1 && machine != NULL) {
+    if (d->ranks != NULL && task == run_one) {
+        const cal_status status = cal_ranks_run(d, task, processor_time, error);
+        if (status != CAL_OK) return status;
+    } else if (d->workers > 1 && machine != NULL) {
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
         if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
     } else {
         run_some(d, 0);
     }
     double all = 0.0, busiest = 0.0;
-    for (int i = 1; i <= d->count; i++) {
+    for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
         all += d->domains[i].spent;
         busiest = fmax(busiest, d->domains[i].spent);
     }
@@ -253,7 +263,9 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     while (status == CAL_OK && met) {
         status = cal_domains_feed(d, error);
         if (status == CAL_OK) status = cal_domains_run(d, run_one, error);
-        for (int i = 1; runs == d->runs && i <= d->count; i++) d->first_s += d->domains[i].spent;
+        for (int i = 1; d->ranks == NULL && runs == d->runs && i <= d->count; i++) d->first_s += d->domains[i].spent;
+        if (runs == d->runs) d->first_s += d->shown_s;
+        d->shown_s = 0.0;
         for (int i = 1; i <= d->count; i++) d->grouping |= d->domains[i].world->report.groups > 0;
         if (status == CAL_OK) status = cal_border_meet(d, end, true, &met, error);
         for (int i = 1; i <= d->count; i++) met |= d->domains[i].starved;
@@ -264,9 +276,18 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     return status;
 }
 
+// Of ranks, what all have seen counts.
+static void take_rank_times(cal_domains* d) {
+    if (d->ranks == NULL) return;
+    d->domains_s = d->first_s;
+    d->busiest_s = d->rank_busiest_s;
+    d->between_s = d->rank_other_s;
+}
+
 // How much faster a world was since the last look than on one core, from processor times: that would have taken what the first run of each
 // window did. Later ones repeat, or go on with, what was handed over.
 static double gain(cal_domains* d) {
+    take_rank_times(d);
     const double first = d->first_s - d->seen_first_s, busiest = d->busiest_s - d->seen_busiest_s,
                  between = d->between_s - d->seen_between_s;
     d->seen_windows = d->windows, d->seen_first_s = d->first_s;
@@ -283,8 +304,10 @@ static cal_status retreat(cal_domains* d, cal_error* error) {
 
 cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
-    if (world->domains == NULL)
-        status = cal_world_divide(world, domain_count(world, cal_machine_processors(world->machine)), 0.0, error);
+    if (world->domains == NULL) status = cal_world_divide(world, domain_count(world, processors_of(world)), 0.0, error);
+    bool same = true;
+    if (status == CAL_OK && world->domains->ranks != NULL) status = cal_ranks_compare(world->domains, &same, error);
+    if (status == CAL_OK && !same) status = cal_world_divide(world, world->domains->count, 0.0, error);
     cal_domains* d = world->domains;
     if (status == CAL_OK && !d->divided) {
         status = cal_domains_divide(d, error);
@@ -293,7 +316,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && !d->divided) return retreat(d, error);
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
-    double before = processor_time();
+    double before = d->rank_mark = processor_time();
     for (bool last = false; status == CAL_OK && !last;) {
         const double next = fmin(fmax(first_due(d), d->begin), time);
         const double end = next + d->window;
@@ -305,12 +328,15 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
         d->between_s += processor_time() - before;
         before = processor_time();
         if (status != CAL_OK || d->given || d->priced || d->windows - d->seen_windows < FEW_WINDOWS) continue;
+        take_rank_times(d);
+        if (d->busiest_s - d->seen_busiest_s + d->between_s - d->seen_between_s < TOO_SHORT) continue;
         if (gain(d) >= WORTH) continue;
         begin_window(d);
         status = retreat(d, error);
         last = true;
     }
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
+    take_rank_times(d);
     world->report.domains = d->divided ? d->count : 0;
     world->report.windows = d->windows, world->report.runs = d->runs, world->report.handed_over = d->handed;
     world->report.domains_s = d->domains_s, world->report.busiest_s = d->busiest_s,
@@ -331,6 +357,7 @@ cal_status cal_world_price(cal_world* world, int processors, double time, cal_wo
     if (status != CAL_OK) return status;
     cal_domains* d = world->domains;
     d->workers = 1;
+    d->ranks = NULL; // every rank prices for itself
     d->priced = true;
     if (count < 2) d->alone_until = (double)INFINITY;
     const double before = processor_time();

@@ -161,6 +161,18 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
     double *data = cal_data_at(queue, number), *next = cal_data_at(queue, number + 1), end = start, largest = 0.0;
     cal_system* system = e->systems[(int)data[m->at.system]];
     bool bounded = false;
+    cal_memo_key key = {0};
+    const size_t stride = (size_t)m->at.stride;
+    if (world->memo != NULL) key = cal_memo_key_of(component, start, data, (size_t)m->at.length);
+    const double* words = cal_memo_find(world, &key, 2 * stride + 1);
+    if (words != NULL) { // another rank has taken it
+        memcpy(data, words, stride * sizeof *data);
+        memcpy(next, words + stride, stride * sizeof *next);
+        cal_saved_state_at(queue, number + 1)->time = words[2 * stride];
+        if (e->current == m) e->current = NULL;
+        world->report.series++;
+        return CAL_OK;
+    }
     for (int i = 0; !bounded; i++) {
         cal_status status = take_step(world, m, number, start, data, largest, &end, error);
         if (status != CAL_OK) return status;
@@ -179,7 +191,13 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
     next[m->at.running] = 1.0;
     e->current = m, e->current_number = number + 1;
     world->report.series++;
-    return choose_system(world, m, end - start, next);
+    const cal_status status = choose_system(world, m, end - start, next);
+    double* kept = status == CAL_OK ? cal_memo_keep(world, &key, 2 * stride + 1) : NULL;
+    if (kept == NULL) return status;
+    memcpy(kept, data, stride * sizeof *kept);
+    memcpy(kept + stride, next, stride * sizeof *kept);
+    kept[2 * stride] = end;
+    return CAL_OK;
 }
 
 // The state whose step holds at a time; takes steps as far as that needs. beyond: the step must go on after the time.

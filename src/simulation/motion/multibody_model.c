@@ -35,7 +35,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
 // The systems: the user's solver, or "auto": an explicit one, and an implicit one for where joint forces are stiff.
 static cal_status create_systems(const cal_world* world, cal_multibody_model* e, cal_error* error) {
     cal_sim_def def = world->systems;
-    if (world->machine != NULL && e->model->node_count < MANY_JOINTS) def.machine = NULL;
+    if ((world->machine != NULL || world->ranks != NULL) && e->model->node_count < MANY_JOINTS) def.machine = NULL;
     const bool automatic = strcmp(def.solver, "auto") == 0;
     if (automatic) def.solver = "rkck";
     cal_status status = cal_system_create_as(e->model, &def, false, &e->systems[0], error);
