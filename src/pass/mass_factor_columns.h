@@ -19,7 +19,7 @@ LANE_INLINE void load_lanes(const double* packed, int count, lane* out) {
 LANE_INLINE void load_node(int kind, const cal_mass_factor* tree, const int32_t* nodes, factored* w) {
     static const double ground[3] = {0.0, 0.0, 0.0};
     enum { ROTATION = 0, ORIGIN = 9, ABOVE = 12, MASS = 15, MOMENT = 16, SECOND = 19, ARMATURE = 25, COUNT = 31 };
-    double packed[COUNT * CAL_LANES];
+    double packed[COUNT * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double)))); // read as lanes
     for (int l = 0; l < CAL_LANES; l++) {
         const cal_node* node = &tree->model->nodes[nodes[l]];
         put_lane(packed + ROTATION * CAL_LANES, l, tree->motions[nodes[l]].rotation, 9);
@@ -67,7 +67,7 @@ LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes,
         any = any || child[l] >= 0;
     }
     while (any) {
-        double packed[39 * CAL_LANES];
+        double packed[39 * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double)))); // read as lanes
         lane below[39];
         any = false;
         for (int l = 0; l < CAL_LANES; l++) {
