@@ -80,8 +80,8 @@ static bool is_in(const char* name, const char* const* list) {
 }
 
 // Of nothing, what may be OK: documented as allowed.
-static const char* const nothing_is_fine[] = {"cal_set_allocator", "cal_csv_close", "cal_glb_close", "cal_html_close",
-                                              NULL};
+static const char* const nothing_is_fine[] = {"cal_set_allocator", "cal_csv_close",        "cal_glb_close",
+                                              "cal_html_close",    "cal_whole_file_close", NULL};
 
 // What ends an object is called with nothing only.
 static bool ends(const char* name) { return strstr(name, "_destroy") != NULL || strcmp(name, "cal_sim_of_world") == 0; }

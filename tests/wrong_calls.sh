@@ -39,7 +39,7 @@ for header in "$@"; do echo "#include <calder/$header>"; done > wrong_calls_all.
             gsub(/const |struct |cal_|\*/, "", of)
             return "OBJECT(" of ")"
         }
-        if (of ~ /^(const )?cal_(viewer|csv|glb|html|callback_context|read_report)\*$/) {
+        if (of ~ /^(const )?cal_(viewer|csv|glb|html|whole_file|callback_context|read_report)\*$/) {
             if (place == 1) object = "1"
             return "NULL"
         }

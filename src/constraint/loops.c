@@ -22,6 +22,7 @@ static cal_status no_memory(const cal_model* model, cal_error* error) {
 cal_status cal_loops_forward(const cal_model* model, double time, const double* q, const double* v, double* qdd,
                              cal_error* error) {
     if (!model || !q || !v || !qdd) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_forward: something is NULL");
+    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_forward: the time must be finite");
     cal_constraints* set = NULL;
     if (model->constraint_count == 0) return CAL_OK;
     if (cal_constraints_create(model, &set)) return no_memory(model, error);
@@ -137,6 +138,7 @@ cal_status cal_loops_inverse(const cal_model* model, double time, const double* 
                              const bool* actuated, double* tau, cal_error* error) {
     if (!model || !q || !v || !qdd || !tau)
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: something is NULL");
+    if (!isfinite(time)) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_loops_inverse: the time must be finite");
     cal_constraints* set = NULL;
     if (model->constraint_count == 0 && !actuated) return CAL_OK;
     if (cal_constraints_create(model, &set)) return no_memory(model, error);

@@ -478,11 +478,13 @@ static cal_status fill_extras(cal_layout* layout, bool by_lane) {
         cal_column* column = &layout->columns[c];
         column->first_extra = layout->extra_count;
         const int blocks = total > 0 && cal_layout_keeps(layout, column) ? column->block_count : 0;
-        for (int lane = 0; lane < layout->width; lane++) {
+        for (int block = 0; !by_lane && block < blocks; block++)
+            for (int lane = 0; lane < layout->width; lane++)
+                add_extras(layout, column, column->first_block + block, lane, first, order);
+        for (int lane = 0; by_lane && lane < layout->width; lane++) {
             for (int block = 0; block < blocks; block++)
                 add_extras(layout, column, column->first_block + block, lane, first, order);
-            if (by_lane)
-                layout->lane_extras[(size_t)c * (size_t)layout->width + (size_t)lane + 1] = layout->extra_count;
+            layout->lane_extras[(size_t)c * (size_t)layout->width + (size_t)lane + 1] = layout->extra_count;
         }
     }
     cal_free(first);

@@ -366,18 +366,22 @@ int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) 
 }
 
 int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_tendon(&builder->kept, def), "tendon");
 }
 
 int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_drag(&builder->kept, def), "drag");
 }
 
 int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def) {
+    if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_sensor(&builder->kept, def), "sensor");
 }
 
 void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]) {
+    if (!builder || !wind) return;
     builder->kept.medium = (cal_medium){density, viscosity, {wind[0], wind[1], wind[2]}};
 }
 

@@ -68,6 +68,7 @@ static const char* check_loop(const cal_constraint_def* loop, const cal_joint_de
 
 int cal_builder_add_loop_joint(cal_builder* builder, const cal_constraint_def* loop, const cal_joint_def* joint) {
     cal_body_def whole;
+    if (!builder) return CAL_NONE;
     const char* wrong = loop == NULL || joint == NULL ? "its definitions must not be NULL" : check_loop(loop, joint);
     if (wrong == NULL && !cal_builder_halve_body(builder, loop->body[1], &whole))
         wrong = "its body b is not there yet, or has no mass of its own to share out";

@@ -130,10 +130,12 @@ const char* cal_model_joint_name(const cal_model* model, int joint, char* text, 
 }
 
 const char* cal_model_tendon_name(const cal_model* model, int tendon, char* text, size_t capacity) {
+    if (!model || !text || tendon < 0 || tendon >= model->kept.tendon_count) return "";
     return write_name("tendon", model->kept.tendons[tendon].name, tendon, text, capacity);
 }
 
 const char* cal_model_sensor_name(const cal_model* model, int sensor, char* text, size_t capacity) {
+    if (!model || !text || sensor < 0 || sensor >= model->kept.sensor_count) return "";
     return write_name("sensor", model->kept.sensors[sensor].name, sensor, text, capacity);
 }
 

@@ -4,6 +4,7 @@
 
 void cal_wave_motion(double time, double* value, double* velocity, double* acceleration, void* user) {
     const cal_wave* wave = user;
+    if (!wave || !value || !velocity || !acceleration) return;
     const double turn = 2.0 * CAL_PI * wave->frequency;
     double sine, cosine;
     cal_sine_cosine(turn * time + wave->phase, &sine, &cosine);

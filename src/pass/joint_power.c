@@ -80,6 +80,12 @@ static void add_extra(const cal_context* context, const cal_nonlinear_force* ext
     }
 }
 
+static void add_extra_of(const cal_context* context, const cal_nonlinear_force* extra, int block, double h,
+                         double* powers) {
+    const int width = context->layout->width, lane = (extra->v - context->layout->block_v[block]) % width;
+    add_extra(context, extra, h, &powers[CAL_POWER_WORK * width + lane], &powers[CAL_POWER_LOSS * width + lane]);
+}
+
 // τ v, and c v² where the column has dampers.
 static void add_block(const cal_context* context, const cal_column* column, int block, double* powers) {
     const cal_layout* layout = context->layout;
@@ -131,9 +137,15 @@ void cal_joint_powers_of_block(const cal_context* context, const cal_column* col
         add_block_implicitly(context, column, block, h, powers);
     else
         add_block(context, column, block, powers);
-    while (*extra > column->first_extra && layout->extras[*extra - 1].v >= layout->block_v[block]) {
-        const cal_nonlinear_force* own = &layout->extras[--*extra];
-        const int lane = (own->v - layout->block_v[block]) % width;
-        add_extra(context, own, h, &powers[CAL_POWER_WORK * width + lane], &powers[CAL_POWER_LOSS * width + lane]);
+    // Those of a block follow each other, last block first; on a device those of a lane do.
+    if (!layout->lane_extras) {
+        for (; *extra > column->first_extra && layout->extras[*extra - 1].v >= layout->block_v[block]; --*extra)
+            add_extra_of(context, &layout->extras[*extra - 1], block, h, powers);
+        return;
     }
+    const int32_t* lanes = layout->lane_extras + (column - layout->columns) * width;
+    for (int lane = 0; lane < width; lane++)
+        for (int i = lanes[lane + 1] - 1; i >= lanes[lane] && layout->extras[i].v >= layout->block_v[block]; i--)
+            if (layout->extras[i].v < layout->block_v[block + 1])
+                add_extra_of(context, &layout->extras[i], block, h, powers);
 }

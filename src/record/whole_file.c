@@ -37,6 +37,7 @@ static FILE* open_beside(const cal_whole_file* w) {
 }
 
 cal_status cal_whole_file_create(const char* path, cal_whole_file** out, cal_error* error) {
+    if (!path || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_whole_file_create: path and out must not be NULL");
     *out = NULL;
     const bool plain = is_plain(path);
     const size_t capacity = strlen(path) + 40;
@@ -61,7 +62,7 @@ cal_status cal_whole_file_create(const char* path, cal_whole_file** out, cal_err
     return CAL_OK;
 }
 
-FILE* cal_whole_file_stream(cal_whole_file* w) { return w->file; }
+FILE* cal_whole_file_stream(cal_whole_file* w) { return w ? w->file : NULL; }
 
 cal_status cal_whole_file_close(cal_whole_file* w, bool keep, cal_error* error) {
     if (!w) return CAL_OK;

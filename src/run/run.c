@@ -178,6 +178,7 @@ cal_status cal_run_fail_balance(const cal_energy_balance* b, double time, double
 }
 
 cal_status cal_run_sensor(cal_run* run, int sensor, double* values, cal_error* error) {
+    if (!run || !values) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_sensor: something is NULL");
     if (!run->ops->sensor) return cal_fail(error, CAL_NOT_AVAILABLE, "this kind of run has no sensors");
     return run->ops->sensor(run, sensor, values, error);
 }
@@ -300,11 +301,13 @@ cal_status cal_run_disconnect(cal_run* run, int constraint, cal_error* error) {
 }
 
 cal_status cal_run_catch(cal_run* run, int constraint, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_catch: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_CONNECT, error);
     return status ? status : run->ops->wait(run, constraint, error);
 }
 
 cal_status cal_run_project_holding(cal_run* run, const bool* held, cal_error* error) {
+    if (!run) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_run_project_holding: run must not be NULL");
     const cal_status status = need(run, CAL_RUN_CONNECT, error);
     return status ? status : run->ops->hold(run, held, error);
 }
