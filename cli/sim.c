@@ -58,7 +58,8 @@ int cal_command_sim(int argc, char** argv) {
          "given again",
          0, 0, NULL},
         {"columns", CAL_OPTION_TEXT, &o.columns, "NAMES",
-         "columns of the CSV, of q, v, force, pose, energy, channels, sensors, with commas [q,v,energy; of colliding bodies "
+         "columns of the CSV, of q, v, force, pose, energy, channels, sensors, with commas [q,v,energy; of colliding "
+         "bodies "
          "pose]",
          0, 0, NULL},
         {"forces", CAL_OPTION_FLAG, &o.forces, NULL, "add what every joint carries to the CSV file", 0, 0, NULL},

@@ -97,7 +97,7 @@ typedef struct cal_body_def {
     double mass;          ///< kg
     double center[3];     ///< centre of mass in the body's frame, m
     double inertia[6];    ///< about the centre of mass, body's axes: xx, yy, zz, xy, xz, yz, kg m²
-    double weightless;    ///< how much of its weight a force at its centre of mass carries: 0 none, 1 all, more: it rises
+    double weightless; ///< how much of its weight a force at its centre of mass carries: 0 none, 1 all, more: it rises
     uint32_t cookie;
 } cal_body_def;
 
@@ -148,7 +148,7 @@ typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
     /// What it acts on: the number of a one-degree joint or a ball, a tendon's, or a body's; the other two are CAL_NONE.
     int joint, tendon, body;
-    int axis; ///< of a ball: 0, 1 or 2, about its x, y or z; else 0
+    int axis;                          ///< of a ball: 0, 1 or 2, about its x, y or z; else 0
     double position[3], quaternion[4]; ///< of a frame in the body; the quaternion need not be normalised
     double wrench[6];                  ///< force (3) and torque (3) in that frame that a force of 1 is, for the body
     double gain_slope[2];
@@ -320,7 +320,8 @@ typedef struct cal_drag_def {
     double size[3];                    ///< edges of the box, half axes of the ellipsoid, m
     /// Of ellipsoids: drag of blunt and of slender bodies, against turning, lift by Kutta's and by Magnus's law.
     double coefficients[5];
-    double virtual_mass[3], virtual_inertia[3]; ///< of ellipsoids, for a density of 1: of the fluid that moves along, m³ and m⁵
+    double virtual_mass[3],
+        virtual_inertia[3]; ///< of ellipsoids, for a density of 1: of the fluid that moves along, m³ and m⁵
     uint32_t cookie;
 } cal_drag_def;
 
@@ -477,8 +478,8 @@ int cal_model_keyframe_count(const cal_model* model);
 int cal_model_tendon_count(const cal_model* model);
 int cal_model_drag_count(const cal_model* model);
 int cal_model_sensor_count(const cal_model* model);
-int cal_model_sensor_size(const cal_model* model);  ///< numbers of all sensors
-int cal_sensor_size(cal_sensor_kind kind);          ///< numbers of a sensor of this kind
+int cal_model_sensor_size(const cal_model* model);      ///< numbers of all sensors
+int cal_sensor_size(cal_sensor_kind kind);              ///< numbers of a sensor of this kind
 const char* cal_sensor_kind_name(cal_sensor_kind kind); ///< MJCF's: "jointpos", "framequat", …
 void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]);
 int cal_model_pair_count(const cal_model* model);

@@ -38,7 +38,8 @@ enum {
     CAL_COLUMN_ENERGY =
         16, ///< energy_kinetic, energy_potential; where there is a balance energy_work, energy_loss, energy_balance
     CAL_COLUMN_CHANNELS = 32,
-    CAL_COLUMN_SENSORS = 64 ///< NAME, or NAME.1, NAME.2, … of each sensor: cal_run_sensor; nan where it is not available
+    CAL_COLUMN_SENSORS =
+        64 ///< NAME, or NAME.1, NAME.2, … of each sensor: cal_run_sensor; nan where it is not available
 };
 /// Reads a list such as "q,v,energy": q, v, force, pose, energy, channels.
 cal_status cal_csv_columns(const char* names, unsigned* out, cal_error* error);

@@ -68,7 +68,8 @@ static void add_roots(const cal_context* context) {
         const energetic* tree = cal_node_workspace(context, root, CAL_DOUBLES(energetic));
         for (int i = 0; i < SUM_COUNT; i++) context->result[i] += tree->sums[i];
     }
-    if (cal_model_has_coupled_forces(model)) context->result[POTENTIAL] += cal_coupled_energy(context, CAL_DOUBLES(energetic));
+    if (cal_model_has_coupled_forces(model))
+        context->result[POTENTIAL] += cal_coupled_energy(context, CAL_DOUBLES(energetic));
 }
 
 static const cal_pass passes[] = {

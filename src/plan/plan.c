@@ -218,9 +218,10 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
     const cal_program* program = def->program;
     const cal_machine_ops* ops = def->machine->ops;
     if (def->machine->device && program->solves && cal_model_has_coupled_forces(def->model))
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "tendons, forces of a medium and gravity compensation do not run on machine %s: use another machine",
-                        ops->name);
+        return cal_fail(
+            error, CAL_NOT_AVAILABLE,
+            "tendons, forces of a medium and gravity compensation do not run on machine %s: use another machine",
+            ops->name);
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
     plan->model = plan->whole = def->model;

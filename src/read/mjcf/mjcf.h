@@ -75,7 +75,7 @@ typedef struct mjcf_geom {
     bool sdf, shell;
     int contype, conaffinity, group, condim, priority;
     double size[3], friction, mass, density, from_to[6], position[3], fit_scale; // mass and from_to: NaN when not given
-    bool is_ellipsoid; // in a medium
+    bool is_ellipsoid;                                                           // in a medium
     double fluid[5];
     mjcf_orientation orientation;
     const char *material, *mesh, *height_field;
