@@ -88,8 +88,8 @@ static int find_prices(const cal_world_source* source, const int* counts, int co
 int cal_plan_world(const char* name, const int* counts, int count, double time, bool json) {
     cal_world_source source;
     cal_priced_world* rows = calloc((size_t)count + 1, sizeof *rows);
+    if (!rows) return cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d rows", count);
     int priced = 0, status = cal_world_source_open(name, &source);
-    if (!rows) status = cal_complain(CAL_EXIT_FAILED, "no memory for a plan of %d rows", count);
     if (status == CAL_EXIT_DONE && time == 0) status = cal_world_choose_time(&source, &time);
     if (status == CAL_EXIT_DONE) status = find_prices(&source, counts, count, time, rows, &priced);
     if (status == CAL_EXIT_DONE) {

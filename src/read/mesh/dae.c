@@ -44,6 +44,7 @@ static transform compose(const transform* a, const transform* b) {
 }
 
 static cal_status complain(const reader* r, const cal_xml_node* node, const char* why) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): who complains has an element
     return cal_mesh_complain(r->build, CAL_BAD_MODEL, (size_t)node->line, "<%.40s>: %s", node->name, why);
 }
 

@@ -56,7 +56,7 @@ static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor
     const bool muscle = a->gain_law == MJCF_LAW_MUSCLE || a->bias_law == MJCF_LAW_MUSCLE;
     if (a->dynamics == MJCF_LAW_OTHER || a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
         return "it is no motor, servo or muscle; it is left out";
-    if (muscle && !(a->gain_law == a->bias_law && memcmp(a->gain, a->bias, sizeof a->gain) == 0))
+    if (muscle && !(a->gain_law == a->bias_law && cal_same_bits(a->gain, a->bias, sizeof a->gain)))
         return "its gain and its bias are not of one muscle; it is left out";
     if (muscle && !(a->length_range[0] < a->length_range[1]))
         return "its lengthrange is not given, and is not searched for; it is left out";

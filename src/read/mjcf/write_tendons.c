@@ -16,7 +16,7 @@ static bool is_near(const double* a, const double* b, int count) {
 static const char* find_site(const cal_model* model, int body, const double position[3], const double* quaternion) {
     for (int i = 0; i < model->kept.site_count; i++) {
         const cal_site_def* site = &model->kept.sites[i];
-        if (site->name != NULL && site->body == body && memcmp(site->position, position, 3 * sizeof *position) == 0 &&
+        if (site->name != NULL && site->body == body && cal_same_bits(site->position, position, 3 * sizeof *position) &&
             (quaternion == NULL || is_near(site->quaternion, quaternion, 4)))
             return site->name;
     }
@@ -29,7 +29,7 @@ static const char* find_shape(const cal_model* model, const cal_tendon_part* par
     for (int i = 0; i < model->shape_count; i++) {
         const cal_shape_def* shape = &model->shapes[i];
         if (shape->name != NULL && shape->kind == kind && shape->body == part->body && shape->size[0] == part->radius &&
-            memcmp(shape->position, part->position, sizeof part->position) == 0 &&
+            cal_same_bits(shape->position, part->position, sizeof part->position) &&
             (kind == CAL_SPHERE || is_near(shape->quaternion, part->quaternion, 4)) &&
             cal_model_find_shape(model, shape->name) == i)
             return shape->name;
@@ -50,12 +50,12 @@ static const char* find_frame(const cal_model* model, const cal_sensor_def* def,
     if (*name != NULL) return "site";
     if (of_object && plain && is_near(def->position, zero, 3)) return "xbody";
     if (of_object && plain && !turned && def->body >= 0 &&
-        memcmp(model->bodies[def->body].def->center, def->position, sizeof def->position) == 0)
+        cal_same_bits(model->bodies[def->body].def->center, def->position, sizeof def->position))
         return "body";
     for (int i = 0; of_object && i < model->shape_count; i++) {
         const cal_shape_def* shape = &model->shapes[i];
         if (shape->name == NULL || shape->body != def->body || cal_model_find_shape(model, shape->name) != i ||
-            memcmp(shape->position, def->position, sizeof def->position) != 0 ||
+            !cal_same_bits(shape->position, def->position, sizeof def->position) ||
             !is_near(shape->quaternion, def->quaternion, 4))
             continue;
         *name = shape->name;

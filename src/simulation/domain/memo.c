@@ -48,7 +48,7 @@ double* cal_memo_keep(cal_world* world, const cal_memo_key* key, size_t count) {
 // The cell of an entry, or the empty one where it would be.
 static size_t cell_of(const cal_memo* memo, const double* key) {
     size_t cell = (size_t)cal_hash_words(CAL_HASH_START, key, KEY_WORDS) & (memo->cell_count - 1);
-    while (memo->cells[cell] != 0 && memcmp(memo->words + memo->cells[cell] - 1, key, KEY_WORDS * sizeof *key) != 0)
+    while (memo->cells[cell] != 0 && !cal_same_bits(memo->words + memo->cells[cell] - 1, key, KEY_WORDS * sizeof *key))
         cell = (cell + 1) & (memo->cell_count - 1);
     return cell;
 }
