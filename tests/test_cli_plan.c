@@ -54,7 +54,6 @@ static void names_every_mistake(void** unused) {
         {"bench scale chain --machine serial", "threads"},
         {"bench scale chain --weak", "leave out 'chain'"},
         {"bench tree-machine --time-limit soon", "--time-limit 'soon'"},
-        {"bench tree-machine --machine mpi", "several ranks"},
         {"bench treemachine", "tree-machine"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
@@ -300,6 +299,7 @@ static void runs_on_ranks(void** unused) {
     int used;
     run_to_hash("sim mobile:s=2,l=3,o=5 --time 0.5 --json", serial, &used);
     cal_test_expect_mistake("bench forward chain --machine mpi", "bench scale");
+    cal_test_expect_mistake("bench tree-machine --machine mpi", "several ranks");
     cal_test_outcome o = cal_test_run_after("\"$CALDER_MPIRUN\" -n 2",
                                             "sim mobile:s=2,l=3,o=5 --time 0.5 --machine mpi --out ranks.csv --json");
     if (o.status != 0) fail_msg("status %d: %s", o.status, o.err);

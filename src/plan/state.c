@@ -194,6 +194,7 @@ void cal_state_destroy(cal_state* state) {
 }
 
 size_t cal_state_size(const cal_state* state, cal_field field) {
+    if (!state) return 0;
     const cal_model* model = state->plan->model;
     const size_t n = (size_t)model->v_count;
     if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return 0;
@@ -219,6 +220,7 @@ static unsigned held_by(cal_field field) {
 }
 
 cal_status cal_state_set(cal_state* state, cal_field field, const double* values) {
+    if (!state) return CAL_BAD_ARGUMENT;
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;
@@ -258,6 +260,7 @@ static void get_pose(const cal_state* state, int body, double pose[7]) {
 }
 
 cal_status cal_state_get(const cal_state* state, cal_field field, double* values) {
+    if (!state) return CAL_BAD_ARGUMENT;
     const cal_layout* layout = state->plan->layout;
     const cal_context* context = &state->context;
     if ((unsigned)field > CAL_TENDON || !(state->plan->program->fields & 1u << field)) return CAL_BAD_ARGUMENT;

@@ -87,6 +87,7 @@ cal_status cal_plan_traffic(const cal_plan* plan, int pass, int sums, cal_pass_t
 }
 
 cal_status cal_state_traffic(const cal_state* state, int pass, cal_pass_traffic* out) {
+    if (!state) return CAL_BAD_ARGUMENT;
     const cal_plan* plan = state->plan;
     struct cal_machine* machine = plan->machine;
     cal_status status = begin(plan, pass, out);

@@ -28,7 +28,9 @@ void cal_facts_destroy(cal_facts* report) {
 }
 
 int cal_facts_count(const cal_facts* report) { return report ? report->count : 0; }
-const cal_fact* cal_facts_get(const cal_facts* report, int index) { return report ? &report->facts[index] : NULL; }
+const cal_fact* cal_facts_get(const cal_facts* report, int index) {
+    return report && index >= 0 && index < report->count ? &report->facts[index] : NULL;
+}
 cal_status cal_facts_status(const cal_facts* report) {
     if (!report) return CAL_BAD_ARGUMENT;
     return report->status;
@@ -53,7 +55,7 @@ static cal_fact* add(cal_facts* report, cal_fact_kind kind, const char* key) {
 }
 
 void cal_facts_line(cal_facts* report, const char* label, const char* format, ...) {
-    if (!report) return;
+    if (!report || !format) return;
     cal_fact* fact = add(report, CAL_FACT_LINE, label);
     va_list arguments;
     va_start(arguments, format);

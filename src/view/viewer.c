@@ -174,7 +174,7 @@ void cal_viewer_destroy(cal_viewer* viewer) {
     cal_free(viewer);
 }
 
-const char* cal_viewer_address(const cal_viewer* viewer) { return viewer->address; }
+const char* cal_viewer_address(const cal_viewer* viewer) { return viewer ? viewer->address : ""; }
 
 cal_status cal_viewer_run(cal_viewer* viewer, cal_error* error) {
     if (!viewer) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_run: viewer must not be NULL");
