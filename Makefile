@@ -79,7 +79,7 @@ tidy: # clang-tidy on all of our own C code
 	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
 
 # Long computations on few lines of code, which run without sanitizers; SANITIZED_NOT=none runs them, too.
-SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps)$$
+SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps|resume|constraints)$$
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	cmake --preset asan
