@@ -229,3 +229,14 @@ double cal_test_largest_difference(const double* a, const double* b, size_t coun
 void cal_test_expect_below(double error, double bound, const char* what, const char* where) {
     if (!(error <= bound)) fail_msg("%s of %s: %.3g is above %.3g", what, where, error, bound);
 }
+
+void cal_test_advance_sim(cal_sim* sim, double time) {
+    cal_error error;
+    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
+}
+
+void cal_test_expect_balanced(cal_sim* sim, const char* where) {
+    cal_energy_balance balance;
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+    cal_test_expect_below(fabs(balance.error), 1e-6 * fmax(balance.exchanged, 1.0), "energy balance", where);
+}

@@ -67,3 +67,6 @@ double cal_test_largest(const double* values, size_t count);
 double cal_test_largest_difference(const double* a, const double* b, size_t count);
 // Fails the test, naming what and where, unless error ≤ bound (NaN fails).
 void cal_test_expect_below(double error, double bound, const char* what, const char* where);
+// Advances a simulation, which must succeed; and its account of energy must close to a millionth.
+void cal_test_advance_sim(cal_sim* sim, double time);
+void cal_test_expect_balanced(cal_sim* sim, const char* where);

@@ -18,17 +18,6 @@ static cal_sim* open_sim(const cal_model* model, const char* solver, double tole
     return sim;
 }
 
-static void advance(cal_sim* sim, double time) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
-
-static void expect_balanced(cal_sim* sim, const char* where) {
-    cal_energy_balance balance;
-    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
-    cal_test_expect_below(fabs(balance.error), 1e-6 * fmax(balance.exchanged, 1.0), "energy balance", where);
-}
-
 // --- Loop joints -----------------------------------------------------------------------------------------------------
 
 static int add_rod(cal_builder* builder, int parent, double x, double y, double mass) {
@@ -112,7 +101,7 @@ static void a_loop_joint_is_a_joint_like_those_of_the_tree(void** state) {
     cal_model_joint(loop, own, &(cal_joint_def){0}, NULL, &q_own, NULL);
     cal_model_joint(tree, other, &(cal_joint_def){0}, NULL, &q_other, NULL);
     for (int k = 0; k <= 20; k++) {
-        advance(a, 0.1 * k), advance(b, 0.1 * k);
+        cal_test_advance_sim(a, 0.1 * k), cal_test_advance_sim(b, 0.1 * k);
         cal_test_expect_below(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), 2), 1e-6, "bars", "loop joint");
         cal_test_expect_below(fabs(cal_sim_q(a)[q_other] - cal_sim_q(b)[q_own]), 1e-6, "its coordinate", "loop joint");
         assert_int_equal(cal_sim_joint_forces(a, forces[0]), CAL_OK);
@@ -123,7 +112,7 @@ static void a_loop_joint_is_a_joint_like_those_of_the_tree(void** state) {
             cal_test_expect_below(fabs(forces[0][6 * other + in_plane[i]] - forces[1][6 * own + in_plane[i]]), 1e-4,
                                   "what it carries", "loop joint");
     }
-    expect_balanced(a, "tree"), expect_balanced(b, "loop joint");
+    cal_test_expect_balanced(a, "tree"), cal_test_expect_balanced(b, "loop joint");
     cal_sim_destroy(a), cal_sim_destroy(b);
     cal_model_destroy(tree), cal_model_destroy(loop);
 }
@@ -202,13 +191,13 @@ static void a_prescribed_motion_moves_the_rest_and_says_its_force(void** state) 
             double row;
             def.solver = solvers[i], def.relative = 1e-9, def.constraint_form = minimal ? "minimal" : "lagrange";
             if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
-            advance(sim, end);
+            cal_test_advance_sim(sim, end);
             cal_test_expect_below(fabs(cal_sim_q(sim)[0] - x), 1e-12, "the motion", solvers[i]);
             cal_test_expect_below(fabs(cal_sim_v(sim)[0] - v), 1e-12, "its velocity", solvers[i]);
             cal_test_expect_below(fabs(cal_sim_q(sim)[1] - theta), 1e-6, "what hangs from it", solvers[i]);
             assert_int_equal(cal_sim_constraint_forces(sim, 0, &row, NULL), CAL_OK);
             cal_test_expect_below(fabs(row - force), 1e-4, "its force", solvers[i]);
-            expect_balanced(sim, solvers[i]);
+            cal_test_expect_balanced(sim, solvers[i]);
             cal_sim_destroy(sim);
         }
     }
@@ -254,7 +243,7 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
         cal_constraint_report report;
         cal_energy_balance balance;
         assert_int_equal(cal_sim_catch(sim, 0, &error), CAL_OK);
-        advance(sim, 0.5 * to);
+        cal_test_advance_sim(sim, 0.5 * to);
         assert_false(cal_sim_connected(sim, 0));
         cal_sim* fork = NULL; // who waits goes with the state, also into a file
         assert_int_equal(cal_sim_fork(sim, &fork, &error), CAL_OK);
@@ -263,7 +252,7 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
         close(mkstemp(path));
         if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
         unlink(path);
-        advance(sim, to + 0.3), advance(fork, to + 0.3), advance(read, to + 0.3);
+        cal_test_advance_sim(sim, to + 0.3), cal_test_advance_sim(fork, to + 0.3), cal_test_advance_sim(read, to + 0.3);
         assert_true(cal_sim_hash(sim) == cal_sim_hash(read));
         cal_sim_destroy(read);
         assert_true(cal_sim_connected(sim, 0));
@@ -275,7 +264,7 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
         cal_test_expect_below(fabs(q[0] * q[0] + q[1] * q[1] - 1.0), 1e-12, "length", solvers[i]);
         assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
         cal_test_expect_below(fabs(balance.loss - 0.5 * mass * radial * radial), 1e-7, "the impact's loss", solvers[i]);
-        expect_balanced(sim, solvers[i]);
+        cal_test_expect_balanced(sim, solvers[i]);
         cal_sim_destroy(sim), cal_sim_destroy(fork);
     }
     cal_model_destroy(model);

@@ -36,17 +36,6 @@ static cal_sim* open_sim(const cal_model* model, const char* solver, double tole
     return sim;
 }
 
-static void advance(cal_sim* sim, double time) {
-    cal_error error;
-    if (cal_sim_advance(sim, time, &error)) fail_msg("%s", error.text);
-}
-
-static void expect_balanced(cal_sim* sim, const char* where) {
-    cal_energy_balance balance;
-    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
-    cal_test_expect_below(fabs(balance.error), 1e-6 * fmax(balance.exchanged, 1.0), "energy balance", where);
-}
-
 static const char* const solvers[] = {"gear", "rkf", "rk4", "bdf"};
 enum { SOLVERS = 4 };
 
@@ -59,21 +48,21 @@ static void a_block_below_the_limit_stays_and_above_it_slides(void** state) {
         cal_sim* sim = open_sim(model, solvers[i], 1e-8, NULL);
         double tau = 0.91 * limit, qdd;
         assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);
-        advance(sim, 10.0);
+        cal_test_advance_sim(sim, 10.0);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0]), 1e-10, "creep", solvers[i]); // the tolerance is 1e-8
         assert_int_equal(cal_sim_accelerations(sim, &qdd), CAL_OK);
         cal_test_expect_below(fabs(qdd), 1e-12, "acceleration at rest", solvers[i]);
         tau = 1.2 * limit;
         assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);
-        advance(sim, 11.0);
+        cal_test_advance_sim(sim, 11.0);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 0.5 * 0.2 * limit / MASS), 1e-7, "way", solvers[i]);
         tau = 0.0; // it stops after v²/2a, and stays
         assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);
-        advance(sim, 13.0);
+        cal_test_advance_sim(sim, 13.0);
         const double v = 0.2 * limit / MASS, stop = 0.5 * v * v / (limit / MASS);
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - 0.5 * v - stop), 1e-7, "where it stops", solvers[i]);
         cal_test_expect_below(fabs(cal_sim_v(sim)[0]), 1e-15, "speed at rest", solvers[i]);
-        expect_balanced(sim, solvers[i]);
+        cal_test_expect_balanced(sim, solvers[i]);
         cal_sim_destroy(sim);
     }
     cal_model_destroy(model);
@@ -89,14 +78,14 @@ static void a_block_on_a_spring_stops_where_coulomb_says(void** state) {
     for (int i = 0; i < SOLVERS; i++) {
         if (!cal_solver_help(solvers[i])) continue;
         cal_sim* sim = open_sim(model, solvers[i], 1e-9, NULL);
-        advance(sim, 0.3);
+        cal_test_advance_sim(sim, 0.3);
         cal_sim* fork = NULL;
         assert_int_equal(cal_sim_fork(sim, &fork, NULL), CAL_OK);
-        advance(sim, 8.0), advance(fork, 8.0);
+        cal_test_advance_sim(sim, 8.0), cal_test_advance_sim(fork, 8.0);
         assert_true(cal_sim_hash(sim) == cal_sim_hash(fork));
         cal_test_expect_below(fabs(cal_sim_q(sim)[0] - at), 1e-6, "where it stops", solvers[i]);
         cal_test_expect_below(fabs(cal_sim_v(sim)[0]), 1e-15, "speed at rest", solvers[i]);
-        expect_balanced(sim, solvers[i]);
+        cal_test_expect_balanced(sim, solvers[i]);
         cal_sim_destroy(sim), cal_sim_destroy(fork);
     }
     cal_model_destroy(model);
@@ -115,21 +104,21 @@ static void blocks_go_together_until_friction_between_them_is_not_enough(void** 
     cal_sim* sim = open_sim(model, "gear", 1e-9, pull);
     // The upper block is moved by friction alone, at most f₁/m: both have that at 4 t = f₀ + 2 f₁.
     const double begin = friction[0] / 4.0, part = (friction[0] + 2.0 * friction[1]) / 4.0, end = part + 0.5;
-    advance(sim, 0.9 * begin);
+    cal_test_advance_sim(sim, 0.9 * begin);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0]) + fabs(cal_sim_q(sim)[1]), 1e-12, "creep", "two blocks");
-    advance(sim, part);
+    cal_test_advance_sim(sim, part);
     const double first = part - begin, way = 4.0 * first * first * first / (6.0 * 2.0 * MASS),
                  speed = 4.0 * first * first / (2.0 * 2.0 * MASS);
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] - way), 1e-6, "way together", "two blocks");
     cal_test_expect_below(fabs(cal_sim_q(sim)[1]), 1e-9, "between them", "two blocks");
-    advance(sim, end);
+    cal_test_advance_sim(sim, end);
     // Lower: m a = 4 t − f₀ − f₁; upper: f₁ / m.
     const double t = end - part,
                  below = way + speed * t + (friction[1] / MASS) * t * t / 2.0 + 4.0 * t * t * t / (6.0 * MASS);
     const double above = way + speed * t + (friction[1] / MASS) * t * t / 2.0;
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] - below), 1e-6, "the lower one", "two blocks");
     cal_test_expect_below(fabs(cal_sim_q(sim)[0] + cal_sim_q(sim)[1] - above), 1e-6, "the upper one", "two blocks");
-    expect_balanced(sim, "two blocks");
+    cal_test_expect_balanced(sim, "two blocks");
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
@@ -153,9 +142,9 @@ static void a_chain_of_links_with_friction_falls_in_one_way(void** state) {
     if (cal_builder_finish(builder, &model, &error)) fail_msg("%s", error.text);
     cal_builder_destroy(builder);
     cal_sim *a = open_sim(model, "gear", 1e-9, NULL), *b = open_sim(model, "rkf", 1e-8, NULL);
-    advance(a, 0.6), advance(b, 0.6);
+    cal_test_advance_sim(a, 0.6), cal_test_advance_sim(b, 0.6);
     cal_test_expect_below(cal_test_largest_difference(cal_sim_q(a), cal_sim_q(b), LINKS), 1e-5, "q", "gear and rkf");
-    expect_balanced(a, "gear"), expect_balanced(b, "rkf");
+    cal_test_expect_balanced(a, "gear"), cal_test_expect_balanced(b, "rkf");
     cal_sim_destroy(a), cal_sim_destroy(b);
     cal_model_destroy(model);
 }
@@ -169,10 +158,10 @@ static void files_know_who_slides_and_stiction_can_be_left_out(void** state) {
     cal_sim *sim = open_sim(model, "gear", 1e-8, NULL), *read = open_sim(model, "gear", 1e-8, NULL);
     char path[] = "sliding-XXXXXX";
     close(mkstemp(path));
-    advance(sim, 0.1);
+    cal_test_advance_sim(sim, 0.1);
     if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
     unlink(path);
-    advance(sim, 2.0), advance(read, 2.0);
+    cal_test_advance_sim(sim, 2.0), cal_test_advance_sim(read, 2.0);
     assert_true(cal_sim_hash(sim) == cal_sim_hash(read));
     cal_sim_destroy(sim), cal_sim_destroy(read);
     assert_int_equal(cal_model_variant(model, CAL_PART_STICTION, CAL_NONE, &smooth, &error), CAL_OK);
@@ -180,7 +169,7 @@ static void files_know_who_slides_and_stiction_can_be_left_out(void** state) {
     const double tau = 0.91 * limit, still[1] = {0.0};
     assert_int_equal(cal_sim_set(sim, 0.0, still, still, &error), CAL_OK);
     assert_int_equal(cal_sim_drive(sim, &tau, NULL, NULL), CAL_OK);
-    advance(sim, 1.0);
+    cal_test_advance_sim(sim, 1.0);
     assert_true(cal_sim_q(sim)[0] > 1e-3);
     cal_sim_destroy(sim);
     cal_model_destroy(smooth), cal_model_destroy(model);

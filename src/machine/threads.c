@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/machine.h"
-#include "pass/sums.h"
+#include "pass/solver_ops.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,9 +1,7 @@
 // What the forces in the joints do, for the account of energy: one number of each kind per lane.
 #pragma once
 #include "pass/pass.h"
-
-// The power of the user's tau and of motors; and what dampers, dry friction and stops take (joint_law.h).
-enum { CAL_POWER_WORK, CAL_POWER_LOSS, CAL_POWERS };
+#include "pass/solver_ops.h"
 
 // Writes the powers of a block's lanes, CAL_POWERS × W, after the accelerations are known. Blocks of a column come last one first;
 // extra: one past the last of the column's rare forces that were not counted yet, at first the end of its list.

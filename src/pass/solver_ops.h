@@ -58,7 +58,9 @@ typedef struct cal_solver_settings {
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;
 
-// Sums are a solver's own and the powers.
+// Sums are a solver's own and, where the account of energy is kept, the powers of joint forces (joint_power.h): of the user's tau and
+// of motors; and what dampers, dry friction and stops take (joint_law.h).
+enum { CAL_POWER_WORK, CAL_POWER_LOSS, CAL_POWERS };
 enum { CAL_MAX_SUMS = 8, CAL_MAX_DOWN = 48 };
 enum { CAL_MAX_ORDER = 12, CAL_MAX_DEGREE = CAL_MAX_ORDER }; // of a step, and of its polynomial
 // The first numbers that an implicit solver sends down.
@@ -91,3 +93,8 @@ typedef struct cal_solver_ops {
     // Whether control's memory and what it sends down, both from a file, are such that the functions above stay inside their vectors.
     bool (*sound)(const void* control, const double* down);
 } cal_solver_ops;
+
+// How many sums go up the tree.
+static inline int cal_sums_count(const cal_solver_ops* ops, const cal_solver_context* solver) {
+    return ops->sum_count + (solver->powers ? (int)CAL_POWERS : 0);
+}

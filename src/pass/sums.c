@@ -19,10 +19,6 @@ static double* end_sums(const cal_context* context, int column) {
     return context->scratch + end + CAL_DOWN_COUNT * (size_t)context->layout->width;
 }
 
-int cal_sums_count(const cal_solver_ops* ops, const cal_solver_context* solver) {
-    return ops->sum_count + (solver->powers ? (int)CAL_POWERS : 0);
-}
-
 void cal_sums_end(const cal_context* context, double* sums) {
     for (int k = 0; k < cal_sums_count(context->solver_ops, context->solver); k++) sums[k] = end_sums(context, -1)[k];
 }

@@ -35,7 +35,7 @@
 #include "machine/machine.h"
 #include "machine/mpi/shared_window.h"
 #include "machine/mpi/messages.h"
-#include "pass/sums.h"
+#include "pass/solver_ops.h"
 
 #include <string.h>
 
