@@ -33,6 +33,7 @@ typedef struct table {
     int count;
     const char* machine;
     const char* lanes;
+    const char *algorithm, *schedule; // of one state
     double time_limit;
 } table;
 
@@ -93,8 +94,8 @@ static cal_status evaluate_there(cal_ensemble* ensemble) {
 #endif
 
 // The machine is the subject's from now on; a batch needs none, or a GPU.
-static cal_status create_subject(subject* s, const cal_model* model, int64_t batch, cal_machine* machine, int lanes,
-                                 cal_error* error) {
+static cal_status create_subject(subject* s, const table* t, const cal_model* model, int64_t batch,
+                                 cal_machine* machine, cal_error* error) {
     *s = (subject){.model = model, .batch = batch, .machine = machine};
     cal_status status;
     s->stays = machine && strcmp(cal_machine_name(machine), "cuda") == 0;
@@ -106,9 +107,9 @@ static cal_status create_subject(subject* s, const cal_model* model, int64_t bat
         def.sim.contact = false;
         status = cal_ensemble_create_def(model, &def, &s->ensemble, error);
     } else if (batch > 0) {
-        status = cal_ensemble_create(model, (int)batch, lanes, &s->ensemble, error);
+        status = cal_ensemble_create(model, (int)batch, atoi(t->lanes), &s->ensemble, error);
     } else {
-        status = cal_plan_create(model, "aba", s->machine, &s->plan, error);
+        status = cal_plan_create_scheduled(model, t->algorithm, t->schedule, s->machine, NULL, &s->plan, error);
         if (status == CAL_OK) status = cal_state_create(s->plan, &s->state);
     }
     return status == CAL_OK ? create_states(s) : status;
@@ -156,7 +157,7 @@ static int add_own_row(table* t, const char* model_name, int64_t batch) {
     }
     subject s;
     cal_error error = {CAL_OK, ""};
-    error.status = create_subject(&s, model, batch, machine, atoi(t->lanes), &error);
+    error.status = create_subject(&s, t, model, batch, machine, &error);
     if (error.status == CAL_OK) {
         row* r = &t->rows[t->count];
         *r = (row){.engine = "calder",
@@ -265,18 +266,27 @@ static void print_details(void) {
            "compute from where they are into where they stay.\n");
 }
 
+static const char* algorithm_choice(int index) {
+    static const char* const names[] = {"aba", "armstrong", "assembly", NULL};
+    return names[index];
+}
+
 static int run(int argc, char** argv) {
     static const char* const default_models[] = {"chain:n=36", "chain:n=1024", "mobile:s=3,l=5,o=9", "humanoid",
                                                  "humanoid"};
     static const int64_t default_batches[] = {0, 0, 0, 0, 1024};
     int64_t batch = 0;
     bool as_json = false, with_peers = false;
-    table t = {.machine = "serial", .lanes = "0", .time_limit = 1};
+    table t = {.machine = "serial", .lanes = "0", .algorithm = "aba", .time_limit = 1};
     const cal_option options[] = {
         {"batch", CAL_OPTION_COUNT, &batch, "N", "instances of each model at once; 0: one", 0, 1e7, NULL},
         CAL_OPTION_LINE_MACHINE(
             &t.machine, "who computes: serial, threads[:N][,pinned] or cuda[:N]; a batch has one core or a GPU"),
         CAL_OPTION_LINE_LANES(&t.lanes),
+        {"algorithm", CAL_OPTION_CHOICE, &t.algorithm, "NAME", "how accelerations of one state are computed", 0, 0,
+         algorithm_choice},
+        {"schedule", CAL_OPTION_TEXT, &t.schedule, "HOW",
+         "what assembly does in parallel: auto, serial, balanced, device, or a number of processors", 0, 0, NULL},
         {"peers", CAL_OPTION_FLAG, &with_peers, NULL, "time the other engines too", 0, 0, NULL},
         {"time-limit", CAL_OPTION_NUMBER, &t.time_limit, "S", "seconds per model", 0.01, 600, NULL},
         CAL_OPTION_LINE_JSON(&as_json),
@@ -295,6 +305,11 @@ static int run(int argc, char** argv) {
     if (strcmp(t.machine, "mpi") == 0)
         return cal_complain(CAL_EXIT_MISTAKE,
                             "bench forward does not run on ranks; 'calder bench scale --machine mpi' does");
+    if (t.schedule && strcmp(t.algorithm, "assembly") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--schedule '%s' is for --algorithm assembly", t.schedule);
+    if ((batch > 0 || count == 0) && strcmp(t.algorithm, "aba") != 0)
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--algorithm %s is for one state of each MODEL: a batch is computed by aba", t.algorithm);
     const char* models[MOST_ROWS / 4];
     bool by_default = count == 0;
     if (by_default) count = (int)CAL_ARRAY_COUNT(default_models);

@@ -1,6 +1,18 @@
 // Forward dynamics by assembly on a device, what is done along the tree of joins: pass/assembly_elements.h and
-// pass/assembly_join_body.h, a thread per element.
+// pass/assembly_join_body.h, a warp per element, whose threads share its entries (pass/team.h). Emulated, a team has one member.
 #include "cuda/kernel.h"
+#ifdef CAL_CUDA_EMULATED
+#define IS_MEMBER (CAL_OWN_LANE == 0)
+#else
+#define IS_MEMBER true
+#define CAL_TEAM_MEMBER CAL_OWN_LANE
+#define CAL_TEAM_MEMBERS CAL_WIDTH
+#ifdef __CUDA_ARCH__
+#define CAL_TEAM_WAIT() __syncwarp()
+#else
+#define CAL_TEAM_WAIT() ((void)0)
+#endif
+#endif
 #include "cuda/kernels.h"
 #include "pass/assembly_elements.h"
 #include <float.h>
@@ -12,116 +24,120 @@
 #include "pass/assembly_join_body.h"
 #include "pass/assembly_join_batches.h"
 
+// Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
+// larger ones stay where they are.
+enum { CAL_JOIN_DOUBLES = CAL_TEAM_DOUBLES / CAL_TEAM_WARPS, ROOM_DOUBLES = sizeof(join_room) / sizeof(double) };
+enum { COMPOSE_DOUBLES = sizeof(cal_compose_room) / sizeof(double) };
+
 // The element with this number of those in first … end - 1; -1: there is none.
 CAL_DEVICE static inline int find_element(const cal_context* context, int first, int end, int number) {
-    return first + number < end ? cal_assembly_of(context)->schedule->order[first + number] : -1;
+    return IS_MEMBER && first + number < end ? cal_assembly_of(context)->schedule->order[first + number] : -1;
 }
 
 // --- How tips move, seen from bases; then how bases move ------------------------------------------------------------------
 
-CAL_DEVICE static inline void find_tips_of(const cal_context* context, int index) {
+CAL_DEVICE static inline void find_tips_of(const cal_context* context, int index, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
-    find_tips(assembly, &assembly->schedule->elements[index]);
+    find_tips(assembly, &assembly->schedule->elements[index], (cal_compose_room*)chip);
 }
 
-CAL_DEVICE static inline void find_bases_of(const cal_context* context, int index) {
+CAL_DEVICE static inline void find_bases_of(const cal_context* context, int index, double* chip) {
     const cal_element* e = &cal_assembly_of(context)->schedule->elements[index];
     if (e->parent < 0) stand_on_ground(context, e);
-    pass_motion(context, e);
+    pass_motion(context, e, (cal_compose_room*)chip);
 }
 
 // --- Assembly and disassembly ------------------------------------------------------------------------------------------------
 
-CAL_DEVICE static inline void assemble(const cal_context* context, int index, int thread) {
+// number: of the element in its launch, whose work it has where the chip's memory is too small.
+CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal_element* e, int number, double* chip) {
+    const cal_schedule* s = assembly->schedule;
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b);
+    double *a_at = assembly->numbers + a->numbers, *b_at = assembly->numbers + b->numbers;
+    double* work = assembly->work + (size_t)number * assembly->work_size;
+    if (ROOM_DOUBLES + a_size + b_size + 12 * (a->columns + b->columns) <= CAL_JOIN_DOUBLES) {
+        double *a_chip = chip + ROOM_DOUBLES, *b_chip = a_chip + a_size;
+        CAL_ENTRIES(i, a_size) a_chip[i] = a_at[i];
+        CAL_ENTRIES(i, b_size) b_chip[i] = b_at[i];
+        a_at = a_chip, b_at = b_chip, work = b_chip + b_size;
+        CAL_TEAM_WAIT();
+    }
+    const element_view left = look_at(a_at, a->columns), right = look_at(b_at, b->columns);
+    const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
+    LANE(cal_join_below)
+    (&left, &right, e->tip, s->maps + e->first_map, &out, assembly->numbers + e->join, (join_room*)chip, work);
+}
+
+CAL_DEVICE static inline void part_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
+    const cal_schedule* s = assembly->schedule;
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    double* numbers = assembly->numbers;
+    const element_view left = look_at(numbers + a->numbers, a->columns);
+    const element_view right = look_at(numbers + b->numbers, b->columns);
+    LANE(cal_part_below)
+    (&left, &right, e->tip, numbers + e->join, numbers + e->base, numbers + a->force, numbers + b->force,
+     numbers + a->force + 6 * e->tip, numbers + b->base, (join_room*)chip);
+}
+
+CAL_DEVICE static inline void assemble(const cal_context* context, int index, int number, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[index];
     if (e->kind == CAL_ELEMENT_UNIT) fill_unit(assembly, e);
     if (e->kind == CAL_ELEMENT_BESIDE) join_beside(assembly, e);
-    if (e->kind != CAL_ELEMENT_BELOW) return;
-    const int32_t member = index;
-    LANE(join_batch)(assembly, &member, 1, assembly->work + (size_t)thread * assembly->work_size);
+    if (e->kind == CAL_ELEMENT_BELOW) join_below(assembly, e, number, chip);
 }
 
-CAL_DEVICE static inline void take_apart(const cal_context* context, int index) {
+CAL_DEVICE static inline void take_apart(const cal_context* context, int index, double* chip) {
     const cal_assembly* assembly = cal_assembly_of(context);
     const cal_element* e = &assembly->schedule->elements[index];
     if (e->parent < 0) hold_base(assembly, e);
     if (e->kind == CAL_ELEMENT_PART) give_forces(context, e);
     if (e->a < 0) return;
     pass_on(assembly, e);
-    const int32_t member = index;
-    if (e->kind == CAL_ELEMENT_BELOW) LANE(part_batch)(assembly, &member, 1, NULL);
+    if (e->kind == CAL_ELEMENT_BELOW) part_below(assembly, e, chip);
 }
 
 // --- Kernels: of one height; of the last ones, up and down again, in phases ------------------------------------------------
+
+#define ELEMENT_KERNEL(name, doubles, act)                                                                             \
+    CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
+        const cal_context context = own_context(&work, 0);                                                             \
+        const int number = CAL_OWN_WARP, index = find_element(&context, work.first, work.first + work.count, number);  \
+        if (index >= 0) act;                                                                                           \
+    }                                                                                                                  \
+    static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
+        CAL_LAUNCH_FAST(name##_kernel, device, elements, doubles, work);                                               \
+    }
+ELEMENT_KERNEL(tips, COMPOSE_DOUBLES, find_tips_of(&context, index, CAL_FAST_MEMORY))
+ELEMENT_KERNEL(bases, COMPOSE_DOUBLES, find_bases_of(&context, index, CAL_FAST_MEMORY))
+ELEMENT_KERNEL(join, CAL_JOIN_DOUBLES, assemble(&context, index, number, CAL_FAST_MEMORY))
+ELEMENT_KERNEL(disassembly, ROOM_DOUBLES, take_apart(&context, index, CAL_FAST_MEMORY))
 
 // The height of a phase.
 CAL_DEVICE static inline int height_of(const cal_device_work* work, int phase) {
     return work->first + (phase < work->count ? phase : 2 * work->count - 1 - phase);
 }
 
-CAL_KERNEL void tips_kernel(const cal_device_work work) {
-    const cal_context context = own_context(&work, 0);
-    const int index = find_element(&context, work.first, work.first + work.count, CAL_OWN_THREAD);
-    if (index >= 0) find_tips_of(&context, index);
-}
-
-CAL_KERNEL void bases_kernel(const cal_device_work work) {
-    const cal_context context = own_context(&work, 0);
-    const int index = find_element(&context, work.first, work.first + work.count, CAL_OWN_THREAD);
-    if (index >= 0) find_bases_of(&context, index);
-}
-
-CAL_PHASE void placing_phase(const cal_device_work* work, int phase) {
-    const cal_context context = own_context(work, 0);
-    const int height = height_of(work, phase);
-    const int index = find_element(&context, work->heights[height], work->heights[height + 1], CAL_OWN_THREAD);
-    if (index >= 0 && phase < work->count) find_tips_of(&context, index);
-    if (index >= 0 && phase >= work->count) find_bases_of(&context, index);
-}
-CAL_PHASED_KERNEL(last_placing_kernel, placing_phase)
-
-CAL_KERNEL void join_kernel(const cal_device_work work) {
-    const cal_context context = own_context(&work, 0);
-    const int index = find_element(&context, work.first, work.first + work.count, CAL_OWN_THREAD);
-    if (index >= 0) assemble(&context, index, CAL_OWN_THREAD);
-}
-
-CAL_KERNEL void disassembly_kernel(const cal_device_work work) {
-    const cal_context context = own_context(&work, 0);
-    const int index = find_element(&context, work.first, work.first + work.count, CAL_OWN_THREAD);
-    if (index >= 0) take_apart(&context, index);
-}
-
-CAL_PHASE void joining_phase(const cal_device_work* work, int phase) {
-    const cal_context context = own_context(work, 0);
-    const int height = height_of(work, phase);
-    const int index = find_element(&context, work->heights[height], work->heights[height + 1], CAL_OWN_THREAD);
-    if (index >= 0 && phase < work->count) assemble(&context, index, CAL_OWN_THREAD);
-    if (index >= 0 && phase >= work->count) take_apart(&context, index);
-}
-CAL_PHASED_KERNEL(last_joining_kernel, joining_phase)
-
-// A warp per block, so that few elements are on many multiprocessors.
-#define ELEMENT_LAUNCH(name, kernel)                                                                                   \
-    static void name(cal_device* device, const cal_device_work* work, int elements) {                                  \
-        CAL_LAUNCH_BLOCKS(kernel, device, (elements + CAL_WIDTH - 1) / CAL_WIDTH, 1, work);                            \
+#define LAST_KERNEL(name, up, down)                                                                                    \
+    CAL_PHASE void name##_phase(const cal_device_work* work, int phase) {                                              \
+        const cal_context context = own_context(work, 0);                                                              \
+        const int first = work->heights[height_of(work, phase)], end = work->heights[height_of(work, phase) + 1];      \
+        double* chip = CAL_FAST_MEMORY + (size_t)CAL_TEAM_WARP * CAL_JOIN_DOUBLES;                                     \
+        for (int number = CAL_TEAM_WARP; first + number < end; number += CAL_TEAM_WARPS) {                             \
+            const int index = find_element(&context, first, end, number);                                              \
+            if (index >= 0 && phase < work->count) up;                                                                 \
+            if (index >= 0 && phase >= work->count) down;                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
+    CAL_PHASED_KERNEL(name##_kernel, name##_phase)                                                                     \
+    static void name(cal_device* device, const cal_device_work* work, int heights) {                                   \
+        cal_device_work own = *work;                                                                                   \
+        own.phase_count = 2 * heights;                                                                                 \
+        CAL_LAUNCH_PHASED(name##_kernel, name##_phase, device, &own);                                                  \
     }
-ELEMENT_LAUNCH(tips, tips_kernel)
-ELEMENT_LAUNCH(bases, bases_kernel)
-ELEMENT_LAUNCH(join, join_kernel)
-ELEMENT_LAUNCH(disassembly, disassembly_kernel)
-
-static void last_placing(cal_device* device, const cal_device_work* work, int heights) {
-    cal_device_work own = *work;
-    own.phase_count = 2 * heights;
-    CAL_LAUNCH_PHASED(last_placing_kernel, placing_phase, device, &own);
-}
-static void last_joining(cal_device* device, const cal_device_work* work, int heights) {
-    cal_device_work own = *work;
-    own.phase_count = 2 * heights;
-    CAL_LAUNCH_PHASED(last_joining_kernel, joining_phase, device, &own);
-}
+LAST_KERNEL(last_placing, find_tips_of(&context, index, chip), find_bases_of(&context, index, chip))
+LAST_KERNEL(last_joining, assemble(&context, index, number, chip), take_apart(&context, index, chip))
 
 CAL_EXTERN_C const cal_device_joins cal_device_placing = {.up = tips, .down = bases, .last = last_placing};
 CAL_EXTERN_C const cal_device_joins cal_device_joining = {.up = join, .down = disassembly, .last = last_joining};

@@ -27,7 +27,8 @@ static size_t find_sizes(cal_device_schedule* own, const cal_schedule* s) {
         if (e->a < 0) continue;
         const size_t columns = (size_t)s->elements[e->a].columns + (size_t)s->elements[e->b].columns;
         if (12 * columns > own->work_size) own->work_size = 12 * columns;
-        if ((size_t)e->first_map + columns > maps) maps = (size_t)e->first_map + columns;
+        const size_t end = (size_t)e->first_map + columns + 2 * (size_t)e->columns;
+        if (end > maps) maps = end;
     }
     return maps;
 }

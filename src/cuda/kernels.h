@@ -18,9 +18,8 @@ typedef struct cal_device_mechanics {
 typedef struct cal_device_joins {
     cal_device_launch *up, *down, *last;
 } cal_device_joins;
-// From a height on after which none has more elements than that they are one launch: a warp for each of a multiprocessor's four
-// schedulers.
-enum { CAL_LAST_JOINS = 128 };
+// From a height on after which none has more elements than that they are one launch: two for each warp of a team.
+enum { CAL_LAST_JOINS = 16 };
 
 typedef struct cal_device_solver {
     cal_device_launch *prepare, *interpolate; // of blocks

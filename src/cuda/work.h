@@ -8,7 +8,7 @@
 //     down   level 0 ─▸ 1 ─▸ 2 …         accelerations
 //     up     … 2 ─▸ 1 ─▸ 0               the solver's follow-up and sums
 //
-// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a thread has one, all
+// Assembly (pass/assembly.c) has its parts in the lanes of columns, and between the walks of these its elements: a warp has one, all
 // elements of one height are worked on at the same time, and the last heights, which have few, by one team, height after height.
 //
 // Many instances (a batch) are groups of 32: a warp has a group, a thread an instance, and walks the plan's steps.

@@ -63,19 +63,21 @@
 static void find_tips_of_batch(const cal_context* context, int batch) {
     const cal_schedule* s = cal_assembly_of(context)->schedule;
     const cal_join_batch* own = &s->batches[batch];
+    cal_compose_room room;
     for (int i = own->first; i < own->first + own->count; i++)
-        find_tips(cal_assembly_of(context), &s->elements[s->order[i]]);
+        find_tips(cal_assembly_of(context), &s->elements[s->order[i]], &room);
 }
 
 static void find_bases_of_batch(const cal_context* context, int batch) {
     const cal_schedule* s = cal_assembly_of(context)->schedule;
     const cal_join_batch* own = &s->batches[batch];
+    cal_compose_room room;
     for (int i = own->first; i < own->first + own->count; i++) {
         const cal_element* e = &s->elements[s->order[i]];
         if (e->parent < 0 && e->name_count > 0) cal_loops_begin(context);
         if (e->parent < 0) stand_on_ground(context, e);
         if (e->kind == CAL_ELEMENT_ROWS) cal_loops_place(context, e);
-        pass_motion(context, e);
+        pass_motion(context, e, &room);
     }
 }
 

@@ -158,8 +158,14 @@ LANE_INLINE void inbound_part(int kind, int slots, articulated* I, const double*
         const lane D =
             v3_dot(z, turns ? s3_times(I->T, z) : s3_times(I->M, z)) + LOAD(constants, CAL_CONSTANT_ARMATURE);
         inbound(kind, I, force, constants, NULL, record);
-        push_slots(slots, turns, z, load3(record, LANE(RECORD_D)), load3(record, LANE(RECORD_G)),
-                   load3(record, LANE(RECORD_G) + 3), lane_set(1.0) / D, LOAD(record, LANE(RECORD_K)), area, answer);
+        const v3 d = load3(record, LANE(RECORD_D)), gn = load3(record, LANE(RECORD_G)),
+                 gf = load3(record, LANE(RECORD_G) + 3);
+        const lane Di = lane_set(1.0) / D, k = LOAD(record, LANE(RECORD_K));
+        // The parts of a chain have one slot; a number that the compiler knows keeps its columns in registers.
+        if (slots == 1)
+            push_slots(1, turns, z, d, gn, gf, Di, k, area, answer);
+        else
+            push_slots(slots, turns, z, d, gn, gf, Di, k, area, answer);
     }
 }
 

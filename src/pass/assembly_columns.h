@@ -184,10 +184,10 @@ LANE_INLINE void carry_slots(const cal_context* context, const cal_column* colum
 // --- Outbound with what the joins found -----------------------------------------------------------------------------------
 
 #define load_forces LANE(cal_load_forces)
-LANE_INLINE void load_forces(const cal_context* context, const cal_column* column, const cal_slots* slots,
+LANE_INLINE void load_forces(const cal_context* context, const cal_column* column, const cal_slots* slots, int count,
                              lane* lambda) {
     const cal_assembly* assembly = cal_assembly_of(context);
-    for (int s = 0; s < slots->count; s++) {
+    for (int s = 0; s < count; s++) {
         const int32_t* port = assembly->slots->table + slots->table + (size_t)s * CAL_WIDTH + own_lane(column);
         for (int i = 0; i < 6; i++) {
 #if CAL_LANES == 1
@@ -200,27 +200,38 @@ LANE_INLINE void load_forces(const cal_context* context, const cal_column* colum
     }
 }
 
-#define accelerate_parts LANE(cal_accelerate_parts)
-LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const cal_column* column) {
-    const cal_slots* slots = &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
+// most: of the column's slots.
+#define accelerate_slots LANE(cal_accelerate_slots)
+LANE_INLINE void accelerate_slots(int kind, int most, const cal_context* context, const cal_column* column,
+                                  const cal_slots* slots) {
     const double* slot = parent_end(context, column);
     const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
     v3 al = from_parent3(slot, column, at_base), a = from_parent3(slot, column, at_base + 3);
     lane lambda[6 * CAL_SCHEDULE_MOST_TIPS];
-    load_forces(context, column, slots, lambda);
+    load_forces(context, column, slots, most, lambda);
     const int count = step_count(column), degrees = cal_kind_v(kind);
     // Where a node's own acceleration is in its record, before what ports add to it.
     const int first = kind == CAL_FREE ? LANE(FREE_AL) : kind == CAL_BALL ? LANE(BALL_K) : LANE(RECORD_K);
     for (int i = 0; i < count; i++) {
         const place at = find_place(context, column, kind, cal_aba_record(kind), i);
-        if (slots->count > 0) {
+        if (most > 0) {
             lane own[6];
-            answer_part(slots->count, degrees, lambda, find_answer(context, column, slots, degrees, i), own);
+            answer_part(most, degrees, lambda, find_answer(context, column, slots, degrees, i), own);
             for (int m = 0; m < degrees; m++) STORE(at.record, first + m, LOAD(at.record, first + m) + own[m]);
         }
         accelerate(kind, &al, &a, at.y, at.record, at.ydot);
     }
     store_acceleration(context, column, al, a);
+}
+
+// One slot, which the parts of a chain have, is a number that the compiler knows.
+#define accelerate_parts LANE(cal_accelerate_parts)
+LANE_INLINE void accelerate_parts(int kind, const cal_context* context, const cal_column* column) {
+    const cal_slots* slots = &cal_assembly_of(context)->slots->columns[column - context->layout->columns];
+    if (slots->count == 1 && cal_kind_v(kind) == 1)
+        accelerate_slots(kind, 1, context, column, slots);
+    else
+        accelerate_slots(kind, slots->count, context, column, slots);
 }
 
 LANE_FUNCTION void LANE(accelerate_column)(const cal_context* context, const cal_column* column) {

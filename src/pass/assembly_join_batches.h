@@ -22,10 +22,11 @@ LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t*
     const int32_t* map = s->maps + e->first_map;
 #if CAL_LANES == 1
     (void)count;
+    join_room room;
     const element_view left = look_at(assembly->numbers + a->numbers, a->columns);
     const element_view right = look_at(assembly->numbers + b->numbers, b->columns);
     const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
-    LANE(cal_join_below)(&left, &right, e->tip, map, &out, assembly->numbers + e->join, work);
+    LANE(cal_join_below)(&left, &right, e->tip, map, &out, assembly->numbers + e->join, &room, work);
 #else
     const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b), size = (int)cal_element_size(e);
     double *a_at = work, *b_at = a_at + a_size * CAL_LANES, *at = b_at + b_size * CAL_LANES;
@@ -43,7 +44,8 @@ LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t*
     turn_in(from_b, b_size, b_at);
     const element_view left = look_at(a_at, a->columns), right = look_at(b_at, b->columns),
                        out = look_at(at, e->columns);
-    LANE(cal_join_below)(&left, &right, e->tip, map, &out, join, columns);
+    join_room room;
+    LANE(cal_join_below)(&left, &right, e->tip, map, &out, join, &room, columns);
     turn_out(at, size, to, count);
     turn_out(join, CAL_JOIN_NUMBERS, to_join, count);
 #endif
@@ -56,11 +58,12 @@ LANE_FUNCTION void LANE(part_batch)(const cal_assembly* assembly, const int32_t*
     double* numbers = assembly->numbers;
 #if CAL_LANES == 1
     (void)count, (void)work;
+    join_room room;
     const element_view left = look_at(numbers + a->numbers, a->columns);
     const element_view right = look_at(numbers + b->numbers, b->columns);
     LANE(cal_part_below)
     (&left, &right, e->tip, numbers + e->join, numbers + e->base, numbers + a->force, numbers + b->force,
-     numbers + a->force + 6 * e->tip, numbers + b->base);
+     numbers + a->force + 6 * e->tip, numbers + b->base, &room);
 #else
     // Of a not its I and p, of b nothing after its E.
     enum { WHAT = 6 };
@@ -93,8 +96,9 @@ LANE_FUNCTION void LANE(part_batch)(const cal_assembly* assembly, const int32_t*
                                 .p = at[1] + CAL_ELEMENT_BIAS * CAL_LANES,
                                 .E = at[1] + CAL_ELEMENT_COLUMNS * CAL_LANES,
                                 .count = b->columns};
+    join_room room;
     double *found_w = next, *found_x = next + 6 * CAL_LANES;
-    LANE(cal_part_below)(&left, &right, e->tip, at[2], at[3], at[4], at[5], found_w, found_x);
+    LANE(cal_part_below)(&left, &right, e->tip, at[2], at[3], at[4], at[5], found_w, found_x, &room);
     turn_out(found_w, 6, w, count);
     turn_out(found_x, 6, x, count);
 #endif

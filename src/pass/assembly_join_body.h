@@ -3,21 +3,20 @@
 //
 // An element's numbers are those of its base: I (21), p (6), then for each of its columns E (6), c (1), and Λ by its lower rows.
 // Everything is dense and small: six by six, and six for each open joint. Component i of lane l is at i · CAL_LANES + l, so that
-// with one lane, as of a device's thread, the numbers are worked on where they are.
+// with one lane the numbers are worked on where they are. On a device a warp has a join, and its threads share the entries of
+// matrices (team.h).
 #define element_view LANE(cal_element_view)
 #define look_at LANE(cal_look_at)
 #define load LANE(cal_join_load)
 #define keep LANE(cal_join_keep)
-#define grow LANE(cal_join_grow)
 #define entry LANE(cal_join_entry)
-#define unpack6 LANE(cal_unpack6)
-#define multiply6 LANE(cal_multiply6)
+#define row6 LANE(cal_row6)
 #define dot6 LANE(cal_dot6)
-#define load6 LANE(cal_load6)
 #define above LANE(cal_above)
 #define choose LANE(cal_choose)
 #define root_of LANE(cal_root_of)
-#define tip_block LANE(cal_tip_block)
+#define stiffness_room LANE(cal_stiffness_room)
+#define join_room LANE(cal_join_room)
 
 typedef struct element_view {
     double *I, *p, *E, *c, *L;
@@ -33,18 +32,8 @@ LANE_INLINE element_view look_at(double* numbers, int columns) {
 
 LANE_INLINE lane load(const double* p, int i) { return *(const memory*)(p + i * CAL_LANES); }
 LANE_INLINE void keep(double* p, int i, lane value) { *(memory*)(p + i * CAL_LANES) = value; }
-LANE_INLINE void grow(double* p, int i, lane value) { keep(p, i, load(p, i) + value); }
 LANE_INLINE lane entry(const double* packed, int i, int j) {
     return load(packed, (int)cal_packed((size_t)i, (size_t)j));
-}
-
-LANE_INLINE void load6(const double* p, int first, lane out[6]) {
-    for (int i = 0; i < 6; i++) out[i] = load(p, first + i);
-}
-
-LANE_INLINE void unpack6(const double* packed, lane out[6][6]) {
-    for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) out[i][j] = out[j][i] = load(packed, at++);
 }
 
 LANE_INLINE lane dot6(const lane* a, const lane* b) {
@@ -53,8 +42,11 @@ LANE_INLINE lane dot6(const lane* a, const lane* b) {
     return sum;
 }
 
-LANE_INLINE void multiply6(lane m[6][6], const lane* x, lane out[6]) {
-    for (int i = 0; i < 6; i++) out[i] = dot6(m[i], x);
+// The same with six numbers in memory.
+LANE_INLINE lane row6(const lane* a, const double* p, int first) {
+    lane sum = a[0] * load(p, first);
+    for (int i = 1; i < 6; i++) sum = lane_fma(a[i], load(p, first + i), sum);
+    return sum;
 }
 
 // Where a > b: all bits of the lane.
@@ -85,234 +77,283 @@ LANE_INLINE lane root_of(lane x) {
 #endif
 }
 
-// G of A = G Gᵀ for a matrix that is positive or semidefinite, column by column. The row of which most is left, in the size of its
-// diagonal, comes next: whatever the units, and without growth where the matrix is singular (Higham, Accuracy and
-// Stability, theorem 10.14). A column of which only rounding is left is zero: of a diagonal entry, after six differences, this
-// much is rounding. Pivots of lanes differ, so rows stay where they are.
-LANE_FUNCTION void LANE(cal_square_root)(lane full[6][6], lane G[6][6]) {
+// What a join works with, and what its members leave for each other.
+typedef struct stiffness_room {
+    lane A[6][6]; // what is left of the matrix; then S
+    lane G[6][6], C[6][6];
+    lane F[6][6];             // Λ G; then C⁻¹ Gᵀ
+    lane size[6], inverse[6]; // of diagonals
+    lane_bits larger[6];      // which column is the pivot's
+} stiffness_room;
+
+typedef struct join_room {
+    lane M[2][6][6]; // I and Λ of the tip
+    lane X[2][6][6]; // J and K
+    lane E[6][6], turned[6][6];
+    lane c[6], p[6], asked[6], w[6], x[6];
+    stiffness_room side[2];
+} join_room;
+
+// G of A = G Gᵀ for two matrices that are positive or semidefinite, column by column. The row of which most is left, in the size of
+// its diagonal, comes next: whatever the units, and without growth where the matrix is singular (Higham, Accuracy and Stability,
+// theorem 10.14). A column of which only rounding is left is zero: of a diagonal entry, after six differences, this much is
+// rounding. Pivots of lanes differ, so rows stay where they are.
+LANE_FUNCTION void LANE(cal_square_roots)(join_room* room) {
     const lane rounding = lane_set(16.0 * DBL_EPSILON), none = lane_set(0.0), one = lane_set(1.0);
-    lane A[6][6], size[6];
-    for (int i = 0; i < 6; i++) {
-        size[i] = choose(above(full[i][i], none), one / choose(above(full[i][i], none), full[i][i], one), none);
-        for (int j = 0; j < 6; j++) A[i][j] = full[i][j];
+    CAL_ENTRIES2(s, 2, i, 6) {
+        const lane d = room->M[s][i][i];
+        room->side[s].size[i] = choose(above(d, none), one / choose(above(d, none), d, one), none);
     }
+    CAL_ENTRIES3(s, 2, i, 6, j, 6) room->side[s].A[i][j] = room->M[s][i][j];
+    CAL_TEAM_WAIT();
     for (int t = 0; t < 6; t++) {
-        lane column[6], pivot = A[0][0], best = A[0][0] * size[0];
-        for (int k = 0; k < 6; k++) column[k] = A[k][0];
-        for (int i = 1; i < 6; i++) {
-            const lane share = A[i][i] * size[i];
-            const lane_bits larger = above(share, best);
-            best = choose(larger, share, best);
-            pivot = choose(larger, A[i][i], pivot);
-            for (int k = 0; k < 6; k++) column[k] = choose(larger, A[k][i], column[k]);
+        CAL_ENTRIES(s, 2) {
+            stiffness_room* own = &room->side[s];
+            lane pivot = own->A[0][0], best = own->A[0][0] * own->size[0];
+            for (int i = 1; i < 6; i++) {
+                const lane share = own->A[i][i] * own->size[i];
+                const lane_bits larger = above(share, best);
+                best = choose(larger, share, best);
+                pivot = choose(larger, own->A[i][i], pivot);
+                own->larger[i] = larger;
+            }
+            const lane_bits kept = above(best, rounding);
+            own->inverse[t] = choose(kept, one / root_of(choose(kept, pivot, one)), none);
         }
-        const lane_bits kept = above(best, rounding);
-        const lane r = choose(kept, one / root_of(choose(kept, pivot, one)), none);
-        for (int k = 0; k < 6; k++) G[k][t] = column[k] * r;
-        for (int k = 0; k < 6; k++)
-            for (int l = 0; l <= k; l++) A[k][l] = A[l][k] = lane_fnma(G[k][t], G[l][t], A[k][l]);
+        CAL_TEAM_WAIT();
+        CAL_ENTRIES2(s, 2, k, 6) {
+            stiffness_room* own = &room->side[s];
+            lane entry = own->A[k][0];
+            for (int i = 1; i < 6; i++) entry = choose(own->larger[i], own->A[k][i], entry);
+            own->G[k][t] = entry * own->inverse[t];
+        }
+        CAL_TEAM_WAIT();
+        CAL_ENTRIES_LOWER(s, 2, k, l) {
+            stiffness_room* own = &room->side[s];
+            own->A[k][l] = own->A[l][k] = lane_fnma(own->G[k][t], own->G[l][t], own->A[k][l]);
+        }
+        CAL_TEAM_WAIT();
     }
 }
 
 // C of S = C Cᵀ, for eigenvalues of one and more.
-LANE_FUNCTION void LANE(cal_cholesky)(lane S[6][6], lane C[6][6]) {
+LANE_FUNCTION void LANE(cal_choleskys)(join_room* room) {
     for (int j = 0; j < 6; j++) {
-        lane pivot = S[j][j];
-        for (int k = 0; k < j; k++) pivot = lane_fnma(C[j][k], C[j][k], pivot);
-        C[j][j] = root_of(pivot);
-        const lane r = lane_set(1.0) / C[j][j];
-        for (int i = j + 1; i < 6; i++) {
-            lane sum = S[i][j];
-            for (int k = 0; k < j; k++) sum = lane_fnma(C[i][k], C[j][k], sum);
-            C[i][j] = sum * r;
+        CAL_ENTRIES(s, 2) {
+            stiffness_room* own = &room->side[s];
+            lane pivot = own->A[j][j];
+            for (int k = 0; k < j; k++) pivot = lane_fnma(own->C[j][k], own->C[j][k], pivot);
+            own->C[j][j] = root_of(pivot);
+            own->inverse[j] = lane_set(1.0) / own->C[j][j];
         }
+        CAL_TEAM_WAIT();
+        CAL_ENTRIES2(s, 2, below, 5 - j) {
+            stiffness_room* own = &room->side[s];
+            const int i = j + 1 + below;
+            lane sum = own->A[i][j];
+            for (int k = 0; k < j; k++) sum = lane_fnma(own->C[i][k], own->C[j][k], sum);
+            own->C[i][j] = sum * own->inverse[j];
+        }
+        CAL_TEAM_WAIT();
     }
 }
 
 // J = (1 + I Λ)⁻¹ I = G (1 + Gᵀ Λ G)⁻¹ Gᵀ with I = G Gᵀ; with I and Λ exchanged it is K = Λ (1 + I Λ)⁻¹. What is inverted is positive with
 // eigenvalues of one and more, and symmetric: links whose masses are far apart scale its rows and columns alike, which costs
 // no digits. (Of 1 + I Λ it scales rows against columns, and elimination loses as many digits as the masses are apart.)
-LANE_FUNCTION void LANE(cal_stiffness)(lane I[6][6], lane L[6][6], lane x[6][6]) {
-    lane G[6][6], turned[6][6], S[6][6], C[6][6], F[6][6]; // turned = Λ G, F = C⁻¹ Gᵀ; S and C are lower triangles
-    LANE(cal_square_root)(I, G);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) {
-            lane sum = L[i][0] * G[0][j];
-            for (int k = 1; k < 6; k++) sum = lane_fma(L[i][k], G[k][j], sum);
-            turned[i][j] = sum;
-        }
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) {
-            lane sum = lane_set(i == j ? 1.0 : 0.0);
-            for (int k = 0; k < 6; k++) sum = lane_fma(G[k][i], turned[k][j], sum);
-            S[i][j] = sum;
-        }
-    LANE(cal_cholesky)(S, C);
-    for (int i = 0; i < 6; i++) {
-        const lane r = lane_set(1.0) / C[i][i];
-        for (int j = 0; j < 6; j++) {
-            lane sum = G[j][i];
-            for (int k = 0; k < i; k++) sum = lane_fnma(C[i][k], F[k][j], sum);
-            F[i][j] = sum * r;
+LANE_FUNCTION void LANE(cal_stiffnesses)(join_room* room) {
+    LANE(cal_square_roots)(room);
+    CAL_ENTRIES3(s, 2, i, 6, j, 6) {
+        stiffness_room* own = &room->side[s];
+        lane(*L)[6] = room->M[1 - s];
+        lane sum = L[i][0] * own->G[0][j];
+        for (int k = 1; k < 6; k++) sum = lane_fma(L[i][k], own->G[k][j], sum);
+        own->F[i][j] = sum;
+    }
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES_LOWER(s, 2, i, j) {
+        stiffness_room* own = &room->side[s];
+        lane sum = lane_set(i == j ? 1.0 : 0.0);
+        for (int k = 0; k < 6; k++) sum = lane_fma(own->G[k][i], own->F[k][j], sum);
+        own->A[i][j] = sum;
+    }
+    CAL_TEAM_WAIT();
+    LANE(cal_choleskys)(room);
+    CAL_ENTRIES2(s, 2, j, 6) {
+        stiffness_room* own = &room->side[s];
+        for (int i = 0; i < 6; i++) {
+            lane sum = own->G[j][i];
+            for (int k = 0; k < i; k++) sum = lane_fnma(own->C[i][k], own->F[k][j], sum);
+            own->F[i][j] = sum * own->inverse[i];
         }
     }
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) {
-            lane sum = F[0][i] * F[0][j];
-            for (int k = 1; k < 6; k++) sum = lane_fma(F[k][i], F[k][j], sum);
-            x[i][j] = x[j][i] = sum;
-        }
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES_LOWER(s, 2, i, j) {
+        stiffness_room* own = &room->side[s];
+        lane sum = own->F[0][i] * own->F[0][j];
+        for (int k = 1; k < 6; k++) sum = lane_fma(own->F[k][i], own->F[k][j], sum);
+        room->X[s][i][j] = room->X[s][j][i] = sum;
+    }
+    CAL_TEAM_WAIT();
 }
 
-// Λ of a tip with itself.
-LANE_INLINE void tip_block(const element_view* a, int first, lane out[6][6]) {
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) out[i][j] = out[j][i] = entry(a->L, first + i, first + j);
+// Where a tip that would move with c meets what needs a force p to stay where it is: its acceleration and the force on the tip,
+//
+//     x = c − K (I c + p) = Zᵀ c − K p,   w = −(I x + p) = −J c − Z p
+//
+// K I has no entry above one in the size of accelerations: x is as exact as c and what p does to the inertia alone. (J Λ, which has
+// the same trace, multiplies what a heavy b resists by what a light a gives way; their product is a difference.)
+LANE_FUNCTION void LANE(cal_meet)(join_room* room) {
+    CAL_ENTRIES(i, 6) room->asked[i] = dot6(room->M[0][i], room->c) + room->p[i];
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES(i, 6) room->x[i] = room->c[i] - dot6(room->X[1][i], room->asked);
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES(i, 6) room->w[i] = -(dot6(room->M[0][i], room->x) + room->p[i]);
+    CAL_TEAM_WAIT();
 }
 
-// Λ between all columns that are left: of a's with each other, of b's, and of both. Two columns of one row, one of each element,
-// meet on the diagonal from both sides.
-LANE_FUNCTION void LANE(cal_join_pairs)(const element_view* a, const element_view* b, const int32_t* map, double* L,
-                                        const double* force, const double* response) {
+// Λ between two columns of the joined element: of a's with each other, of b's, and of both. Columns of a row that both have meet from both
+// sides, and those on the diagonal with themselves.
+LANE_INLINE lane LANE(cal_join_pair)(const element_view* a, const element_view* b, const int32_t* row,
+                                     const int32_t* column, const double* force, const double* response) {
     const int after = a->count;
-    lane own[6], other[6];
-    for (int i = 0, at = 0; i < after; i++) {
-        load6(response, 6 * i, own);
-        for (int j = 0; j <= i; j++, at++) {
-            if (map[i] < 0 || map[j] < 0) continue;
-            load6(force, 6 * j, other);
-            grow(L, (int)cal_packed((size_t)map[i], (size_t)map[j]), load(a->L, at) + dot6(own, other));
+    lane sum = lane_set(0.0), own[6];
+    if (row[0] >= 0 && column[0] >= 0) {
+        const int i = row[0] > column[0] ? row[0] : column[0], j = row[0] > column[0] ? column[0] : row[0];
+        for (int k = 0; k < 6; k++) own[k] = load(response, 6 * i + k);
+        sum = sum + (entry(a->L, i, j) + row6(own, force, 6 * j));
+    }
+    // What b's columns bring, the earlier one first.
+    for (int turn = 0; turn < 2; turn++) {
+        const int32_t* now = (row[1] < column[1]) == (turn == 0) ? row : column;
+        const int32_t* other = now == row ? column : row;
+        if (now[1] < 0 || (row == column && turn == 1)) continue;
+        if (other[1] >= 0 && other[1] <= now[1]) {
+            for (int k = 0; k < 6; k++) own[k] = load(b->E, 6 * now[1] + k);
+            sum = sum + (entry(b->L, now[1], other[1]) + row6(own, response, 6 * (after + other[1])));
+        }
+        if (other[0] >= 0) {
+            for (int k = 0; k < 6; k++) own[k] = load(force, 6 * (after + now[1]) + k);
+            const lane value = row6(own, response, 6 * other[0]);
+            sum = sum + (row == column ? value + value : value);
         }
     }
-    for (int i = 0, at = 0; i < b->count; i++) {
-        const int row = map[after + i];
-        load6(b->E, 6 * i, own);
-        for (int j = 0; j <= i; j++, at++) {
-            load6(response, 6 * (after + j), other);
-            grow(L, (int)cal_packed((size_t)row, (size_t)map[after + j]), load(b->L, at) + dot6(own, other));
-        }
-        load6(force, 6 * (after + i), own);
-        for (int j = 0; j < after; j++) {
-            if (map[j] < 0) continue;
-            load6(response, 6 * j, other);
-            const lane value = dot6(own, other);
-            grow(L, (int)cal_packed((size_t)row, (size_t)map[j]), row == map[j] ? value + value : value);
-        }
-    }
+    return sum;
 }
 
 // The columns of both elements in the joined one: the force u that each puts on the tip, and what that does there; −J Λ and Λ of a's
-// own, Z e and K e of b's, Z = (1 + I Λ)⁻¹ = 1 − I K. work: 12 numbers a column.
+// own, Z e and K e of b's, Z = (1 + I Λ)⁻¹ = 1 − I K. inverse: of each column of the joined element, which of a's and which of b's it
+// is; -1: none. work: 12 numbers a column.
 LANE_FUNCTION void LANE(cal_join_columns)(const element_view* a, const element_view* b, int first, const int32_t* map,
-                                          const element_view* out, lane E[6][6], lane I[6][6], lane J[6][6],
-                                          lane K[6][6], const lane* w, const lane* x, double* work) {
+                                          const int32_t* inverse, const element_view* out, join_room* room,
+                                          double* work) {
     const int after = a->count, all = a->count + b->count;
     double *force = work, *response = work + 6 * all * CAL_LANES;
-    lane own[6], u[6];
-    for (int i = 0; i < all; i++) {
-        if (map[i] < 0) continue;
-        if (i < after) {
-            for (int k = 0; k < 6; k++) own[k] = entry(a->L, first + k, i);
-            multiply6(J, own, u);
-            for (int k = 0; k < 6; k++) u[k] = -u[k];
-            for (int m = 0; m < 6; m++) grow(out->E, 6 * map[i] + m, load(a->E, 6 * i + m));
-            grow(out->c, map[i], load(a->c, i) + dot6(own, w));
-        } else {
-            lane e[6];
-            load6(b->E, 6 * (i - after), e);
-            multiply6(K, e, own);
-            multiply6(I, own, u);
-            for (int k = 0; k < 6; k++) u[k] = e[k] - u[k];
-            grow(out->c, map[i], load(b->c, i - after) + dot6(e, x));
-        }
-        for (int k = 0; k < 6; k++) keep(force, 6 * i + k, u[k]), keep(response, 6 * i + k, own[k]);
-        for (int m = 0; m < 6; m++) {
-            lane sum = load(out->E, 6 * map[i] + m);
-            for (int k = 0; k < 6; k++) sum = lane_fma(E[k][m], u[k], sum);
-            keep(out->E, 6 * map[i] + m, sum);
-        }
+    CAL_ENTRIES2(i, all, k, 6) {
+        if (i >= after)
+            keep(response, 6 * i + k, row6(room->X[1][k], b->E, 6 * (i - after)));
+        else if (map[i] >= 0)
+            keep(response, 6 * i + k, entry(a->L, first + k, i));
     }
-    LANE(cal_join_pairs)(a, b, map, out->L, force, response);
-}
-
-// Where a tip that would move with y meets what needs a force b to stay where it is: its acceleration and the force on the tip,
-//
-//     x = y − K (I y + b) = Zᵀ y − K b,   w = −(I x + b) = −J y − Z b
-//
-// K I has no entry above one in the size of accelerations: x is as exact as y and what b does to the inertia alone. (J Λ, which has
-// the same trace, multiplies what a heavy b resists by what a light a gives way; their product is a difference.)
-LANE_FUNCTION void LANE(cal_meet)(lane I[6][6], lane K[6][6], const lane* y, const lane* b, lane* w, lane* x) {
-    lane asked[6], given[6];
-    multiply6(I, y, asked);
-    for (int i = 0; i < 6; i++) asked[i] = asked[i] + b[i];
-    multiply6(K, asked, given);
-    for (int i = 0; i < 6; i++) x[i] = y[i] - given[i];
-    multiply6(I, x, w);
-    for (int i = 0; i < 6; i++) w[i] = -(w[i] + b[i]);
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES2(i, all, k, 6) {
+        if (i >= after)
+            keep(force, 6 * i + k, load(b->E, 6 * (i - after) + k) - row6(room->M[0][k], response, 6 * i));
+        else if (map[i] >= 0)
+            keep(force, 6 * i + k, -row6(room->X[0][k], response, 6 * i));
+    }
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES2(o, out->count, m, 6) {
+        const int32_t* of = inverse + 2 * o;
+        lane sum = lane_set(0.0);
+        if (of[0] >= 0) sum = sum + load(a->E, 6 * of[0] + m);
+        for (int side = 0; side < 2; side++) {
+            if (of[side] < 0) continue;
+            const int i = of[side] + (side ? after : 0);
+            for (int k = 0; k < 6; k++) sum = lane_fma(room->E[k][m], load(force, 6 * i + k), sum);
+        }
+        keep(out->E, 6 * o + m, sum);
+    }
+    CAL_ENTRIES(o, out->count) {
+        const int32_t* of = inverse + 2 * o;
+        lane sum = lane_set(0.0), own[6];
+        if (of[0] >= 0) {
+            for (int k = 0; k < 6; k++) own[k] = load(response, 6 * of[0] + k);
+            sum = sum + (load(a->c, of[0]) + dot6(own, room->w));
+        }
+        if (of[1] >= 0) {
+            for (int k = 0; k < 6; k++) own[k] = load(b->E, 6 * of[1] + k);
+            sum = sum + (load(b->c, of[1]) + dot6(own, room->x));
+        }
+        keep(out->c, o, sum);
+    }
+    CAL_ENTRIES2(o, out->count, n, out->count) {
+        if (n <= o)
+            keep(out->L, (int)cal_packed((size_t)o, (size_t)n),
+                 LANE(cal_join_pair)(a, b, inverse + 2 * o, inverse + 2 * n, force, response));
+    }
+    CAL_TEAM_WAIT();
 }
 
 LANE_FUNCTION void LANE(cal_join_below)(const element_view* a, const element_view* b, int tip, const int32_t* map,
-                                        const element_view* out, double* join, double* work) {
+                                        const element_view* out, double* join, join_room* room, double* work) {
     const int first = 6 * tip;
-    lane I[6][6], L[6][6], J[6][6], K[6][6], E[6][6], c[6], p[6], w[6], x[6];
-    unpack6(b->I, I);
-    tip_block(a, first, L);
-    LANE(cal_stiffness)(I, L, J);
-    LANE(cal_stiffness)(L, I, K);
-    for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) keep(join, at++, K[i][j]);
+    CAL_ENTRIES_LOWER(s, 2, i, j) {
+        room->M[s][i][j] = room->M[s][j][i] = s == 0 ? entry(b->I, i, j) : entry(a->L, first + i, first + j);
+    }
+    CAL_ENTRIES2(k, 6, m, 6) room->E[k][m] = load(a->E, 6 * (first + k) + m);
+    CAL_ENTRIES(i, 6) room->c[i] = load(a->c, first + i), room->p[i] = load(b->p, i);
+    CAL_TEAM_WAIT();
+    LANE(cal_stiffnesses)(room);
     // What the tip does while nothing else acts.
-    load6(a->c, first, c);
-    load6(b->p, 0, p);
-    LANE(cal_meet)(I, K, c, p, w, x);
-    for (int k = 0; k < 6; k++) load6(a->E, 6 * (first + k), E[k]);
+    LANE(cal_meet)(room);
     // I + E J Eᵀ, p − E w
-    for (int i = 0, at = 0; i < 6; i++) {
-        lane turned[6];
-        for (int k = 0; k < 6; k++) {
-            lane sum = E[0][i] * J[0][k];
-            for (int m = 1; m < 6; m++) sum = lane_fma(E[m][i], J[m][k], sum);
-            turned[k] = sum;
-        }
-        for (int j = 0; j <= i; j++, at++) {
-            lane sum = load(a->I, at);
-            for (int k = 0; k < 6; k++) sum = lane_fma(turned[k], E[k][j], sum);
-            keep(out->I, at, sum);
-        }
+    CAL_ENTRIES2(i, 6, k, 6) {
+        lane sum = room->E[0][i] * room->X[0][0][k];
+        for (int m = 1; m < 6; m++) sum = lane_fma(room->E[m][i], room->X[0][m][k], sum);
+        room->turned[i][k] = sum;
+    }
+    CAL_TEAM_WAIT();
+    CAL_ENTRIES_LOWER(s, 1, i, j) {
+        const int at = (int)cal_packed((size_t)i, (size_t)j);
+        lane sum = load(a->I, at);
+        for (int k = 0; k < 6; k++) sum = lane_fma(room->turned[i][k], room->E[k][j], sum);
+        keep(out->I, at + s, sum);
+        keep(join, at, room->X[1][i][j]);
+    }
+    CAL_ENTRIES(i, 6) {
         lane bias = load(a->p, i);
-        for (int k = 0; k < 6; k++) bias = lane_fnma(E[k][i], w[k], bias);
+        for (int k = 0; k < 6; k++) bias = lane_fnma(room->E[k][i], room->w[k], bias);
         keep(out->p, i, bias);
     }
-    // Columns of a row that both have are added up.
-    const int left = 7 * out->count + out->count * (out->count + 1) / 2;
-    for (int i = 0; i < left; i++) keep(out->E, i, lane_set(0.0));
-    LANE(cal_join_columns)(a, b, first, map, out, E, I, J, K, w, x, work);
+    LANE(cal_join_columns)(a, b, first, map, map + a->count + b->count, out, room, work);
 }
 
 // The force w on the tip and the acceleration of what hangs there; known: the forces on a's columns and on b's.
 LANE_FUNCTION void LANE(cal_part_below)(const element_view* a, const element_view* b, int tip, const double* join,
                                         const double* base, const double* a_force, const double* b_force, double* w_out,
-                                        double* x_out) {
+                                        double* x_out, join_room* room) {
     const int first = 6 * tip;
-    lane I[6][6], K[6][6], y[6], bias[6], still[6], w[6], x[6];
-    unpack6(b->I, I);
-    unpack6(join, K);
-    load6(base, 0, still);
-    for (int i = 0; i < 6; i++) {
-        lane e[6];
-        load6(a->E, 6 * (first + i), e);
-        y[i] = load(a->c, first + i) + dot6(e, still);
-        bias[i] = load(b->p, i);
+    CAL_ENTRIES_LOWER(s, 2, i, j) {
+        lane(*out)[6] = s == 0 ? room->M[0] : room->X[1];
+        out[i][j] = out[j][i] = entry(s == 0 ? b->I : join, i, j);
     }
-    for (int k = 0; k < a->count; k++) {
-        if (k >= first && k < first + 6) continue;
-        const lane force = load(a_force, k);
-        for (int i = 0; i < 6; i++) y[i] = lane_fma(entry(a->L, first + i, k), force, y[i]);
+    CAL_ENTRIES2(s, 2, i, 6) {
+        lane sum;
+        if (s == 0) {
+            lane e[6];
+            for (int k = 0; k < 6; k++) e[k] = load(a->E, 6 * (first + i) + k);
+            sum = load(a->c, first + i) + row6(e, base, 0);
+            for (int k = 0; k < a->count; k++)
+                if (k < first || k >= first + 6) sum = lane_fma(entry(a->L, first + i, k), load(a_force, k), sum);
+            room->c[i] = sum;
+        } else {
+            sum = load(b->p, i);
+            for (int k = 0; k < b->count; k++) sum = lane_fnma(load(b->E, 6 * k + i), load(b_force, k), sum);
+            room->p[i] = sum;
+        }
     }
-    for (int k = 0; k < b->count; k++) {
-        const lane force = load(b_force, k);
-        for (int i = 0; i < 6; i++) bias[i] = lane_fnma(load(b->E, 6 * k + i), force, bias[i]);
-    }
-    LANE(cal_meet)(I, K, y, bias, w, x);
-    for (int i = 0; i < 6; i++) keep(w_out, i, w[i]), keep(x_out, i, x[i]);
+    CAL_TEAM_WAIT();
+    LANE(cal_meet)(room);
+    CAL_ENTRIES(i, 6) keep(w_out, i, room->w[i]), keep(x_out, i, room->x[i]);
 }

@@ -130,6 +130,17 @@ static void add_map(joiner* j, const cal_element* from, const cal_element* to, i
     }
 }
 
+// Of each column of a join: which of a's and which of b's it is.
+static void add_inverse_map(joiner* j, const cal_element* e, int left, int right) {
+    for (int o = 0; o < e->columns; o++) {
+        int of[2] = {-1, -1};
+        for (int i = 0; i < left + right && !j->out_of_memory; i++)
+            if (j->maps.at[e->first_map + i] == o) of[i >= left] = i < left ? i : i - left;
+        push(j, &j->maps, of[0]);
+        push(j, &j->maps, of[1]);
+    }
+}
+
 static int make_join(joiner* j, cal_element_kind kind, int a, int b, int tip) {
     if (j->out_of_memory || a < 0 || b < 0) return -1;
     cal_element* e = add_element(j, kind, -1);
@@ -145,6 +156,7 @@ static int make_join(joiner* j, cal_element_kind kind, int a, int b, int tip) {
     e->first_map = j->maps.count;
     add_map(j, left, e, kind == CAL_ELEMENT_BELOW ? tip : -1);
     add_map(j, right, e, -1);
+    add_inverse_map(j, e, left->columns, right->columns);
     return j->s->element_count - 1;
 }
 

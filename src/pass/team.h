@@ -1,0 +1,32 @@
+// Work that several share, number by number. On a core there is one member, and loops are loops. On a device the threads of a warp
+// are the members: each has every 32nd number, and all wait for each other before one reads what another one has written.
+//
+//     CAL_ENTRIES(i, n)                     i < n
+//     CAL_ENTRIES2(i, n, j, m)              i < n, j < m
+//     CAL_ENTRIES3(s, l, i, n, j, m)        s < l, i < n, j < m
+//     CAL_ENTRIES_LOWER(s, l, i, j)         s < l, j ≤ i < 6
+//     CAL_TEAM_WAIT()
+//
+// Each number has its sum in its own order, so that its bits do not depend on how many share the work.
+#pragma once
+
+#ifdef CAL_TEAM_MEMBERS
+// Row i of entry e of a lower triangle of six rows, row by row.
+CAL_DEVICE static inline int cal_lower_row(int e) { return (e >= 1) + (e >= 3) + (e >= 6) + (e >= 10) + (e >= 15); }
+#define CAL_ENTRIES(i, n) for (int i = CAL_TEAM_MEMBER; i < (n); i += CAL_TEAM_MEMBERS)
+#define CAL_ENTRIES2(i, n, j, m)                                                                                       \
+    CAL_ENTRIES(at_, (n) * (m))                                                                                        \
+    for (int i = at_ / (m), j = at_ % (m), once_ = 1; once_; once_ = 0)
+#define CAL_ENTRIES3(s, l, i, n, j, m)                                                                                 \
+    CAL_ENTRIES(at_, (l) * (n) * (m))                                                                                  \
+    for (int s = at_ / ((n) * (m)), i = at_ / (m) % (n), j = at_ % (m), once_ = 1; once_; once_ = 0)
+#define CAL_ENTRIES_LOWER(s, l, i, j)                                                                                  \
+    CAL_ENTRIES(at_, (l)*21)                                                                                           \
+    for (int s = at_ / 21, i = cal_lower_row(at_ % 21), j = at_ % 21 - i * (i + 1) / 2, once_ = 1; once_; once_ = 0)
+#else
+#define CAL_ENTRIES(i, n) for (int i = 0; i < (n); i++)
+#define CAL_ENTRIES2(i, n, j, m) CAL_ENTRIES(i, n) CAL_ENTRIES(j, m)
+#define CAL_ENTRIES3(s, l, i, n, j, m) CAL_ENTRIES(s, l) CAL_ENTRIES(i, n) CAL_ENTRIES(j, m)
+#define CAL_ENTRIES_LOWER(s, l, i, j) CAL_ENTRIES(s, l) CAL_ENTRIES(i, 6) CAL_ENTRIES(j, i + 1)
+#define CAL_TEAM_WAIT() ((void)0)
+#endif
