@@ -39,10 +39,12 @@ static bool ranks_started(void) {
     return started && !ended;
 }
 
+static bool has_ranks(const char* text) { return strcmp(text, "mpi") == 0 || strncmp(text, "mpi,", 4) == 0; }
+
 static bool asks_for_mpi(int argc, char** argv) {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--machine=mpi") == 0) return true;
-        if (strcmp(argv[i], "--machine") == 0 && i + 1 < argc && strcmp(argv[i + 1], "mpi") == 0) return true;
+        if (strncmp(argv[i], "--machine=", 10) == 0 && has_ranks(argv[i] + 10)) return true;
+        if (strcmp(argv[i], "--machine") == 0 && i + 1 < argc && has_ranks(argv[i + 1])) return true;
     }
     return false;
 }
@@ -114,6 +116,15 @@ bool cal_ranks_traffic(const cal_plan* plan, int64_t* messages, int64_t* bytes) 
 static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
     return cal_machine_mpi(MPI_COMM_WORLD, lanes, out, error);
 }
+
+static int rank_here(void) {
+    MPI_Comm here;
+    int rank = 0;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return 0;
+    MPI_Comm_rank(here, &rank);
+    MPI_Comm_free(&here);
+    return rank;
+}
 #else
 void cal_ranks_start(int* argc, char*** argv) {
     (void)argc;
@@ -138,14 +149,17 @@ static cal_status open_mpi(int lanes, cal_machine** out, cal_error* error) {
     snprintf(error->text, sizeof error->text, "--machine 'mpi' was left out of this build: no MPI was found");
     return CAL_NOT_AVAILABLE;
 }
+static int rank_here(void) { return 0; }
 #endif
 
 // --- GPUs -------------------------------------------------------------------------------------------------------------
 
-// "cuda" or "cuda:N"; -1: another text.
+enum { ANY_DEVICE = MOST_DEVICES };
+
+// Of "cuda:N"; ANY_DEVICE of "cuda"; -1: another text.
 static int device_number(const char* text) {
     char* end;
-    if (strcmp(text, "cuda") == 0) return 0;
+    if (strcmp(text, "cuda") == 0) return ANY_DEVICE;
     if (strncmp(text, "cuda:", 5) != 0 || text[5] < '0' || text[5] > '9') return -1;
     const long number = strtol(text + 5, &end, 10);
     return *end == '\0' && number < MOST_DEVICES ? (int)number : -1;
@@ -154,9 +168,12 @@ static int device_number(const char* text) {
 #ifdef CALDER_HAVE_CUDA
 static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
     cal_cuda_def def = cal_default_cuda_def();
-    def.device = number;
+    if (number != ANY_DEVICE) def.device = number;
     return cal_machine_cuda(&def, out, error);
 }
+
+// The ranks of a computer take its devices in turn.
+static int own_device(int rank) { return cal_cuda_device_count() > 0 ? rank % cal_cuda_device_count() : 0; }
 #else
 static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
     (void)number;
@@ -164,9 +181,30 @@ static cal_status open_cuda(int number, cal_machine** out, cal_error* error) {
     snprintf(error->text, sizeof error->text, "--machine 'cuda' was left out of this build: no nvcc was found");
     return CAL_NOT_AVAILABLE;
 }
+static int own_device(int rank) { return rank; }
 #endif
 
 // --- Machines ---------------------------------------------------------------------------------------------------------
+
+// Ranks with a device each: what one of them cannot open none has.
+static cal_status open_both(int number, cal_machine** out, cal_error* error) {
+    cal_machine* device = NULL;
+    cal_status status = open_mpi(0, out, error);
+    if (status) return status;
+    if (number == ANY_DEVICE) number = own_device(rank_here());
+    status = open_cuda(number, &device, error);
+    if (!status) status = cal_machine_nest(*out, device, error);
+    const bool nested = status == CAL_OK;
+    if (cal_ranks_agree(status != CAL_OK) && !status) {
+        status = CAL_NOT_AVAILABLE;
+        snprintf(error->text, sizeof error->text, "another rank cannot open its device");
+    }
+    if (!status) return CAL_OK;
+    if (!nested) cal_machine_destroy(device);
+    cal_machine_destroy(*out);
+    *out = NULL;
+    return status;
+}
 
 int cal_machine_open(const char* text, const char* lanes, const cal_placement* placement, cal_machine** out) {
     const bool placed = placement && placement->processor_of_joint;
@@ -183,6 +221,10 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
         error.status = cal_machine_threads(&def, out, &error);
     } else if (text && strcmp(text, "mpi") == 0) {
         error.status = open_mpi(width, out, &error);
+    } else if (text && strncmp(text, "mpi,", 4) == 0 && device_number(text + 4) >= 0) {
+        if (width != 0 && width != 32)
+            return cal_complain(CAL_EXIT_MISTAKE, "--lanes %d: --machine '%s' has 32", width, text);
+        error.status = open_both(device_number(text + 4), out, &error);
     } else if (text && device_number(text) >= 0) {
         if (width != 0 && width != 32)
             return cal_complain(CAL_EXIT_MISTAKE, "--lanes %d: --machine '%s' has 32", width, text);
@@ -190,7 +232,7 @@ int cal_machine_open(const char* text, const char* lanes, const cal_placement* p
     } else {
         error.status = cal_machine_from_text(text ? text : "serial", width, out, &error);
         if (error.status == CAL_BAD_ARGUMENT && strncmp(error.text, "machine", 7) == 0)
-            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and mpi and cuda[:N]", error.text);
+            return cal_complain(CAL_EXIT_MISTAKE, "--%s; and mpi, cuda[:N] and mpi,cuda[:N]", error.text);
     }
     if (error.status != CAL_OK) return cal_complain_error(&error);
     if (!placed || placement->processors <= cal_machine_processors(*out)) return CAL_EXIT_DONE;

@@ -7,7 +7,7 @@
 #include "calder/calder_run.h"
 #include "command.h"
 
-#define CAL_MACHINE_HELP "who computes: serial, threads[:N][,pinned], mpi or cuda[:N]"
+#define CAL_MACHINE_HELP "who computes: serial, threads[:N][,pinned], mpi, cuda[:N] or mpi,cuda[:N]"
 #define CAL_PLACEMENT_HELP "the processor of each joint, as 'calder plan --save' writes it"
 
 // For main: starts MPI where the command line says --machine mpi; the second ends it and returns the status of all ranks.

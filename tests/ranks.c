@@ -2,6 +2,7 @@
 // Prints what failed and ends with a status other than 0 on every rank.
 #include "base/hash.h"
 #include "base/random.h"
+#include "calder/calder_cuda.h"
 #include "calder/calder_mpi.h"
 #include "calder/calder_world.h"
 #include "simulation/domain/domain.h"
@@ -395,6 +396,28 @@ static void worlds(cal_machine* machine) {
     }
 }
 
+// All ranks share one GPU, which the host plays: instances live there, a share per rank.
+static void devices(void) {
+    cal_machine *machine = NULL, *device = NULL, *serial = NULL;
+    cal_model* model = NULL;
+    cal_plan* plan;
+    cal_error error = {.text = ""};
+    const cal_cuda_def def = cal_default_cuda_def();
+    if (cal_machine_mpi(MPI_COMM_WORLD, 0, &machine, &error) || cal_machine_cuda(&def, &device, &error) ||
+        cal_machine_serial(1, &serial, &error))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    expect(cal_machine_nest(machine, serial, &error) == CAL_BAD_ARGUMENT, "a core in ranks", error.text);
+    expect(cal_machine_nest(serial, device, &error) == CAL_BAD_ARGUMENT, "a device in a core", error.text);
+    expect(cal_machine_nest(machine, device, &error) == CAL_OK, "a device in ranks", error.text);
+    expect(strcmp(cal_machine_name(machine), "mpi,cuda") == 0, "the name of both", cal_machine_name(machine));
+    ensembles("humanoid:floor=0", "rk4", false, machine);
+    if (cal_model_generate("chain", &model, &error)) MPI_Abort(MPI_COMM_WORLD, 1);
+    expect(cal_plan_create(model, "aba", machine, &plan, &error) == CAL_NOT_AVAILABLE, "one model on both", error.text);
+    cal_model_destroy(model);
+    cal_machine_destroy(serial);
+    cal_machine_destroy(machine);
+}
+
 int main(int argc, char** argv) {
     static const char* const models[] = {"mobile:s=3,l=3,o=4,plateau=printed,start=0.8",
                                          "chain:n=40",
@@ -437,6 +460,7 @@ int main(int argc, char** argv) {
     ensembles("humanoid:floor=0", "rk4", false, machine);
     ensembles("chain:n=4", "gear", true, machine);
     ensembles("fourbar:n=2", "rkf", false, machine);
+    devices();
     forward(machine);
     events(machine);
     worlds(machine);

@@ -564,6 +564,10 @@ cal_threads_def cal_default_threads_def(void);
 /// Cores that share memory. Runs one plan at a time: a second execution at the same time is CAL_MACHINE_FAILED.
 cal_status cal_machine_threads(const cal_threads_def* def, cal_machine** out, cal_error* error);
 void cal_machine_destroy(cal_machine* machine); ///< NULL is allowed; plans made with it must be gone
+/// Gives every rank a device: a machine of ranks (cal_machine_mpi) with, in each of them, one of a GPU (cal_machine_cuda), which may be the
+/// same GPU for several. Ensembles have their instances there, a share per rank. Where it succeeds the device is the machine's, which
+/// destroys it.
+cal_status cal_machine_nest(cal_machine* machine, cal_machine* device, cal_error* error);
 const char* cal_machine_name(const cal_machine* machine);
 int cal_machine_lanes(const cal_machine* machine);
 int cal_machine_processors(const cal_machine* machine); ///< cores or ranks; a plan may use fewer

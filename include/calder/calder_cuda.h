@@ -23,6 +23,7 @@ cal_cuda_def cal_default_cuda_def(void);
 
 /// A machine of one GPU. CAL_NOT_AVAILABLE where there is none, with a line that says why.
 cal_status cal_machine_cuda(const cal_cuda_def* def, cal_machine** out, cal_error* error);
+int cal_cuda_device_count(void); ///< GPUs that this process can use; 0: none
 /// The GPU's name, as its driver says it; NULL for another machine. Belongs to the machine.
 const char* cal_cuda_device_name(const cal_machine* machine);
 

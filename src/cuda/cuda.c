@@ -394,3 +394,5 @@ cal_status cal_machine_cuda(const cal_cuda_def* def, cal_machine** out, cal_erro
 const char* cal_cuda_device_name(const cal_machine* machine) {
     return machine && machine->ops == &cuda_ops ? cal_device_name(((const cal_cuda_machine*)machine)->device) : NULL;
 }
+
+int cal_cuda_device_count(void) { return cal_device_count(); }

@@ -20,6 +20,8 @@ cal_status cal_device_open(int index, cal_device** out, cal_error* error) {
     return *out ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "no memory for a device");
 }
 
+int cal_device_count(void) { return 1; }
+
 void cal_device_close(cal_device* device) { cal_free(device); }
 
 const char* cal_device_name(const cal_device* device) {
@@ -107,6 +109,11 @@ static cal_status fail(cal_error* error, cal_status status, const char* what, cu
         snprintf(error->text, sizeof error->text, "%s: %s", what, cudaGetErrorString(result));
     }
     return status;
+}
+
+int cal_device_count(void) {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
 cal_status cal_device_open(int index, cal_device** out, cal_error* error) {

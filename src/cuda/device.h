@@ -11,6 +11,7 @@ extern "C" {
 typedef struct cal_device cal_device;
 // The device of that number. Fails where there is none, with a line that says why.
 cal_status cal_device_open(int index, cal_device** out, cal_error* error);
+int cal_device_count(void);
 void cal_device_close(cal_device* device); // NULL is allowed
 const char* cal_device_name(const cal_device* device);
 // Free memory, in bytes.

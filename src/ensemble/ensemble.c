@@ -17,6 +17,11 @@ cal_ensemble_def cal_default_ensemble_def(void) {
 
 // --- Making one --------------------------------------------------------------------------------------------------------
 
+// Where the instances of this process live; NULL: here.
+static cal_machine* device_of(cal_machine* machine) {
+    return !machine ? NULL : machine->device ? machine : machine->nested;
+}
+
 // Lanes are for what all instances of a group do alike: fixed steps of one algorithm, without anything that is solved, asked or
 // counted for one instance alone. Simulations that let shapes touch are not among those.
 static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
@@ -28,7 +33,7 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ense
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     if (!fixed || !alike || !plain) return &cal_ensemble_separate;
-    return ensemble->machine && ensemble->machine->device ? &cal_ensemble_resident : &cal_ensemble_lockstep;
+    return device_of(ensemble->machine) ? &cal_ensemble_resident : &cal_ensemble_lockstep;
 }
 
 static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal_error* error) {
@@ -50,13 +55,13 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     const cal_status status = cal_sim_create(model, &def->sim, &sim, error);
     cal_sim_destroy(sim);
     if (status) return status;
-    if (def->machine && def->machine->device && choose_ops(model, def) == &cal_ensemble_separate)
+    if (device_of(def->machine) && choose_ops(model, def) == &cal_ensemble_separate)
         return cal_fail(
             error, CAL_NOT_AVAILABLE,
             "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
             "constraints, contact, dry friction that sticks and force callbacks (--disable contact,stiction leaves "
             "two of them out)",
-            cal_machine_name(def->machine));
+            cal_machine_name(device_of(def->machine)));
     return CAL_OK;
 }
 
@@ -116,7 +121,7 @@ static cal_status place(cal_ensemble* ensemble) {
 static cal_status fill(cal_ensemble* ensemble, cal_error* error) {
     const cal_model* model = ensemble->model;
     const cal_machine* machine = ensemble->machine;
-    const bool shared = machine && !machine->device;
+    const bool shared = machine && !ensemble->device;
     const int lanes = ensemble->def.lanes == 0 && shared ? machine->lanes : ensemble->def.lanes;
     ensemble->ops = choose_ops(model, &ensemble->def);
     ensemble->solver = cal_find_solver(ensemble->def.sim.solver);
@@ -147,6 +152,7 @@ cal_status cal_ensemble_create_def(const cal_model* model, const cal_ensemble_de
     cal_ensemble blank = {.model = model,
                           .def = *def,
                           .machine = machine,
+                          .device = device_of(machine),
                           .count = def->count,
                           .queried = CAL_NONE,
                           .ops = &cal_ensemble_separate};
@@ -356,7 +362,7 @@ cal_status cal_ensemble_forward(cal_ensemble* ensemble, const double* q, const d
 
 int cal_ensemble_lanes(const cal_ensemble* ensemble) {
     if (!ensemble) return 0;
-    if (ensemble->ops == &cal_ensemble_resident) return ensemble->machine->lanes;
+    if (ensemble->ops == &cal_ensemble_resident) return ensemble->device->lanes;
     return ensemble->ops->takes_steps ? ensemble->engine->lanes : 1;
 }
 int cal_ensemble_count(const cal_ensemble* ensemble) { return ensemble ? ensemble->count : 0; }

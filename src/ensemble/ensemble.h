@@ -76,6 +76,7 @@ struct cal_ensemble {
     const cal_ensemble_ops* ops;
     const cal_solver_ops* solver; // of fixed steps
     cal_machine* machine;         // whose processors take units; NULL: the caller's thread alone
+    cal_machine* device;          // in whose memory the share's instances live; NULL: they live here
     cal_machine* engine;          // one core, on which a unit runs
     int count, workers;           // instances in all; workers in this process
     int first, end;               // this process' share

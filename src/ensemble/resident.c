@@ -26,7 +26,7 @@ struct cal_resident {
     int clock_count;        // those after it have no instances
 };
 
-static const cal_batch_ops* batch_of(const cal_ensemble* ensemble) { return ensemble->machine->ops->batch; }
+static const cal_batch_ops* batch_of(const cal_ensemble* ensemble) { return ensemble->device->ops->batch; }
 
 // --- Making one --------------------------------------------------------------------------------------------------------
 
@@ -72,9 +72,9 @@ static cal_status fill(cal_ensemble* ensemble) {
 static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     struct cal_resident* own = ensemble->resident = cal_allocate(1, sizeof *own);
     if (!own) return CAL_NO_MEMORY;
-    const int lanes = own->lanes = ensemble->machine->lanes, count = ensemble->end - ensemble->first;
+    const int lanes = own->lanes = ensemble->device->lanes, count = ensemble->end - ensemble->first;
     const cal_plan_def def = {
-        .model = ensemble->model, .program = &cal_program_aba, .machine = ensemble->machine, .copies = lanes};
+        .model = ensemble->model, .program = &cal_program_aba, .machine = ensemble->device, .copies = lanes};
     cal_status status = cal_plan_create_def(&def, &own->plan, error);
     if (status) return status;
     own->groups = (count + lanes - 1) / lanes;
@@ -94,7 +94,7 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     own->chosen = own->begins + instances;
     own->driven = true;
     memset(own->begins, 1, instances);
-    status = batch_of(ensemble)->create(ensemble->machine, own->plan, own->groups, VECTORS, &own->batch, error);
+    status = batch_of(ensemble)->create(ensemble->device, own->plan, own->groups, VECTORS, &own->batch, error);
     return status ? status : fill(ensemble);
 }
 

@@ -3,11 +3,31 @@
 
 #include "base/error.h"
 
+#include <stdio.h>
+
 void cal_machine_destroy(cal_machine* machine) {
-    if (machine) machine->ops->destroy(machine);
+    if (!machine) return;
+    cal_machine_destroy(machine->nested);
+    machine->ops->destroy(machine);
 }
 
-const char* cal_machine_name(const cal_machine* machine) { return machine ? machine->ops->name : NULL; }
+cal_status cal_machine_nest(cal_machine* machine, cal_machine* device, cal_error* error) {
+    if (!machine || !device)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "cal_machine_nest: machine and device must not be NULL");
+    if (machine->keep == CAL_KEEP_ALL || machine->nested)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "only ranks have a device each, and one of them: not machine %s",
+                        machine->ops->name);
+    if (!device->device)
+        return cal_fail(error, CAL_BAD_ARGUMENT, "ranks have devices in them (cuda), not machine %s",
+                        device->ops->name);
+    machine->nested = device;
+    (void)snprintf(machine->name, sizeof machine->name, "%s,%s", machine->ops->name, device->ops->name);
+    return CAL_OK;
+}
+
+const char* cal_machine_name(const cal_machine* machine) {
+    return !machine ? NULL : machine->nested ? machine->name : machine->ops->name;
+}
 
 int cal_machine_lanes(const cal_machine* machine) { return machine ? machine->lanes : 0; }
 

@@ -222,6 +222,11 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
             error, CAL_NOT_AVAILABLE,
             "tendons, forces of a medium and gravity compensation do not run on machine %s: use another machine",
             ops->name);
+    if (def->machine->nested)
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "machine %s advances ensembles, an instance on one device: one model is shared by ranks "
+                        "(mpi), or runs on one device (cuda)",
+                        cal_machine_name(def->machine));
     cal_plan* plan = cal_allocate(1, sizeof *plan);
     if (!plan) return cal_fail(error, CAL_NO_MEMORY, "no memory for a plan");
     plan->model = plan->whole = def->model;

@@ -138,12 +138,13 @@ const char* cal_machine_text(const cal_machine* machine, int used, char* text, s
     if (!machine) return "";
     const int processors = cal_machine_processors(machine);
     const char* name = cal_machine_name(machine);
-    const char* noun = strcmp(name, "mpi") == 0 ? "rank" : strcmp(name, "cuda") == 0 ? "GPU" : "core";
+    const char* noun = strncmp(name, "mpi", 3) == 0 ? "rank" : strcmp(name, "cuda") == 0 ? "GPU" : "core";
     if (used == 1 && processors == 1)
         snprintf(text, capacity, "one %s", noun);
     else if (used == processors)
         snprintf(text, capacity, "%d %ss", used, noun);
     else
         snprintf(text, capacity, "%d of %d %ss", used, processors, noun);
+    if (strchr(name, ',')) strncat(text, " with a GPU each", capacity - strlen(text) - 1);
     return text;
 }
