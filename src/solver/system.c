@@ -370,14 +370,25 @@ cal_status cal_system_set_scales(cal_system* system, const double* q, const doub
 
 // --- Looking at it ---------------------------------------------------------------------------------------------------
 
+// Of a model on a device: from so many joints on all cores of the host look at it, which takes about a millisecond on one.
+enum { MANY_JOINTS = 20000 };
+
+static cal_status open_host(const cal_system* system, const cal_program* program, cal_machine** out) {
+    const bool many = system->def.machine->device && program->spreads && system->model->joint_count >= MANY_JOINTS;
+    cal_threads_def def = cal_default_threads_def();
+    def.lanes = 1;
+    return many ? cal_machine_threads(&def, out, NULL) : cal_machine_serial(1, out, NULL);
+}
+
 // Executes an algorithm at q and v: on the cores of its machine where they share memory and the algorithm
-// spreads over them, else on one.
+// spreads over them, else on one; on those of the host where the machine is a device.
 static cal_status look(cal_system* system, cal_system_query* o, const char* algorithm, const double* q,
                        const double* v) {
     cal_status status = CAL_OK;
     cal_machine* machine = system->def.machine;
-    const bool spreads = machine->processors > 1 && machine->ops->each && cal_find_program(algorithm)->spreads;
-    if (!spreads && !o->machine) status = cal_machine_serial(1, &o->machine, NULL);
+    const cal_program* program = cal_find_program(algorithm);
+    const bool spreads = machine->processors > 1 && machine->ops->each && program->spreads;
+    if (!spreads && !o->machine) status = open_host(system, program, &o->machine);
     if (!spreads) machine = o->machine;
     if (!status && !o->plan) status = cal_plan_create(system->model, algorithm, machine, &o->plan, NULL);
     if (!status && !o->state) status = cal_state_create(o->plan, &o->state);
