@@ -22,6 +22,7 @@ typedef struct cal_component {
     int weight;        // moving bodies
     double local_time; // how far it was asked for
     int domain;        // that it belongs to; 0 in a world that is not divided
+    int member;        // its place in that domain's list
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;

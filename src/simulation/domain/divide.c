@@ -27,15 +27,6 @@ typedef struct clusters {
     int count, capacity;
 } clusters;
 
-static void join_box(cal_box* box, const cal_box* other) {
-    for (int i = 0; i < 3; i++) {
-        box->low[i] = fmin(box->low[i], other->low[i]);
-        box->high[i] = fmax(box->high[i], other->high[i]);
-    }
-}
-
-static const cal_box nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-
 static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error) {
     const cal_world* whole = d->whole;
     d->marked++;
@@ -49,12 +40,12 @@ static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error)
         if (!cal_grow((void**)&out->list, &out->capacity, out->count, sizeof *out->list))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
         cluster* c = &out->list[out->count++];
-        *c = (cluster){.box = nothing, .first = first, .count = d->cluster_count - first};
+        *c = (cluster){.box = cal_box_of_nothing, .first = first, .count = d->cluster_count - first};
         for (int k = first; k < d->cluster_count; k++) {
             const cal_component* own = &whole->components[d->cluster[k]];
             for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
                 if (cal_broad_has(whole->broad, own->body + b))
-                    join_box(&c->box, cal_broad_box(whole->broad, own->body + b));
+                    cal_box_extend(&c->box, cal_broad_box(whole->broad, own->body + b));
         }
     }
     return CAL_OK;
@@ -78,10 +69,10 @@ static int order_of_cluster(const void* a, const void* b) {
 
 // Sorts clusters along the axis along which they are spread most.
 static int sort_clusters(cluster* list, int count) {
-    cal_box all = nothing;
+    cal_box all = cal_box_of_nothing;
     int axis = 0;
     if (list == NULL) return axis;
-    for (int i = 0; i < count; i++) join_box(&all, &list[i].box);
+    for (int i = 0; i < count; i++) cal_box_extend(&all, &list[i].box);
     for (int i = 1; i < 3; i++)
         if (all.high[i] - all.low[i] > all.high[axis] - all.low[axis]) axis = i;
     for (int i = 0; i < count; i++) {
@@ -196,11 +187,11 @@ static cal_status begin_domains(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 1; status == CAL_OK && i <= d->count; i++) {
         d->domains[i].world->gvt = d->domains[i].world->now = whole->time;
+        d->domains[i].extent = cal_box_of_nothing;
+        d->domains[i].renewed = d->domains[i].member_count = 0;
         status = place_prescribed(d, d->domains[i].world, prescribed, error);
     }
     d->border->gvt = d->border->now = whole->time;
-    if (status == CAL_OK && cal_broad_create(whole->body_count + 1, &d->border->broad) != CAL_OK)
-        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a domain");
     return status;
 }
 
@@ -247,7 +238,7 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
-        d->domains[i].stray_count = d->domains[i].move_count = d->domains[i].sorted_count = 0;
+        d->domains[i].stray_count = d->domains[i].extended_count = 0;
     }
     cal_domain_clear(d->border);
     d->divided = false;

@@ -26,8 +26,18 @@
 #include "simulation/domain/memo.h"
 #include "simulation/event/pairs.h"
 #include "simulation/world.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+static const cal_box cal_box_of_nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
+static inline void cal_box_extend(cal_box* box, const cal_box* other) {
+    for (int i = 0; i < 3; i++) {
+        if (other->low[i] < box->low[i]) box->low[i] = other->low[i];
+        if (other->high[i] > box->high[i]) box->high[i] = other->high[i];
+    }
+}
 
 enum { CAL_DOMAIN_WHOLE = 0, CAL_DOMAIN_BORDER = -1 }; // domains have the numbers from 1 on
 
@@ -55,15 +65,13 @@ typedef struct cal_border_find {
     cal_prediction prediction;
 } cal_border_find;
 
-// A body whose box sticks out of its region, or no longer.
-typedef struct cal_border_move {
-    int body;
-    bool out;
-} cal_border_move;
-
 typedef struct cal_domain {
     cal_world* world;
-    cal_box region; // a box that is inside is met by none of another domain that is inside of its own
+    cal_box region;  // what has its centre here belongs to the domain
+    cal_box extent;  // holds the boxes of all its bodies
+    int renewed;     // boxes, since the extent was measured
+    int* members;    // components that have bodies
+    int member_count, member_capacity;
     struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
     int engine_count, engine_capacity;
     cal_status status;
@@ -71,13 +79,13 @@ typedef struct cal_domain {
     bool starved;   // wants places for components
     double spent;   // processor time of its last task, s
     int64_t events; // since the world was divided
-    // For the border: what its bodies have found, pairs that have ended, who sticks out (of the noted bodies so many are sorted), who is
-    // in another domain's region, and scratch of the search.
+    // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
+    // near, who has left the region, and scratch of the search.
     cal_border_find* finds;
     int find_count, find_capacity;
     int *ended, ended_count, ended_capacity;
-    cal_border_move* moves;
-    int move_count, move_capacity, sorted_count;
+    int extended_count;
+    int *near, near_count, near_capacity;
     int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
 } cal_domain;
@@ -167,7 +175,10 @@ cal_status cal_domains_collect_from(cal_domains* d, int component, int first, ca
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
-// Keeps a body of a domain that is in another one's region, false: no memory; gives those that were kept to that domain (migrate.c).
+// Lists a component among the members of its domain; false: no memory; and no longer (domains.c).
+bool cal_domain_list_member(cal_domains* d, int component);
+void cal_domain_unlist_member(cal_domains* d, int component);
+// Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
@@ -181,8 +192,8 @@ cal_status cal_ranks_run(cal_domains* d, cal_domain_task* task, double (*clock)(
 cal_status cal_ranks_compare(cal_domains* d, bool* same, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
-// At the end of a domain's run: who sticks out of its region (border.c).
-cal_status cal_border_sort(cal_domains* d, int domain, cal_error* error);
+// At the end of a domain's run: its new boxes are in its extent (border.c).
+void cal_border_extend(cal_domains* d, int domain);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error);
 // The engine of a model in a domain.

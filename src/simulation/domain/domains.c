@@ -107,7 +107,8 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
         cal_free(d->domains[i].ended);
-        cal_free(d->domains[i].moves);
+        cal_free(d->domains[i].members);
+        cal_free(d->domains[i].near);
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
@@ -144,6 +145,27 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
     if (enough) return CAL_OK;
     cal_domains_destroy(whole);
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
+}
+
+// --- Members ------------------------------------------------------------------------------------------------------------------
+
+bool cal_domain_list_member(cal_domains* d, int component) {
+    cal_component* c = &d->whole->components[component];
+    if (c->domain <= CAL_DOMAIN_WHOLE || c->body < 0) return true;
+    cal_domain* own = &d->domains[c->domain];
+    if (!cal_grow((void**)&own->members, &own->member_capacity, own->member_count, sizeof *own->members)) return false;
+    c->member = own->member_count;
+    own->members[own->member_count++] = component;
+    return true;
+}
+
+void cal_domain_unlist_member(cal_domains* d, int component) {
+    const cal_component* c = &d->whole->components[component];
+    if (c->domain <= CAL_DOMAIN_WHOLE || c->body < 0) return;
+    cal_domain* own = &d->domains[c->domain];
+    const int last = own->members[--own->member_count];
+    own->members[c->member] = last;
+    d->whole->components[last].member = c->member;
 }
 
 // --- Places for components ----------------------------------------------------------------------------------------------------

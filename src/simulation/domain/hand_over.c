@@ -71,10 +71,17 @@ static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to,
     if (status != CAL_OK || !cal_broad_has(from->broad, body)) return status;
     const cal_box box = *cal_broad_box(from->broad, body);
     cal_broad_remove(from->broad, body, NULL);
-    cal_broad_remove(d->border->broad, body, NULL);
     if (cal_broad_move(to->broad, body, &box, NULL) != CAL_OK)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    return cal_domain_note_box(to, body, error);
+    if (to->domain == CAL_DOMAIN_WHOLE) return CAL_OK;
+    cal_box_extend(&d->domains[to->domain].extent, &box);
+    if (part->noted != d->round) return CAL_OK;
+    // What it was noted for is still to be looked at.
+    const double changed_from = part->changed_from;
+    part->noted = 0;
+    status = cal_domain_note_box(to, body, error);
+    part->changed_from = changed_from;
+    return status;
 }
 
 static cal_status hand_over_multibody(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
@@ -143,7 +150,10 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
             status = hand_over_body(d, from, to, c->body + k, error);
         if (status == CAL_OK && c->multibody != NULL) status = hand_over_multibody(d, c->multibody, last, error);
         if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
+        cal_domain_unlist_member(d, component);
         c->domain = last;
+        if (status == CAL_OK && !cal_domain_list_member(d, component))
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
         d->handed++;
     }
     d->handing_count = 0;

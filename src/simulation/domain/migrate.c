@@ -1,5 +1,6 @@
 // Ownership moves with the bodies: what has gone over into the region of another domain becomes that domain's, at the beginning of a window,
-// when nothing is left that could be taken back. Otherwise domains would mix, and ever more pairs be of two of them.
+// when nothing is left that could be taken back. Otherwise domains would mix, and ever more pairs be of two of them. A body goes over when
+// all of its box is outside: of one that is on the way across as many partners are on either side, and it may turn round.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -25,7 +26,7 @@ static int region_of(const cal_domains* d, int body, const cal_box* box) {
 
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box) {
     cal_domain* own = &d->domains[domain];
-    if (region_of(d, body, box) == cal_domain_of_body(d->whole, body)) return true;
+    if (cal_box_overlap(box, &own->region)) return true;
     if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
     own->strays[own->stray_count++] = body;
     return true;

@@ -102,7 +102,7 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = run_domain(own, d->end, &own->error);
-    if (own->status == CAL_OK) own->status = cal_border_sort(d, domain, &own->error);
+    cal_border_extend(d, domain);
 }
 
 // Of the calling thread, s.
