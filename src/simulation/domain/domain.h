@@ -67,10 +67,10 @@ typedef struct cal_border_find {
 
 typedef struct cal_domain {
     cal_world* world;
-    cal_box region;  // what has its centre here belongs to the domain
-    cal_box extent;  // holds the boxes of all its bodies
-    int renewed;     // boxes, since the extent was measured
-    int* members;    // components that have bodies
+    cal_box region; // what has its centre here belongs to the domain
+    cal_box extent; // holds the boxes of all its bodies
+    int renewed;    // boxes, since the extent was measured
+    int* members;   // components that have bodies
     int member_count, member_capacity;
     struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
     int engine_count, engine_capacity;
@@ -88,6 +88,11 @@ typedef struct cal_domain {
     int *near, near_count, near_capacity;
     int *strays, stray_count, stray_capacity;
     cal_broad_scratch scratch;
+    // Of a division (scatter.c): components that come, those of which states or a log are linked to others, and pairs with other domains.
+    int *coming, coming_count, coming_capacity;
+    int *linked, linked_count, linked_capacity;
+    struct cal_carried_pair* crossing;
+    int crossing_count, crossing_capacity;
 } cal_domain;
 
 // A pair of bodies on its way to another table.
@@ -102,11 +107,12 @@ typedef struct cal_domains {
     cal_domain* domains; // [1 … count]
     int count, workers;
     cal_world* border;
-    bool calls_together; // there are callbacks of several bodies
-    bool divided;        // bodies are in the domains; otherwise in the whole
-    bool grouping;       // there were contact groups
-    bool given;          // the length of windows was given
-    double window;       // its length now
+    int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
+    bool calls_together;                                    // there are callbacks of several bodies
+    bool divided;                                           // bodies are in the domains; otherwise in the whole
+    bool grouping;                                          // there were contact groups
+    bool given;                                             // the length of windows was given
+    double window;                                          // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
@@ -183,6 +189,16 @@ bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* 
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
+// Parts of that: a multibody gets an engine of its new domain; callbacks go where the first of their bodies that moves is, those of none
+// to the domain `without`.
+cal_status cal_multibody_hand_over(cal_domains* d, struct cal_multibody* m, int to, cal_error* error);
+cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error);
+// The same as cal_domains_hand_over where d->handings are all components of the whole: domains take what is theirs at the same time
+// (scatter.c).
+cal_status cal_domains_scatter(cal_domains* d, cal_error* error);
+// A domain gets its own boxes of fixed and driven bodies, each as it is in the whole (divide.c).
+cal_status cal_domain_copy_box(const cal_world* from, cal_broad* to, int body);
+cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_error* error);
 // Runs a task for every domain, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);

@@ -109,6 +109,9 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].ended);
         cal_free(d->domains[i].members);
         cal_free(d->domains[i].near);
+        cal_free(d->domains[i].coming);
+        cal_free(d->domains[i].linked);
+        cal_free(d->domains[i].crossing);
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
@@ -116,7 +119,8 @@ void cal_domains_destroy(cal_world* world) {
     cal_memo_free(&d->kept);
     cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
+    void* const lists[] = {d->domains, d->handings, d->cluster,    d->mark, d->carried,
+                           d->ring,    d->joined,   d->prescribed, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }

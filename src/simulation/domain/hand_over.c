@@ -84,7 +84,7 @@ static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to,
     return status;
 }
 
-static cal_status hand_over_multibody(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
+cal_status cal_multibody_hand_over(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
     if (m->engine->current == m) m->engine->current = NULL;
     if (m->home == NULL) m->home = m->engine;
     if (to == CAL_DOMAIN_WHOLE) {
@@ -120,8 +120,7 @@ static cal_status hand_over_group(cal_world* from, cal_world* to, int component,
     return status;
 }
 
-// Callbacks are with the first of their bodies that moves; those of none, in the first domain.
-static cal_status hand_over_hooks(cal_domains* d, int without, cal_error* error) {
+cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error) {
     cal_status status = CAL_OK;
     for (int h = 0; status == CAL_OK && h < d->whole->periodic_hook_count; h++) {
         cal_periodic_hook* hook = &d->whole->periodic_hooks[h];
@@ -148,7 +147,7 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
         if (c->group != NULL) status = hand_over_group(from, to, component, error);
         for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
             status = hand_over_body(d, from, to, c->body + k, error);
-        if (status == CAL_OK && c->multibody != NULL) status = hand_over_multibody(d, c->multibody, last, error);
+        if (status == CAL_OK && c->multibody != NULL) status = cal_multibody_hand_over(d, c->multibody, last, error);
         if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
         cal_domain_unlist_member(d, component);
         c->domain = last;
@@ -157,6 +156,7 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
         d->handed++;
     }
     d->handing_count = 0;
-    if (status == CAL_OK) status = hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
+    if (status == CAL_OK)
+        status = cal_domains_hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
     return status == CAL_OK ? put_pairs(d, error) : status;
 }

@@ -309,6 +309,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && world->domains->ranks != NULL) status = cal_ranks_compare(world->domains, &same, error);
     if (status == CAL_OK && !same) status = cal_world_divide(world, world->domains->count, 0.0, error);
     cal_domains* d = world->domains;
+    double before = processor_time();
     if (status == CAL_OK && !d->divided) {
         status = cal_domains_divide(d, error);
         d->begin = world->time;
@@ -316,7 +317,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && !d->divided) return retreat(d, error);
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
-    double before = d->rank_mark = processor_time();
+    d->rank_mark = processor_time();
     for (bool last = false; status == CAL_OK && !last;) {
         const double next = fmin(fmax(first_due(d), d->begin), time);
         const double end = next + d->window;
