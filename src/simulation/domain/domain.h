@@ -66,11 +66,12 @@ typedef struct cal_border_find {
 } cal_border_find;
 
 typedef struct cal_domain {
-    cal_world* world;
-    cal_box region; // what has its centre here belongs to the domain
-    cal_box extent; // holds the boxes of all its bodies
-    int renewed;    // boxes, since the extent was measured
-    int* members;   // components that have bodies
+    _Alignas(64) cal_world* world; // what its worker writes shares no cache line with another one
+    atomic_bool taken;             // by a worker, in the present run
+    cal_box region;                // what has its centre here belongs to the domain
+    cal_box extent;                // holds the boxes of all its bodies
+    int renewed;                   // boxes, since the extent was measured
+    int* members;                  // components that have bodies
     int member_count, member_capacity;
     struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
     int engine_count, engine_capacity;
@@ -135,14 +136,15 @@ typedef struct cal_domains {
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
+    double border_s, divide_s; // of domains, without events; of one core, to divide the world
+    double together_s;         // elapsed, of all runs
     // Of a world on ranks: what they have kept and shown (ranks.c), and the processor time that all have seen: of own domains, of the busiest
     // rank of each run, and of everything else.
     cal_machine* ranks; // NULL: there is one
     cal_memo kept, shown;
     double shown_s, rank_busiest_s, rank_other_s, rank_mark;
-    double first_s;  // of domains, in the first run of each window
-    atomic_int next; // of a run: the domain that is to be taken next
-    double end;      // of a run
+    double first_s; // of domains, in the first run of each window
+    double end;     // of a run
     void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
 
