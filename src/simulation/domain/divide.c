@@ -15,7 +15,7 @@
 #define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
 
 // What stays together: components of d->cluster from `first` on.
-typedef struct cluster {
+typedef struct cal_cluster {
     cal_box box;
     double at; // its middle, along the present axis
     int first, count, weight, domain;
@@ -23,31 +23,59 @@ typedef struct cluster {
 
 typedef struct clusters {
     cluster* list;
-    int count, capacity;
+    int count;
 } clusters;
+
+static void add_boxes(const cal_world* whole, int component, cluster* c) {
+    const cal_component* own = &whole->components[component];
+    for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
+        if (cal_broad_has(whole->broad, own->body + b))
+            cal_box_extend(&c->box, cal_broad_box(whole->broad, own->body + b));
+}
+
+// Of the components of the whole as many belong to a domain's task as to any other's: those that are alone become clusters.
+static void find_alone(cal_domains* d, int domain) {
+    const cal_world* whole = d->whole;
+    const int64_t count = whole->component_count;
+    const int first = (int)(count * (domain - 1) / d->count), end = (int)(count * domain / d->count);
+    for (int i = first; i < end; i++) {
+        cluster* c = &d->alone[i];
+        *c = (cluster){.box = cal_box_of_nothing};
+        if (whole->components[i].ops == NULL || !cal_domains_are_alone(d, i)) continue;
+        c->count = 1;
+        add_boxes(whole, i, c);
+    }
+    d->domains[domain].status = CAL_OK;
+}
+
+static cal_status add_cluster(cal_domains* d, int component, clusters* out, cal_error* error) {
+    const int first = d->cluster_count;
+    const cluster* alone = &d->alone[component];
+    const cal_status status = alone->count > 0 ? cal_domains_add_to_cluster(d, component, error)
+                                               : cal_domains_collect_from(d, component, first, error);
+    if (status != CAL_OK || d->cluster_count == first) return status;
+    cluster* c = &out->list[out->count++];
+    *c = *alone;
+    c->first = first, c->count = d->cluster_count - first;
+    if (alone->count > 0) return CAL_OK;
+    for (int k = first; k < d->cluster_count; k++) add_boxes(d->whole, d->cluster[k], c);
+    return CAL_OK;
+}
 
 static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error) {
     const cal_world* whole = d->whole;
     d->marked++;
     d->cluster_count = 0;
-    for (int i = 0; i < whole->component_count; i++) {
-        if (whole->components[i].ops == NULL) continue;
-        const int first = d->cluster_count;
-        const cal_status status = cal_domains_collect_from(d, i, first, error);
-        if (status != CAL_OK) return status;
-        if (d->cluster_count == first) continue;
-        if (!cal_grow((void**)&out->list, &out->capacity, out->count, sizeof *out->list))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        cluster* c = &out->list[out->count++];
-        *c = (cluster){.box = cal_box_of_nothing, .first = first, .count = d->cluster_count - first};
-        for (int k = first; k < d->cluster_count; k++) {
-            const cal_component* own = &whole->components[d->cluster[k]];
-            for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
-                if (cal_broad_has(whole->broad, own->body + b))
-                    cal_box_extend(&c->box, cal_broad_box(whole->broad, own->body + b));
-        }
-    }
-    return CAL_OK;
+    out->list = cal_allocate((size_t)whole->component_count + 1, sizeof *out->list);
+    d->alone = cal_allocate((size_t)whole->component_count + 1, sizeof *d->alone);
+    cal_status status =
+        out->list != NULL && d->alone != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    if (status == CAL_OK) status = cal_domains_run(d, find_alone, error);
+    for (int i = 0; status == CAL_OK && i < whole->component_count; i++)
+        if (whole->components[i].ops != NULL) status = add_cluster(d, i, out, error);
+    cal_free(d->alone);
+    d->alone = NULL;
+    return status;
 }
 
 // Whether one of them has nearly everything: a pile.

@@ -127,7 +127,8 @@ typedef struct cal_domains {
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
     int *cluster, cluster_count, cluster_capacity;
-    int *mark, mark_capacity; // of each component
+    struct cal_cluster* alone; // of each component, while a world is divided
+    int *mark, mark_capacity;  // of each component
     int marked;
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
@@ -180,6 +181,9 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error);
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);
 // The same for one of several, whose list begins at a place in d->cluster.
 cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error);
+// Puts one component into d->cluster, unless it is marked; whether nothing stays with it.
+cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error);
+bool cal_domains_are_alone(const cal_domains* d, int component);
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);

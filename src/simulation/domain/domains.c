@@ -196,34 +196,37 @@ static int most_members(const cal_world* view) {
     return most;
 }
 
+// A domain may end any group, and so list any place as unused.
+static bool reserve_places(cal_world* view, int count) {
+    if (view->unused_capacity >= count) return true;
+    const int capacity = count + count / 2;
+    int* grown = cal_allocate((size_t)capacity, sizeof *grown);
+    if (grown == NULL) return false;
+    if (view->unused_count > 0) memcpy(grown, view->unused_components, (size_t)view->unused_count * sizeof *grown);
+    cal_free(view->unused_components);
+    view->unused_components = grown;
+    view->unused_capacity = capacity;
+    return true;
+}
+
 cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
-    for (int i = 1; i <= d->count; i++) {
+    bool enough = true;
+    for (int i = 1; enough && i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         int wanted = view->unused_count < PLACES / 2 || d->domains[i].starved ? PLACES : 0;
         if (d->domains[i].starved) wanted += 2 * most_members(view);
         d->domains[i].starved = false;
-        int capacity = view->unused_capacity;
-        // A domain may end any group: there is room for all of them.
-        while (capacity < whole->component_count + wanted)
-            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-        view->unused_capacity = capacity;
-        while (view->unused_count < wanted) {
+        enough = reserve_places(view, whole->component_count + wanted);
+        while (enough && view->unused_count < wanted) {
             const int place = take_place(whole);
-            if (place < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-            view->unused_components[view->unused_count++] = place;
+            enough = place >= 0;
+            if (enough) view->unused_components[view->unused_count++] = place;
         }
     }
     // What was given to one is a place that all may have to list.
-    for (int i = 1; i <= d->count; i++) {
-        cal_world* view = d->domains[i].world;
-        int capacity = view->unused_capacity;
-        while (capacity < whole->component_count)
-            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-        view->unused_capacity = capacity;
-    }
+    for (int i = 1; enough && i <= d->count; i++) enough = reserve_places(d->domains[i].world, whole->component_count);
+    if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
     cal_domains_share(d);
     return CAL_OK;
 }
