@@ -156,34 +156,59 @@ static bool was_grouped(const cal_domains* d, int body) {
 
 // --- Joining domains ----------------------------------------------------------------------------------------------------------
 
+// Where a component is going to be.
+static int destination(const cal_domains* d, int component) {
+    const cal_component* c = &d->whole->components[component];
+    return c->going > CAL_DOMAIN_WHOLE ? c->going : c->domain;
+}
+
 static cal_status list_cluster(cal_domains* d, int component, int to, cal_error* error) {
     const cal_status status = cal_domains_collect(d, component, error);
     if (status != CAL_OK) return status;
     for (int i = 0; i < d->cluster_count; i++) {
-        if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        d->handings[d->handing_count++] = (cal_handing){d->cluster[i], to};
+        cal_component* c = &d->whole->components[d->cluster[i]];
+        if (c->going == CAL_DOMAIN_WHOLE) {
+            if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+            d->handings[d->handing_count++] = (cal_handing){.component = d->cluster[i]};
+        }
+        c->going = to;
     }
     return CAL_OK;
 }
 
-// Two bodies come into one domain: that of the one which has more that stays with it. decided: groups that have gone on without
-// knowing of the other one decide again.
-static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* error) {
-    const cal_world* whole = d->whole;
-    const int domain[2] = {cal_domain_of_body(whole, a), cal_domain_of_body(whole, b)};
+// Two bodies are to come into one domain: that of the one which has more that stays with it.
+static cal_status plan_join(cal_domains* d, int a, int b, cal_error* error) {
+    const int one = d->whole->bodies[a].component, two = d->whole->bodies[b].component;
+    const int domain[2] = {destination(d, one), destination(d, two)};
     cal_status status = CAL_OK;
     if (domain[0] != domain[1]) {
-        status = cal_domains_collect(d, whole->bodies[a].component, error);
+        status = cal_domains_collect(d, one, error);
         const int first = d->cluster_count;
-        if (status == CAL_OK) status = cal_domains_collect(d, whole->bodies[b].component, error);
-        const bool stays = first > d->cluster_count;
-        if (status == CAL_OK)
-            status = list_cluster(d, whole->bodies[stays ? b : a].component, domain[stays ? 0 : 1], error);
-        if (status == CAL_OK) status = cal_domains_hand_over(d, error);
+        if (status == CAL_OK) status = cal_domains_collect(d, two, error);
+        // Of equal ones that which is where it goes.
+        const bool stays =
+            first > d->cluster_count ||
+            (first == d->cluster_count && cal_domain_is_home(d, domain[0], b) && !cal_domain_is_home(d, domain[1], a));
+        if (status == CAL_OK) status = list_cluster(d, stays ? two : one, domain[stays ? 0 : 1], error);
     }
-    if (status == CAL_OK) status = cal_domains_tie(d, whole->bodies[a].component, whole->bodies[b].component, error);
-    cal_world* view = cal_domain_world(d, cal_domain_of_body(whole, a));
+    return status == CAL_OK ? cal_domains_tie(d, one, two, error) : status;
+}
+
+static cal_status do_plan(cal_domains* d, cal_error* error) {
+    for (int i = 0; i < d->handing_count; i++) {
+        cal_component* c = &d->whole->components[d->handings[i].component];
+        d->handings[i].to = c->going;
+        c->going = CAL_DOMAIN_WHOLE;
+    }
+    return d->handing_count > 0 ? cal_domains_hand_over(d, error) : CAL_OK;
+}
+
+// At once. decided: groups that have gone on without knowing of the other one decide again.
+static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* error) {
+    cal_status status = plan_join(d, a, b, error);
+    if (status == CAL_OK) status = do_plan(d, error);
+    cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, a));
     if (status == CAL_OK && decided) status = cal_domain_reconsider(view, a, d->begin, true, error);
     if (status == CAL_OK && decided) status = cal_domain_reconsider(view, b, d->begin, true, error);
     return status == CAL_OK && decided ? cal_world_update_changed(view, error) : status;
@@ -249,9 +274,9 @@ static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* e
         const cal_pair pair = border->table.pairs[i];
         if (pair.event < 0 || !pair.hit || !(cal_events_time(&border->events, pair.event) < end)) continue;
         *met = true;
-        status = join(d, pair.body[0], pair.body[1], false, error);
+        status = plan_join(d, pair.body[0], pair.body[1], error);
     }
-    return status;
+    return status == CAL_OK ? do_plan(d, error) : status;
 }
 
 // Pairs that collide before a time.

@@ -65,6 +65,21 @@ typedef struct cal_border_find {
     cal_prediction prediction;
 } cal_border_find;
 
+// A pair of bodies on its way to another table.
+typedef struct cal_carried_pair {
+    int body[2];
+    bool hit, off, open;
+    double time;
+} cal_carried_pair;
+
+// A body on its way to another domain: when its box ends, and the box, where it has those.
+typedef struct cal_departure {
+    int component, from, to;
+    bool boxed, there;
+    double due;
+    cal_box box;
+} cal_departure;
+
 typedef struct cal_domain {
     _Alignas(64) cal_world* world; // what its worker writes shares no cache line with another one
     atomic_bool taken;             // by a worker, in the present run
@@ -92,16 +107,13 @@ typedef struct cal_domain {
     // Of a division (scatter.c): components that come, those of which states or a log are linked to others, and pairs with other domains.
     int *coming, coming_count, coming_capacity;
     int *linked, linked_count, linked_capacity;
-    struct cal_carried_pair* crossing;
+    cal_carried_pair* crossing;
     int crossing_count, crossing_capacity;
+    // Of an exchange (exchange.c): departures of bodies that leave (`coming`: that come), and pairs that arrive.
+    int *leaving, leaving_count, leaving_capacity;
+    cal_carried_pair* arriving;
+    int arriving_count, arriving_capacity;
 } cal_domain;
-
-// A pair of bodies on its way to another table.
-typedef struct cal_carried_pair {
-    int body[2];
-    bool hit, off, open;
-    double time;
-} cal_carried_pair;
 
 typedef struct cal_domains {
     cal_world* whole;
@@ -124,6 +136,8 @@ typedef struct cal_domains {
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
     cal_handing* handings;
     int handing_count, handing_capacity;
+    cal_departure* departures;
+    int departure_count, departure_capacity;
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
     int *cluster, cluster_count, cluster_capacity;
@@ -189,13 +203,22 @@ cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
 // Lists a component among the members of its domain; false: no memory; and no longer (domains.c).
 bool cal_domain_list_member(cal_domains* d, int component);
-void cal_domain_unlist_member(cal_domains* d, int component);
+void cal_domain_unlist_member(cal_domains* d, int component, int domain);
+// Whether a body is in the region of a domain (migrate.c).
+bool cal_domain_is_home(const cal_domains* d, int domain, int body);
 // Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
-// Parts of that: a multibody gets an engine of its new domain; callbacks go where the first of their bodies that moves is, those of none
+// The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
+cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
+// Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
+cal_status cal_domains_carry(cal_domains* d, cal_world* from, int pair, cal_error* error);
+int cal_domains_home(const cal_domains* d, const cal_carried_pair* pair);
+cal_status cal_domains_put_pair(cal_domains* d, int home, const cal_carried_pair* pair, cal_error* error);
+cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error);
+// And: a multibody gets an engine of its new domain; callbacks go where the first of their bodies that moves is, those of none
 // to the domain `without`.
 cal_status cal_multibody_hand_over(cal_domains* d, struct cal_multibody* m, int to, cal_error* error);
 cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error);

@@ -112,6 +112,8 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].coming);
         cal_free(d->domains[i].linked);
         cal_free(d->domains[i].crossing);
+        cal_free(d->domains[i].leaving);
+        cal_free(d->domains[i].arriving);
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
@@ -163,10 +165,10 @@ bool cal_domain_list_member(cal_domains* d, int component) {
     return true;
 }
 
-void cal_domain_unlist_member(cal_domains* d, int component) {
+void cal_domain_unlist_member(cal_domains* d, int component, int domain) {
     const cal_component* c = &d->whole->components[component];
-    if (c->domain <= CAL_DOMAIN_WHOLE || c->body < 0) return;
-    cal_domain* own = &d->domains[c->domain];
+    if (domain <= CAL_DOMAIN_WHOLE || c->body < 0) return;
+    cal_domain* own = &d->domains[domain];
     const int last = own->members[--own->member_count];
     own->members[c->member] = last;
     d->whole->components[last].member = c->member;
