@@ -292,7 +292,7 @@ typedef struct cal_world_report {
     double domains_s;            ///< processor time of all domains together
     double busiest_s;            ///< of the busiest one of each run: what they take with a core each
     double between_s;            ///< of what one core does between runs
-    double border_s;             ///< of domains_s: not events, but looking for bodies of other domains, and dividing the world
+    double border_s;             ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
     double divide_s;             ///< of between_s: dividing the world
     double together_s;           ///< elapsed time of runs; what is more than busiest_s was waited for cores and for each other
     int start_overlaps;          ///< pairs that overlapped at the start and were moved apart

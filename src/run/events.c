@@ -151,12 +151,12 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
 static void report_shares(const cal_world_report* w, cal_facts* report) {
     const double all = w->domains * (w->busiest_s + w->between_s);
     const double waits = w->domains * w->busiest_s - w->domains_s;
-    cal_facts_line(report, "time of cores",
-                   "%.0f %% events, %.0f %% looking across borders, %.0f %% waiting for the busiest, %.0f %% while one "
-                   "core divides and %.0f %% while it joins",
-                   100.0 * per(w->domains_s - w->border_s, all), 100.0 * per(w->border_s, all), 100.0 * per(waits, all),
-                   100.0 * per(w->domains * w->divide_s, all),
-                   100.0 * per(w->domains * (w->between_s - w->divide_s), all));
+    cal_facts_line(
+        report, "time of cores",
+        "%.0f %% events, %.0f %% borders, %.0f %% waiting for the busiest, %.0f %% while one divides, %.0f %% "
+        "while one joins",
+        100.0 * per(w->domains_s - w->border_s, all), 100.0 * per(w->border_s, all), 100.0 * per(waits, all),
+        100.0 * per(w->domains * w->divide_s, all), 100.0 * per(w->domains * (w->between_s - w->divide_s), all));
 }
 
 void cal_run_report_events(cal_world* world, cal_facts* report) {
