@@ -19,6 +19,7 @@
 typedef struct world_row {
     int processors, used;
     double measured, predicted, ceiling; // s, s, times
+    cal_world_report report;             // of the last run
     uint64_t hash;
     bool same;
 } world_row;
@@ -86,15 +87,14 @@ static int measure_row(const cal_world_source* source, const cal_scale_world* s,
         char text[64];
         cal_machine* machine = NULL;
         cal_world_made made = {0};
-        cal_world_report report;
         snprintf(text, sizeof text, "threads:%d%s", r->processors, s->pinned ? ",pinned" : "");
         if (r->processors > 1) status = cal_machine_open(text, s->lanes, NULL, &machine);
         if (status == CAL_EXIT_DONE) status = cal_world_make(source, machine, &made);
         if (status == CAL_EXIT_DONE) status = advance(&made, s->time, &samples[run]);
         if (status == CAL_EXIT_DONE) {
-            cal_world_get_report(made.world, &report);
-            r->used = report.domains > 1 ? report.domains : 1;
-            r->hash = report.hash;
+            cal_world_get_report(made.world, &r->report);
+            r->used = r->report.domains > 1 ? r->report.domains : 1;
+            r->hash = r->report.hash;
         }
         cal_world_unmake(&made);
         cal_machine_destroy(machine);
@@ -151,12 +151,44 @@ static void print_json(const cal_scale_world* s, const world_row* rows, int coun
         cal_json_number(&json, "predicted_s", r->predicted);
         cal_json_number(&json, "deviation_percent", deviation(r));
         if (r->ceiling > 0) cal_json_number(&json, "ceiling", r->ceiling);
+        if (r->used > 1) {
+            cal_json_number(&json, "domains_s", r->report.domains_s);
+            cal_json_number(&json, "border_s", r->report.border_s);
+            cal_json_number(&json, "busiest_s", r->report.busiest_s);
+            cal_json_number(&json, "together_s", r->report.together_s);
+            cal_json_number(&json, "between_s", r->report.between_s);
+            cal_json_number(&json, "divide_s", r->report.divide_s);
+            cal_json_integer(&json, "windows", r->report.windows);
+            cal_json_integer(&json, "runs", r->report.runs);
+            cal_json_integer(&json, "handed_over", r->report.handed_over);
+        }
         cal_json_hash(&json, "state_hash", r->hash);
         cal_json_boolean(&json, "same_state", r->same);
         cal_json_close(&json, '}');
     }
     cal_json_close(&json, ']');
     cal_json_close(&json, '}');
+}
+
+// Where the time of all cores went, of what was measured: events, and more of them than one core takes alone where caches are shared; the
+// border; those that wait for the busiest domain, or for a core; and what one core does while the others wait.
+static void print_shares(const world_row* rows, int count) {
+    printf("\n%10s %8s %8s %9s %9s %8s %8s %12s  (%% of all cores' time)\n", "processors", "events", "border",
+           "busiest", "together", "divide", "between", "all domains");
+    for (int i = 0; i < count; i++) {
+        const cal_world_report* w = &rows[i].report;
+        if (rows[i].used < 2) continue;
+        const double all = 0.01 * rows[i].used * (w->together_s + w->between_s);
+        printf("%10d %8.0f %8.0f %9.0f %9.0f %8.0f %8.0f %10.2f ×\n", rows[i].processors,
+               (w->domains_s - w->border_s) / all, w->border_s / all,
+               (rows[i].used * w->busiest_s - w->domains_s) / all, rows[i].used * (w->together_s - w->busiest_s) / all,
+               rows[i].used * w->divide_s / all, rows[i].used * (w->between_s - w->divide_s) / all,
+               w->domains_s / rows[0].measured);
+    }
+    printf(
+        "\nbusiest: waiting for the busiest domain of each run; together: for a core, and for all to begin and end a "
+        "run;\n"
+        "divide, between: one core, while the others wait; all domains: processor time over the time of one core.\n");
 }
 
 static void print_table(const cal_scale_world* s, const world_row* rows, int count) {
@@ -168,6 +200,7 @@ static void print_table(const cal_scale_world* s, const world_row* rows, int cou
         printf("%10d %5d %10.4f s %10.4f s %6.0f %% %9.2f %8.2f  %s\n", r->processors, r->used, r->measured,
                r->predicted, deviation(r), rows[0].measured / r->measured, r->ceiling, r->same ? "same" : "differs");
     }
+    if (rows[count - 1].used > 1) print_shares(rows, count);
     printf("\nstate hash %016llx\n", (unsigned long long)rows[0].hash);
 }
 

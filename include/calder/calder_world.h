@@ -292,6 +292,9 @@ typedef struct cal_world_report {
     double domains_s;            ///< processor time of all domains together
     double busiest_s;            ///< of the busiest one of each run: what they take with a core each
     double between_s;            ///< of what one core does between runs
+    double border_s;             ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
+    double divide_s;             ///< of between_s: dividing the world
+    double together_s;           ///< elapsed time of runs; what is more than busiest_s was waited for cores and for each other
     int start_overlaps;          ///< pairs that overlapped at the start and were moved apart
     double start_depth;          ///< the deepest of them, m
     double start_moved;          ///< how far constraints that were open at the start moved the centre of any link, m

@@ -131,11 +131,32 @@ static void report_counts(const cal_world_report* w, cal_facts* report) {
                   {"handed_over", w->handed_over}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         cal_facts_integer(report, counts[i].key, counts[i].count);
+    if (w->domains > 0) {
+        cal_facts_number(report, "domains_s", w->domains_s);
+        cal_facts_number(report, "busiest_s", w->busiest_s);
+        cal_facts_number(report, "border_s", w->border_s);
+        cal_facts_number(report, "together_s", w->together_s);
+        cal_facts_number(report, "between_s", w->between_s);
+        cal_facts_number(report, "divide_s", w->divide_s);
+    }
     cal_facts_number(report, "average_step_s", per(w->intervals, (double)w->integrations));
     cal_facts_number(report, "average_gap_s", per(w->time, (double)w->discontinuities));
     cal_facts_number(report, "integrated_s_per_body", per(w->integrated, w->moving));
     cal_facts_number(report, "rolled_back_s_per_body", per(w->rolled_back, w->moving));
     cal_facts_numbers(report, "momentum", w->momentum, 6);
+}
+
+// Where the time of all cores goes in a divided world: what they do at the same time, with waiting for the busiest one, and what one does
+// while the others wait.
+static void report_shares(const cal_world_report* w, cal_facts* report) {
+    const double all = w->domains * (w->busiest_s + w->between_s);
+    const double waits = w->domains * w->busiest_s - w->domains_s;
+    cal_facts_line(
+        report, "time of cores",
+        "%.0f %% events, %.0f %% borders, %.0f %% waiting for the busiest, %.0f %% while one divides, %.0f %% "
+        "while one joins",
+        100.0 * per(w->domains_s - w->border_s, all), 100.0 * per(w->border_s, all), 100.0 * per(waits, all),
+        100.0 * per(w->domains * w->divide_s, all), 100.0 * per(w->domains * (w->between_s - w->divide_s), all));
 }
 
 void cal_run_report_events(cal_world* world, cal_facts* report) {
@@ -160,4 +181,5 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
                        "%d domains, %lld windows of %.2g runs, %lld components handed over; at most %.3g × one core",
                        w.domains, (long long)w.windows, per((double)w.runs, (double)w.windows),
                        (long long)w.handed_over, per(w.domains_s + w.between_s, w.busiest_s + w.between_s));
+    if (w.domains > 0) report_shares(&w, report);
 }

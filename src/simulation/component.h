@@ -22,6 +22,8 @@ typedef struct cal_component {
     int weight;        // moving bodies
     double local_time; // how far it was asked for
     int domain;        // that it belongs to; 0 in a world that is not divided
+    int member;        // its place in that domain's list
+    int going;         // the domain that it is going to be handed over to; 0: none
     cal_queue queue;
     struct cal_multibody* multibody;
     struct cal_contact_group* group;

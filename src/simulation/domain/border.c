@@ -1,8 +1,7 @@
 // The border: pairs of bodies of different domains. Nothing happens there; two that are about to collide come into one domain.
 //
-// A domain has a region, and regions share nothing. A body whose box is inside its own domain's region is met by none that is inside of
-// another one. So bodies whose boxes stick out are in a broad phase of their own, in which those that have a new box look for
-// partners; and those that stick out look into the domains whose regions they reach into.
+// A domain has an extent, which holds the boxes of all its bodies. A body that has a new box looks for partners in those domains whose extents
+// its box meets: one that is in the middle of its domain looks nowhere.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -15,31 +14,39 @@
 #include "simulation/world.h"
 #include <string.h>
 
-static bool is_inside(const cal_box* box, const cal_box* region) {
-    for (int i = 0; i < 3; i++)
-        if (!(box->low[i] > region->low[i] && box->high[i] < region->high[i])) return false;
-    return true;
-}
-
 static const cal_box* box_of(const cal_domains* d, int body) {
     return cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
 }
 
-// Bodies that a domain has noted since the last look, and that are now out of its region or no longer: by the domain's own worker at the end
-// of a run, and for what was handed over since, before a look.
-cal_status cal_border_sort(cal_domains* d, int domain, cal_error* error) {
+// The box of a noted body; NULL: it has none, or has gone over to another domain, which has noted it, too.
+static const cal_box* noted_box(const cal_domains* d, const cal_domain* own, int k) {
+    const int body = own->world->noted[k];
+    return cal_domain_of_body(d->whole, body) == own->world->domain ? cal_broad_box(own->world->broad, body) : NULL;
+}
+
+// The extent from the boxes that there are now.
+static void measure_extent(const cal_domains* d, cal_domain* own) {
+    own->extent = cal_box_of_nothing;
+    own->renewed = 0;
+    for (int i = 0; i < own->member_count; i++) {
+        const cal_component* c = &d->whole->components[own->members[i]];
+        for (int k = 0; k < c->weight; k++) {
+            const cal_box* box = cal_broad_box(own->world->broad, c->body + k);
+            if (box != NULL) cal_box_extend(&own->extent, box);
+        }
+    }
+}
+
+// Boxes that are new since the last look are in the extent; when as many were made as there are bodies, it is measured anew.
+void cal_border_extend(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     const cal_world* view = own->world;
-    for (; own->sorted_count < view->noted_count; own->sorted_count++) {
-        const int body = view->noted[own->sorted_count];
-        const cal_box* box = box_of(d, body);
-        const bool out = box != NULL && !is_inside(box, &d->domains[cal_domain_of_body(d->whole, body)].region);
-        if (!out && !cal_broad_has(d->border->broad, body)) continue;
-        if (!cal_grow((void**)&own->moves, &own->move_capacity, own->move_count, sizeof *own->moves))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-        own->moves[own->move_count++] = (cal_border_move){body, out};
+    own->renewed += view->noted_count - own->extended_count;
+    for (; own->extended_count < view->noted_count; own->extended_count++) {
+        const cal_box* box = noted_box(d, own, own->extended_count);
+        if (box != NULL) cal_box_extend(&own->extent, box);
     }
-    return CAL_OK;
+    if (own->renewed > own->member_count) measure_extent(d, own);
 }
 
 // --- Who overlaps whom ----------------------------------------------------------------------------------------------------------
@@ -73,15 +80,13 @@ static void predict(cal_domains* d, int domain, cal_border_find* find) {
     find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), &find->prediction, NULL) == CAL_OK;
 }
 
-// again: those that stick out were looked at already.
-static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count, bool again) {
+static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {
     cal_domain* own = &d->domains[domain];
     for (int i = 0; i < count; i++) {
         const int other = ids[i];
         const cal_sim_body* part = &d->whole->bodies[other];
-        if (part->component < 0 || cal_domain_of_body(d->whole, other) == cal_domain_of_body(d->whole, body)) continue;
-        if (is_noted(d, part) && other < body) continue; // the other one finds it
-        if ((again && cal_broad_has(d->border->broad, other)) || !cal_may_collide(own->world, body, other)) continue;
+        if (part->component < 0 || (is_noted(d, part) && other < body)) continue; // the other one finds it
+        if (!cal_may_collide(own->world, body, other)) continue;
         cal_border_find find = {.body = body, .other = other, .pair = cal_pair_find(d->border, body, other)};
         find.from = start_of(d, body, other, find.pair);
         if (!(find.from < (double)INFINITY)) continue; // it is known, and nothing has changed
@@ -106,25 +111,35 @@ static bool keep_ended(cal_domains* d, int domain, int body, const cal_box* box)
     return true;
 }
 
-// What the bodies that a domain has noted overlap in others, and no longer; who is in another domain's region.
+// Domains that the bodies of a domain may meet.
+static bool list_near(cal_domains* d, int domain) {
+    cal_domain* own = &d->domains[domain];
+    own->near_count = 0;
+    for (int i = 1; i <= d->count; i++) {
+        if (i == domain || !cal_box_overlap(&own->extent, &d->domains[i].extent)) continue;
+        if (!cal_grow((void**)&own->near, &own->near_capacity, own->near_count, sizeof *own->near)) return false;
+        own->near[own->near_count++] = i;
+    }
+    return true;
+}
+
+// What the bodies that a domain has noted overlap in others, and no longer; who has left its region.
 static void look_around(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
-    bool enough = true;
     own->find_count = own->ended_count = 0;
+    bool enough = list_near(d, domain);
     for (int k = 0; enough && k < own->world->noted_count; k++) {
-        const int body = own->world->noted[k], home = cal_domain_of_body(d->whole, body);
-        const cal_box* box = box_of(d, body);
-        const int32_t* ids;
+        const int body = own->world->noted[k];
+        const cal_box* box = noted_box(d, own, k);
         if (box == NULL) continue;
-        int count = cal_broad_look(d->border->broad, box, &own->scratch, &ids);
-        enough = keep_finds(d, domain, body, ids, count, false);
-        const bool inside = is_inside(box, &d->domains[home].region);
-        for (int i = 1; enough && !inside && i <= d->count; i++) {
-            if (i == home || !cal_box_overlap(box, &d->domains[i].region)) continue;
-            count = cal_broad_look(d->domains[i].world->broad, box, &own->scratch, &ids);
-            enough = keep_finds(d, domain, body, ids, count, true);
+        for (int i = 0; enough && i < own->near_count; i++) {
+            const cal_domain* other = &d->domains[own->near[i]];
+            if (!cal_box_overlap(box, &other->extent)) continue;
+            const int32_t* ids;
+            const int count = cal_broad_look(other->world->broad, box, &own->scratch, &ids);
+            enough = keep_finds(d, domain, body, ids, count);
         }
-        enough = enough && keep_ended(d, domain, body, box) && (inside || cal_domain_keep_stray(d, domain, body, box));
+        enough = enough && keep_ended(d, domain, body, box) && cal_domain_keep_stray(d, domain, body, box);
     }
     own->status = enough ? CAL_OK : cal_fail(&own->error, CAL_NO_MEMORY, "out of memory for boxes");
 }
@@ -141,34 +156,59 @@ static bool was_grouped(const cal_domains* d, int body) {
 
 // --- Joining domains ----------------------------------------------------------------------------------------------------------
 
+// Where a component is going to be.
+static int destination(const cal_domains* d, int component) {
+    const cal_component* c = &d->whole->components[component];
+    return c->going > CAL_DOMAIN_WHOLE ? c->going : c->domain;
+}
+
 static cal_status list_cluster(cal_domains* d, int component, int to, cal_error* error) {
     const cal_status status = cal_domains_collect(d, component, error);
     if (status != CAL_OK) return status;
     for (int i = 0; i < d->cluster_count; i++) {
-        if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        d->handings[d->handing_count++] = (cal_handing){d->cluster[i], to};
+        cal_component* c = &d->whole->components[d->cluster[i]];
+        if (c->going == CAL_DOMAIN_WHOLE) {
+            if (!cal_grow((void**)&d->handings, &d->handing_capacity, d->handing_count, sizeof *d->handings))
+                return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+            d->handings[d->handing_count++] = (cal_handing){.component = d->cluster[i]};
+        }
+        c->going = to;
     }
     return CAL_OK;
 }
 
-// Two bodies come into one domain: that of the one which has more that stays with it. decided: groups that have gone on without
-// knowing of the other one decide again.
-static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* error) {
-    const cal_world* whole = d->whole;
-    const int domain[2] = {cal_domain_of_body(whole, a), cal_domain_of_body(whole, b)};
+// Two bodies are to come into one domain: that of the one which has more that stays with it.
+static cal_status plan_join(cal_domains* d, int a, int b, cal_error* error) {
+    const int one = d->whole->bodies[a].component, two = d->whole->bodies[b].component;
+    const int domain[2] = {destination(d, one), destination(d, two)};
     cal_status status = CAL_OK;
     if (domain[0] != domain[1]) {
-        status = cal_domains_collect(d, whole->bodies[a].component, error);
+        status = cal_domains_collect(d, one, error);
         const int first = d->cluster_count;
-        if (status == CAL_OK) status = cal_domains_collect(d, whole->bodies[b].component, error);
-        const bool stays = first > d->cluster_count;
-        if (status == CAL_OK)
-            status = list_cluster(d, whole->bodies[stays ? b : a].component, domain[stays ? 0 : 1], error);
-        if (status == CAL_OK) status = cal_domains_hand_over(d, error);
+        if (status == CAL_OK) status = cal_domains_collect(d, two, error);
+        // Of equal ones that which is where it goes.
+        const bool stays =
+            first > d->cluster_count ||
+            (first == d->cluster_count && cal_domain_is_home(d, domain[0], b) && !cal_domain_is_home(d, domain[1], a));
+        if (status == CAL_OK) status = list_cluster(d, stays ? two : one, domain[stays ? 0 : 1], error);
     }
-    if (status == CAL_OK) status = cal_domains_tie(d, whole->bodies[a].component, whole->bodies[b].component, error);
-    cal_world* view = cal_domain_world(d, cal_domain_of_body(whole, a));
+    return status == CAL_OK ? cal_domains_tie(d, one, two, error) : status;
+}
+
+static cal_status do_plan(cal_domains* d, cal_error* error) {
+    for (int i = 0; i < d->handing_count; i++) {
+        cal_component* c = &d->whole->components[d->handings[i].component];
+        d->handings[i].to = c->going;
+        c->going = CAL_DOMAIN_WHOLE;
+    }
+    return d->handing_count > 0 ? cal_domains_hand_over(d, error) : CAL_OK;
+}
+
+// At once. decided: groups that have gone on without knowing of the other one decide again.
+static cal_status join(cal_domains* d, int a, int b, bool decided, cal_error* error) {
+    cal_status status = plan_join(d, a, b, error);
+    if (status == CAL_OK) status = do_plan(d, error);
+    cal_world* view = cal_domain_world(d, cal_domain_of_body(d->whole, a));
     if (status == CAL_OK && decided) status = cal_domain_reconsider(view, a, d->begin, true, error);
     if (status == CAL_OK && decided) status = cal_domain_reconsider(view, b, d->begin, true, error);
     return status == CAL_OK && decided ? cal_world_update_changed(view, error) : status;
@@ -182,7 +222,7 @@ static cal_status take_finds(cal_domains* d, int domain, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < d->domains[domain].find_count; i++) {
         const cal_border_find* find = &d->domains[domain].finds[i];
-        int pair = find->pair;
+        int pair = find->pair >= 0 ? find->pair : cal_pair_find(border, find->body, find->other);
         if (pair < 0) status = cal_pair_add(border, find->body, find->other, &pair, error);
         if (status != CAL_OK) break;
         if (find->done)
@@ -199,33 +239,17 @@ static void take_ended(cal_domains* d, const cal_domain* own) {
         if (d->border->table.pairs[own->ended[i]].event >= 0) cal_pair_remove(d->border, own->ended[i]);
 }
 
-// Who sticks out of its region.
-static cal_status take_moves(cal_domains* d, int domain, cal_error* error) {
-    cal_domain* own = &d->domains[domain];
-    cal_status status = cal_border_sort(d, domain, error);
-    if (status != CAL_OK) return status;
-    for (int i = 0; status == CAL_OK && i < own->move_count; i++) {
-        const int body = own->moves[i].body;
-        if (own->moves[i].out)
-            status = cal_broad_put(d->border->broad, body, box_of(d, body));
-        else
-            cal_broad_remove(d->border->broad, body, NULL);
-    }
-    own->move_count = own->sorted_count = 0;
-    return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for boxes");
-}
-
 static cal_status update_pairs(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
     int noted = 0;
     for (int i = 1; i <= d->count; i++) noted += d->domains[i].world->noted_count;
     if (noted == 0) return CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_moves(d, i, error);
-    if (status == CAL_OK) status = cal_domains_run(d, look_around, error);
+    for (int i = 1; i <= d->count; i++) cal_border_extend(d, i);
+    status = cal_domains_run(d, look_around, error);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) take_ended(d, &d->domains[i]);
     for (int i = 1; status == CAL_OK && i <= d->count; i++) status = take_finds(d, i, error);
     d->round++; // what was noted is no longer
-    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = 0;
+    for (int i = 1; i <= d->count; i++) d->domains[i].world->noted_count = d->domains[i].extended_count = 0;
     return status;
 }
 
@@ -250,9 +274,9 @@ static cal_status join_known(cal_domains* d, double end, bool* met, cal_error* e
         const cal_pair pair = border->table.pairs[i];
         if (pair.event < 0 || !pair.hit || !(cal_events_time(&border->events, pair.event) < end)) continue;
         *met = true;
-        status = join(d, pair.body[0], pair.body[1], false, error);
+        status = plan_join(d, pair.body[0], pair.body[1], error);
     }
-    return status;
+    return status == CAL_OK ? do_plan(d, error) : status;
 }
 
 // Pairs that collide before a time.

@@ -10,7 +10,10 @@
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 
-static cal_status add_to_cluster(cal_domains* d, int component, cal_error* error) {
+cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error) {
+    while (d->mark_capacity < d->whole->component_count)
+        if (!cal_grow((void**)&d->mark, &d->mark_capacity, d->mark_capacity, sizeof *d->mark))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     if (component < 0 || d->mark[component] == d->marked) return CAL_OK;
     if (!cal_grow((void**)&d->cluster, &d->cluster_capacity, d->cluster_count, sizeof *d->cluster))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
@@ -27,16 +30,16 @@ static cal_status add_linked(cal_domains* d, int component, cal_error* error) {
     for (int64_t n = c->queue.head; status == CAL_OK && n < c->queue.tail; n++) {
         const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
         if (knot->kind == CAL_FUSED && cal_group_has(d->whole, knot->group, component))
-            status = add_to_cluster(d, knot->group, error);
+            status = cal_domains_add_to_cluster(d, knot->group, error);
         if (knot->junction < 0 || knot->time < view->gvt) continue;
         const cal_junction* junction = &view->junctions[knot->junction];
         for (int i = 0; status == CAL_OK && i < junction->count; i++)
-            status = add_to_cluster(d, junction->links[i].component, error);
+            status = cal_domains_add_to_cluster(d, junction->links[i].component, error);
     }
     if (component < d->ring_capacity && d->ring[component] > 0)
-        status = status == CAL_OK ? add_to_cluster(d, d->ring[component] - 1, error) : status;
+        status = status == CAL_OK ? cal_domains_add_to_cluster(d, d->ring[component] - 1, error) : status;
     for (int i = 0; status == CAL_OK && c->group != NULL && i < c->group->group.unit_count; i++)
-        status = add_to_cluster(d, c->group->members[i], error);
+        status = cal_domains_add_to_cluster(d, c->group->members[i], error);
     return status;
 }
 
@@ -68,10 +71,34 @@ static cal_status add_near(cal_domains* d, int component, cal_error* error) {
             const int* pair = whole->table.pairs[part->pairs[i]].body;
             const int other = pair[0] == c->body + k ? pair[1] : pair[0];
             if (may_group(d, c->body + k, other, whole->time))
-                status = add_to_cluster(d, whole->bodies[other].component, error);
+                status = cal_domains_add_to_cluster(d, whole->bodies[other].component, error);
         }
     }
     return status;
+}
+
+// Whether nothing stays with a component of a whole world, which is looked at without changing anything. With who is near, what may become
+// a group is enough for another answer.
+bool cal_domains_are_alone(const cal_domains* d, int component) {
+    const cal_world* whole = d->whole;
+    const cal_component* c = &whole->components[component];
+    if (c->group != NULL || d->calls_together) return false;
+    if (component < d->ring_capacity && d->ring[component] > 0) return false;
+    for (int64_t n = c->queue.head; n < c->queue.tail; n++) {
+        const cal_saved_state* knot = cal_saved_state_at(&c->queue, n);
+        if (knot->kind == CAL_FUSED || (knot->junction >= 0 && knot->time >= whole->gvt)) return false;
+    }
+    for (int k = 0; !d->given && c->body >= 0 && k < c->weight; k++) {
+        const cal_sim_body* part = &whole->bodies[c->body + k];
+        for (int i = 0; i < part->pair_count; i++) {
+            const int* pair = whole->table.pairs[part->pairs[i]].body;
+            const cal_sim_body* other = &whole->bodies[pair[0] == c->body + k ? pair[1] : pair[0]];
+            if (other->component < 0) continue;
+            if (part->multibody >= 0 || other->multibody >= 0 || cal_group_is_inner(whole, pair[0], pair[1]))
+                return false;
+        }
+    }
+    return true;
 }
 
 // Whoever shares a callback with a component.
@@ -84,7 +111,7 @@ static cal_status add_called(cal_domains* d, int component, cal_error* error) {
         for (int i = 0; hook->count > 1 && i < hook->count; i++)
             has |= whole->bodies[hook->bodies[i]].component == component;
         for (int i = 0; status == CAL_OK && has && i < hook->count; i++)
-            status = add_to_cluster(d, whole->bodies[hook->bodies[i]].component, error);
+            status = cal_domains_add_to_cluster(d, whole->bodies[hook->bodies[i]].component, error);
     }
     return status;
 }
@@ -96,10 +123,7 @@ cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error) 
 }
 
 cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error) {
-    while (d->mark_capacity < d->whole->component_count)
-        if (!cal_grow((void**)&d->mark, &d->mark_capacity, d->mark_capacity, sizeof *d->mark))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-    cal_status status = add_to_cluster(d, component, error);
+    cal_status status = cal_domains_add_to_cluster(d, component, error);
     for (int i = first; status == CAL_OK && i < d->cluster_count; i++) {
         status = add_linked(d, d->cluster[i], error);
         if (status == CAL_OK && d->calls_together) status = add_called(d, d->cluster[i], error);

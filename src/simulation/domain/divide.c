@@ -10,13 +10,12 @@
 #include "simulation/event/pairs.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
 
 // What stays together: components of d->cluster from `first` on.
-typedef struct cluster {
+typedef struct cal_cluster {
     cal_box box;
     double at; // its middle, along the present axis
     int first, count, weight, domain;
@@ -24,40 +23,59 @@ typedef struct cluster {
 
 typedef struct clusters {
     cluster* list;
-    int count, capacity;
+    int count;
 } clusters;
 
-static void join_box(cal_box* box, const cal_box* other) {
-    for (int i = 0; i < 3; i++) {
-        box->low[i] = fmin(box->low[i], other->low[i]);
-        box->high[i] = fmax(box->high[i], other->high[i]);
-    }
+static void add_boxes(const cal_world* whole, int component, cluster* c) {
+    const cal_component* own = &whole->components[component];
+    for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
+        if (cal_broad_has(whole->broad, own->body + b))
+            cal_box_extend(&c->box, cal_broad_box(whole->broad, own->body + b));
 }
 
-static const cal_box nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+// Of the components of the whole as many belong to a domain's task as to any other's: those that are alone become clusters.
+static void find_alone(cal_domains* d, int domain) {
+    const cal_world* whole = d->whole;
+    const int64_t count = whole->component_count;
+    const int first = (int)(count * (domain - 1) / d->count), end = (int)(count * domain / d->count);
+    for (int i = first; i < end; i++) {
+        cluster* c = &d->alone[i];
+        *c = (cluster){.box = cal_box_of_nothing};
+        if (whole->components[i].ops == NULL || !cal_domains_are_alone(d, i)) continue;
+        c->count = 1;
+        add_boxes(whole, i, c);
+    }
+    d->domains[domain].status = CAL_OK;
+}
+
+static cal_status add_cluster(cal_domains* d, int component, clusters* out, cal_error* error) {
+    const int first = d->cluster_count;
+    const cluster* alone = &d->alone[component];
+    const cal_status status = alone->count > 0 ? cal_domains_add_to_cluster(d, component, error)
+                                               : cal_domains_collect_from(d, component, first, error);
+    if (status != CAL_OK || d->cluster_count == first) return status;
+    cluster* c = &out->list[out->count++];
+    *c = *alone;
+    c->first = first, c->count = d->cluster_count - first;
+    if (alone->count > 0) return CAL_OK;
+    for (int k = first; k < d->cluster_count; k++) add_boxes(d->whole, d->cluster[k], c);
+    return CAL_OK;
+}
 
 static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error) {
     const cal_world* whole = d->whole;
     d->marked++;
     d->cluster_count = 0;
-    for (int i = 0; i < whole->component_count; i++) {
-        if (whole->components[i].ops == NULL) continue;
-        const int first = d->cluster_count;
-        const cal_status status = cal_domains_collect_from(d, i, first, error);
-        if (status != CAL_OK) return status;
-        if (d->cluster_count == first) continue;
-        if (!cal_grow((void**)&out->list, &out->capacity, out->count, sizeof *out->list))
-            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
-        cluster* c = &out->list[out->count++];
-        *c = (cluster){.box = nothing, .first = first, .count = d->cluster_count - first};
-        for (int k = first; k < d->cluster_count; k++) {
-            const cal_component* own = &whole->components[d->cluster[k]];
-            for (int b = 0; own->body >= 0 && b < own->weight; b++, c->weight++)
-                if (cal_broad_has(whole->broad, own->body + b))
-                    join_box(&c->box, cal_broad_box(whole->broad, own->body + b));
-        }
-    }
-    return CAL_OK;
+    out->list = cal_allocate((size_t)whole->component_count + 1, sizeof *out->list);
+    d->alone = cal_allocate((size_t)whole->component_count + 1, sizeof *d->alone);
+    cal_status status =
+        out->list != NULL && d->alone != NULL ? CAL_OK : cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+    if (status == CAL_OK) status = cal_domains_run(d, find_alone, error);
+    for (int i = 0; status == CAL_OK && i < whole->component_count; i++)
+        if (whole->components[i].ops != NULL) status = add_cluster(d, i, out, error);
+    cal_free(d->alone);
+    d->alone = NULL;
+    return status;
 }
 
 // Whether one of them has nearly everything: a pile.
@@ -70,84 +88,140 @@ static bool is_one(const clusters* found) {
     return (double)most > (1.0 - UNEVEN) * (double)all;
 }
 
-static int order_of_cluster(const void* a, const void* b) {
-    const cluster *p = a, *q = b;
-    if (p->at != q->at) return p->at < q->at ? -1 : 1;
-    return p->first < q->first ? -1 : p->first > q->first;
+// A cluster by its middle along an axis, as a number whose order is that of doubles.
+typedef struct key {
+    uint64_t at;
+    int cluster;
+} key;
+
+typedef struct halving {
+    cal_domains* d;
+    cluster* list;
+    key *keys, *others; // of all clusters, and as many for sorting
+    double* low;        // scratch of a cut
+} halving;
+
+static uint64_t key_of(double at) {
+    uint64_t bits;
+    memcpy(&bits, &at, sizeof bits);
+    return bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+// By eleven bits after the other, the lowest first: equal ones stay in their order.
+static void sort_keys(key* keys, key* others, int count) {
+    enum { BITS = 11, KINDS = 1 << BITS, PASSES = (64 + BITS - 1) / BITS };
+    int starts[KINDS];
+    key *from = keys, *to = others;
+    for (int pass = 0; pass < PASSES; pass++) {
+        const int shift = BITS * pass;
+        memset(starts, 0, sizeof starts);
+        for (int i = 0; i < count; i++) starts[(from[i].at >> shift) & (KINDS - 1)]++;
+        for (int k = 0, sum = 0; k < KINDS; k++) {
+            const int kind = starts[k];
+            starts[k] = sum;
+            sum += kind;
+        }
+        for (int i = 0; i < count; i++) to[starts[(from[i].at >> shift) & (KINDS - 1)]++] = from[i];
+        key* last = from;
+        from = to;
+        to = last;
+    }
+    if (from != keys) memcpy(keys, from, (size_t)count * sizeof *keys);
 }
 
 // Sorts clusters along the axis along which they are spread most.
-static int sort_clusters(cluster* list, int count) {
-    cal_box all = nothing;
+static int sort_clusters(const halving* h, key* keys, key* others, int count) {
+    cal_box all = cal_box_of_nothing;
     int axis = 0;
-    if (list == NULL) return axis;
-    for (int i = 0; i < count; i++) join_box(&all, &list[i].box);
+    for (int i = 0; i < count; i++) cal_box_extend(&all, &h->list[keys[i].cluster].box);
     for (int i = 1; i < 3; i++)
         if (all.high[i] - all.low[i] > all.high[axis] - all.low[axis]) axis = i;
     for (int i = 0; i < count; i++) {
-        const double middle = 0.5 * list[i].box.low[axis] + 0.5 * list[i].box.high[axis];
-        list[i].at = isfinite(middle) ? middle : 0.0;
+        cluster* c = &h->list[keys[i].cluster];
+        const double middle = 0.5 * c->box.low[axis] + 0.5 * c->box.high[axis];
+        c->at = isfinite(middle) ? middle : 0.0;
+        keys[i].at = key_of(c->at);
     }
-    qsort(list, (size_t)count, sizeof *list, order_of_cluster);
+    sort_keys(keys, others, count);
     return axis;
 }
 
 // Where sorted clusters are cut: how many are below, and the plane. The widest gap near the share of the weight that is below, or where
 // boxes overlap least.
-static int cut(const cluster* list, int count, int axis, double share, double* plane) {
+static int cut(const halving* h, const key* keys, int count, int axis, double share, double* plane) {
     double total = 0.0, below = 0.0, best = -(double)INFINITY, reach = -(double)INFINITY;
     int at = count / 2;
-    for (int i = 0; i < count; i++) total += list[i].weight;
-    *plane = count > 0 ? list[at].at : 0.0;
-    double* low = NULL; // the least of what is above is found from the back
-    low = cal_allocate((size_t)count + 1, sizeof *low);
-    if (low == NULL) return at;
+    for (int i = 0; i < count; i++) total += h->list[keys[i].cluster].weight;
+    *plane = count > 0 ? h->list[keys[at].cluster].at : 0.0;
+    double* low = h->low; // the least of what is above is found from the back
     low[count] = (double)INFINITY;
-    for (int i = count - 1; i >= 0; i--) low[i] = fmin(low[i + 1], list[i].box.low[axis]);
+    for (int i = count - 1; i >= 0; i--) low[i] = fmin(low[i + 1], h->list[keys[i].cluster].box.low[axis]);
     for (int i = 1; i < count; i++) {
-        below += list[i - 1].weight;
-        reach = fmax(reach, list[i - 1].box.high[axis]);
+        const cluster *last = &h->list[keys[i - 1].cluster], *next = &h->list[keys[i].cluster];
+        below += last->weight;
+        reach = fmax(reach, last->box.high[axis]);
         const double off = fabs(below - share * total);
-        if (off > UNEVEN * total && !(off <= list[i - 1].weight)) continue;
-        const double gap = low[i] - reach, value = gap > 0.0 ? gap : -(double)INFINITY;
+        if (off > UNEVEN * total && !(off <= last->weight)) continue;
         // Without a gap: the middle.
-        const double rank = gap > 0.0 ? value : -1.0 - off;
+        const double gap = low[i] - reach, rank = gap > 0.0 ? gap : -1.0 - off;
         if (rank <= best) continue;
         best = rank;
         at = i;
-        *plane = gap > 0.0 ? 0.5 * (low[i] + reach) : 0.5 * (list[i - 1].at + list[i].at);
+        *plane = gap > 0.0 ? 0.5 * (low[i] + reach) : 0.5 * (last->at + next->at);
     }
-    cal_free(low);
     return at;
 }
 
-static void divide(cal_domains* d, cluster* list, int count, int first, int domains, const cal_box* region) {
+static void divide(const halving* h, key* keys, key* others, int count, int first, int domains, const cal_box* region) {
     if (domains == 1) {
-        d->domains[first].region = *region;
-        for (int i = 0; i < count; i++) list[i].domain = first;
+        h->d->domains[first].region = *region;
+        for (int i = 0; i < count; i++) h->list[keys[i].cluster].domain = first;
         return;
     }
-    const int half = domains / 2, axis = sort_clusters(list, count);
+    const int half = domains / 2, axis = sort_clusters(h, keys, others, count);
     double plane;
-    const int at = cut(list, count, axis, (double)half / domains, &plane);
+    const int at = cut(h, keys, count, axis, (double)half / domains, &plane);
     cal_box below = *region, above = *region;
     below.high[axis] = above.low[axis] = fmin(fmax(plane, region->low[axis]), region->high[axis]);
-    divide(d, list, at, first, half, &below);
-    divide(d, list + at, count - at, first + half, domains - half, &above);
+    divide(h, keys, others, at, first, half, &below);
+    divide(h, keys + at, others + at, count - at, first + half, domains - half, &above);
+}
+
+// Gives every cluster its domain, and every domain its region; false: no memory.
+static bool divide_space(cal_domains* d, const clusters* found) {
+    const cal_box everywhere = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    const size_t count = (size_t)found->count + 1;
+    halving h = {d, found->list, cal_allocate(count, sizeof *h.keys), cal_allocate(count, sizeof *h.others),
+                 cal_allocate(count, sizeof *h.low)};
+    const bool enough = h.keys != NULL && h.others != NULL && h.low != NULL;
+    for (int i = 0; enough && i < found->count; i++) h.keys[i].cluster = i;
+    if (enough) divide(&h, h.keys, h.others, found->count, 1, d->count, &everywhere);
+    cal_free(h.keys);
+    cal_free(h.others);
+    cal_free(h.low);
+    return enough;
 }
 
 // --- Fixed and driven bodies --------------------------------------------------------------------------------------------------
 
+cal_status cal_domain_copy_box(const cal_world* from, cal_broad* to, int body) {
+    const cal_sim_body* part = &from->bodies[body];
+    if (!cal_broad_has(from->broad, body)) return CAL_OK;
+    if (part->form == CAL_FORM_PLANE && part->def.motion == CAL_FIXED)
+        return cal_broad_move_plane(to, body, part->balls[0], part->balls[0][3], NULL);
+    return cal_broad_move(to, body, cal_broad_box(from->broad, body), NULL);
+}
+
 // Every domain has its own boxes of them.
-static cal_status place_prescribed(cal_domains* d, cal_world* view, int count, cal_error* error) {
+cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_error* error) {
     const cal_world* whole = d->whole;
-    view->prescribed = cal_allocate((size_t)count + 1, sizeof *view->prescribed);
-    view->prescribed_count = view->prescribed != NULL ? count : 0;
+    view->prescribed = cal_allocate((size_t)d->prescribed_count + 1, sizeof *view->prescribed);
+    view->prescribed_count = view->prescribed != NULL ? d->prescribed_count : 0;
     cal_status status =
         view->prescribed != NULL ? cal_broad_create(whole->body_count + 1, &view->broad) : CAL_NO_MEMORY;
-    for (int i = 0; status == CAL_OK && i < whole->body_count; i++) {
+    for (int k = 0; status == CAL_OK && k < d->prescribed_count; k++) {
+        const int i = d->prescribed[k];
         const cal_sim_body* part = &whole->bodies[i];
-        if (part->prescribed < 0) continue;
         cal_prescribed* own = &view->prescribed[part->prescribed];
         own->box_end = part->box_end;
         own->box_event = -1;
@@ -157,10 +231,7 @@ static cal_status place_prescribed(cal_domains* d, cal_world* view, int count, c
             cal_events_schedule(&view->events, own->box_event, cal_events_time(&whole->events, part->box_event),
                                 (uint64_t)i);
         }
-        if (!cal_broad_has(whole->broad, i)) continue;
-        const bool plane = part->form == CAL_FORM_PLANE && part->def.motion == CAL_FIXED;
-        status = plane ? cal_broad_move_plane(view->broad, i, part->balls[0], part->balls[0][3], NULL)
-                       : cal_broad_move(view->broad, i, cal_broad_box(whole->broad, i), NULL);
+        status = cal_domain_copy_box(whole, view->broad, i);
     }
     return status == CAL_OK ? CAL_OK : cal_fail(error, status, "out of memory for a domain");
 }
@@ -186,22 +257,25 @@ static cal_status take_prescribed(cal_domains* d, cal_error* error) {
 
 static cal_status begin_domains(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
-    int prescribed = 0;
+    d->prescribed_count = 0;
     for (int i = 0; i < whole->body_count; i++) {
         cal_sim_body* part = &whole->bodies[i];
-        part->prescribed = part->component < 0 && part->stage == CAL_BEGUN ? prescribed++ : -1;
         part->noted = 0;
+        part->prescribed = -1;
+        if (part->component >= 0 || part->stage != CAL_BEGUN) continue;
+        if (!cal_grow((void**)&d->prescribed, &d->prescribed_capacity, d->prescribed_count, sizeof *d->prescribed))
+            return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+        part->prescribed = d->prescribed_count;
+        d->prescribed[d->prescribed_count++] = i;
     }
     cal_domains_share(d);
-    cal_status status = CAL_OK;
-    for (int i = 1; status == CAL_OK && i <= d->count; i++) {
+    for (int i = 1; i <= d->count; i++) {
         d->domains[i].world->gvt = d->domains[i].world->now = whole->time;
-        status = place_prescribed(d, d->domains[i].world, prescribed, error);
+        d->domains[i].extent = cal_box_of_nothing;
+        d->domains[i].renewed = d->domains[i].member_count = 0;
     }
     d->border->gvt = d->border->now = whole->time;
-    if (status == CAL_OK && cal_broad_create(whole->body_count + 1, &d->border->broad) != CAL_OK)
-        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for a domain");
-    return status;
+    return CAL_OK;
 }
 
 static cal_status add_handing(cal_domains* d, int component, int to, cal_error* error) {
@@ -212,7 +286,6 @@ static cal_status add_handing(cal_domains* d, int component, int to, cal_error* 
 }
 
 cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
-    const cal_box everywhere = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
     clusters found = {0};
     d->whole->gvt = fmax(d->whole->gvt, d->whole->time);
     d->calls_together = false;
@@ -223,12 +296,13 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
         return CAL_OK;
     }
     if (status == CAL_OK) status = begin_domains(d, error);
-    if (status == CAL_OK) divide(d, found.list, found.count, 1, d->count, &everywhere);
+    if (status == CAL_OK && !divide_space(d, &found))
+        status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     for (int i = 0; i < found.count; i++)
         for (int k = 0; status == CAL_OK && k < found.list[i].count; k++)
             status = add_handing(d, d->cluster[found.list[i].first + k], found.list[i].domain, error);
     cal_free(found.list);
-    if (status == CAL_OK) status = cal_domains_hand_over(d, error);
+    if (status == CAL_OK) status = cal_domains_scatter(d, error);
     d->handed = 0;
     if (status == CAL_OK) status = cal_domains_feed(d, error);
     d->divided = status == CAL_OK;
@@ -247,7 +321,7 @@ cal_status cal_world_gather(cal_world* world, cal_error* error) {
         while (view->unused_count > 0)
             world->unused_components[world->unused_count++] = view->unused_components[--view->unused_count];
         cal_domain_clear(view);
-        d->domains[i].stray_count = d->domains[i].move_count = d->domains[i].sorted_count = 0;
+        d->domains[i].stray_count = d->domains[i].extended_count = 0;
     }
     cal_domain_clear(d->border);
     d->divided = false;

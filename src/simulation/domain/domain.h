@@ -26,8 +26,18 @@
 #include "simulation/domain/memo.h"
 #include "simulation/event/pairs.h"
 #include "simulation/world.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+static const cal_box cal_box_of_nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
+static inline void cal_box_extend(cal_box* box, const cal_box* other) {
+    for (int i = 0; i < 3; i++) {
+        if (other->low[i] < box->low[i]) box->low[i] = other->low[i];
+        if (other->high[i] > box->high[i]) box->high[i] = other->high[i];
+    }
+}
 
 enum { CAL_DOMAIN_WHOLE = 0, CAL_DOMAIN_BORDER = -1 }; // domains have the numbers from 1 on
 
@@ -55,33 +65,6 @@ typedef struct cal_border_find {
     cal_prediction prediction;
 } cal_border_find;
 
-// A body whose box sticks out of its region, or no longer.
-typedef struct cal_border_move {
-    int body;
-    bool out;
-} cal_border_move;
-
-typedef struct cal_domain {
-    cal_world* world;
-    cal_box region; // a box that is inside is met by none of another domain that is inside of its own
-    struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
-    int engine_count, engine_capacity;
-    cal_status status;
-    cal_error error;
-    bool starved;   // wants places for components
-    double spent;   // processor time of its last task, s
-    int64_t events; // since the world was divided
-    // For the border: what its bodies have found, pairs that have ended, who sticks out (of the noted bodies so many are sorted), who is
-    // in another domain's region, and scratch of the search.
-    cal_border_find* finds;
-    int find_count, find_capacity;
-    int *ended, ended_count, ended_capacity;
-    cal_border_move* moves;
-    int move_count, move_capacity, sorted_count;
-    int *strays, stray_count, stray_capacity;
-    cal_broad_scratch scratch;
-} cal_domain;
-
 // A pair of bodies on its way to another table.
 typedef struct cal_carried_pair {
     int body[2];
@@ -89,16 +72,60 @@ typedef struct cal_carried_pair {
     double time;
 } cal_carried_pair;
 
+// A body on its way to another domain: when its box ends, and the box, where it has those.
+typedef struct cal_departure {
+    int component, from, to;
+    bool boxed, there;
+    double due;
+    cal_box box;
+} cal_departure;
+
+typedef struct cal_domain {
+    _Alignas(64) cal_world* world; // what its worker writes shares no cache line with another one
+    atomic_bool taken;             // by a worker, in the present run
+    cal_box region;                // what has its centre here belongs to the domain
+    cal_box extent;                // holds the boxes of all its bodies
+    int renewed;                   // boxes, since the extent was measured
+    int* members;                  // components that have bodies
+    int member_count, member_capacity;
+    struct cal_multibody_model** engines; // of models, one each: they are used by one caller at a time
+    int engine_count, engine_capacity;
+    cal_status status;
+    cal_error error;
+    bool starved;   // wants places for components
+    double spent;   // processor time of its last task, s
+    int64_t events; // since the world was divided
+    // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
+    // near, who has left the region, and scratch of the search.
+    cal_border_find* finds;
+    int find_count, find_capacity;
+    int *ended, ended_count, ended_capacity;
+    int extended_count;
+    int *near, near_count, near_capacity;
+    int *strays, stray_count, stray_capacity;
+    cal_broad_scratch scratch;
+    // Of a division (scatter.c): components that come, those of which states or a log are linked to others, and pairs with other domains.
+    int *coming, coming_count, coming_capacity;
+    int *linked, linked_count, linked_capacity;
+    cal_carried_pair* crossing;
+    int crossing_count, crossing_capacity;
+    // Of an exchange (exchange.c): departures of bodies that leave (`coming`: that come), and pairs that arrive.
+    int *leaving, leaving_count, leaving_capacity;
+    cal_carried_pair* arriving;
+    int arriving_count, arriving_capacity;
+} cal_domain;
+
 typedef struct cal_domains {
     cal_world* whole;
     cal_domain* domains; // [1 … count]
     int count, workers;
     cal_world* border;
-    bool calls_together; // there are callbacks of several bodies
-    bool divided;        // bodies are in the domains; otherwise in the whole
-    bool grouping;       // there were contact groups
-    bool given;          // the length of windows was given
-    double window;       // its length now
+    int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
+    bool calls_together;                                    // there are callbacks of several bodies
+    bool divided;                                           // bodies are in the domains; otherwise in the whole
+    bool grouping;                                          // there were contact groups
+    bool given;                                             // the length of windows was given
+    double window;                                          // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
@@ -109,10 +136,13 @@ typedef struct cal_domains {
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
     cal_handing* handings;
     int handing_count, handing_capacity;
+    cal_departure* departures;
+    int departure_count, departure_capacity;
     cal_carried_pair* carried; // pairs that are between two domains
     int carried_count, carried_capacity;
     int *cluster, cluster_count, cluster_capacity;
-    int *mark, mark_capacity; // of each component
+    struct cal_cluster* alone; // of each component, while a world is divided
+    int *mark, mark_capacity;  // of each component
     int marked;
     // Components that came into one domain in this window stay together until its end: rings of 1 + the next one, 0: alone.
     int *ring, ring_capacity;
@@ -121,14 +151,15 @@ typedef struct cal_domains {
     // What it took, with the processor time of domains, of the busiest of each run, and in between.
     int64_t windows, runs, handed;
     double domains_s, busiest_s, between_s;
+    double border_s, divide_s; // of domains, without events; of one core, to divide the world
+    double together_s;         // elapsed, of all runs
     // Of a world on ranks: what they have kept and shown (ranks.c), and the processor time that all have seen: of own domains, of the busiest
     // rank of each run, and of everything else.
     cal_machine* ranks; // NULL: there is one
     cal_memo kept, shown;
     double shown_s, rank_busiest_s, rank_other_s, rank_mark;
-    double first_s;  // of domains, in the first run of each window
-    atomic_int next; // of a run: the domain that is to be taken next
-    double end;      // of a run
+    double first_s; // of domains, in the first run of each window
+    double end;     // of a run
     void (*task)(struct cal_domains* d, int domain);
 } cal_domains;
 
@@ -164,14 +195,39 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error);
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);
 // The same for one of several, whose list begins at a place in d->cluster.
 cal_status cal_domains_collect_from(cal_domains* d, int component, int first, cal_error* error);
+// Puts one component into d->cluster, unless it is marked; whether nothing stays with it.
+cal_status cal_domains_add_to_cluster(cal_domains* d, int component, cal_error* error);
+bool cal_domains_are_alone(const cal_domains* d, int component);
 // From now on to the end of the window two components stay together.
 cal_status cal_domains_tie(cal_domains* d, int a, int b, cal_error* error);
 void cal_domains_untie(cal_domains* d);
-// Keeps a body of a domain that is in another one's region, false: no memory; gives those that were kept to that domain (migrate.c).
+// Lists a component among the members of its domain; false: no memory; and no longer (domains.c).
+bool cal_domain_list_member(cal_domains* d, int component);
+void cal_domain_unlist_member(cal_domains* d, int component, int domain);
+// Whether a body is in the region of a domain (migrate.c).
+bool cal_domain_is_home(const cal_domains* d, int domain, int body);
+// Keeps a body of a domain that has left its region, false: no memory; gives those that were kept to the domain where they are (migrate.c).
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box);
 cal_status cal_domains_migrate(cal_domains* d, cal_error* error);
 // Hands over d->handings, with their boxes, pairs, events, states and engines.
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error);
+// The same for those that are free bodies, by all workers; others are left in d->handings (exchange.c).
+cal_status cal_domains_exchange(cal_domains* d, cal_error* error);
+// Parts of that: takes a pair out of its table; where it belongs, by its bodies; puts it there. A body that has come with its box.
+cal_status cal_domains_carry(cal_domains* d, cal_world* from, int pair, cal_error* error);
+int cal_domains_home(const cal_domains* d, const cal_carried_pair* pair);
+cal_status cal_domains_put_pair(cal_domains* d, int home, const cal_carried_pair* pair, cal_error* error);
+cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error);
+// And: a multibody gets an engine of its new domain; callbacks go where the first of their bodies that moves is, those of none
+// to the domain `without`.
+cal_status cal_multibody_hand_over(cal_domains* d, struct cal_multibody* m, int to, cal_error* error);
+cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error);
+// The same as cal_domains_hand_over where d->handings are all components of the whole: domains take what is theirs at the same time
+// (scatter.c).
+cal_status cal_domains_scatter(cal_domains* d, cal_error* error);
+// A domain gets its own boxes of fixed and driven bodies, each as it is in the whole (divide.c).
+cal_status cal_domain_copy_box(const cal_world* from, cal_broad* to, int body);
+cal_status cal_domain_place_prescribed(cal_domains* d, cal_world* view, cal_error* error);
 // Runs a task for every domain, on all workers (run.c); the first error of them.
 typedef void cal_domain_task(cal_domains* d, int domain);
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error);
@@ -181,8 +237,8 @@ cal_status cal_ranks_run(cal_domains* d, cal_domain_task* task, double (*clock)(
 cal_status cal_ranks_compare(cal_domains* d, bool* same, cal_error* error);
 // Places for components that groups need; whether there were too few is asked before every event.
 cal_status cal_domains_feed(cal_domains* d, cal_error* error);
-// At the end of a domain's run: who sticks out of its region (border.c).
-cal_status cal_border_sort(cal_domains* d, int domain, cal_error* error);
+// At the end of a domain's run: its new boxes are in its extent (border.c).
+void cal_border_extend(cal_domains* d, int domain);
 // Brings the pairs of the border up to date; hands over what meets before a time (border.c). *met: something was.
 cal_status cal_border_meet(cal_domains* d, double end, bool ran, bool* met, cal_error* error);
 // The engine of a model in a domain.

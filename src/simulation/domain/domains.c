@@ -107,7 +107,13 @@ void cal_domains_destroy(cal_world* world) {
         cal_free(d->domains[i].engines);
         cal_free(d->domains[i].finds);
         cal_free(d->domains[i].ended);
-        cal_free(d->domains[i].moves);
+        cal_free(d->domains[i].members);
+        cal_free(d->domains[i].near);
+        cal_free(d->domains[i].coming);
+        cal_free(d->domains[i].linked);
+        cal_free(d->domains[i].crossing);
+        cal_free(d->domains[i].leaving);
+        cal_free(d->domains[i].arriving);
         cal_free(d->domains[i].strays);
         cal_broad_scratch_free(&d->domains[i].scratch);
     }
@@ -115,7 +121,8 @@ void cal_domains_destroy(cal_world* world) {
     cal_memo_free(&d->kept);
     cal_memo_free(&d->shown);
     pthread_mutex_destroy(&d->calling);
-    void* const lists[] = {d->domains, d->handings, d->cluster, d->mark, d->carried, d->ring, d->joined, d};
+    void* const lists[] = {d->domains, d->handings, d->cluster,    d->mark, d->carried,
+                           d->ring,    d->joined,   d->prescribed, d};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
     world->domains = NULL;
 }
@@ -146,6 +153,27 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
     return cal_fail(error, CAL_NO_MEMORY, "out of memory for %d domains", count);
 }
 
+// --- Members ------------------------------------------------------------------------------------------------------------------
+
+bool cal_domain_list_member(cal_domains* d, int component) {
+    cal_component* c = &d->whole->components[component];
+    if (c->domain <= CAL_DOMAIN_WHOLE || c->body < 0) return true;
+    cal_domain* own = &d->domains[c->domain];
+    if (!cal_grow((void**)&own->members, &own->member_capacity, own->member_count, sizeof *own->members)) return false;
+    c->member = own->member_count;
+    own->members[own->member_count++] = component;
+    return true;
+}
+
+void cal_domain_unlist_member(cal_domains* d, int component, int domain) {
+    const cal_component* c = &d->whole->components[component];
+    if (domain <= CAL_DOMAIN_WHOLE || c->body < 0) return;
+    cal_domain* own = &d->domains[domain];
+    const int last = own->members[--own->member_count];
+    own->members[c->member] = last;
+    d->whole->components[last].member = c->member;
+}
+
 // --- Places for components ----------------------------------------------------------------------------------------------------
 
 // One that is not in use, of the whole; −1: no memory.
@@ -170,34 +198,37 @@ static int most_members(const cal_world* view) {
     return most;
 }
 
+// A domain may end any group, and so list any place as unused.
+static bool reserve_places(cal_world* view, int count) {
+    if (view->unused_capacity >= count) return true;
+    const int capacity = count + count / 2;
+    int* grown = cal_allocate((size_t)capacity, sizeof *grown);
+    if (grown == NULL) return false;
+    if (view->unused_count > 0) memcpy(grown, view->unused_components, (size_t)view->unused_count * sizeof *grown);
+    cal_free(view->unused_components);
+    view->unused_components = grown;
+    view->unused_capacity = capacity;
+    return true;
+}
+
 cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
-    for (int i = 1; i <= d->count; i++) {
+    bool enough = true;
+    for (int i = 1; enough && i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         int wanted = view->unused_count < PLACES / 2 || d->domains[i].starved ? PLACES : 0;
         if (d->domains[i].starved) wanted += 2 * most_members(view);
         d->domains[i].starved = false;
-        int capacity = view->unused_capacity;
-        // A domain may end any group: there is room for all of them.
-        while (capacity < whole->component_count + wanted)
-            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-        view->unused_capacity = capacity;
-        while (view->unused_count < wanted) {
+        enough = reserve_places(view, whole->component_count + wanted);
+        while (enough && view->unused_count < wanted) {
             const int place = take_place(whole);
-            if (place < 0) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-            view->unused_components[view->unused_count++] = place;
+            enough = place >= 0;
+            if (enough) view->unused_components[view->unused_count++] = place;
         }
     }
     // What was given to one is a place that all may have to list.
-    for (int i = 1; i <= d->count; i++) {
-        cal_world* view = d->domains[i].world;
-        int capacity = view->unused_capacity;
-        while (capacity < whole->component_count)
-            if (!cal_grow((void**)&view->unused_components, &capacity, capacity, sizeof(int)))
-                return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
-        view->unused_capacity = capacity;
-    }
+    for (int i = 1; enough && i <= d->count; i++) enough = reserve_places(d->domains[i].world, whole->component_count);
+    if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
     cal_domains_share(d);
     return CAL_OK;
 }

@@ -12,6 +12,9 @@
 #include "simulation/world.h"
 #include <string.h>
 
+// Below this, one core has handed over what there is before the others are awake (some 10 µs, share.h).
+enum { FEW_HANDINGS = 4 };
+
 // --- Handing over -------------------------------------------------------------------------------------------------------------
 
 cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint64_t who, cal_error* error) {
@@ -27,7 +30,7 @@ cal_status cal_event_hand_over(cal_world* from, cal_world* to, int* event, uint6
 }
 
 // Takes a pair out of its table.
-static cal_status carry(cal_domains* d, cal_world* from, int pair, cal_error* error) {
+cal_status cal_domains_carry(cal_domains* d, cal_world* from, int pair, cal_error* error) {
     if (!cal_grow((void**)&d->carried, &d->carried_capacity, d->carried_count, sizeof *d->carried))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for pairs of bodies");
     const cal_pair* p = &from->table.pairs[pair];
@@ -40,44 +43,64 @@ static cal_status carry(cal_domains* d, cal_world* from, int pair, cal_error* er
     return CAL_OK;
 }
 
+int cal_domains_home(const cal_domains* d, const cal_carried_pair* pair) {
+    int domain[2];
+    for (int k = 0; k < 2; k++) domain[k] = cal_domain_of_body(d->whole, pair->body[k]);
+    if (d->whole->bodies[pair->body[0]].component < 0) return domain[1];
+    return d->whole->bodies[pair->body[1]].component < 0 || domain[0] == domain[1] ? domain[0] : CAL_DOMAIN_BORDER;
+}
+
+cal_status cal_domains_put_pair(cal_domains* d, int home, const cal_carried_pair* c, cal_error* error) {
+    cal_world* to = cal_domain_world(d, home);
+    int pair;
+    const cal_status status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
+    if (status != CAL_OK) return status;
+    to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off, to->table.pairs[pair].open = c->open;
+    // A search that waits for a new box in the border, which its bodies may have by now, has nobody to tell of it in a domain.
+    const bool waits = c->open && home != CAL_DOMAIN_BORDER && !(c->time < (double)INFINITY);
+    cal_events_schedule(&to->events, to->table.pairs[pair].event, waits ? d->begin : c->time,
+                        cal_pair_key(c->body[0], c->body[1]));
+    return CAL_OK;
+}
+
 // Puts pairs where their bodies are.
 static cal_status put_pairs(cal_domains* d, cal_error* error) {
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < d->carried_count; i++) {
-        const cal_carried_pair* c = &d->carried[i];
-        int domain[2], pair;
-        for (int k = 0; k < 2; k++) domain[k] = cal_domain_of_body(d->whole, c->body[k]);
-        const bool fixed[2] = {d->whole->bodies[c->body[0]].component < 0, d->whole->bodies[c->body[1]].component < 0};
-        const int home = fixed[0] ? domain[1] : fixed[1] || domain[0] == domain[1] ? domain[0] : CAL_DOMAIN_BORDER;
-        cal_world* to = cal_domain_world(d, home);
-        status = cal_pair_add(to, c->body[0], c->body[1], &pair, error);
-        if (status != CAL_OK) break;
-        to->table.pairs[pair].hit = c->hit, to->table.pairs[pair].off = c->off, to->table.pairs[pair].open = c->open;
-        // A search that waits for a new box in the border, which its bodies may have by now, has nobody to tell of it in a domain.
-        const bool waits = c->open && home != CAL_DOMAIN_BORDER && !(c->time < (double)INFINITY);
-        cal_events_schedule(&to->events, to->table.pairs[pair].event, waits ? d->begin : c->time,
-                            cal_pair_key(c->body[0], c->body[1]));
-    }
+    for (int i = 0; status == CAL_OK && i < d->carried_count; i++)
+        status = cal_domains_put_pair(d, cal_domains_home(d, &d->carried[i]), &d->carried[i], error);
     d->carried_count = 0;
+    return status;
+}
+
+cal_status cal_domain_welcome(cal_domains* d, cal_world* to, int body, const cal_box* box, cal_error* error) {
+    cal_sim_body* part = &d->whole->bodies[body];
+    if (to->domain == CAL_DOMAIN_WHOLE) return CAL_OK;
+    cal_box_extend(&d->domains[to->domain].extent, box);
+    if (part->noted != d->round) return CAL_OK;
+    // What it was noted for is still to be looked at.
+    const double changed_from = part->changed_from;
+    part->noted = 0;
+    const cal_status status = cal_domain_note_box(to, body, error);
+    part->changed_from = changed_from;
     return status;
 }
 
 static cal_status hand_over_body(cal_domains* d, cal_world* from, cal_world* to, int body, cal_error* error) {
     cal_sim_body* part = &d->whole->bodies[body];
     cal_status status = cal_event_hand_over(from, to, &part->box_event, (uint64_t)body, error);
-    while (status == CAL_OK && part->pair_count > 0) status = carry(d, from, part->pairs[part->pair_count - 1], error);
+    while (status == CAL_OK && part->pair_count > 0)
+        status = cal_domains_carry(d, from, part->pairs[part->pair_count - 1], error);
     while (status == CAL_OK && part->border_count > 0)
-        status = carry(d, d->border, part->border_pairs[part->border_count - 1], error);
+        status = cal_domains_carry(d, d->border, part->border_pairs[part->border_count - 1], error);
     if (status != CAL_OK || !cal_broad_has(from->broad, body)) return status;
     const cal_box box = *cal_broad_box(from->broad, body);
     cal_broad_remove(from->broad, body, NULL);
-    cal_broad_remove(d->border->broad, body, NULL);
     if (cal_broad_move(to->broad, body, &box, NULL) != CAL_OK)
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for boxes");
-    return cal_domain_note_box(to, body, error);
+    return cal_domain_welcome(d, to, body, &box, error);
 }
 
-static cal_status hand_over_multibody(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
+cal_status cal_multibody_hand_over(cal_domains* d, cal_multibody* m, int to, cal_error* error) {
     if (m->engine->current == m) m->engine->current = NULL;
     if (m->home == NULL) m->home = m->engine;
     if (to == CAL_DOMAIN_WHOLE) {
@@ -113,8 +136,7 @@ static cal_status hand_over_group(cal_world* from, cal_world* to, int component,
     return status;
 }
 
-// Callbacks are with the first of their bodies that moves; those of none, in the first domain.
-static cal_status hand_over_hooks(cal_domains* d, int without, cal_error* error) {
+cal_status cal_domains_hand_over_hooks(cal_domains* d, int without, cal_error* error) {
     cal_status status = CAL_OK;
     for (int h = 0; status == CAL_OK && h < d->whole->periodic_hook_count; h++) {
         cal_periodic_hook* hook = &d->whole->periodic_hooks[h];
@@ -130,8 +152,9 @@ static cal_status hand_over_hooks(cal_domains* d, int without, cal_error* error)
 }
 
 cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
-    cal_status status = CAL_OK;
-    int last = CAL_DOMAIN_WHOLE;
+    const bool many = d->divided && d->handing_count >= FEW_HANDINGS;
+    cal_status status = many ? cal_domains_exchange(d, error) : CAL_OK;
+    int last = many ? 1 : CAL_DOMAIN_WHOLE;
     for (int i = 0; status == CAL_OK && i < d->handing_count; i++) {
         const int component = d->handings[i].component;
         cal_component* c = &d->whole->components[component];
@@ -141,12 +164,16 @@ cal_status cal_domains_hand_over(cal_domains* d, cal_error* error) {
         if (c->group != NULL) status = hand_over_group(from, to, component, error);
         for (int k = 0; status == CAL_OK && c->body >= 0 && k < c->weight; k++)
             status = hand_over_body(d, from, to, c->body + k, error);
-        if (status == CAL_OK && c->multibody != NULL) status = hand_over_multibody(d, c->multibody, last, error);
+        if (status == CAL_OK && c->multibody != NULL) status = cal_multibody_hand_over(d, c->multibody, last, error);
         if (status == CAL_OK) status = cal_queue_hand_over(from, to, component, error);
+        cal_domain_unlist_member(d, component, c->domain);
         c->domain = last;
+        if (status == CAL_OK && !cal_domain_list_member(d, component))
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
         d->handed++;
     }
     d->handing_count = 0;
-    if (status == CAL_OK) status = hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
+    if (status == CAL_OK)
+        status = cal_domains_hand_over_hooks(d, last == CAL_DOMAIN_WHOLE ? CAL_DOMAIN_WHOLE : 1, error);
     return status == CAL_OK ? put_pairs(d, error) : status;
 }

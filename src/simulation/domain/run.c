@@ -102,7 +102,7 @@ static cal_status run_domain(cal_domain* domain, double end, cal_error* error) {
 static void run_one(cal_domains* d, int domain) {
     cal_domain* own = &d->domains[domain];
     own->status = run_domain(own, d->end, &own->error);
-    if (own->status == CAL_OK) own->status = cal_border_sort(d, domain, &own->error);
+    cal_border_extend(d, domain);
 }
 
 // Of the calling thread, s.
@@ -112,19 +112,30 @@ static double processor_time(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+// s, of a clock that goes on while a thread waits.
+static double elapsed_time(void) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0.0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void run_if_free(cal_domains* d, int domain) {
+    if (atomic_exchange(&d->domains[domain].taken, true)) return;
+    const double begin = processor_time();
+    d->task(d, domain);
+    d->domains[domain].spent = processor_time() - begin;
+}
+
+// A worker takes its own domains first, whose numbers are in its core's caches, and then those that nobody has come to.
 static void run_some(void* argument, int worker) {
-    (void)worker;
     cal_domains* d = argument;
-    for (int i = atomic_fetch_add(&d->next, 1); i <= d->count; i = atomic_fetch_add(&d->next, 1)) {
-        const double begin = processor_time();
-        d->task(d, i);
-        d->domains[i].spent = processor_time() - begin;
-    }
+    for (int i = 1 + worker; i <= d->count; i += d->workers) run_if_free(d, i);
+    for (int i = 1; i < d->count; i++) run_if_free(d, 1 + (worker + i) % d->count);
 }
 
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
-    const double begin = processor_time();
-    atomic_store(&d->next, 1);
+    const double begin = processor_time(), began = elapsed_time();
+    for (int i = 1; i <= d->count; i++) atomic_store_explicit(&d->domains[i].taken, false, memory_order_relaxed);
     d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->ranks != NULL && task == run_one) {
@@ -134,14 +145,16 @@ cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* err
         const cal_status status = machine->ops->together(d->whole->machine, run_some, d, d->workers);
         if (status != CAL_OK) return cal_fail(error, status, "the threads of a world are in use");
     } else {
-        run_some(d, 0);
+        for (int i = 1; i <= d->count; i++) run_if_free(d, i);
     }
     double all = 0.0, busiest = 0.0;
     for (int i = 1; d->ranks == NULL && i <= d->count; i++) {
         all += d->domains[i].spent;
         busiest = fmax(busiest, d->domains[i].spent);
     }
+    if (task != run_one) d->border_s += all;
     d->domains_s += all, d->busiest_s += busiest;
+    d->together_s += elapsed_time() - began;
     d->between_s -= processor_time() - begin;
     // The first of those that failed.
     const cal_domain* failed = NULL;
@@ -302,6 +315,15 @@ static cal_status retreat(cal_domains* d, cal_error* error) {
     return cal_world_gather(d->whole, error);
 }
 
+// What it took, for whoever asks.
+static void tell(const cal_domains* d) {
+    cal_world_report* report = &d->whole->report;
+    report->domains = d->divided ? d->count : 0;
+    report->windows = d->windows, report->runs = d->runs, report->handed_over = d->handed;
+    report->domains_s = d->domains_s, report->busiest_s = d->busiest_s, report->between_s = d->between_s;
+    report->border_s = d->border_s, report->divide_s = d->divide_s, report->together_s = d->together_s;
+}
+
 cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) {
     cal_status status = CAL_OK;
     if (world->domains == NULL) status = cal_world_divide(world, domain_count(world, processors_of(world)), 0.0, error);
@@ -309,14 +331,20 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     if (status == CAL_OK && world->domains->ranks != NULL) status = cal_ranks_compare(world->domains, &same, error);
     if (status == CAL_OK && !same) status = cal_world_divide(world, world->domains->count, 0.0, error);
     cal_domains* d = world->domains;
+    double before = processor_time();
     if (status == CAL_OK && !d->divided) {
+        const double between_s = d->between_s;
         status = cal_domains_divide(d, error);
         d->begin = world->time;
+        d->between_s += processor_time() - before;
+        d->divide_s += d->between_s - between_s;
+        before = processor_time();
+        d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
     }
     if (status == CAL_OK && !d->divided) return retreat(d, error);
     if (status != CAL_OK) return status;
     if (!(d->window > 0.0)) d->window = world->window / FIRST_SHARE;
-    double before = d->rank_mark = processor_time();
+    d->rank_mark = processor_time();
     for (bool last = false; status == CAL_OK && !last;) {
         const double next = fmin(fmax(first_due(d), d->begin), time);
         const double end = next + d->window;
@@ -337,10 +365,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
     }
     if (status == CAL_OK && d->divided) begin_window(d); // for whoever asks between two advances
     take_rank_times(d);
-    world->report.domains = d->divided ? d->count : 0;
-    world->report.windows = d->windows, world->report.runs = d->runs, world->report.handed_over = d->handed;
-    world->report.domains_s = d->domains_s, world->report.busiest_s = d->busiest_s,
-    world->report.between_s = d->between_s;
+    tell(d);
     return status;
 }
 

@@ -159,7 +159,9 @@ static int hand_over_junction(cal_world* from, cal_world* to, int junction, cal_
 cal_status cal_queue_hand_over(cal_world* from, cal_world* to, int component, cal_error* error) {
     const cal_queue* queue = &from->components[component].queue;
     const int label = cal_log_group(component);
-    cal_status status = cal_log_hand_over(&from->log, &to->log, label, label, from->gvt, error);
+    cal_status status = from->components[component].group != NULL
+                            ? cal_log_hand_over(&from->log, &to->log, label, label, from->gvt, error)
+                            : CAL_OK;
     for (int64_t n = queue->head; status == CAL_OK && n < queue->tail; n++) {
         cal_saved_state* knot = cal_saved_state_at(queue, n);
         const int old = knot->junction;
@@ -175,6 +177,16 @@ cal_status cal_queue_hand_over(cal_world* from, cal_world* to, int component, ca
     from->states -= queue->tail - queue->head;
     to->states += queue->tail - queue->head;
     return status;
+}
+
+void cal_queue_unlink(cal_world* from, int component) {
+    const cal_queue* queue = &from->components[component].queue;
+    for (int64_t n = queue->head; n < queue->tail; n++) {
+        cal_saved_state* knot = cal_saved_state_at(queue, n);
+        release_junction(from, knot->junction);
+        knot->junction = -1;
+    }
+    from->states -= queue->tail - queue->head;
 }
 
 // --- Rollback ---------------------------------------------------------------------------------------------------------------

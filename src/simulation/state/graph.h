@@ -80,6 +80,8 @@ bool cal_junction_add(cal_world* world, int junction, int component, int64_t num
 // The states of a component are another domain's from now on, with the junctions of those that are not final and what they wrote into
 // the log; all that is linked to them must be handed over, too.
 cal_status cal_queue_hand_over(cal_world* from, cal_world* to, int component, cal_error* error);
+// The states of a component that are all final leave a domain: they are linked to nothing any more.
+void cal_queue_unlink(cal_world* from, int component);
 // Deletes states from a number on, everything that may have come from them, and so on. What went back is noted;
 // cal_world_update_changed then moves its events.
 cal_status cal_rollback(cal_world* world, int component, int64_t number, cal_error* error);
