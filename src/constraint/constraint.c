@@ -524,6 +524,13 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
         cal_mass_factor_joint_forces(&set->tree, tau);
 }
 
+void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                                 cal_stabilization law, double gain, double shift) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
+    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
+}
+
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;
