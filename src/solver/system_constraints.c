@@ -81,7 +81,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     system->def.constraint_form = strcmp(def->constraint_form, "minimal") == 0 ? "minimal" : "lagrange";
     system->watch.due = (double)INFINITY;
     if (system->model->constraint_count == 0) return CAL_OK;
-    system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
+    system->raw = cal_allocate(2 * ((size_t)system->model->q_count + (size_t)system->model->v_count), sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
     system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
     if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
@@ -206,12 +206,28 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
     return CAL_NOT_CONVERGED;
 }
 
+// What closing changes of the energy; nothing where everything was closed, as a rule with small steps.
+static cal_status find_closed(cal_system* system, const double* q, const double* v) {
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    const double *q_before = system->raw + q_count + v_count, *v_before = q_before + q_count;
+    double before[2], after[2];
+    system->closed = 0.0;
+    if (!system->projects ||
+        (cal_same_bits(q_before, q, q_count * sizeof(double)) && cal_same_bits(v_before, v, v_count * sizeof(double))))
+        return CAL_OK;
+    cal_status status = cal_system_find_energy(system, q_before, v_before, before);
+    if (!status) status = cal_system_find_energy(system, q, v, after);
+    if (!status) system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    return status;
+}
+
 cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
-    double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
-    cal_status status = system->projects ? cal_system_find_energy(system, q, v, before) : CAL_OK;
-    if (!status) status = cal_system_project_after(system, time, q, v, true);
-    if (!status && system->projects) status = cal_system_find_energy(system, q, v, after);
-    system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    double* before = system->raw + q_count + v_count;
+    memcpy(before, q, q_count * sizeof(double));
+    memcpy(before + q_count, v, v_count * sizeof(double));
+    cal_status status = cal_system_project_after(system, time, q, v, true);
+    if (!status) status = find_closed(system, q, v);
     return status ? status : cal_system_follow_passage(system, q, v);
 }
 
