@@ -54,6 +54,7 @@ typedef struct cal_constraints {
     cal_plan* plan;       // of the mass matrix's factors
     cal_state* state;
     cal_node_motion* motions;
+    cal_mount* frames;    // of each constraint: a and b
     cal_row* rows;        // as they are eliminated
     double* y;            // the rows', one after the other
     double* scale;        // of each row
