@@ -132,12 +132,103 @@ static void a_thousand_loops_run(void** state) {
     cal_model_destroy(model);
 }
 
+// Solves the n equations of K in place: Gauss, the largest pivot of each column.
+static void solve_dense(double* K, double* b, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (fabs(K[i * n + k]) > fabs(K[best * n + k])) best = i;
+        for (size_t j = 0; j < n; j++) {
+            const double held = K[k * n + j];
+            K[k * n + j] = K[best * n + j], K[best * n + j] = held;
+        }
+        const double held = b[k];
+        b[k] = b[best], b[best] = held;
+        for (size_t i = k + 1; i < n; i++) {
+            const double factor = K[i * n + k] / K[k * n + k];
+            for (size_t j = k; j < n; j++) K[i * n + j] -= factor * K[k * n + j];
+            b[i] -= factor * b[k];
+        }
+    }
+    for (size_t k = n; k-- > 0;) {
+        for (size_t j = k + 1; j < n; j++) b[k] -= K[k * n + j] * b[j];
+        b[k] /= K[k * n + k];
+    }
+}
+
+// The accelerations of a net's masses are Newton's: m ẍ = m g + Aᵀλ with |xᵢ − xₖ| constant, solved as one dense system.
+static void a_net_obeys_newton(void** state) {
+    (void)state;
+    enum { WIDE = 4, TALL = 3, MASSES = WIDE * TALL, BARS = MASSES + (WIDE - 1) * TALL, N = 3 * MASSES + BARS };
+    static const double length = 0.1, mass = 0.1, gravity = 9.81, start = 0.5;
+    cal_model* model = cal_test_model("net:wide=4,tall=3");
+    cal_sim* sim = open_sim(model, "aba", 1e-8);
+    cal_error error;
+    // Every mass is pulled another way for a while, so that the net is anything but flat.
+    double tau[3 * MASSES], own[3 * MASSES];
+    for (int i = 0; i < 3 * MASSES; i++) tau[i] = 2.0 * sin(1.0 + 1.7 * i);
+    assert_int_equal(cal_sim_drive(sim, tau, NULL, NULL), CAL_OK);
+    if (cal_sim_advance(sim, 0.1, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_accelerations(sim, own), CAL_OK);
+    const double *q = cal_sim_q(sim), *v = cal_sim_v(sim);
+    double x[MASSES][3], *K = cal_test_numbers((size_t)N * N), *b = cal_test_numbers(N);
+    for (int i = 0; i < MASSES; i++) {
+        const double down = length * (i / WIDE + 1);
+        const double begin[3] = {length * (i % WIDE), sin(start) * down, -cos(start) * down};
+        for (int d = 0; d < 3; d++) {
+            x[i][d] = begin[d] + q[3 * i + d];
+            K[(3 * i + d) * N + 3 * i + d] = mass;
+            b[3 * i + d] = tau[3 * i + d] - (d == 2 ? mass * gravity : 0.0);
+        }
+    }
+    int bar = 3 * MASSES;
+    for (int i = 0; i < MASSES; i++)
+        for (int side = 0; side < 2; side++) {
+            const int other = side == 0 ? i - WIDE : i - 1;
+            if (side == 1 && i % WIDE == 0) continue;
+            double squares = 0.0;
+            for (int d = 0; d < 3; d++) {
+                const double from = other >= 0 ? x[other][d] : d == 0 ? length * i : 0.0;
+                const double along = x[i][d] - from, speed = v[3 * i + d] - (other >= 0 ? v[3 * other + d] : 0.0);
+                K[bar * N + 3 * i + d] = K[(3 * i + d) * N + bar] = along;
+                if (other >= 0) K[bar * N + 3 * other + d] = K[(3 * other + d) * N + bar] = -along;
+                squares += speed * speed;
+            }
+            b[bar++] = -squares;
+        }
+    assert_int_equal(bar, N);
+    solve_dense(K, b, N);
+    cal_test_expect_below(cal_test_largest_difference(own, b, 3 * MASSES), 1e-9 * cal_test_largest(b, 3 * MASSES),
+                          "accelerations", "net");
+    free(K), free(b);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// A track that runs along itself has the tension of a chain, (mass per length) · speed², up to the angle by which its shoes turn from
+// one to the next in a bend: a quarter of them turns by π.
+static void a_track_runs_along_itself(void** state) {
+    (void)state;
+    static const double expected = 5.0 / 0.15 * 9.0;
+    cal_model* model = cal_test_model("track:n=400");
+    cal_sim* sim = open_sim(model, "aba", 1e-8);
+    cal_error error;
+    for (int i = 0; i < 3; i++) {
+        double wrench[6];
+        if (cal_sim_advance(sim, 0.2 * i, &error)) fail_msg("%s", error.text);
+        assert_int_equal(cal_sim_constraint_forces(sim, 0, NULL, wrench), CAL_OK);
+        const double tension = sqrt(wrench[0] * wrench[0] + wrench[1] * wrench[1]);
+        cal_test_expect_below(fabs(tension - expected), 4.0 * acos(-1.0) / 400.0 * expected, "tension", "track:n=400");
+    }
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_assembly),
-        cmocka_unit_test(lets_go),
-        cmocka_unit_test(redundant_rows_are_dropped),
-        cmocka_unit_test(a_thousand_loops_run),
+        cmocka_unit_test(agrees_with_assembly),       cmocka_unit_test(lets_go),
+        cmocka_unit_test(redundant_rows_are_dropped), cmocka_unit_test(a_thousand_loops_run),
+        cmocka_unit_test(a_net_obeys_newton),         cmocka_unit_test(a_track_runs_along_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,9 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_free(set->factored_q);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
-    void* arrays[] = {set->active,        set->motions, set->rows, set->y,    set->scale,
-                      set->lambda,        set->right,   set->work, set->rest, set->effort,
-                      set->accelerations, set->change,  set->at_q, set->at_v, set->before};
+    void* arrays[] = {set->frames, set->active, set->motions, set->rows,  set->y,      set->scale,
+                      set->lambda, set->right,  set->work,    set->rest,  set->effort, set->accelerations,
+                      set->change, set->at_q,   set->at_v,    set->before};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
 }
@@ -40,6 +40,9 @@ static bool allocate(cal_constraints* set) {
     set->motions = cal_allocate(nodes, sizeof *set->motions);
     set->rows = cal_allocate(rows + CAL_CONSTRAINT_ROWS, sizeof *set->rows);
     set->y = cal_allocate(set->y_start[model->constraint_count], sizeof(double));
+    set->frames = cal_allocate(2 * (size_t)model->constraint_count, sizeof *set->frames);
+    for (int c = 0; set->frames && c < model->constraint_count; c++)
+        cal_constraint_find_frames(model, c, set->frames + 2 * (size_t)c);
     set->scale = cal_allocate(rows, sizeof(double));
     set->lambda = cal_allocate(rows, sizeof(double));
     set->right = cal_allocate(rows, sizeof(double));
@@ -51,8 +54,8 @@ static bool allocate(cal_constraints* set) {
     set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
-    return set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work && set->rest &&
-           set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
+    return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
+           set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
            cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
@@ -130,8 +133,8 @@ void cal_constraints_evaluate(cal_constraints* set, const double* q, const doubl
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place];
         if (!set->active[constraint]) continue;
-        cal_constraint_make_rows(set->model, constraint, set->time, set->motions, q, v,
-                                 set->rows + set->first_row[place]);
+        cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time,
+                                    set->motions, q, v, set->rows + set->first_row[place]);
     }
 }
 
@@ -522,6 +525,13 @@ void cal_constraints_hold(cal_constraints* set, const double* q, const double* v
         cal_loop_factor_forces(set->loop_factor, set->motions, set->change, tau);
     else
         cal_mass_factor_joint_forces(&set->tree, tau);
+}
+
+void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                                 cal_stabilization law, double gain, double shift) {
+    if (set->row_count == 0) return;
+    find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
+    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,

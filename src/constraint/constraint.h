@@ -54,6 +54,7 @@ typedef struct cal_constraints {
     cal_plan* plan;       // of the mass matrix's factors
     cal_state* state;
     cal_node_motion* motions;
+    cal_mount* frames;    // of each constraint: a and b
     cal_row* rows;        // as they are eliminated
     double* y;            // the rows', one after the other
     double* scale;        // of each row
@@ -111,6 +112,9 @@ bool cal_constraints_depends(const cal_constraints* set, int row);
 // The power of prescribed motions with the multipliers of the last solution, over a velocity that is `later` on.
 double cal_constraints_motion_power(const cal_constraints* set, double later);
 
+// The power of all constraints' forces with these multipliers, that of prescribed motions among them.
+double cal_constraints_power(const cal_constraints* set);
+
 // What constraints add to accelerations must have along each row: set->right ← f − Ȧ q̇ − A q̈₀, at the motions and rows that were
 // evaluated last. forcing (may be NULL): added to f, a number a row.
 void cal_constraints_demand(cal_constraints* set, const double* v, const double* qdd, cal_stabilization law,
@@ -123,6 +127,10 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
 #define CAL_SHIFT_OPEN 1e-8
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau);
+
+// The same, and set->change ← B⁻¹Aᵀλ instead.
+void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
+                                 cal_stabilization law, double gain, double shift);
 
 // Of all λ that have the same Aᵀλ as the last one the one of least norm, rows scaled as in W.
 void cal_constraints_share(cal_constraints* set);

@@ -52,6 +52,12 @@ double cal_constraints_motion_power(const cal_constraints* set, double later) {
     return sum;
 }
 
+double cal_constraints_power(const cal_constraints* set) {
+    double sum = 0.0;
+    for (int i = 0; i < set->row_count; i++) sum += set->lambda[i] * (set->rows[i].speed + set->rows[i].rate);
+    return sum;
+}
+
 // --- Dense rows -----------------------------------------------------------------------------------------------------------
 
 // An entry is a wrench, carried over at most all nodes, times a joint's axis: so many products, none larger than the moment or the

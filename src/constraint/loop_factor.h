@@ -18,28 +18,44 @@
 #pragma once
 #include "pass/mass_factor.h"
 
+enum { CAL_LOOP_MOST_ROWS = 96, CAL_LOOP_INERTIA = 21 }; // of a front; numbers of a symmetric matrix
+
 typedef struct cal_loop_front {
-    int32_t first, count; // its constraints in the list: those that are closed here, then those that go on
-    int32_t rows, closed; // of all of them, of those that are closed here
-    int32_t kept;         // pivots of the last factorisation
-    size_t numbers;       // where its numbers begin
+    int32_t first, count;             // its constraints in the list: those that are closed here, then those that go on
+    int32_t rows, closed;             // of all of them, of those that are closed here
+    int32_t kept, first_pivot;        // pivots of the last factorisation
+    int32_t parent, child, next;      // fronts: its first child, and the next child of its parent; −1: none
+    int32_t first_above;              // of its open rows: the rows of its parent's front
+    int32_t first_touch, touch_count; // constraints that act on the node itself
+    size_t numbers;                   // where its numbers begin
 } cal_loop_front;
+
+typedef struct cal_loop_touch {
+    int32_t constraint, row; // its first row in the front
+} cal_loop_touch;
 
 typedef struct cal_loop_factor {
     const cal_model* model;
-    cal_mass_factor* tree;  // the caller's: axes, arms; U and C with the loops below them
+    cal_mass_factor* tree;  // the caller's: axes, arms
     cal_loop_front* fronts; // one per node, then the ground's
     int32_t* list;          // constraints of the fronts
+    int32_t* at;            // beside it: the constraint's first row in the front
     int32_t* size;          // rows per constraint
-    int32_t* at;            // beside it: the constraint's first row in the front,
-    int32_t* above;         // and in the front of the node's parent
-    int32_t* pivots;        // beside numbers of rows: per front the rows that are pivots, in order
-    int32_t* first_pivot;   // per front
+    int32_t *above, *pivots;
+    cal_loop_touch* touches;
     double* store;
+    double* inertia;       // CAL_LOOP_INERTIA per node
     double *bias, *motion; // 6 per front: p, a
+    double *give, *root;   // 6 per degree of freedom: U C⁻ᵀ; C with its diagonal inverted
     double* share;         // per degree of freedom: η
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
 } cal_loop_factor;
+
+// Numbers of a front with k rows and m pivots at most: E (6 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 6)), z (m).
+static inline size_t cal_loop_front_size(const cal_loop_front* front) {
+    const size_t k = (size_t)front->rows, m = (size_t)front->closed;
+    return 6 * k + k * k + 3 * k + 6 * k + m * (k + 6) + m;
+}
 
 // The node where the paths of a constraint's bodies meet, −1: on the ground.
 int cal_loop_meeting(const cal_model* model, int constraint);

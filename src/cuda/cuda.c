@@ -116,6 +116,7 @@ static cal_status send_changes(const cal_plan* plan, cal_state* state) {
     const cal_solver_context* solver = context->solver;
     const size_t y = plan->layout->y_size * sizeof(double), v = plan->layout->v_size * sizeof(double);
     if (state->changed & CAL_HELD_Y) cal_device_write(device, own->y, context->y, y);
+    if (state->changed & CAL_HELD_YDOT) cal_device_write(device, own->ydot, context->ydot, y);
     if (state->changed & CAL_HELD_TAU) cal_device_write(device, own->tau, context->tau, v);
     if (state->changed & CAL_HELD_CONTROL)
         cal_device_write(device, own->control, context->control, control_count(plan) * sizeof(double));
@@ -197,6 +198,17 @@ static void walk_joins(const cal_device_plan* plan, cal_device* device, cal_devi
     for (int h = s->last - 1; h >= 0; h--) launch(joins->down, device, work, height[h], height[h + 1] - height[h]);
 }
 
+// A solver's last part in an evaluation.
+static void issue_follow_up(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
+                            const cal_device_solver* solver) {
+    cal_device* device = own->device;
+    const int* level = plan->level;
+    launch(solver->follow, device, work, 0, plan->column_count);
+    for (int i = plan->level_count - 1; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
+    solver->end_sums(device, work, work->ground_pulls);
+    cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
+}
+
 // All of an evaluation, in order.
 static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_device_work* work,
                   const cal_device_solver* solver, bool prepares) {
@@ -219,11 +231,7 @@ static void issue(const cal_device_plan* plan, const cal_device_state* own, cal_
     for (int i = last; i >= 0; i--) launch(mechanics->inertia, device, work, level[i], plan->inner[i]);
     if (joins) walk_joins(plan, device, work, &cal_device_joining);
     for (int i = 0; i <= last; i++) launch(mechanics->acceleration, device, work, level[i], level[i + 1] - level[i]);
-    if (!solver) return;
-    launch(solver->follow, device, work, 0, columns);
-    for (int i = last; i >= 0; i--) launch(solver->sums, device, work, level[i], plan->inner[i]);
-    solver->end_sums(device, work, work->ground_pulls);
-    cal_device_post(device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
+    if (solver) issue_follow_up(plan, own, work, solver);
 }
 
 // The same, recorded the first time: one request to the driver instead of dozens.
@@ -267,6 +275,12 @@ static cal_status begin(const cal_plan* plan, cal_state* state, const cal_device
     return status;
 }
 
+// Where the host's passes would have left them.
+static void show_sums(const cal_plan* plan, cal_state* state) {
+    memcpy(state->context.scratch + CAL_DOWN_COUNT * (size_t)plan->layout->width,
+           state->on_device->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+}
+
 static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state* state, bool prepared) {
     (void)machine;
     if (!plan->program->walked) {
@@ -279,9 +293,7 @@ static cal_status execute(cal_machine* machine, const cal_plan* plan, cal_state*
     run(plan, state, solver, solver && !prepared);
     status = cal_device_wait(state->on_device->device);
     state->behind |= solver ? CAL_HELD_MOTION | CAL_HELD_VECTORS : CAL_HELD_YDOT;
-    if (!status && solver)
-        memcpy(state->context.scratch + CAL_DOWN_COUNT * (size_t)plan->layout->width,
-               state->on_device->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+    if (!status && solver) show_sums(plan, state);
     return status;
 }
 
@@ -306,6 +318,21 @@ static cal_status prepare(cal_machine* machine, const cal_plan* plan, cal_state*
     launch(solver->prepare, own->device, &work, 0, work.layout.block_count);
     state->behind |= CAL_HELD_Y | CAL_HELD_VECTORS;
     return cal_device_wait(own->device);
+}
+
+static cal_status follow(cal_machine* machine, const cal_plan* plan, cal_state* state) {
+    (void)machine;
+    const cal_device_solver* solver = NULL;
+    cal_device_work work;
+    cal_status status = begin_solver(plan, state, &solver, &work);
+    if (status) return status;
+    cal_device_state* own = state->on_device;
+    cal_device_post(own->device, own->down, own->numbers, CAL_MAX_DOWN * sizeof(double));
+    issue_follow_up(plan->on_device, own, &work, solver);
+    state->behind |= CAL_HELD_VECTORS;
+    status = cal_device_wait(own->device);
+    if (!status) show_sums(plan, state);
+    return status;
 }
 
 static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
@@ -360,6 +387,7 @@ static const cal_machine_ops cuda_ops = {.name = "cuda",
                                          .bring = bring,
                                          .forget = forget,
                                          .prepare = prepare,
+                                         .follow = follow,
                                          .interpolate = interpolate,
                                          .batch = &cal_cuda_batch};
 

@@ -10,6 +10,7 @@ static void walk(const cal_plan* plan, const cal_context* context, const cal_sta
     cal_kernel* const up_kernel = up ? up->kernels[plan->variant] : NULL;
     cal_kernel* const pull_kernel = up ? up->pulls[plan->variant] : NULL;
     const bool sums = up && up->for_solver;
+    if (!down && !up) return;
     const int end = tree->first_step[processor + 1];
     for (int i = tree->first_step[processor]; i < end; i++) {
         const cal_step step = tree->steps[i];

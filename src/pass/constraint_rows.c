@@ -71,29 +71,37 @@ typedef struct pair {
     double relative[3];      // ω_b − ω_a
 } pair;
 
-static side find_side(const cal_model* model, const cal_constraint_def* def, int which,
-                      const cal_node_motion* motions) {
+void cal_constraint_find_frames(const cal_model* model, int constraint, cal_mount frames[2]) {
     static const cal_mount world = {.node = -1, .rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
-    const cal_mount* mount = def->body[which] == CAL_GROUND ? &world : &model->mounts[def->body[which]];
-    side out = {.node = mount->node, .motion = mount->node < 0 ? &ground : &motions[mount->node]};
-    double own[9], in_node[9];
-    cal_quaternion_matrix(def->quaternion[which], own);
-    cal_multiply33(mount->rotation, own, in_node);
-    cal_multiply33(out.motion->rotation, in_node, out.axes);
-    cal_rotate3(mount->rotation, def->position[which], out.origin);
-    for (int i = 0; i < 3; i++) out.origin[i] += mount->offset[i];
-    cal_rotate3(out.motion->rotation, out.origin, out.origin);
+    const cal_constraint_def* def = &model->constraints[constraint];
+    for (int which = 0; which < 2; which++) {
+        frames[which] = world;
+        if (def->kind == CAL_COUPLING) continue;
+        const cal_mount* mount = def->body[which] == CAL_GROUND ? &world : &model->mounts[def->body[which]];
+        double own[9];
+        frames[which].node = mount->node;
+        cal_quaternion_matrix(def->quaternion[which], own);
+        cal_multiply33(mount->rotation, own, frames[which].rotation);
+        cal_rotate3(mount->rotation, def->position[which], frames[which].offset);
+        for (int i = 0; i < 3; i++) frames[which].offset[i] += mount->offset[i];
+    }
+}
+
+static side find_side(const cal_mount* frame, const cal_node_motion* motions) {
+    side out = {.node = frame->node, .motion = frame->node < 0 ? &ground : &motions[frame->node]};
+    cal_multiply33(out.motion->rotation, frame->rotation, out.axes);
+    cal_rotate3(out.motion->rotation, frame->offset, out.origin);
     for (int i = 0; i < 3; i++) {
         out.base[i] = out.motion->base[i];
         out.origin[i] += out.motion->origin[i];
         // What sits on the ground is its own base.
-        if (mount->node < 0) out.base[i] = out.origin[i], out.origin[i] = 0.0;
+        if (frame->node < 0) out.base[i] = out.origin[i], out.origin[i] = 0.0;
     }
     return out;
 }
 
-static pair find_pair(const cal_model* model, const cal_constraint_def* def, const cal_node_motion* motions) {
-    pair p = {.a = find_side(model, def, 0, motions), .b = find_side(model, def, 1, motions)};
+static pair find_pair(const cal_mount frames[2], const cal_node_motion* motions) {
+    pair p = {.a = find_side(&frames[0], motions), .b = find_side(&frames[1], motions)};
     const cal_node_motion *a = p.a.motion, *b = p.b.motion;
     double swing_b[3], swing_a[3], in_b[3], in_a[3], coriolis[3], apart[3];
     for (int i = 0; i < 3; i++) {
@@ -351,15 +359,22 @@ static void coupling_row(cal_row* row, const cal_model* model, const cal_constra
 }
 
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
-                             const double* q, const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]) {
+                             const double* q, const double* v, cal_row* rows) {
+    cal_mount frames[2];
+    cal_constraint_find_frames(model, constraint, frames);
+    return cal_constraint_make_rows_at(model, constraint, frames, time, motions, q, v, rows);
+}
+
+int cal_constraint_make_rows_at(const cal_model* model, int constraint, const cal_mount frames[2], double time,
+                                const cal_node_motion* motions, const double* q, const double* v, cal_row* rows) {
     enum { PLACE = CAL_ROW_X | CAL_ROW_Y | CAL_ROW_Z, TURN_XY = CAL_ROW_TURN_X | CAL_ROW_TURN_Y };
     const cal_constraint_def* def = &model->constraints[constraint];
-    int count = 1;
-    for (int i = 0; i < CAL_CONSTRAINT_ROWS; i++) rows[i] = (cal_row){.constraint = constraint};
+    int count = cal_constraint_rows(def, NULL);
+    for (int i = 0; i < count; i++) rows[i] = (cal_row){.constraint = constraint};
     if (def->kind == CAL_COUPLING) {
         coupling_row(rows, model, def, time, motions, q, v);
     } else {
-        const pair p = find_pair(model, def, motions);
+        const pair p = find_pair(frames, motions);
         switch (def->kind) {
         case CAL_WELD: count = named_rows(rows, &p, PLACE | TURN_XY | CAL_ROW_TURN_Z); break;
         case CAL_LOOP_REVOLUTE: count = named_rows(rows, &p, PLACE | TURN_XY); break;

@@ -41,4 +41,8 @@ void cal_node_motions(const cal_model* model, const double* q, const double* v, 
 
 // The rows of one constraint at these motions and joint values, and at a time; returns how many (cal_constraint_rows).
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
-                             const double* q, const double* v, cal_row rows[CAL_CONSTRAINT_ROWS]);
+                             const double* q, const double* v, cal_row* rows);
+// The same for those who ask again and again: with the constraint's frames a and b in their nodes' frames, which never change.
+void cal_constraint_find_frames(const cal_model* model, int constraint, cal_mount frames[2]);
+int cal_constraint_make_rows_at(const cal_model* model, int constraint, const cal_mount frames[2], double time,
+                                const cal_node_motion* motions, const double* q, const double* v, cal_row* rows);

@@ -29,10 +29,11 @@ typedef struct cal_machine_ops {
     // Gives every processor all components of a vector in the user's order, of which each has those of its own nodes.
     cal_status (*collect)(struct cal_machine* machine, const cal_plan* plan, double* q, double* v);
     // Of devices, whose memory has its own arrays of a state (plan.h, CAL_HELD_…): brings them to the host, all in `what`; frees
-    // them; runs the solver's prepare alone; and its interpolate, into the host's `out`.
+    // them; runs the solver's prepare alone; its follow-up alone; and its interpolate, into the host's `out`.
     cal_status (*bring)(struct cal_machine* machine, cal_state* state, unsigned what);
     void (*forget)(cal_state* state);
     cal_status (*prepare)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
+    cal_status (*follow)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*interpolate)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
                               double time, double* out);
     const struct cal_batch_ops* batch; // optional: many instances in a device's memory

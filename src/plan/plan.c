@@ -469,16 +469,31 @@ static cal_status find_coupled_forces(const cal_plan* plan, cal_state* state) {
     return CAL_OK;
 }
 
-cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
-                        cal_solver_context* solver_context, bool prepared, double* sums) {
+static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_context* solver_context) {
     state->context.solver_ops = solver;
     state->context.solver = solver_context;
     const bool implicit = solver && solver->implicit > 0;
     state->context.implicit = implicit ? solver_context->vectors[solver->implicit] : NULL;
     state->context.slopes = implicit ? solver_context->vectors[solver->slopes] : NULL;
     state->unmet = CAL_NONE;
-    state->executions++;
     if (solver) state->ridden++;
+}
+
+// The sums of an execution with a solver, on every process.
+static cal_status find_sums(const cal_plan* plan, cal_state* state, double* sums) {
+    const cal_solver_ops* solver = state->context.solver_ops;
+    cal_sums_end(&state->context, sums);
+    if (plan->machine->device)
+        return state->context.solver->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
+    return plan->machine->ops->share
+               ? plan->machine->ops->share(plan->machine, sums, cal_sums_count(solver, state->context.solver))
+               : CAL_OK;
+}
+
+cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
+                        cal_solver_context* solver_context, bool prepared, double* sums) {
+    ride(state, solver, solver_context);
+    state->executions++;
     cal_status status = CAL_OK;
     if (state->coupled) {
         if (solver && !prepared) status = cal_plan_prepare(plan, state, solver, solver_context);
@@ -488,13 +503,47 @@ cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver
     }
     status = plan->machine->ops->execute(plan->machine, plan, state, prepared);
     if (status == CAL_OK && state->unmet != CAL_NONE) return CAL_BAD_MODEL;
-    if (status != CAL_OK || !solver) return status;
-    cal_sums_end(&state->context, sums);
-    if (plan->machine->device)
-        return solver_context->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
-    return plan->machine->ops->share
-               ? plan->machine->ops->share(plan->machine, sums, cal_sums_count(solver, solver_context))
-               : CAL_OK;
+    return status != CAL_OK || !solver ? status : find_sums(plan, state, sums);
+}
+
+// --- The follow-up alone -------------------------------------------------------------------------------------------------
+
+// The same stages, so that what is sent is counted where it belongs, with nothing in them but the sums.
+cal_status cal_plan_create_following(const cal_plan* plan, cal_plan** out) {
+    const cal_machine_ops* ops = plan->machine->ops;
+    *out = NULL;
+    if (plan->machine->device) return CAL_OK;
+    cal_plan* own = cal_allocate(1, sizeof *own);
+    if (!own) return CAL_NO_MEMORY;
+    *own = *plan;
+    own->arrangement = NULL;
+    own->traffic = NULL;
+    for (int i = 0; i < own->stage_count; i++) {
+        cal_stage* stage = &own->stages[i];
+        stage->down = NULL;
+        if (stage->up && !stage->up->for_solver) stage->up = NULL;
+    }
+    const cal_status status = ops->attach ? ops->attach(plan->machine, own, NULL) : CAL_OK;
+    if (status == CAL_OK)
+        *out = own;
+    else
+        cal_plan_destroy_following(own);
+    return status;
+}
+
+void cal_plan_destroy_following(cal_plan* following) {
+    if (!following) return;
+    if (following->machine->ops->detach) following->machine->ops->detach(following);
+    cal_free(following);
+}
+
+cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* following, cal_state* state,
+                           const cal_solver_ops* solver, cal_solver_context* solver_context, double* sums) {
+    const cal_machine_ops* ops = plan->machine->ops;
+    ride(state, solver, solver_context);
+    const cal_status status = plan->machine->device ? ops->follow(plan->machine, plan, state)
+                                                    : ops->execute(plan->machine, following, state, true);
+    return status != CAL_OK ? status : find_sums(plan, state, sums);
 }
 
 cal_status cal_plan_execute(const cal_plan* plan, cal_state* state, cal_error* error) {

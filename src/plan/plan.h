@@ -109,6 +109,12 @@ cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_erro
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                         cal_solver_context* solver_context, bool prepared, double* sums);
+// The solver's follow-up alone, after an execution without a solver whose ydot may have been changed since. following: made of the
+// plan, which must live longer; a device needs none.
+cal_status cal_plan_create_following(const cal_plan* plan, cal_plan** out);
+void cal_plan_destroy_following(cal_plan* following); // NULL is allowed
+cal_status cal_plan_follow(const cal_plan* plan, const cal_plan* following, cal_state* state,
+                           const cal_solver_ops* solver, cal_solver_context* solver_context, double* sums);
 // Writes y at a time inside the last accepted step into `out` (y-shaped), on all columns whose numbers are here.
 cal_status cal_plan_interpolate(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,
                                 const void* control, cal_solver_context* solver_context, double time, double* out);

@@ -10,7 +10,8 @@ static const cal_generator* const generators[] = {
     &cal_generator_rail,        &cal_generator_cart,     &cal_generator_fivebar,      &cal_generator_fourbar,
     &cal_generator_slidercrank, &cal_generator_bricard,  &cal_generator_rolling_disk, &cal_generator_ring,
     &cal_generator_andrews,     &cal_generator_governor, &cal_generator_scissor,      &cal_generator_tower,
-    &cal_generator_bennett,     &cal_generator_sarrus,   &cal_generator_delta,
+    &cal_generator_bennett,     &cal_generator_sarrus,   &cal_generator_delta,        &cal_generator_track,
+    &cal_generator_net,
 };
 enum { GENERATOR_COUNT = sizeof generators / sizeof generators[0] };
 

@@ -51,7 +51,8 @@ extern const cal_generator cal_generator_mobile, cal_generator_chain, cal_genera
     cal_generator_stickman, cal_generator_figure, cal_generator_humanoid, cal_generator_random, cal_generator_rail,
     cal_generator_cart, cal_generator_fivebar, cal_generator_fourbar, cal_generator_slidercrank, cal_generator_bricard,
     cal_generator_rolling_disk, cal_generator_ring, cal_generator_andrews, cal_generator_governor,
-    cal_generator_scissor, cal_generator_tower, cal_generator_bennett, cal_generator_sarrus, cal_generator_delta;
+    cal_generator_scissor, cal_generator_tower, cal_generator_bennett, cal_generator_sarrus, cal_generator_delta,
+    cal_generator_track, cal_generator_net;
 
 // Reads "key=value,key=value" into values, with the fallbacks for what is not given. Of the generator, the name and the
 // parameters are used.

@@ -1,6 +1,7 @@
 // Constraints of a system: their forces at each evaluation, their projection after each step, connecting and letting go.
 //
-//     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ ─ τ + Aᵀλ ─ plan again, the solver riding along
+//     evaluation   prepare ─ q, v, projected ─ plan: q̈₀ without constraints ─ λ, M⁻¹Aᵀλ ─ ydot ─ the solver's follow-up
+//                  of implicit solvers, next to singular positions and without multipliers: τ + Aᵀλ ─ plan again, with the solver
 //                  (an implicit solver's q̈₀ is that of M + h D + h² K, and so is λ: the step's end keeps to A v = −h Ȧ v)
 //     step         accepted ─ y at its end ─ projected ─ the difference goes into the solver's history
 //     sample       the solver's polynomial ─ projected; the history does not see it
@@ -80,7 +81,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     system->def.constraint_form = strcmp(def->constraint_form, "minimal") == 0 ? "minimal" : "lagrange";
     system->watch.due = (double)INFINITY;
     if (system->model->constraint_count == 0) return CAL_OK;
-    system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
+    system->raw = cal_allocate(2 * ((size_t)system->model->q_count + (size_t)system->model->v_count), sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
     system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
     if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
@@ -95,7 +96,8 @@ static void follow_nothing(const cal_solver_context* context, const cal_column* 
 }
 
 bool cal_system_create_probe(cal_system* system) {
-    if (!system->constraints || system->ops->implicit == 0) return true;
+    if (!system->constraints) return true;
+    if (system->ops->implicit == 0) return cal_plan_create_following(system->plan, &system->following) == CAL_OK;
     system->probe = *system->ops;
     system->probe.sum_count = system->probe.max_count = 0;
     system->probe.follow_up = follow_nothing;
@@ -116,14 +118,53 @@ void cal_system_project_before(cal_system* system) {
     cal_state_changed(system->state, CAL_HELD_Y);
 }
 
+// λ where q̈₀ is in system->qdd, and the constraints' forces: they become joint forces, and the plan is run again with them.
+static cal_status add_joint_forces(cal_system* system, bool implicit, const double* control) {
+    const size_t count = (size_t)system->model->v_count;
+    memset(system->forces, 0, count * sizeof(double));
+    system->constraints->tree.added = implicit ? system->added : NULL;
+    cal_status status =
+        cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
+    system->constraints->tree.added = NULL;
+    // An implicit step moves by its mean velocity.
+    if (system->constraints->moved)
+        system->moved = cal_constraints_motion_power(system->constraints,
+                                                     implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0);
+    if (!status && system->projects && !system->minimal && !implicit)
+        status = cal_system_interpolate_singular(system, system->state->time);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];
+    system->held = true;
+    return cal_system_apply_forces(system, system->state, system->changed_tau, control);
+}
+
+// The same as accelerations: M⁻¹ Aᵀ λ, which comes with λ, is added to q̈₀ in ydot. Not next to singular positions, where forces of
+// both sides are interpolated.
+static cal_status add_accelerations(cal_system* system, bool* done) {
+    cal_constraints* set = system->constraints;
+    const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
+    cal_constraints_find_change(set, system->evaluated_q, system->evaluated_v, system->qdd, system->law,
+                                system->def.gain, shift);
+    *done = !system->projects || !cal_system_is_near(system);
+    if (!*done) return CAL_OK;
+    for (int i = 0; i < system->model->v_count; i++) system->qdd[i] += set->change[i];
+    cal_layout_scatter(system->plan->layout, 0, NULL, system->qdd, system->state->context.ydot);
+    cal_state_changed(system->state, CAL_HELD_YDOT);
+    system->moved = cal_constraints_motion_power(set, 0.0);
+    system->closing = cal_constraints_power(set);
+    system->accelerated = true;
+    return CAL_OK;
+}
+
 cal_status cal_system_add_constraint_forces(cal_system* system, const double* tau, const double* control) {
-    system->held = false;
+    system->held = system->accelerated = false;
     const double gain = system->def.gain;
     const bool literal = system->law == CAL_STABILIZE_LITERAL, none = system->law == CAL_STABILIZE_NONE;
     const double of_error = none ? 0.0 : literal ? gain : gain * gain;
     // Assembly closes loops itself, in the execution that follows; but for places where it had better not.
-    if (!system->minimal && cal_state_hold_active(system->state, system->constraints->active, of_error,
-                                                  none ? 0.0 : 2.0 * gain, none ? 0.0 : gain)) {
+    const bool closes = !system->minimal && cal_state_hold_active(system->state, system->constraints->active, of_error,
+                                                                  none ? 0.0 : 2.0 * gain, none ? 0.0 : gain);
+    if (closes) {
         if (!system->projects || !cal_system_is_near(system)) return CAL_OK;
         cal_state_hold_active(system->state, system->none_active, 0.0, 0.0, 0.0);
     }
@@ -137,22 +178,12 @@ cal_status cal_system_add_constraint_forces(cal_system* system, const double* ta
         status = cal_plan_gather(system->plan, system->vectors[system->ops->implicit], NULL, system->added);
     // What is not finite is left to the solver, which knows what to do about it.
     if (status || !cal_all_finite(system->qdd, system->model->v_count)) return status;
-    if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
-    memset(system->forces, 0, count * sizeof(double));
-    system->constraints->tree.added = implicit ? system->added : NULL;
     system->constraints->time = system->state->time;
-    status = cal_system_add_forces(system, system->evaluated_q, system->evaluated_v, system->qdd, system->forces);
-    system->constraints->tree.added = NULL;
-    // An implicit step moves by its mean velocity.
-    if (system->constraints->moved)
-        system->moved = cal_constraints_motion_power(system->constraints,
-                                                     implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0);
-    if (!status && system->projects && !system->minimal && !implicit)
-        status = cal_system_interpolate_singular(system, system->state->time);
-    if (status) return status;
-    for (size_t i = 0; i < count; i++) system->changed_tau[i] += system->forces[i];
-    system->held = true;
-    return cal_system_apply_forces(system, system->state, system->changed_tau, control);
+    bool done = false;
+    if (system->ops && !implicit && !system->minimal && !closes) status = add_accelerations(system, &done);
+    if (status || done) return status;
+    if (tau != system->changed_tau) memcpy(system->changed_tau, tau, count * sizeof(double));
+    return add_joint_forces(system, implicit, control);
 }
 
 cal_status cal_system_project_after(cal_system* system, double time, double* q, double* v, bool counts) {
@@ -175,12 +206,28 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
     return CAL_NOT_CONVERGED;
 }
 
+// What closing changes of the energy; nothing where everything was closed, as a rule with small steps.
+static cal_status find_closed(cal_system* system, const double* q, const double* v) {
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    const double *q_before = system->raw + q_count + v_count, *v_before = q_before + q_count;
+    double before[2], after[2];
+    system->closed = 0.0;
+    if (!system->projects ||
+        (cal_same_bits(q_before, q, q_count * sizeof(double)) && cal_same_bits(v_before, v, v_count * sizeof(double))))
+        return CAL_OK;
+    cal_status status = cal_system_find_energy(system, q_before, v_before, before);
+    if (!status) status = cal_system_find_energy(system, q, v, after);
+    if (!status) system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    return status;
+}
+
 cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
-    double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
-    cal_status status = system->projects ? cal_system_find_energy(system, q, v, before) : CAL_OK;
-    if (!status) status = cal_system_project_after(system, time, q, v, true);
-    if (!status && system->projects) status = cal_system_find_energy(system, q, v, after);
-    system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
+    double* before = system->raw + q_count + v_count;
+    memcpy(before, q, q_count * sizeof(double));
+    memcpy(before + q_count, v, v_count * sizeof(double));
+    cal_status status = cal_system_project_after(system, time, q, v, true);
+    if (!status) status = find_closed(system, q, v);
     return status ? status : cal_system_follow_passage(system, q, v);
 }
 

@@ -76,6 +76,7 @@ struct cal_system {
     bool sticks;              // joints with dry friction may
     cal_machine* own_machine; // NULL: the user's
     cal_plan* plan;
+    cal_plan* following; // of models with constraints, where a solver is not BDF: its follow-up alone; NULL on a device
     cal_state* state;
     cal_system_query energy_query, residual_query, constraint_query, joint_force_query;
     char schedule[16];     // as the definition had it
@@ -93,7 +94,7 @@ struct cal_system {
     bool* none_active;            // false for each constraint
     cal_stabilization law;
     bool projects;
-    double *raw, *qdd;           // q and v before a projection; accelerations without constraints, and two more such
+    double *raw, *qdd;           // q and v before a projection, twice; accelerations without constraints, and two more such
     double* forces;              // v_count: of the constraints; then what system_singular.c needs
     cal_solver_ops probe;        // of an implicit solver: its accelerations without anything else of it
     double* added;               // v_count: what it adds to the diagonal of the mass matrix
@@ -136,11 +137,13 @@ struct cal_system {
     // Where energy goes (system_flows.c).
     cal_flow_integrator flow;
     cal_push_paths paths;
-    bool has_powers;     // joints have what works or loses
-    bool driven;         // some joint force of the user is not zero
-    bool held;           // the last evaluation's joint forces are those of constraints, too: system->forces
-    double moved;        // the power of prescribed motions at the last evaluation
-    double closed;       // what the last projection of a step's end has added to the energy
+    bool has_powers;  // joints have what works or loses
+    bool driven;      // some joint force of the user is not zero
+    bool held;        // the last evaluation's joint forces are those of constraints, too: system->forces
+    bool accelerated; // it has what constraints add to accelerations in ydot instead, and the solver is still to follow
+    double closing;   // then: the power of the constraints' forces
+    double moved;     // the power of prescribed motions at the last evaluation
+    double closed;    // what the last projection of a step's end has added to the energy
     cal_account account; // of a system that is advanced directly
     cal_sim_report report;
     cal_bdf_report before; // BDF's own counts are since it was made: what a checkpoint adds to them
@@ -185,8 +188,9 @@ static inline bool cal_system_holds(const cal_system* system) {
     return system->constraints && system->constraints->row_count > 0;
 }
 cal_status cal_system_create_constraints(cal_system* system, cal_error* error);
-bool cal_system_create_probe(cal_system* system); // of an implicit solver; false: no memory
-void cal_system_project_bdf(cal_system* system);  // tells BDF, once it is there
+// How constraints' forces ride in evaluations: the probe of an implicit solver, the follow-up alone of others; false: no memory.
+bool cal_system_create_probe(cal_system* system);
+void cal_system_project_bdf(cal_system* system); // tells BDF, once it is there
 // Before the solver begins: whether the constraints hold at q and v, which are then projected.
 cal_status cal_system_check_start(cal_system* system, cal_error* error);
 // Projects the state's y, which evaluated_q and evaluated_v hold, before an evaluation.

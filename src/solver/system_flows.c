@@ -34,6 +34,7 @@ static cal_status find_closing(cal_system* system, double* power, double* work) 
     const double half = implicit ? 0.5 * system->down[CAL_DOWN_IMPLICIT_STEP] : 0.0;
     cal_status status = CAL_OK;
     *power = *work = 0.0;
+    if (system->accelerated) *work = system->moved, *power = system->closing - system->moved;
     if (!system->held) return CAL_OK;
     if (implicit) status = cal_state_bring(system->state, CAL_HELD_YDOT);
     if (implicit && !status) status = cal_plan_gather(system->plan, system->state->context.ydot, NULL, system->qdd);
@@ -81,8 +82,8 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
     if (!system->ops && system->flow.memory.points > 0) return CAL_OK;
     double moved;
     cal_status status = find_closing(system, &power[CAL_FLOW_CLOSING], &moved);
-    // Joint forces have those of constraints among them.
-    power[CAL_FLOW_WORK] += powers ? -power[CAL_FLOW_CLOSING] : moved;
+    // Joint forces may have those of constraints among them.
+    power[CAL_FLOW_WORK] += powers && !system->accelerated ? -power[CAL_FLOW_CLOSING] : moved;
     const double rubbed = cal_system_friction_loss(system, system->evaluated_v);
     power[CAL_FLOW_WORK] += rubbed;
     power[CAL_FLOW_LOSS] += rubbed;

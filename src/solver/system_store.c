@@ -127,6 +127,7 @@ static void load_head(cal_system* system, const head* h) {
     system->flow.memory = h->flow;
     system->account = h->account;
     system->held = h->held;
+    system->accelerated = false;
     system->watch.due = h->due;
     system->watch.constraint = h->due_constraint;
     system->opened = CAL_NONE;
