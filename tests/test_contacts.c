@@ -57,6 +57,29 @@ static void test_box_on_box(void** state) {
     cal_geometry_destroy(lower);
 }
 
+// Forces are remembered by the features of contacts: two of a pair must not have the same, nor be at the same place.
+static void test_points_of_a_pair_are_told_apart(void** state) {
+    (void)state;
+    cal_geometry *upper = cal_test_shape(CAL_BOX, 1, 0.5, 0.2), *lower = cal_test_shape(CAL_BOX, 1, 0.5, 0.2);
+    cal_random random = {11};
+    for (int n = 0; n < 4000; n++) {
+        // Flush along one side to rounding, or anywhere; a third of them turned, two thirds of those by little.
+        const double angle = n % 3 == 0 ? 0.0 : (n % 3 == 1 ? 1e-3 : 3.0) * cal_random_between(&random, -0.5, 0.5);
+        const double x = n % 2 == 0 ? 1e-16 * n : cal_random_between(&random, 0.0, 1.0), y = n % 5 == 0 ? 0.0 : 0.3 * x;
+        const cal_pose pu = turned(x, y, 0.4, 0, 0, 1, angle), pl = at(0, 0, 0);
+        cal_contact c[ROOM];
+        const int count = cal_contacts(upper, &pu, lower, &pl, 0.01, c, ROOM);
+        assert_true(count >= 3);
+        for (int i = 0; i < count; i++)
+            for (int k = 0; k < i; k++) {
+                assert_int_not_equal(c[i].feature, c[k].feature);
+                assert_true(fabs(c[i].point[0] - c[k].point[0]) + fabs(c[i].point[1] - c[k].point[1]) > 1e-10);
+            }
+    }
+    cal_geometry_destroy(upper);
+    cal_geometry_destroy(lower);
+}
+
 static void test_turned_boxes_make_an_octagon(void** state) {
     (void)state;
     cal_geometry* box = cal_test_shape(CAL_BOX, 1, 1, 1);
@@ -501,6 +524,7 @@ static void test_broad_phase_refusals(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_box_on_box),
+                                       cmocka_unit_test(test_points_of_a_pair_are_told_apart),
                                        cmocka_unit_test(test_turned_boxes_make_an_octagon),
                                        cmocka_unit_test(test_leaning_box),
                                        cmocka_unit_test(test_round_shapes),

@@ -14,10 +14,15 @@
 enum { MOST_CORNERS = 40, CAP_CORNERS = 8, MOST_CLIPPED = MOST_CORNERS + 40 };
 static const double face_cosine = 0.985; // ten degrees
 static const double line_sine = 0.17;
+// Of a side's length: corners so near to it are on it. Where two pieces of one width lie flush on each other, rounding would otherwise
+// say from step to step which of two corners is there, or make two of one.
+static const double flush = 1e-9;
 
 typedef struct corner {
     double p[3];
-    uint32_t id;
+    uint32_t id; // of a corner of the piece its number, of a cut the edge and the plane: no two of an outline are alike
+    uint32_t
+        edge; // what the outline follows from here on: the edge that begins at a corner, or a plane that has cut it
 } corner;
 
 // What a piece shows towards d: corners in the working frame, counterclockwise about the normal.
@@ -31,6 +36,7 @@ typedef struct feature {
 
 static void add_corner(const cal_view* view, const double local[3], int id, feature* out) {
     cal_view_point(view, local, out->corners[out->count].p);
+    out->corners[out->count].edge = (uint32_t)id & 0x7fff;
     out->corners[out->count++].id = (uint32_t)id;
 }
 
@@ -117,20 +123,23 @@ static void show(const cal_view* view, const double d[3], feature* out) {
     }
 }
 
-// Keeps what is on the inner side of a plane (normal points out) of a closed outline, or of a line where count is 2.
-static int clip(const corner* in, int count, const double normal[3], double offset, uint32_t plane, corner* out) {
+// Keeps what is on the inner side of a plane (normal points out) of a closed outline, or of a line where count is 2. Corners that are
+// within `slack` of the plane are on it.
+static int clip(const corner* in, int count, const double normal[3], double offset, double slack, uint32_t plane,
+                corner* out) {
     int kept = 0;
     const int pieces = count == 2 ? 1 : count;
     for (int k = 0; k < pieces; k++) {
         const corner *from = &in[k], *to = &in[(k + 1) % count];
         const double a = cal_dot3(normal, from->p) - offset, b = cal_dot3(normal, to->p) - offset;
-        if (a <= 0.0) out[kept++] = *from;
-        if ((a < 0.0 && b > 0.0) || (a > 0.0 && b < 0.0)) {
+        if (a <= slack) out[kept++] = *from;
+        if ((a < -slack && b > slack) || (a > slack && b < -slack)) {
             const double t = a / (a - b);
             for (int i = 0; i < 3; i++) out[kept].p[i] = from->p[i] + t * (to->p[i] - from->p[i]);
-            out[kept++].id = (from->id & 0xff) | (plane & 0x7f) << 8 | 0x8000u;
+            out[kept].edge = a < 0.0 ? plane | 0x8000u : from->edge;
+            out[kept++].id = from->edge | (plane & 0x7f) << 16 | 0x800000u;
         }
-        if (count == 2 && b <= 0.0) out[kept++] = *to;
+        if (count == 2 && b <= slack) out[kept++] = *to;
     }
     return kept;
 }
@@ -149,7 +158,7 @@ static int clip_by(const feature* reference, const double n[3], corner* corners,
         else
             cal_cross3(edge, n, out);
         if (count + 2 > MOST_CLIPPED) return count;
-        count = clip(corners, count, out, cal_dot3(out, from), (uint32_t)k, other);
+        count = clip(corners, count, out, cal_dot3(out, from), flush * cal_dot3(edge, edge), (uint32_t)k, other);
         memcpy(corners, other, (size_t)count * sizeof *corners);
     }
     return count;

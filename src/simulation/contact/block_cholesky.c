@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { FREE = 6 }; // degrees of freedom of a free body
+
 double* cal_arena_numbers(cal_arena* arena, size_t count) {
     if (count > arena->left) return NULL;
     double* memory = arena->next;
@@ -147,8 +149,25 @@ void cal_blocks_add(cal_blocks* m, int i, int j, const double* block) {
 
 // --- Numbers ----------------------------------------------------------------------------------------------------------
 
+// Of free bodies, whose number the compiler knows.
+static void subtract_free(const double* A, const double* B, double* C) {
+    double T[FREE * FREE]; // Bᵀ: sums of a row go side by side, each in its own order
+    for (int j = 0; j < FREE; j++)
+        for (int k = 0; k < FREE; k++) T[k * FREE + j] = B[j * FREE + k];
+    for (int i = 0; i < FREE; i++) {
+        double sum[FREE] = {0.0};
+        for (int k = 0; k < FREE; k++)
+            for (int j = 0; j < FREE; j++) sum[j] += A[i * FREE + k] * T[k * FREE + j];
+        for (int j = 0; j < FREE; j++) C[i * FREE + j] -= sum[j];
+    }
+}
+
 // C ← C − A Bᵀ; A: rows × n, B: columns × n.
 static void subtract_product(const double* A, const double* B, int rows, int columns, int n, double* C) {
+    if (rows == FREE && columns == FREE && n == FREE) {
+        subtract_free(A, B, C);
+        return;
+    }
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             double sum = 0.0;

@@ -77,9 +77,10 @@ typedef struct cal_problem {
     double *damping, *stiffness, *diagonal; // v_count each: D, K, and the diagonal of M itself
     cal_problem_loops* loops;               // of each unit
     cal_blocks matrix;
-    bool loose;                          // pairs touch in one point each: sweeps are quick
-    bool factors;                        // there is a matrix: where sweeps do not come to an end, Newton does
-    bool rough;                          // for the caller to set: a part in 10⁷ will do
+    bool loose;     // pairs touch in one point each: sweeps are quick
+    bool factors;   // there is a matrix: where sweeps do not come to an end, Newton does
+    bool rough;     // for the caller to set: a part in 10⁷ will do
+    double allowed; // for the caller to set: a speed that the law may be missed by, m/s; 0: what there are bits for
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
 } cal_problem;
@@ -133,7 +134,11 @@ int cal_problem_sweep(cal_problem* p, const double* target, double* v, double sp
 // M⁻¹ Jᵀ and W of a row, with the masses as they are factored now.
 void cal_problem_answer(cal_problem* p, cal_contact_row* touch);
 
-// Parts of it, for those who have forces of their own. The relative velocity at a touch:
+// Parts of it, for those who have forces of their own. out = M x, or x · M x where out is NULL:
+double cal_problem_times_mass(const cal_problem* p, const double* x, double* out);
+// λ(y), and −∂λ/∂y where stiffness is not NULL: the nearest of the cone to λₖ − R⁻¹ y.
+void cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double* stiffness);
+// The relative velocity at a touch:
 void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, const double* v, double out[3]);
 // out += sign · Jᵀ λ over all rows with a normal impulse.
 void cal_problem_push(const cal_problem* p, double sign, double* out);

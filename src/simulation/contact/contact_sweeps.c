@@ -18,7 +18,7 @@
 #include "simulation/contact/contact_problem.h"
 #include <string.h>
 
-enum { MOST_SWEEPS = 400, FEW_SWEEPS = 60, FREE = 6 };
+enum { MOST_SWEEPS = 400, FEW_SWEEPS = 30, FREE = 6 };
 // Of the speeds: contacts that no sweep changes by more are solved. Of small groups, which Newton could solve, to what he would.
 static const double still = 1e-8, still_exact = 1e-11, still_rough = 1e-6;
 
@@ -120,7 +120,7 @@ int cal_problem_sweep(cal_problem* p, const double* target, double* v, double sp
         memcpy(p->work, v, size);
         for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].y, p->rows[k].impulse, sizeof p->rows[k].y);
         const double square = sweep(p, v, &most), beta = last > 0.0 ? square / last : 2.0;
-        *solved = most <= (p->rough ? still_rough : p->factors ? still_exact : still) * speed;
+        *solved = most <= (p->factors ? p->loose && !p->rough ? still_exact : still_rough : still) * speed;
         if (*solved) return sweeps + 1;
         last = square;
         if (beta > 1.0) {

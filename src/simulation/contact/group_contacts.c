@@ -164,8 +164,9 @@ static void convert(const cal_world* world, const int bodies[2], const int place
     out->shape[0] = cal_geometry_tag(world->bodies[bodies[1]].geometry, from->piece_b);
     cal_material(world, bodies[0], from->piece_a, bodies[1], from->piece_b, &out->friction, &out->restitution);
     uint64_t key = cal_pair_key(bodies[0], bodies[1]) * UINT64_C(0x9e3779b97f4a7c15);
-    key ^= ((uint64_t)(uint32_t)from->piece_a << 40) ^ ((uint64_t)(uint32_t)from->piece_b << 20) ^ from->feature;
-    out->key = key * UINT64_C(0xbf58476d1ce4e5b9) | 1;
+    key = (key ^ ((uint64_t)(uint32_t)from->piece_a << 32 | (uint32_t)from->piece_b)) * UINT64_C(0xbf58476d1ce4e5b9);
+    key = (key ^ key >> 32 ^ from->feature) * UINT64_C(0x94d049bb133111eb);
+    out->key = key | 1;
 }
 
 cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,

@@ -48,9 +48,7 @@
 
 enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16 }; // parts of an interval
 static const double growth = 2.0;
-// Of the group's tolerance: that of steps whose error adds up over thousands of them (cal_flight_tolerance).
-static const double follow_tolerance = 1e-4;
-static const double follow_varying = 1e-2; // of multibodies, which seldom go on so for long
+static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
 static const double bent = 1e-3;  // of the length: a step after which bodies overlap deeper is too long
 static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts overlaps has not: it never will
@@ -194,20 +192,28 @@ static int find_company(cal_group_work* w) {
     return found;
 }
 
-// The whole step. Impacts of several restitutions at once could make energy of nothing: then none of them bounces.
-static void solve_whole(cal_group_work* w, const double* v, double h) {
+// Goes on from the last solution.
+static void solve_on(cal_group_work* w) {
+    for (int k = 0; k < w->problem.row_count; k++)
+        memcpy(w->problem.rows[k].held, w->problem.rows[k].impulse, sizeof w->problem.rows[k].held);
+    w->report->solves++;
+    w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
+}
+
+// The whole step, or a better solution of it. Impacts of several restitutions at once could make energy of nothing: then none of
+// them bounces.
+static void solve_whole(cal_group_work* w, const double* v, double h, bool again) {
     const size_t size = (size_t)w->group->v_count * sizeof *v;
-    memcpy(w->whole, v, size);
-    cal_work_solve(w, v, h, !w->varies, w->whole);
+    if (again)
+        solve_on(w);
+    else {
+        memcpy(w->whole, v, size);
+        cal_work_solve(w, v, h, !w->varies, w->whole);
+    }
     bool bounced = false;
     for (int k = 0; k < w->problem.row_count; k++) bounced |= w->problem.rows[k].impact >= 0.0;
     if (!bounced) return;
-    if (find_company(w) > 0) {
-        for (int k = 0; k < w->problem.row_count; k++)
-            memcpy(w->problem.rows[k].held, w->problem.rows[k].impulse, sizeof w->problem.rows[k].held);
-        w->report->solves++;
-        w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
-    }
+    if (find_company(w) > 0) solve_on(w);
     if (cal_problem_energy(&w->problem, w->whole) <=
         fmax(cal_problem_energy(&w->problem, w->target), cal_problem_energy(&w->problem, v)))
         return;
@@ -220,6 +226,8 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
                              double tolerance, double* bend, double* miss, cal_error* error) {
     const cal_group* group = w->group;
     const int count = group->v_count;
+    for (int k = 0; k < w->problem.row_count; k++)
+        for (int i = 0; i < 3; i++) w->problem.rows[k].last[i] = w->problem.rows[k].impulse[i] / h;
     for (int i = 0; i < count; i++) w->first[i] = 0.5 * (v[i] + w->whole[i]);
     cal_work_solve(w, v, 0.5 * h, false, w->first);
     w->first_work = cal_work_driven(w);
@@ -227,8 +235,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
     cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
-    if (status != CAL_OK) return status;
-    status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
+    if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
     cal_work_solve(w, w->first, 0.5 * h, false, w->second);
@@ -287,12 +294,15 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         }
         // Where forces jump, the step itself is not better than a rough solution.
         w->problem.rough = !w->varies;
-        solve_whole(w, v, *h);
+        solve_whole(w, v, *h, false);
         double jump = *h * find_jump(w, v, *h);
         const double large = w->varies ? tolerance : 10.0 * fine;
-        if (w->problem.rough && !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
+        const bool still =
+            *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance;
+        // And where they do not, what its halves are compared with.
+        if (w->problem.rough && (still || follows) && !(jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0)) {
             w->problem.rough = false;
-            solve_whole(w, v, *h);
+            solve_whole(w, v, *h, true);
             jump = *h * find_jump(w, v, *h);
         }
         w->problem.rough = false;
@@ -301,7 +311,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
         cal_work_add_impulses(w, w->impulses);
         report_impacts(w, time, v, *h);
-        if (*h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance) {
+        if (still) {
             // Nothing moves to speak of: there is no error to find.
             *next = growth * *h;
             cal_work_remember(w, *h);
@@ -313,7 +323,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         if (!paused && follows && cal_smooth_hold(&w->smooth, &w->problem, &w->cache, w->rest, v)) {
             cal_work_remember(w, *h);
             double off = INFINITY;
-            const double share = w->varies ? follow_varying : follow_tolerance;
+            const double share = w->varies ? follow_varying : CAL_WORK_FOLLOWS;
             status = cal_smooth_step(&w->smooth, time, q, v, *h, share * group->tolerance, &off, error);
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
@@ -337,7 +347,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
             status = cal_work_look(w, time, q, v, *h, error);
             if (status != CAL_OK) return status;
-            solve_whole(w, v, *h);
+            solve_whole(w, v, *h, false);
             find_jump(w, v, *h);
             w->whole_work = cal_work_driven(w);
         }
@@ -409,6 +419,8 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
+    // Multibodies have few contacts, and stiff joints that need them well.
+    w.close = w.varies ? 0.0 : CAL_WORK_FOLLOWS * group->tolerance * group->length;
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
     const double smallest = length / SMALLEST_PART,

@@ -9,7 +9,9 @@
 enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
 
 #define CAL_WORK_TOUCHING 1e-7 // of the length: a gap that counts as none, so that rounding decides nothing
-#define CAL_WORK_SLACK 1e-3    // of the length: contacts are looked for at least this far
+// Of the group's tolerance: that of what adds up over thousands of steps.
+#define CAL_WORK_FOLLOWS 1e-4
+#define CAL_WORK_SLACK 1e-3 // of the length: contacts are looked for at least this far
 
 typedef struct cal_group_work {
     const cal_group* group;
@@ -22,6 +24,7 @@ typedef struct cal_group_work {
     double* impulses; // each body
     double* reach;    // each unit: how far away from it contacts matter
     double* memory;
+    double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
     bool follows;      // the group is one that smooth steps are for

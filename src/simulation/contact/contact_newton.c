@@ -1,0 +1,195 @@
+// The solution of a contact problem: augmented Lagrangians and Newton's method; see contact_problem.h.
+#include "math/vector.h"
+#include "simulation/contact/contact_problem.h"
+#include <string.h>
+
+enum { MOST_NEWTON = 50, MOST_SEARCH = 40, MOST_ROUNDS = 40 };
+static const double first_compliance = 1e-3; // over the contact's own response; see contact_problem.h
+static const double compliance_falls = 0.1, slow_fall = 0.1;
+// Round k leaves a mode of the contacts that answers w times as much as one of them alone R / (R + w) of its error; a tower of a
+// hundred and a mass ratio of 10⁶ have w of 1e-6 and more, of which this leaves a tenth. Less would let rounding in: y / R has
+// an error of 1e-16 / R.
+static const double least_compliance = 1e-7;
+static const double law = 1e-10, rough_law = 1e-7; // of the speeds: how far the hard law of contact may be missed
+static const double decrement = 1e-24;       // of the energy: where Newton ends; velocities are then good to 1e-12
+static const double first_decrement = 1e-12; // while impulses or De Saxcé's term still change
+static const double rough_decrement = 1e-12, rough_compliance = 1e-5;
+static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
+static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
+static const double slip_change = 1e-8; // of the speeds: where De Saxcé's term stands
+
+// Slope of the cost along the direction at a step, and its curvature; impulses there are left in the rows.
+static double slope_at(cal_problem* p, double step, double linear, double quadratic, double* curvature) {
+    double slope = linear + step * quadratic;
+    *curvature = quadratic;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        double y[3], G[9], Gd[3];
+        for (int i = 0; i < 3; i++) y[i] = touch->y[i] + step * touch->dy[i];
+        cal_problem_project(touch, y, touch->impulse, G);
+        slope -= cal_dot3(touch->impulse, touch->dy);
+        cal_rotate3(G, touch->dy, Gd);
+        *curvature += cal_dot3(touch->dy, Gd);
+    }
+    return slope;
+}
+
+// Where the slope vanishes: it rises with the step, so a bracket and Newton inside it always end.
+static double search_line(cal_problem* p, double linear, double quadratic, double start_slope) {
+    double low = 0.0, high = INFINITY, step = 1.0;
+    for (int i = 0; i < MOST_SEARCH; i++) {
+        double curvature;
+        const double slope = slope_at(p, step, linear, quadratic, &curvature);
+        if (fabs(slope) <= line_slope * fabs(start_slope)) break;
+        if (slope < 0.0)
+            low = step;
+        else
+            high = step;
+        double next = step - slope / curvature;
+        if (!(next > low && next < high)) next = isfinite(high) ? 0.5 * (low + high) : 2.0 * step;
+        if (next == step) break;
+        step = next;
+    }
+    return step;
+}
+
+// The minimum for the rows' present offsets and compliances, until Newton's decrement is `end` of the energy; returns
+// Newton steps.
+static int minimize(cal_problem* p, const double* target, double* v, double energy, double end) {
+    const int count = p->group->v_count;
+    double last = INFINITY;
+    for (int iteration = 0; iteration < MOST_NEWTON; iteration++) {
+        for (int k = 0; k < p->row_count; k++) {
+            cal_contact_row* touch = &p->rows[k];
+            cal_problem_velocity(p, touch, v, touch->y);
+            for (int i = 0; i < 3; i++) touch->y[i] += touch->offset[i];
+            touch->y[0] += touch->slip;
+            cal_problem_project(touch, touch->y, touch->impulse, touch->stiffness);
+        }
+        for (int i = 0; i < count; i++) p->work[i] = v[i] - target[i];
+        cal_problem_times_mass(p, p->work, p->gradient);
+        cal_problem_push(p, -1.0, p->gradient);
+        cal_problem_assemble(p, 1.0);
+        if (!cal_blocks_factor(&p->matrix)) return iteration;
+        for (int i = 0; i < count; i++) p->direction[i] = -p->gradient[i];
+        cal_blocks_solve(&p->matrix, p->direction);
+        double slope = 0.0;
+        for (int i = 0; i < count; i++) slope += p->gradient[i] * p->direction[i];
+        if (!(-slope > end * energy) || (-slope < rounding * energy && -slope > 0.25 * last)) return iteration;
+        last = -slope;
+        for (int k = 0; k < p->row_count; k++) cal_problem_velocity(p, &p->rows[k], p->direction, p->rows[k].dy);
+        cal_problem_times_mass(p, p->work, p->gradient);
+        double linear = 0.0;
+        for (int i = 0; i < count; i++) linear += p->gradient[i] * p->direction[i];
+        const double step = search_line(p, linear, cal_problem_times_mass(p, p->direction, NULL), slope);
+        bool moved = false;
+        for (int i = 0; i < count; i++) {
+            const double next = v[i] + step * p->direction[i];
+            moved = moved || next != v[i];
+            v[i] = next;
+        }
+        if (!moved) return iteration;
+    }
+    return MOST_NEWTON;
+}
+
+// μ |y_t| of a contact at v.
+static double slip_of(const cal_problem* p, const cal_contact_row* touch, const double* v) {
+    double y[3];
+    cal_problem_velocity(p, touch, v, y);
+    const double a = y[1] + touch->offset[1], b = y[2] + touch->offset[2];
+    return touch->friction * sqrt(a * a + b * b);
+}
+
+// What a solve is measured by: an energy, and a speed of the contacts.
+typedef struct scale {
+    double energy, speed;
+} scale;
+
+static scale scale_of(cal_problem* p, const double* target, const double* v) {
+    scale s = {.energy = cal_problem_times_mass(p, target, NULL) + cal_problem_times_mass(p, v, NULL)};
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        double y[3];
+        cal_problem_velocity(p, touch, target, y);
+        s.speed = fmax(s.speed, slip_of(p, touch, v) + fabs(y[0] + fmin(touch->offset[0], 0.0)));
+        // What a contact asks for counts beside what there is.
+        if (touch->offset[0] < 0.0) s.energy += touch->offset[0] * touch->offset[0] / touch->response;
+    }
+    return s;
+}
+
+static void set_compliance(cal_problem* p, double share) {
+    for (int k = 0; k < p->row_count; k++) p->rows[k].compliance = share * p->rows[k].response;
+}
+
+// Takes over the impulses of a round; returns how far the hard law was missed.
+static double hold(cal_problem* p) {
+    double missed = 0.0;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        for (int i = 0; i < 3; i++) {
+            missed = fmax(missed, touch->compliance * fabs(touch->impulse[i] - touch->held[i]));
+            touch->held[i] = touch->impulse[i];
+        }
+    }
+    return missed;
+}
+
+int cal_problem_solve(cal_problem* p, const double* target, double* v) {
+    const scale s = scale_of(p, target, v);
+    bool solved = false;
+    // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do.
+    int steps = cal_problem_sweep(p, target, v, s.speed, &solved);
+    if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
+    hold(p);
+    // How far the law may be missed, and where velocities are a hundred times better than that.
+    const double close = p->rough ? rough_law * s.speed : fmax(law * s.speed, p->allowed),
+                 fell = fmax(decrement, 1e-4 * close * close / (s.speed * s.speed));
+    double share = first_compliance, end = first_decrement, before[2] = {INFINITY, INFINITY}, missed = INFINITY;
+    bool settled = false; // De Saxcé's term stands, or will not
+    for (int k = 0; k < p->row_count; k++) p->rows[k].slip = slip_of(p, &p->rows[k], v);
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        set_compliance(p, share);
+        steps += minimize(p, target, v, s.energy, end);
+        const double last = missed;
+        missed = hold(p);
+        double change = 0.0;
+        for (int k = 0; !settled && k < p->row_count; k++) {
+            cal_contact_row* touch = &p->rows[k];
+            const double slip = slip_of(p, touch, v);
+            if (touch->impulse[0] > 0.0 || slip < touch->slip) change = fmax(change, fabs(slip - touch->slip));
+            // A single contact that slides would take 1 / (1 + μ²) of each change over.
+            touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
+        }
+        const bool least = share <= least_compliance;
+        if (missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
+        // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
+        const bool falls = change < 0.5 * before[1];
+        before[1] = before[0];
+        before[0] = change;
+        if (!settled && change > fmax(p->rough ? 0.0 : slip_change * s.speed, close) && falls) continue;
+        settled = true;
+        const bool fine = missed <= close;
+        if ((p->rough && fine) || (end <= fell && (fine || (least && missed > 0.5 * last)))) break;
+        if (!p->rough || !fine) end = fmin(end, fell);
+    }
+    return steps;
+}
+
+int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
+    const scale s = scale_of(p, target, v);
+    int steps = 0;
+    bool solved = false;
+    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &solved);
+    if (solved || !p->factors) return steps;
+    for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
+    double share = first_compliance;
+    while (share > rough_compliance) {
+        set_compliance(p, share);
+        share *= compliance_falls;
+        steps += minimize(p, target, v, s.energy, rough_decrement);
+        hold(p);
+    }
+    return steps;
+}

@@ -1,0 +1,124 @@
+// The rows of a contact problem: the law of one contact, the matrix that all of them make, and what they do to velocities.
+#include "math/vector.h"
+#include "simulation/contact/contact_problem.h"
+#include <string.h>
+
+enum { FREE = 6 }; // degrees of freedom of a free body: loops whose ends the compiler knows
+
+// --- One contact ------------------------------------------------------------------------------------------------------
+
+void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, const double* v, double out[3]) {
+    out[0] = out[1] = out[2] = 0.0;
+    for (int side = 0; side < 2; side++) {
+        if (touch->unit[side] < 0) continue;
+        const int n = p->size[touch->unit[side]];
+        const double *J = touch->jacobian[side], *mine = v + p->first[touch->unit[side]];
+        if (n == FREE) {
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < FREE; c++) out[r] += J[r * FREE + c] * mine[c];
+            continue;
+        }
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < n; c++) out[r] += J[r * n + c] * mine[c];
+    }
+}
+
+// With one compliance R for all directions the projection onto the cone is the plain one.
+void cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double* stiffness) {
+    const double R = touch->compliance, mu = touch->friction;
+    const double a = touch->held[0] - y[0] / R, b[2] = {touch->held[1] - y[1] / R, touch->held[2] - y[2] / R},
+                 across = sqrt(b[0] * b[0] + b[1] * b[1]);
+    if (stiffness != NULL) memset(stiffness, 0, 9 * sizeof *stiffness);
+    if (across <= mu * a) { // sticks
+        impulse[0] = a, impulse[1] = b[0], impulse[2] = b[1];
+        for (int i = 0; stiffness != NULL && i < 3; i++) stiffness[4 * i] = 1.0 / R;
+    } else if (a <= -mu * across) // parts
+        impulse[0] = impulse[1] = impulse[2] = 0.0;
+    else { // slides
+        const double t[2] = {b[0] / across, b[1] / across}, share = 1.0 / (1.0 + mu * mu);
+        const double normal = share * (a + mu * across), ratio = mu * normal / across;
+        impulse[0] = normal, impulse[1] = mu * normal * t[0], impulse[2] = mu * normal * t[1];
+        if (stiffness == NULL) return;
+        const double edge[3] = {1.0, mu * t[0], mu * t[1]};
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 3; k++) stiffness[3 * i + k] = share * edge[i] * edge[k] / R;
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < 2; k++)
+                stiffness[3 * (i + 1) + k + 1] += ratio * ((i == k ? 1.0 : 0.0) - t[i] * t[k]) / R;
+    }
+}
+
+// --- The matrix -------------------------------------------------------------------------------------------------------
+
+// left = G J, of a contact's side with n velocities.
+static void times_stiffness(const double* G, const double* J, int n, double* left) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < n; c++)
+            left[r * n + c] = G[3 * r] * J[c] + G[3 * r + 1] * J[n + c] + G[3 * r + 2] * J[2 * n + c];
+}
+
+// block = Jᵀ left: n × m.
+static void times_rows(const double* J, int n, const double* left, int m, double* block) {
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < m; c++)
+            block[r * m + c] = J[r] * left[c] + J[n + r] * left[m + c] + J[2 * n + r] * left[2 * m + c];
+}
+
+// Jᵀ G K of two sides of a contact.
+static void find_block(const double* G, const double* J, int n, const double* K, int m, double* left, double* block) {
+    if (n == FREE && m == FREE) {
+        times_stiffness(G, K, FREE, left);
+        times_rows(J, FREE, left, FREE, block);
+        return;
+    }
+    times_stiffness(G, K, m, left);
+    times_rows(J, n, left, m, block);
+}
+
+void cal_problem_assemble(cal_problem* p, double share) {
+    double *left = p->left, *block = p->block;
+    cal_blocks_zero(&p->matrix);
+    for (int i = 0; i < p->group->unit_count; i++) {
+        const double* M = p->mass + p->mass_at[i];
+        for (int k = 0; k < p->size[i] * p->size[i]; k++) block[k] = share * M[k];
+        cal_blocks_add(&p->matrix, i, i, block);
+    }
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        if (touch->impulse[0] == 0.0) continue;
+        for (int s = 0; s < 2; s++)
+            for (int t = 0; t <= s; t++) {
+                const int i = touch->unit[s], j = touch->unit[t];
+                if (i < 0 || j < 0) continue;
+                find_block(touch->stiffness, touch->jacobian[s], p->size[i], touch->jacobian[t], p->size[j], left,
+                           block);
+                cal_blocks_add(&p->matrix, i, j, block);
+            }
+    }
+}
+
+double cal_problem_energy(const cal_problem* p, const double* v) { return cal_problem_times_mass(p, v, NULL); }
+
+static void push(const cal_problem* p, bool all, double sign, double* out) {
+    for (int k = 0; k < p->row_count; k++) {
+        const cal_contact_row* touch = &p->rows[k];
+        if (!all && touch->impulse[0] == 0.0) continue;
+        for (int s = 0; s < 2; s++) {
+            if (touch->unit[s] < 0) continue;
+            const int n = p->size[touch->unit[s]];
+            const double* J = touch->jacobian[s];
+            double* mine = out + p->first[touch->unit[s]];
+            const double* l = touch->impulse;
+            if (n == FREE) {
+                for (int c = 0; c < FREE; c++)
+                    mine[c] += sign * (J[c] * l[0] + J[FREE + c] * l[1] + J[2 * FREE + c] * l[2]);
+                continue;
+            }
+            for (int c = 0; c < n; c++) mine[c] += sign * (J[c] * l[0] + J[n + c] * l[1] + J[2 * n + c] * l[2]);
+        }
+    }
+}
+
+void cal_problem_push(const cal_problem* p, double sign, double* out) { push(p, false, sign, out); }
+
+void cal_problem_push_all(const cal_problem* p, double sign, double* out) { push(p, true, sign, out); }
