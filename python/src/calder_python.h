@@ -116,6 +116,13 @@ bool machine_is_ours(const shared_machine* machine);
 /// False, and an exception, where its threads belong to another process.
 bool machine_check(const shared_machine* machine);
 
+/// Seconds of the clock that only goes forward.
+double clock_now(void);
+/// An advance goes in pieces of simulated time: the first, s, and the one after a piece that took so long. They come to take about a
+/// twentieth of a second of the clock, so that Ctrl-C is heard.
+#define PIECE_FIRST (1.0 / 64)
+double piece_next(double piece, double taken);
+
 /// Keyword arguments that simulations and ensembles have in common.
 #define SIM_KEYWORDS                                                                                                   \
     "solver", "tol", "absolute", "step", "largest_step", "algorithm", "schedule", "contact", "stabilize", "gain",      \
@@ -164,7 +171,7 @@ extern PyGetSetDef simulation_properties[];
 bool recorder_ready(PyObject* module);
 PyObject* recorder_open(simulation* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 /// The first time after `now` at which a recording wants a frame; infinite where there are none.
-double recorder_due(const simulation* self, double now);
+double recorder_due(simulation* self, double now);
 bool recorder_write(simulation* self, double now); ///< those that are due; false and an exception
 bool recorder_close_all(simulation* self);         ///< with a last frame each; false and an exception
 PyObject* viewer_run(simulation* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);

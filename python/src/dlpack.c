@@ -50,8 +50,9 @@ typedef struct export {
 }
 export;
 
-// A consumer may call it from any thread, without the GIL.
+// A consumer may call it from any thread, without the GIL; after Python has ended there is nothing to give back to.
 static void release(export* e) {
+    if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(e->array);
     PyMem_Free(e);

@@ -89,8 +89,8 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
 }
 
 static void destroy(ensemble* self) {
-    // As for a simulation: threads that a fork has lost cannot be waited for.
-    if (machine_is_ours(self->machine)) cal_ensemble_destroy(self->ensemble);
+    // As for a simulation: threads that a fork has lost cannot be waited for, and what one of them was advancing is not whole.
+    if (machine_is_ours(self->machine) && !self->busy) cal_ensemble_destroy(self->ensemble);
     self->ensemble = NULL;
 }
 
@@ -128,30 +128,68 @@ static PyObject* leave_with(PyObject* object, PyObject* const* args, Py_ssize_t 
 
 // --- Advancing ------------------------------------------------------------------------------------------------------
 
+// In pieces, between which Python looks for Ctrl-C: where an advance ends changes no bits. The pieces of ranks, which make the same
+// calls, do not depend on anybody's clock.
+static cal_status advance_to(ensemble* self, double time, cal_error* error) {
+    cal_ensemble* e = self->ensemble;
+    double now = cal_ensemble_time(e);
+    double piece = self->machine->ranks ? fmax((time - now) / 64, PIECE_FIRST) : PIECE_FIRST;
+    cal_status status;
+    do {
+        double target = now + piece;
+        if (!(target < time) || !(target > now)) target = time;
+        PyThreadState* thread = PyEval_SaveThread();
+        const double begin = clock_now();
+        status = cal_ensemble_advance(e, target, error);
+        const double taken = clock_now() - begin;
+        PyEval_RestoreThread(thread);
+        if (!self->machine->ranks) piece = piece_next(piece, taken);
+        now = target;
+        // One that failed rests, and the others have arrived: they go on.
+    } while (PyErr_CheckSignals() == 0 && now < time && cal_ensemble_time(e) == now);
+    return status;
+}
+
 static PyObject* advance(PyObject* object, PyObject* argument) {
     ensemble* self = (ensemble*)object;
     cal_error error = {CAL_OK, ""};
     const double time = PyFloat_AsDouble(argument);
     if (time == -1.0 && PyErr_Occurred()) return NULL;
     if (!isfinite(time)) return PyErr_Format(PyExc_ValueError, "the time to advance to must be finite");
-    cal_ensemble* e = enter(self);
-    if (!e) return NULL;
+    if (!enter(self)) return NULL;
     self->busy = true;
-    // Where an advance ends changes no bits; pieces let Ctrl-C in. At most 64 of them: all instances meet after each.
-    double now = cal_ensemble_time(e), piece = fmax((time - now) / 64, 1.0 / 64);
-    cal_status status;
-    do {
-        double target = now + piece;
-        if (!(target < time) || !(target > now)) target = time;
-        PyThreadState* thread = PyEval_SaveThread();
-        status = cal_ensemble_advance(e, target, &error);
-        PyEval_RestoreThread(thread);
-        now = target;
-        // One that failed rests, and the others have arrived: they go on.
-    } while (PyErr_CheckSignals() == 0 && now < time && cal_ensemble_time(e) == now);
+    const cal_status status = advance_to(self, time, &error);
     self->busy = false;
     if (PyErr_Occurred()) return NULL;
     return status ? error_raise(status, &error) : Py_NewRef(Py_None);
+}
+
+// So many of the steps that are left, about as many as wished, that the time after all of them has the bits that it has after one
+// call: time + left · step.
+static int part_of(double time, double step, int left, double wished) {
+    int part = wished < left ? (int)fmax(wished, 1) : left;
+    const double end = time + left * step;
+    while (part < left && part > 0 && (time + part * step) + (left - part) * step != end) part--;
+    return part > 0 ? part : left;
+}
+
+static cal_status step_in_parts(ensemble* self, const char* solver, double step, int steps, cal_error* error) {
+    double wished = self->machine->ranks ? steps : 64, end;
+    cal_status status;
+    do {
+        const double time = cal_ensemble_time(self->ensemble);
+        const int part = part_of(time, step, steps, wished);
+        PyThreadState* thread = PyEval_SaveThread();
+        const double begin = clock_now();
+        status = cal_ensemble_step(self->ensemble, solver, step, part, error);
+        const double taken = clock_now() - begin;
+        PyEval_RestoreThread(thread);
+        wished = piece_next(wished, taken);
+        steps -= part;
+        end = time + part * step;
+        // As where it advances: one that failed rests, and the others have arrived.
+    } while (PyErr_CheckSignals() == 0 && steps > 0 && step > 0 && cal_ensemble_time(self->ensemble) == end);
+    return status;
 }
 
 static PyObject* take_steps(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -167,10 +205,9 @@ static PyObject* take_steps(PyObject* object, PyObject* const* args, Py_ssize_t 
         !arguments_text(values[2], "solver", "rk4", &solver) || !enter(self))
         return NULL;
     self->busy = true;
-    PyThreadState* thread = PyEval_SaveThread();
-    const cal_status status = cal_ensemble_step(self->ensemble, solver, step, steps, &error);
-    PyEval_RestoreThread(thread);
+    const cal_status status = step_in_parts(self, solver, step, steps, &error);
     self->busy = false;
+    if (PyErr_Occurred()) return NULL;
     return status ? error_raise(status, &error) : Py_NewRef(Py_None);
 }
 

@@ -214,9 +214,12 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
 }
 
 static void destroy(simulation* self) {
-    cal_run_destroy(self->run);
-    // What has lost its threads in a fork is left as it is: taking it apart would wait for them.
-    if (machine_is_ours(self->machine)) cal_sim_destroy(self->sim);
+    // What has lost its threads in a fork is left as it is: taking it apart would wait for them. So is what another thread was
+    // advancing when a fork copied it, which only then can be both busy and unused.
+    if (machine_is_ours(self->machine) && !self->busy) {
+        cal_run_destroy(self->run);
+        cal_sim_destroy(self->sim);
+    }
     self->run = NULL;
     self->sim = NULL;
 }
@@ -224,7 +227,10 @@ static void destroy(simulation* self) {
 static void dealloc(PyObject* object) {
     simulation* self = (simulation*)object;
     PyTypeObject* type = Py_TYPE(object);
-    if (self->sim && !recorder_close_all(self)) PyErr_WriteUnraisable(NULL);
+    PyObject *raised, *value, *trace; // it may be on its way while this ends
+    PyErr_Fetch(&raised, &value, &trace);
+    if (self->sim && !self->busy && !recorder_close_all(self)) PyErr_WriteUnraisable(NULL);
+    PyErr_Restore(raised, value, trace);
     destroy(self);
     machine_close(self->machine);
     Py_XDECREF(self->texts);
@@ -300,17 +306,21 @@ cal_run* simulation_run(simulation* self) {
 
 // --- Advancing ------------------------------------------------------------------------------------------------------
 
-static double clock_now(void) {
+double clock_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// In pieces, between which Python looks for Ctrl-C and recordings get their frames. Where an advance ends changes no bits
-// (cal_run_grain is 0 for simulations), so a piece is what takes about a twentieth of a second.
-static bool advance_to(simulation* self, double time) {
+double piece_next(double piece, double taken) {
     const double wished = 0.05;
-    double now = cal_sim_time(self->sim), piece = 1.0 / 64;
+    return taken < wished / 2 ? piece * 2 : taken > wished * 2 ? piece / 2 : piece;
+}
+
+// In pieces, between which Python looks for Ctrl-C and recordings get their frames. Where an advance ends changes no bits
+// (cal_run_grain is 0 for simulations).
+static bool advance_to(simulation* self, double time) {
+    double now = cal_sim_time(self->sim), piece = PIECE_FIRST;
     do {
         cal_error error = {CAL_OK, ""};
         double target = fmin(now + piece, recorder_due(self, now));
@@ -328,8 +338,7 @@ static bool advance_to(simulation* self, double time) {
         }
         if (!simulation_look(self) || !recorder_write(self, target) || PyErr_CheckSignals() < 0) return false;
         // Ranks make the same calls: their pieces do not depend on anybody's clock.
-        if (taken < wished / 2 && !self->machine->ranks) piece *= 2;
-        if (taken > wished * 2 && !self->machine->ranks) piece /= 2;
+        if (!self->machine->ranks) piece = piece_next(piece, taken);
         now = target;
     } while (now < time);
     return true;
@@ -383,7 +392,9 @@ PyObject* simulation_close(PyObject* object, PyObject* none) {
     simulation* self = (simulation*)object;
     if (!self->busy && !self->sim) return Py_NewRef(Py_None);
     if (!simulation_enter(self)) return NULL;
+    self->busy = true; // finalizers that run meanwhile keep away
     const bool written = recorder_close_all(self);
+    self->busy = false;
     destroy(self);
     return written ? Py_NewRef(Py_None) : NULL;
 }
