@@ -99,6 +99,7 @@ class Round:
     def refill(self):
         self.things = list(self.models[:2])
         model, choose = self.random.choice(self.models), self.random.choice
+        self.attempt(lambda: self.calder.Ensemble(choose(self.models), 3, contact=False, machine="cuda"))
         for machine in ("serial", "serial", "threads:2"):
             options = {"solver": choose(["auto", "gear", "rk4", "euler"]), "contact": choose([True, False]), "machine": machine}
             self.attempt(lambda: self.calder.Simulation(model, **options))
@@ -112,6 +113,8 @@ class Round:
                 lambda: thing.snapshot(),
                 lambda: memoryview(thing.q),
                 lambda: thing.q.__dlpack__(),
+                lambda: thing.device("q"),
+                lambda: thing.device("v").__dlpack__(),
                 lambda: thing.record(f"record{choose('abc')}.{choose(['csv', 'glb', 'html'])}"),
                 lambda: thing.poses,
                 lambda: thing.contacts,
@@ -246,6 +249,7 @@ class Round:
             "constraints": lambda: choose([True, False]),
             "spread": lambda: 0.1,
             "title": lambda: "a title",
+            "name": lambda: choose(["q", "v", "tau", "qdd", "x"]),
             "distribution": lambda: choose(["balanced", "jung"]),
             "send": lambda: 1e-7,
             "options": lambda: None,
