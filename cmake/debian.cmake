@@ -6,7 +6,7 @@ if(NOT CMAKE_LIBRARY_ARCHITECTURE)
 endif()
 set(deb_libdir "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
 
-# The command on the shared libraries: one that needs no MPI, and one for mpirun.
+# The command on the shared libraries: one that needs neither MPI nor CUDA, one for mpirun, and one for GPUs.
 function(add_packaged_command target output)
     # What knows of machines that are libraries of their own, and of peers, is compiled anew, without them: packages have neither.
     add_executable(${target} EXCLUDE_FROM_ALL cli/main.c cli/machine.c bench/forward.c bench/precision_peers.c
@@ -46,6 +46,21 @@ if(TARGET calder_mpi)
     install(FILES "${CMAKE_CURRENT_BINARY_DIR}/packaged/calder-mpi.1" DESTINATION share/man/man1 COMPONENT calder-mpi EXCLUDE_FROM_ALL)
 endif()
 
+# Packages that a build may have or not: debian/rules leaves out the others.
+set(optional_packages "")
+if(TARGET calder_cuda)
+    add_packaged_command(calder_packaged_cuda calder-cuda calder_cuda_shared)
+    target_compile_definitions(calder_packaged_cuda PRIVATE CALDER_HAVE_CUDA)
+    list(APPEND packaged calder_cuda_shared calder_packaged_cuda)
+    list(APPEND optional_packages libcalder-cuda0.1 libcalder-cuda-dev calder-cuda)
+    calder_install_library(calder_cuda_shared calder_cuda libdir ${deb_libdir} runtime libcalder-cuda0.1 development libcalder-cuda-dev)
+    install(FILES include/calder/calder_cuda.h DESTINATION include/calder COMPONENT libcalder-cuda-dev EXCLUDE_FROM_ALL)
+    install(TARGETS calder_packaged_cuda RUNTIME DESTINATION bin COMPONENT calder-cuda EXCLUDE_FROM_ALL)
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/packaged/calder-cuda.1" ".so man1/calder.1\n")
+    install(FILES "${CMAKE_CURRENT_BINARY_DIR}/packaged/calder-cuda.1" DESTINATION share/man/man1 COMPONENT calder-cuda
+        EXCLUDE_FROM_ALL)
+endif()
+
 if(CALDER_BUILD_PYTHON)
     set(of_python DESTINATION lib/python3/dist-packages/calder COMPONENT python3-calder EXCLUDE_FROM_ALL)
     list(APPEND packaged calder_python)
@@ -56,6 +71,13 @@ if(CALDER_BUILD_PYTHON)
         install(TARGETS calder_python_mpi LIBRARY DESTINATION lib/python3/dist-packages/calder COMPONENT python3-calder-mpi
             EXCLUDE_FROM_ALL)
     endif()
+    if(TARGET calder_python_cuda)
+        install(TARGETS calder_python_cuda LIBRARY DESTINATION lib/python3/dist-packages/calder COMPONENT python3-calder-cuda
+            EXCLUDE_FROM_ALL)
+        list(APPEND optional_packages python3-calder-cuda)
+    endif()
 endif()
+list(JOIN optional_packages "\n" optional_packages)
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/packaged/optional" "${optional_packages}\n")
 add_custom_target(calder_packages)
 add_dependencies(calder_packages ${packaged})

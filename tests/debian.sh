@@ -68,6 +68,34 @@ inside "cp -r /usr/share/doc/libcalder-dev/examples /tmp/samples; cd /tmp/sample
     cmake -S . -B build -DCMAKE_C_COMPILER=gcc > /dev/null && cmake --build build -j 2 --target first watch ranks > /dev/null
     ./by-pkg-config > a; build/first > b; cmp a b"
 
+# GPUs, where the build has them: this computer may have none, and then says so.
+if [[ -e $(echo "$build"/deb/calder-cuda_*.deb) ]]; then
+    inside "cd /tmp
+    echo '#include <calder/calder_cuda.h>
+    #include <stdio.h>
+    int main(void) { cal_cuda_def def = cal_default_cuda_def(); cal_machine* machine; cal_error error = {CAL_OK, \"\"};
+        const cal_status status = cal_machine_cuda(&def, &machine, &error);
+        puts(error.text);
+        cal_machine_destroy(machine);
+        return status != CAL_OK && status != CAL_NOT_AVAILABLE; }' > gpu.c
+    gcc gpu.c -o gpu \$(pkg-config --cflags --libs calder-cuda) && ./gpu
+    echo 'cmake_minimum_required(VERSION 3.22)
+    project(gpu LANGUAGES C)
+    find_package(calder 0.1 REQUIRED COMPONENTS cuda)
+    add_executable(gpu gpu.c)
+    target_link_libraries(gpu PRIVATE calder::calder_cuda)' > CMakeLists.txt
+    cmake -S . -B gpu-build -DCMAKE_C_COMPILER=gcc > /dev/null && cmake --build gpu-build > /dev/null && gpu-build/gpu
+    calder-cuda sim pendulum --time 1 --machine cuda > /dev/null 2> line || grep -q 'GPU\|CUDA\|cuda' line
+    test -f /usr/share/man/man1/calder-cuda.1.gz
+    cd / && /usr/bin/python3 -c '
+import calder
+try:
+    calder.Simulation(calder.generate(\"pendulum\"), machine=\"cuda\").advance(0.1)
+except calder.Error as error:
+    assert error.status == \"not_available\" and \"installation\" not in str(error), error
+'"
+fi
+
 # The module, from another folder than that of any sources.
 inside "cd /; /usr/bin/python3 -c '
 import calder, calder.env

@@ -36,8 +36,11 @@ typedef struct cal_cuda_view {
     int64_t rows;       ///< of a group
     const int32_t* row; ///< in the host's memory; the ensemble's
     int count;          ///< numbers of an instance: q_count or v_count
+    int device; ///< number of the GPU; -1: the host plays it (a build with CALDER_CUDA=emulate), the memory is the host's
 } cal_cuda_view;
-/// Where CAL_Q, CAL_V, CAL_TAU or CAL_QDD of an ensemble are. CAL_NOT_AVAILABLE: the ensemble is not on a GPU.
+/// Where CAL_Q, CAL_V, CAL_TAU or CAL_QDD of an ensemble are, until it is destroyed. What was set from the host is there when this
+/// returns; q and v are those at the end of the last step, which is the ensemble's time where that is a whole number of steps.
+/// CAL_NOT_AVAILABLE: the ensemble is not on a GPU.
 cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_cuda_view* out);
 /// Says that q, v or tau were written there. All instances begin anew from these numbers at the ensemble's time; what wrote them must
 /// have finished.

@@ -14,6 +14,7 @@ from ._calder import (
     Array,
     Balance,
     Contact,
+    DeviceArray,
     Energy,
     Ensemble,
     Error,
@@ -40,7 +41,7 @@ from ._calder import (
 )
 
 __all__ = [
-    "Array", "Balance", "Contact", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
+    "Array", "Balance", "Contact", "DeviceArray", "Energy", "Ensemble", "Error", "Model", "Recorder", "Simulation", "Snapshot", "__version__",
     "algorithms", "energy", "forward", "generate", "generators", "has_page", "inverse", "jacobian", "load", "loads",
     "mass_matrix", "plan", "poses", "site", "solvers",
 ]  # fmt: skip

@@ -62,7 +62,27 @@ bool array_ready(PyObject* module);
 array* array_create(int dimensions, const Py_ssize_t* shape);
 array* array_create_vector(int count);
 array* array_create_matrix(int rows, int columns);
-/// __dlpack__ and __dlpack_device__ of an array (dlpack.c).
+/// What DLPack lends to others (dlpack.c): numbers with a shape and strides (bytes).
+typedef struct lending {
+    void* data;
+    int device, number, dimensions; // kind of device and which one, as DLPack counts them
+    bool readonly, copied;
+    Py_ssize_t shape[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
+    PyObject* owner;                   // a new reference, kept until the borrower is done
+    void (*returned)(PyObject* owner); // called then; NULL: nobody wants to know
+} lending;
+enum { DLPACK_CPU = 1, DLPACK_CUDA = 2 };
+/// The arguments of __dlpack__.
+typedef struct lending_request {
+    PyObject* stream; // NULL: none
+    int major;        // version that the borrower knows; 0: before 1.0
+    int device, number;
+    bool anywhere, copies; // no device was named; a copy is asked for
+} lending_request;
+bool lending_read(PyObject* const* args, Py_ssize_t count, PyObject* keywords, lending_request* out);
+/// A capsule; takes the owner's reference. NULL and an exception.
+PyObject* lending_capsule(const lending* l, const lending_request* request);
+/// __dlpack__ and __dlpack_device__ of an array.
 PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* array_dlpack_device(PyObject* self, PyObject* none);
 /// A view of one dimension of memory that lives as long as the owner.
@@ -106,6 +126,7 @@ typedef struct shared_machine {
     cal_machine* machine;
     long process; // that made it: threads and ranks do not survive os.fork
     bool ranks;   // all of MPI's: every rank makes the same calls
+    bool device;  // a GPU
     int rank;     // this one; only the first writes files
     int references;
 } shared_machine;
@@ -115,6 +136,13 @@ void machine_close(shared_machine* machine); ///< NULL is allowed
 bool machine_is_ours(const shared_machine* machine);
 /// False, and an exception, where its threads belong to another process.
 bool machine_check(const shared_machine* machine);
+
+/// Seconds of the clock that only goes forward.
+double clock_now(void);
+/// An advance goes in pieces of simulated time: the first, s, and the one after a piece that took so long. They come to take about a
+/// twentieth of a second of the clock, so that Ctrl-C is heard.
+#define PIECE_FIRST (1.0 / 64)
+double piece_next(double piece, double taken);
 
 /// Keyword arguments that simulations and ensembles have in common.
 #define SIM_KEYWORDS                                                                                                   \
@@ -164,12 +192,33 @@ extern PyGetSetDef simulation_properties[];
 bool recorder_ready(PyObject* module);
 PyObject* recorder_open(simulation* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 /// The first time after `now` at which a recording wants a frame; infinite where there are none.
-double recorder_due(const simulation* self, double now);
+double recorder_due(simulation* self, double now);
 bool recorder_write(simulation* self, double now); ///< those that are due; false and an exception
 bool recorder_close_all(simulation* self);         ///< with a last frame each; false and an exception
 PyObject* viewer_run(simulation* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 
+typedef struct ensemble {
+    PyObject_HEAD model_object* model;
+    cal_ensemble* ensemble; // NULL: closed
+    cal_ensemble* lent;     // closed, but others have its memory still
+    int lendings;           // how many of them there are
+    shared_machine* machine;
+    PyObject* texts;
+    double *tau, *control; // what acts on each instance, as it was last told
+    int count;
+    bool busy;
+} ensemble;
 bool ensemble_ready(PyObject* module);
+/// The engine's ensemble; NULL and an exception when it is closed or busy.
+cal_ensemble* ensemble_enter(ensemble* self);
+void ensemble_destroy(ensemble* self); ///< as soon as nobody has its memory
+
+bool device_ready(PyObject* module);
+PyObject* device_view(PyObject* object, PyObject* name);
+PyObject* device_changed(PyObject* object, PyObject* none);
+PyObject* device_forward(PyObject* object, PyObject* none);
+/// The module that knows of GPUs, or NULL and an exception.
+PyObject* device_module(void);
 
 /// Adds a type to a module under the last part of its name.
 PyTypeObject* type_add(PyObject* module, PyType_Spec* spec);

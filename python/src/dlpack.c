@@ -1,4 +1,4 @@
-// DLPack: an array's memory for NumPy, PyTorch, JAX and others, without a copy.
+// DLPack: memory of arrays, and of ensembles on a GPU, for NumPy, PyTorch, JAX and others, without a copy.
 //
 // The structures are those of the DLPack specification, versions 0.8 (unversioned) and 1.0. A capsule holds one until a consumer
 // renames the capsule and calls the deleter in its place.
@@ -6,7 +6,7 @@
 
 #include "calder_python.h"
 
-enum { DEVICE_CPU = 1, CODE_FLOAT = 2, FLAG_READ_ONLY = 1, FLAG_COPIED = 2 };
+enum { CODE_FLOAT = 2, FLAG_READ_ONLY = 1, FLAG_COPIED = 2 };
 static const char plain_name[] = "dltensor", versioned_name[] = "dltensor_versioned";
 
 typedef struct tensor {
@@ -45,15 +45,18 @@ typedef struct export {
         plain_tensor plain;
         versioned_tensor versioned;
     };
-    PyObject* array;
+    PyObject* owner;
+    void (*returned)(PyObject * owner);
     int64_t shape[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
 }
 export;
 
-// A consumer may call it from any thread, without the GIL.
+// A consumer may call it from any thread, without the GIL; after Python has ended there is nothing to give back to.
 static void release(export* e) {
+    if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();
-    Py_DECREF(e->array);
+    if (e->returned) e->returned(e->owner);
+    Py_DECREF(e->owner);
     PyMem_Free(e);
     PyGILState_Release(state);
 }
@@ -73,72 +76,105 @@ static void drop_capsule(PyObject* capsule) {
     }
 }
 
-static void describe(export* e, tensor* t) {
-    const array* a = (const array*)e->array;
-    t->data = a->data;
-    t->device.type = DEVICE_CPU;
-    t->dimensions = a->dimensions;
+static void describe(const lending* l, export* e, tensor* t) {
+    t->data = l->data;
+    t->device.type = l->device;
+    t->device.number = l->number;
+    t->dimensions = l->dimensions;
     t->type.code = CODE_FLOAT;
     t->type.bits = 64;
     t->type.lanes = 1;
-    for (int i = 0; i < a->dimensions; i++) {
-        e->shape[i] = a->shape[i];
-        e->strides[i] = a->strides[i] / (Py_ssize_t)sizeof(double);
+    for (int i = 0; i < l->dimensions; i++) {
+        e->shape[i] = l->shape[i];
+        e->strides[i] = l->strides[i] / (Py_ssize_t)sizeof(double);
     }
     t->shape = e->shape;
     t->strides = e->strides;
 }
 
-// Takes a reference of the array.
-static PyObject* export_array(PyObject* object, bool versioned, bool copied) {
+static PyObject* refuse(const lending* l) {
+    if (l->returned) l->returned(l->owner);
+    Py_DECREF(l->owner);
+    return NULL;
+}
+
+PyObject* lending_capsule(const lending* l, const lending_request* request) {
+    if (l->readonly && request->major < 1) {
+        PyErr_SetString(PyExc_BufferError,
+                        "this array cannot be written to, which DLPack before 1.0 cannot say; take a.copy()");
+        return refuse(l);
+    }
+    if (!request->anywhere && (request->device != l->device || request->number != l->number)) {
+        PyErr_Format(PyExc_BufferError, "the array is on device (%d, %d), not on (%d, %d)", l->device, l->number,
+                     request->device, request->number);
+        return refuse(l);
+    }
     export* e = PyMem_Calloc(1, sizeof *e);
     if (!e) {
-        Py_DECREF(object);
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return refuse(l);
     }
-    e->array = object;
+    const bool versioned = request->major >= 1;
+    e->owner = l->owner;
+    e->returned = l->returned;
     if (versioned) {
         e->versioned.version.major = 1;
         e->versioned.context = e;
         e->versioned.deleter = delete_versioned;
-        e->versioned.flags = (((array*)object)->readonly ? FLAG_READ_ONLY : 0) | (copied ? FLAG_COPIED : 0);
-        describe(e, &e->versioned.tensor);
+        e->versioned.flags = (l->readonly ? FLAG_READ_ONLY : 0) | (l->copied ? FLAG_COPIED : 0);
+        describe(l, e, &e->versioned.tensor);
     } else {
         e->plain.context = e;
         e->plain.deleter = delete_plain;
-        describe(e, &e->plain.tensor);
+        describe(l, e, &e->plain.tensor);
     }
     PyObject* capsule = PyCapsule_New(e, versioned ? versioned_name : plain_name, drop_capsule);
     if (!capsule) release(e);
     return capsule;
 }
 
-PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+bool lending_read(PyObject* const* args, Py_ssize_t count, PyObject* keywords, lending_request* out) {
     static const char* const names[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject* values[4];
-    int major = 0, minor = 0, type = DEVICE_CPU, number = 0;
-    if (!arguments_take("__dlpack__", names, 0, 0, args, count, keywords, values)) return NULL;
+    int minor;
+    *out = (lending_request){.anywhere = true};
+    if (!arguments_take("__dlpack__", names, 0, 0, args, count, keywords, values)) return false;
     const int copies = values[3] ? PyObject_IsTrue(values[3]) : 0;
-    if (copies < 0) return NULL;
+    if (copies < 0) return false;
     for (int i = 1; i <= 2; i++) {
         if (!values[i]) continue;
-        if (!PyTuple_Check(values[i])) return PyErr_Format(PyExc_TypeError, "%s must be a tuple of two", names[i]);
-        if (!PyArg_ParseTuple(values[i], "ii", i == 1 ? &major : &type, i == 1 ? &minor : &number)) return NULL;
+        if (!PyTuple_Check(values[i])) {
+            PyErr_Format(PyExc_TypeError, "%s must be a tuple of two", names[i]);
+            return false;
+        }
+        if (!PyArg_ParseTuple(values[i], "ii", i == 1 ? &out->major : &out->device, i == 1 ? &minor : &out->number))
+            return false;
     }
-    if (values[0]) return PyErr_Format(PyExc_BufferError, "memory of the processor has no stream");
-    if (type != DEVICE_CPU || number != 0)
-        return PyErr_Format(PyExc_BufferError, "the array is on the processor (1, 0), not on (%d, %d)", type, number);
-    PyObject* shown = copies ? PyObject_CallMethod(self, "copy", NULL) : Py_NewRef(self);
+    out->stream = values[0];
+    out->anywhere = !values[2];
+    out->copies = copies > 0;
+    return true;
+}
+
+PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    lending_request request;
+    if (!lending_read(args, count, keywords, &request)) return NULL;
+    if (request.stream) return PyErr_Format(PyExc_BufferError, "memory of the processor has no stream");
+    PyObject* shown = request.copies ? PyObject_CallMethod(self, "copy", NULL) : Py_NewRef(self);
     if (!shown) return NULL;
-    if (((array*)shown)->readonly && major < 1) {
-        Py_DECREF(shown);
-        return PyErr_Format(PyExc_BufferError, "this array cannot be written to, which DLPack before 1.0 cannot say; "
-                                               "take a.copy()");
-    }
-    return export_array(shown, major >= 1, copies > 0);
+    const array* a = (const array*)shown;
+    lending l = {.data = a->data,
+                 .device = DLPACK_CPU,
+                 .dimensions = a->dimensions,
+                 .readonly = a->readonly,
+                 .copied = request.copies,
+                 .owner = shown};
+    memcpy(l.shape, a->shape, sizeof l.shape);
+    memcpy(l.strides, a->strides, sizeof l.strides);
+    return lending_capsule(&l, &request);
 }
 
 PyObject* array_dlpack_device(PyObject* self, PyObject* none) {
     (void)self, (void)none;
-    return Py_BuildValue("(ii)", DEVICE_CPU, 0);
+    return Py_BuildValue("(ii)", DLPACK_CPU, 0);
 }

@@ -6,17 +6,7 @@
 
 static PyTypeObject* ensemble_type;
 
-typedef struct ensemble {
-    PyObject_HEAD model_object* model;
-    cal_ensemble* ensemble; // NULL: closed
-    shared_machine* machine;
-    PyObject* texts;
-    double *tau, *control; // what acts on each instance, as it was last told
-    int count;
-    bool busy;
-} ensemble;
-
-static cal_ensemble* enter(ensemble* self) {
+cal_ensemble* ensemble_enter(ensemble* self) {
     if (self->busy)
         PyErr_SetString(PyExc_RuntimeError, "the ensemble is being advanced; only one thread at a time may use it");
     else if (!self->ensemble)
@@ -73,7 +63,8 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
         return NULL;
     }
     self->model = (model_object*)Py_NewRef((PyObject*)model);
-    self->ensemble = NULL;
+    self->ensemble = self->lent = NULL;
+    self->lendings = 0;
     self->machine = machine;
     self->texts = texts;
     self->tau = self->control = NULL;
@@ -88,16 +79,18 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
     return status ? error_raise(status, &error) : PyErr_NoMemory();
 }
 
-static void destroy(ensemble* self) {
-    // As for a simulation: threads that a fork has lost cannot be waited for.
-    if (machine_is_ours(self->machine)) cal_ensemble_destroy(self->ensemble);
+void ensemble_destroy(ensemble* self) {
+    cal_ensemble* unused = self->ensemble ? self->ensemble : self->lent;
     self->ensemble = NULL;
+    self->lent = self->lendings > 0 ? unused : NULL;
+    // As for a simulation: threads that a fork has lost cannot be waited for, and what one of them was advancing is not whole.
+    if (!self->lent && machine_is_ours(self->machine) && !self->busy) cal_ensemble_destroy(unused);
 }
 
 static void dealloc(PyObject* object) {
     ensemble* self = (ensemble*)object;
     PyTypeObject* type = Py_TYPE(object);
-    destroy(self);
+    ensemble_destroy(self);
     machine_close(self->machine);
     Py_XDECREF(self->texts);
     Py_DECREF((PyObject*)self->model);
@@ -111,8 +104,8 @@ static PyObject* close_ensemble(PyObject* object, PyObject* none) {
     (void)none;
     ensemble* self = (ensemble*)object;
     if (!self->busy && !self->ensemble) return Py_NewRef(Py_None);
-    if (!enter(self)) return NULL;
-    destroy(self);
+    if (!ensemble_enter(self)) return NULL;
+    ensemble_destroy(self);
     return Py_NewRef(Py_None);
 }
 
@@ -128,30 +121,68 @@ static PyObject* leave_with(PyObject* object, PyObject* const* args, Py_ssize_t 
 
 // --- Advancing ------------------------------------------------------------------------------------------------------
 
+// In pieces, between which Python looks for Ctrl-C: where an advance ends changes no bits. The pieces of ranks, which make the same
+// calls, do not depend on anybody's clock.
+static cal_status advance_to(ensemble* self, double time, cal_error* error) {
+    cal_ensemble* e = self->ensemble;
+    double now = cal_ensemble_time(e);
+    double piece = self->machine->ranks ? fmax((time - now) / 64, PIECE_FIRST) : PIECE_FIRST;
+    cal_status status;
+    do {
+        double target = now + piece;
+        if (!(target < time) || !(target > now)) target = time;
+        PyThreadState* thread = PyEval_SaveThread();
+        const double begin = clock_now();
+        status = cal_ensemble_advance(e, target, error);
+        const double taken = clock_now() - begin;
+        PyEval_RestoreThread(thread);
+        if (!self->machine->ranks) piece = piece_next(piece, taken);
+        now = target;
+        // One that failed rests, and the others have arrived: they go on.
+    } while (PyErr_CheckSignals() == 0 && now < time && cal_ensemble_time(e) == now);
+    return status;
+}
+
 static PyObject* advance(PyObject* object, PyObject* argument) {
     ensemble* self = (ensemble*)object;
     cal_error error = {CAL_OK, ""};
     const double time = PyFloat_AsDouble(argument);
     if (time == -1.0 && PyErr_Occurred()) return NULL;
     if (!isfinite(time)) return PyErr_Format(PyExc_ValueError, "the time to advance to must be finite");
-    cal_ensemble* e = enter(self);
-    if (!e) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     self->busy = true;
-    // Where an advance ends changes no bits; pieces let Ctrl-C in. At most 64 of them: all instances meet after each.
-    double now = cal_ensemble_time(e), piece = fmax((time - now) / 64, 1.0 / 64);
-    cal_status status;
-    do {
-        double target = now + piece;
-        if (!(target < time) || !(target > now)) target = time;
-        PyThreadState* thread = PyEval_SaveThread();
-        status = cal_ensemble_advance(e, target, &error);
-        PyEval_RestoreThread(thread);
-        now = target;
-        // One that failed rests, and the others have arrived: they go on.
-    } while (PyErr_CheckSignals() == 0 && now < time && cal_ensemble_time(e) == now);
+    const cal_status status = advance_to(self, time, &error);
     self->busy = false;
     if (PyErr_Occurred()) return NULL;
     return status ? error_raise(status, &error) : Py_NewRef(Py_None);
+}
+
+// So many of the steps that are left, about as many as wished, that the time after all of them has the bits that it has after one
+// call: time + left · step.
+static int part_of(double time, double step, int left, double wished) {
+    int part = wished < left ? (int)fmax(wished, 1) : left;
+    const double end = time + left * step;
+    while (part < left && part > 0 && (time + part * step) + (left - part) * step != end) part--;
+    return part > 0 ? part : left;
+}
+
+static cal_status step_in_parts(ensemble* self, const char* solver, double step, int steps, cal_error* error) {
+    double wished = self->machine->ranks ? steps : 64, end;
+    cal_status status;
+    do {
+        const double time = cal_ensemble_time(self->ensemble);
+        const int part = part_of(time, step, steps, wished);
+        PyThreadState* thread = PyEval_SaveThread();
+        const double begin = clock_now();
+        status = cal_ensemble_step(self->ensemble, solver, step, part, error);
+        const double taken = clock_now() - begin;
+        PyEval_RestoreThread(thread);
+        wished = piece_next(wished, taken);
+        steps -= part;
+        end = time + part * step;
+        // As where it advances: one that failed rests, and the others have arrived.
+    } while (PyErr_CheckSignals() == 0 && steps > 0 && step > 0 && cal_ensemble_time(self->ensemble) == end);
+    return status;
 }
 
 static PyObject* take_steps(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -164,13 +195,12 @@ static PyObject* take_steps(PyObject* object, PyObject* const* args, Py_ssize_t 
     cal_error error = {CAL_OK, ""};
     if (!arguments_take("step", names, 2, 3, args, count, keywords, values) ||
         !arguments_int(values[0], "steps", 0, 0, &steps) || !arguments_double(values[1], "step", 0, &step) ||
-        !arguments_text(values[2], "solver", "rk4", &solver) || !enter(self))
+        !arguments_text(values[2], "solver", "rk4", &solver) || !ensemble_enter(self))
         return NULL;
     self->busy = true;
-    PyThreadState* thread = PyEval_SaveThread();
-    const cal_status status = cal_ensemble_step(self->ensemble, solver, step, steps, &error);
-    PyEval_RestoreThread(thread);
+    const cal_status status = step_in_parts(self, solver, step, steps, &error);
     self->busy = false;
+    if (PyErr_Occurred()) return NULL;
     return status ? error_raise(status, &error) : Py_NewRef(Py_None);
 }
 
@@ -180,7 +210,7 @@ static PyObject* get_state(PyObject* object, void* closure) {
     ensemble* self = (ensemble*)object;
     const bool velocities = closure != NULL;
     const int width = velocities ? self->model->v_count : self->model->q_count;
-    if (!enter(self)) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     array* out = array_create_matrix(self->count, width);
     cal_status status = CAL_OK;
     for (int i = 0; out && !status && i < self->count; i++) {
@@ -242,7 +272,7 @@ static bool apply(ensemble* self, PyObject* q, PyObject* v, PyObject* tau, PyObj
            take_rows(objects[taken], names[taken], last - first, widths[taken], &given[taken], &strides[taken]))
         taken++;
     cal_status status = CAL_OK;
-    const bool ready = taken == 4 && enter(self);
+    const bool ready = taken == 4 && ensemble_enter(self);
     for (int i = first; ready && !status && i < last; i++) {
         const int row = i - first;
         if (q || v)
@@ -267,7 +297,7 @@ static PyObject* set(PyObject* object, PyObject* const* args, Py_ssize_t count, 
     static const char* const names[] = {"q", "v", "tau", "control", "instance", NULL};
     PyObject* values[5];
     if (!arguments_take("set", names, 0, 2, args, count, keywords, values)) return NULL;
-    if (!enter((ensemble*)object)) return NULL;
+    if (!ensemble_enter((ensemble*)object)) return NULL;
     const bool applied = apply((ensemble*)object, values[0], values[1], values[2], values[3], values[4]);
     return applied ? Py_NewRef(Py_None) : NULL;
 }
@@ -283,7 +313,7 @@ static int set_state(PyObject* object, PyObject* value, void* closure) {
 static PyObject* get_driven(PyObject* object, void* closure) {
     ensemble* self = (ensemble*)object;
     const int width = closure ? self->model->actuator_count : self->model->v_count;
-    if (!enter(self)) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     array* out = array_create_matrix(self->count, width);
     if (!out) return NULL;
     memcpy(out->data, closure ? self->control : self->tau, (size_t)self->count * (size_t)width * sizeof(double));
@@ -314,7 +344,7 @@ static PyObject* forward(PyObject* object, PyObject* const* args, Py_ssize_t cou
             !numbers_take(values[taken], names[taken], 2, (Py_ssize_t[]){self->count, widths[taken]}, &given[taken]))
             break;
     }
-    array* out = taken == 3 && enter(self) ? array_create_matrix(self->count, m->v_count) : NULL;
+    array* out = taken == 3 && ensemble_enter(self) ? array_create_matrix(self->count, m->v_count) : NULL;
     cal_status status = CAL_OK;
     if (out) {
         self->busy = true;
@@ -334,7 +364,7 @@ static PyObject* forward(PyObject* object, PyObject* const* args, Py_ssize_t cou
 static PyObject* get_energy(PyObject* object, void* closure) {
     (void)closure;
     ensemble* self = (ensemble*)object;
-    if (!enter(self)) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     array* out = array_create_matrix(self->count, 2);
     cal_status status = CAL_OK;
     for (int i = 0; out && !status && i < self->count; i++)
@@ -347,7 +377,7 @@ static PyObject* get_energy(PyObject* object, void* closure) {
 static PyObject* get_poses(PyObject* object, void* closure) {
     (void)closure;
     ensemble* self = (ensemble*)object;
-    if (!enter(self)) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     const int bodies = cal_model_body_count(self->model->model);
     array* out = array_create(3, (Py_ssize_t[]){self->count, bodies, 7});
     cal_status status = CAL_OK;
@@ -360,19 +390,19 @@ static PyObject* get_poses(PyObject* object, void* closure) {
 
 static PyObject* get_time(PyObject* object, void* closure) {
     (void)closure;
-    cal_ensemble* e = enter((ensemble*)object);
+    cal_ensemble* e = ensemble_enter((ensemble*)object);
     return e ? PyFloat_FromDouble(cal_ensemble_time(e)) : NULL;
 }
 
 static PyObject* get_hash(PyObject* object, void* closure) {
     (void)closure;
-    cal_ensemble* e = enter((ensemble*)object);
+    cal_ensemble* e = ensemble_enter((ensemble*)object);
     return e ? PyLong_FromUnsignedLongLong(cal_ensemble_hash(e)) : NULL;
 }
 
 static PyObject* get_lanes(PyObject* object, void* closure) {
     (void)closure;
-    cal_ensemble* e = enter((ensemble*)object);
+    cal_ensemble* e = ensemble_enter((ensemble*)object);
     return e ? PyLong_FromLong(cal_ensemble_lanes(e)) : NULL;
 }
 
@@ -385,7 +415,7 @@ static PyObject* get_model(PyObject* object, void* closure) {
 static PyObject* get_failed(PyObject* object, void* closure) {
     (void)closure;
     ensemble* self = (ensemble*)object;
-    if (!enter(self)) return NULL;
+    if (!ensemble_enter(self)) return NULL;
     PyObject* dict = PyDict_New();
     for (int i = 0; dict && i < self->count; i++) {
         cal_error error = {CAL_OK, ""};
@@ -401,7 +431,7 @@ static PyObject* get_failed(PyObject* object, void* closure) {
 
 static PyObject* get_report(PyObject* object, void* closure) {
     (void)closure;
-    cal_ensemble* e = enter((ensemble*)object);
+    cal_ensemble* e = ensemble_enter((ensemble*)object);
     cal_ensemble_report r;
     if (!e) return NULL;
     cal_ensemble_get_report(e, &r);
@@ -426,7 +456,16 @@ static PyMethodDef methods[] = {
     {"forward", METHOD(forward),
      "forward($self, q, v, tau=None)\n--\n\nAccelerations of all instances, n × nv, in lanes; q and v are kept as "
      "their states."},
-    {"close", close_ensemble, METH_NOARGS, "close($self)\n--\n\nFrees the engine's memory."},
+    {"device", device_view, METH_O,
+     "device($self, name, /)\n--\n\nWhere 'q', 'v', 'tau' or 'qdd' of all instances are in the memory of a GPU, for "
+     "libraries that take\nDLPack; of machine='cuda'. q and v are those at the end of the last step."},
+    {"device_changed", device_changed, METH_NOARGS,
+     "device_changed($self)\n--\n\nSays that others wrote q, v or tau there: all instances go on from these numbers."},
+    {"device_forward", device_forward, METH_NOARGS,
+     "device_forward($self)\n--\n\nForward dynamics of all instances from q, v and tau there into qdd there, without a "
+     "copy."},
+    {"close", close_ensemble, METH_NOARGS,
+     "close($self)\n--\n\nFrees the engine's memory; on a GPU as soon as nobody else uses it."},
     {"__enter__", enter_with, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))leave_with, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

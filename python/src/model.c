@@ -130,25 +130,38 @@ static PyObject* read_model(const char* path, const char* text, size_t size, con
     return NULL;
 }
 
-// The text of a file as Python reads it, for pickling; "" where that fails, since the engine says why.
+// What a module's function answers to one argument.
+static PyObject* ask(const char* module, const char* function, PyObject* argument) {
+    PyObject* imported = PyImport_ImportModule(module);
+    PyObject* answer = imported ? PyObject_CallMethod(imported, function, "O", argument) : NULL;
+    Py_XDECREF(imported);
+    return answer;
+}
+
+// The bytes of a file, which are kept for pickling; None where it is no plain file, or cannot be read: the engine says why. What has no
+// end, or can be read once only, is the engine's to read. NULL: an exception, such as Ctrl-C.
 static PyObject* text_of_file(PyObject* path) {
+    PyObject* plain = ask("os.path", "isfile", path);
+    const int is_plain = plain ? PyObject_IsTrue(plain) : -1;
+    Py_XDECREF(plain);
+    if (is_plain <= 0) return is_plain == 0 ? Py_NewRef(Py_None) : NULL;
     PyObject* builtins = PyImport_ImportModule("builtins");
     PyObject* file = builtins ? PyObject_CallMethod(builtins, "open", "Os", path, "rb") : NULL;
     PyObject* text = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
-    PyObject* closed = file ? PyObject_CallMethod(file, "close", NULL) : NULL;
-    if (!text || !closed) PyErr_Clear();
-    if (!text) text = PyBytes_FromString("");
+    PyObject* closed = text ? PyObject_CallMethod(file, "close", NULL) : NULL;
     Py_XDECREF(builtins);
     Py_XDECREF(file);
     Py_XDECREF(closed);
-    return text;
+    if (closed) return text;
+    Py_XDECREF(text);
+    if (!PyErr_ExceptionMatches(PyExc_OSError)) return NULL;
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
 }
 
 static PyObject* folder_of(PyObject* path) {
-    PyObject* module = PyImport_ImportModule("os.path");
-    PyObject* absolute = module ? PyObject_CallMethod(module, "abspath", "O", path) : NULL;
-    PyObject* folder = absolute ? PyObject_CallMethod(module, "dirname", "O", absolute) : NULL;
-    Py_XDECREF(module);
+    PyObject* absolute = ask("os.path", "abspath", path);
+    PyObject* folder = absolute ? ask("os.path", "dirname", absolute) : NULL;
     Py_XDECREF(absolute);
     return folder;
 }
@@ -169,13 +182,20 @@ static PyObject* load(PyObject* module, PyObject* const* args, Py_ssize_t count,
     if (!arguments_take("load", names, 1, 1, args, count, keywords, values)) return NULL;
     PyObject* where = PyOS_FSPath(values[0]);
     if (!where) return NULL;
-    PyObject *made = NULL, *text = NULL, *folder = NULL;
-    if (arguments_text(where, "path", NULL, &path)) {
-        text = text_of_file(where);
-        folder = folder_of(where);
-        made = read_model(path, NULL, 0, NULL, values + 1,
-                          source_of(module, "loads", loads_arguments(text, folder, where, values + 1)));
+    PyObject *made = NULL, *text = NULL, *folder = NULL, *beside = NULL;
+    if (arguments_text(where, "path", NULL, &path)) text = text_of_file(where);
+    if (text == Py_None) {
+        // Made again, it is read again.
+        made = read_model(path, NULL, 0, NULL, values + 1, source_of(module, "load", PyTuple_Pack(1, where)));
+    } else if (text && (folder = folder_of(where)) && (beside = ask("os.path", "dirname", where))) {
+        const char* near;
+        char* bytes;
+        Py_ssize_t size;
+        if (arguments_text(beside, "path", NULL, &near) && PyBytes_AsStringAndSize(text, &bytes, &size) == 0)
+            made = read_model(path, bytes, (size_t)size, near, values + 1,
+                              source_of(module, "loads", loads_arguments(text, folder, where, values + 1)));
     }
+    Py_XDECREF(beside);
     Py_XDECREF(text);
     Py_XDECREF(folder);
     Py_DECREF(where);

@@ -116,7 +116,7 @@ PyMODINIT_FUNC PyInit__calder(void) {
     PyMethodDef* const functions[] = {list_functions, model_functions, dynamics_functions, plan_functions,
                                       snapshot_functions};
     bool ready = error_ready(module) && array_ready(module) && model_ready(module) && simulation_ready(module) &&
-                 recorder_ready(module) && ensemble_ready(module);
+                 recorder_ready(module) && ensemble_ready(module) && device_ready(module);
     for (size_t i = 0; ready && i < sizeof functions / sizeof functions[0]; i++)
         ready = PyModule_AddFunctions(module, functions[i]) == 0;
     ready = ready && PyModule_AddStringConstant(module, "__version__", cal_version()) == 0;

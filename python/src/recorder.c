@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "calder_python.h"
 #include <calder/calder_record.h>
@@ -15,6 +16,7 @@
 typedef struct recording {
     struct recording* next;
     int number;
+    long process; // whose file it is: a child of os.fork does not write into it
     double fps;
     double shown; // time of the last frame
     cal_csv* csv;
@@ -60,8 +62,20 @@ static bool finish(const simulation* self, recording* r) {
     return status == CAL_OK && closed;
 }
 
-double recorder_due(const simulation* self, double now) {
+// In a child of os.fork: the recordings are its parent's, which goes on with them.
+static void leave_to_parent(simulation* self) {
+    const long process = self->recordings ? (long)getpid() : 0;
+    for (recording** place = &self->recordings; *place;) {
+        if ((*place)->process == process)
+            place = &(*place)->next;
+        else
+            *place = (*place)->next;
+    }
+}
+
+double recorder_due(simulation* self, double now) {
     double due = INFINITY;
+    leave_to_parent(self);
     for (const recording* r = self->recordings; r; r = r->next) {
         // Frame k is at k / fps, whenever the recording began.
         double frame = floor(now * r->fps);
@@ -85,6 +99,7 @@ bool recorder_write(simulation* self, double now) {
 
 bool recorder_close_all(simulation* self) {
     bool whole = true;
+    leave_to_parent(self);
     while (self->recordings) {
         recording* r = self->recordings;
         self->recordings = r->next;
@@ -139,6 +154,7 @@ static PyObject* open_recording(simulation* self, PyObject* path, double fps, co
     if (!r) return run ? PyErr_NoMemory() : NULL;
     const char* name = cal_model_name(self->model->model);
     r->fps = fps;
+    r->process = (long)getpid();
     r->number = ++self->recording_count;
     cal_status status = open_file(r, run, self->machine->rank == 0, text, columns,
                                   title           ? title
@@ -195,6 +211,7 @@ static PyObject* close_recorder(PyObject* object, PyObject* none) {
     recorder* self = (recorder*)object;
     if (!self->sim->sim && !self->sim->busy) return Py_NewRef(Py_None);
     if (!simulation_enter(self->sim)) return NULL;
+    leave_to_parent(self->sim);
     recording** place = find(self);
     recording* r = *place;
     if (!r) return Py_NewRef(Py_None);

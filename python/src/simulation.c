@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +48,34 @@ static cal_machine* open_ranks(int lanes, int* rank) {
     return machine;
 }
 
+// The machine of a GPU.
+static cal_machine* open_device(int number, int lanes) {
+    cal_machine* machine = NULL;
+    PyObject* devices = device_module();
+    PyObject* opened = devices ? PyObject_CallMethod(devices, "open", "ii", number, lanes) : NULL;
+    cal_error error = {CAL_OK, ""};
+    int status;
+    const char* line;
+    if (opened && !PyTuple_Check(opened)) {
+        machine = PyCapsule_GetPointer(opened, "calder.machine");
+    } else if (opened && PyArg_ParseTuple(opened, "is", &status, &line)) {
+        snprintf(error.text, sizeof error.text, "%s", line);
+        error_raise((cal_status)status, &error);
+    }
+    Py_XDECREF(opened);
+    Py_XDECREF(devices);
+    return machine;
+}
+
+// "cuda" or "cuda:N"; -1: another text.
+static int device_number(const char* text) {
+    char* end;
+    if (strcmp(text, "cuda") == 0) return 0;
+    if (strncmp(text, "cuda:", 5) != 0 || text[5] < '0' || text[5] > '9') return -1;
+    const long number = strtol(text + 5, &end, 10);
+    return *end == '\0' && number <= INT16_MAX ? (int)number : -1;
+}
+
 shared_machine* machine_open(const char* text, int lanes) {
     cal_error error = {CAL_OK, ""};
     shared_machine* machine = PyMem_Calloc(1, sizeof *machine);
@@ -54,9 +83,12 @@ shared_machine* machine_open(const char* text, int lanes) {
     machine->references = 1;
     machine->process = (long)getpid();
     machine->ranks = strcmp(text, "mpi") == 0;
+    machine->device = device_number(text) >= 0;
     cal_status status = CAL_OK;
     if (machine->ranks)
         machine->machine = open_ranks(lanes, &machine->rank);
+    else if (machine->device)
+        machine->machine = open_device(device_number(text), lanes);
     else
         status = cal_machine_from_text(text, lanes, &machine->machine, &error);
     if (machine->machine) return machine;
@@ -66,7 +98,8 @@ shared_machine* machine_open(const char* text, int lanes) {
 
 bool machine_is_ours(const shared_machine* machine) {
     // Asking the system last: it takes longer than the rest of a view of q.
-    return (!machine->ranks && cal_machine_processors(machine->machine) == 1) || machine->process == (long)getpid();
+    const bool alone = !machine->ranks && !machine->device && cal_machine_processors(machine->machine) == 1;
+    return alone || machine->process == (long)getpid();
 }
 
 void machine_close(shared_machine* machine) {
@@ -78,8 +111,8 @@ void machine_close(shared_machine* machine) {
 
 bool machine_check(const shared_machine* machine) {
     if (machine_is_ours(machine)) return true;
-    PyErr_SetString(PyExc_RuntimeError, "its threads did not come along through os.fork(); make it after the fork, or "
-                                        "with machine='serial'");
+    PyErr_SetString(PyExc_RuntimeError, "its threads, ranks or GPU did not come along through os.fork(); make it after "
+                                        "the fork, or with machine='serial'");
     return false;
 }
 
@@ -214,9 +247,12 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) 
 }
 
 static void destroy(simulation* self) {
-    cal_run_destroy(self->run);
-    // What has lost its threads in a fork is left as it is: taking it apart would wait for them.
-    if (machine_is_ours(self->machine)) cal_sim_destroy(self->sim);
+    // What has lost its threads in a fork is left as it is: taking it apart would wait for them. So is what another thread was
+    // advancing when a fork copied it, which only then can be both busy and unused.
+    if (machine_is_ours(self->machine) && !self->busy) {
+        cal_run_destroy(self->run);
+        cal_sim_destroy(self->sim);
+    }
     self->run = NULL;
     self->sim = NULL;
 }
@@ -224,7 +260,10 @@ static void destroy(simulation* self) {
 static void dealloc(PyObject* object) {
     simulation* self = (simulation*)object;
     PyTypeObject* type = Py_TYPE(object);
-    if (self->sim && !recorder_close_all(self)) PyErr_WriteUnraisable(NULL);
+    PyObject *raised, *value, *trace; // it may be on its way while this ends
+    PyErr_Fetch(&raised, &value, &trace);
+    if (self->sim && !self->busy && !recorder_close_all(self)) PyErr_WriteUnraisable(NULL);
+    PyErr_Restore(raised, value, trace);
     destroy(self);
     machine_close(self->machine);
     Py_XDECREF(self->texts);
@@ -300,17 +339,21 @@ cal_run* simulation_run(simulation* self) {
 
 // --- Advancing ------------------------------------------------------------------------------------------------------
 
-static double clock_now(void) {
+double clock_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// In pieces, between which Python looks for Ctrl-C and recordings get their frames. Where an advance ends changes no bits
-// (cal_run_grain is 0 for simulations), so a piece is what takes about a twentieth of a second.
-static bool advance_to(simulation* self, double time) {
+double piece_next(double piece, double taken) {
     const double wished = 0.05;
-    double now = cal_sim_time(self->sim), piece = 1.0 / 64;
+    return taken < wished / 2 ? piece * 2 : taken > wished * 2 ? piece / 2 : piece;
+}
+
+// In pieces, between which Python looks for Ctrl-C and recordings get their frames. Where an advance ends changes no bits
+// (cal_run_grain is 0 for simulations).
+static bool advance_to(simulation* self, double time) {
+    double now = cal_sim_time(self->sim), piece = PIECE_FIRST;
     do {
         cal_error error = {CAL_OK, ""};
         double target = fmin(now + piece, recorder_due(self, now));
@@ -328,8 +371,7 @@ static bool advance_to(simulation* self, double time) {
         }
         if (!simulation_look(self) || !recorder_write(self, target) || PyErr_CheckSignals() < 0) return false;
         // Ranks make the same calls: their pieces do not depend on anybody's clock.
-        if (taken < wished / 2 && !self->machine->ranks) piece *= 2;
-        if (taken > wished * 2 && !self->machine->ranks) piece /= 2;
+        if (!self->machine->ranks) piece = piece_next(piece, taken);
         now = target;
     } while (now < time);
     return true;
@@ -383,7 +425,9 @@ PyObject* simulation_close(PyObject* object, PyObject* none) {
     simulation* self = (simulation*)object;
     if (!self->busy && !self->sim) return Py_NewRef(Py_None);
     if (!simulation_enter(self)) return NULL;
+    self->busy = true; // finalizers that run meanwhile keep away
     const bool written = recorder_close_all(self);
+    self->busy = false;
     destroy(self);
     return written ? Py_NewRef(Py_None) : NULL;
 }
@@ -426,7 +470,8 @@ static PyType_Slot slots[] = {
      "           machine='serial', lanes=0)\n--\n\n"
      "A model on its way through time, from its start values at 0 s.\n\n"
      "tol: relative error tolerance. step: of fixed-step solvers (rk4, euler), s; the largest one of others.\n"
-     "machine: 'serial', 'threads', 'threads:8'. contact: whether shapes that can touch do.\n\n"
+     "machine: 'serial', 'threads', 'threads:8', 'mpi', 'cuda', 'cuda:1'. contact: whether shapes that can touch "
+     "do.\n\n"
      "q, v, tau and control are arrays that show the present numbers; what is written into them counts from the\n"
      "present time on. One thread at a time may use a simulation: others get RuntimeError."},
     {Py_tp_new, create},

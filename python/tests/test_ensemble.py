@@ -39,6 +39,14 @@ class Ensembles(unittest.TestCase):
             b.advance(k / 2)
         self.assertEqual(a.hash, b.hash)
 
+    def test_many_steps(self):
+        # Python looks for signals in between, which does not show in the time's last bits.
+        ensemble = calder.Ensemble(calder.generate("pendulum"), 2)
+        ensemble.step(7, 0.1)
+        before = ensemble.time
+        ensemble.step(20001, 1e-3)
+        self.assertEqual((before, ensemble.time), (7 * 0.1, before + 20001 * 1e-3))
+
     def test_forces(self):
         model = calder.generate("pendulum").variant(disable="gravity")
         ensemble = calder.Ensemble(model, 3)

@@ -276,6 +276,42 @@ class Threads(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         sim.advance(0.2)
 
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    def test_a_recording_is_its_process_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.csv")
+            sim = calder.Simulation(calder.generate("pendulum"))
+            recorder = sim.record(path, fps=10)
+            child = os.fork()
+            if child == 0:
+                sim.advance(0.5)
+                recorder.close()
+                os._exit(0)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            sim.advance(0.2)
+            recorder.close()
+            with open(path) as file:
+                self.assertEqual(len(file.readlines()), 4)  # a header and three frames
+
+    def test_interrupted_ensembles(self):
+        program = """if True:
+            import calder, signal
+            class Late(Exception): pass
+            def ring(*unused): raise Late
+            signal.signal(signal.SIGALRM, ring)
+            for call in (lambda e: e.advance(1e7), lambda e: e.step(2**31 - 1, 1e-3)):
+                ensemble = calder.Ensemble(calder.generate("chain:n=9"), 8, step=1e-3)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.05)
+                    call(ensemble)
+                except Late:
+                    assert 0 < ensemble.time < 1e6
+                    ensemble.advance(ensemble.time + 0.01)
+                else:
+                    raise SystemExit(1)
+        """
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=120).returncode, 0)
+
     def test_interrupt(self):
         program = """if True:
             import calder, os, signal, sys, threading

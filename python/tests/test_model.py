@@ -5,6 +5,7 @@ import os
 import pathlib
 import pickle
 import tempfile
+import threading
 import unittest
 
 import calder
@@ -26,6 +27,17 @@ class Sources(unittest.TestCase):
         model = calder.load(MODELS / "floating.urdf")
         self.assertEqual(len(model.issues), 1)
         self.assertEqual(set(model.issues[0]), {"kind", "file", "line", "count", "element", "consequence"})
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "there are no pipes with names")
+    def test_a_file_that_can_be_read_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pipe.xml")
+            os.mkfifo(path)
+            text = "<mujoco><worldbody><body><joint/><geom size='0.1'/></body></worldbody></mujoco>"
+            writer = threading.Thread(target=lambda: pathlib.Path(path).write_text(text))
+            writer.start()
+            self.assertEqual(calder.load(path).nv, 1)
+            writer.join()
 
     def test_mistakes_have_the_engines_line(self):
         with self.assertRaisesRegex(calder.Error, "no-such-file.xml") as caught:

@@ -415,6 +415,7 @@ cal_status cal_machine_cuda(const cal_cuda_def* def, cal_machine** out, cal_erro
                                   .processors = 1,
                                   .device = true,
                                   .keep = CAL_KEEP_ALL};
+    machine->number = def->device;
     *out = &machine->base;
     return CAL_OK;
 }

@@ -7,6 +7,7 @@
 typedef struct cal_cuda_machine {
     cal_machine base;
     cal_device* device;
+    int number; // of the device, as CUDA counts them
 } cal_cuda_machine;
 
 // Memory of a device that is freed together.

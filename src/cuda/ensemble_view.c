@@ -4,12 +4,23 @@
 #include "cuda/device_plan.h"
 #include "ensemble/ensemble.h"
 
+static int number_of(const cal_machine* machine) {
+#ifdef CAL_CUDA_EMULATED
+    (void)machine;
+    return -1;
+#else
+    return ((const cal_cuda_machine*)machine)->number;
+#endif
+}
+
 cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_cuda_view* out) {
     cal_batch* batch = NULL;
     if (!ensemble || !out) return CAL_BAD_ARGUMENT;
     const cal_plan* plan = cal_ensemble_on_device(ensemble, &batch);
     if (!plan) return CAL_NOT_AVAILABLE;
     if (field != CAL_Q && field != CAL_V && field != CAL_TAU && field != CAL_QDD) return CAL_BAD_ARGUMENT;
+    const cal_status status = field == CAL_QDD ? CAL_OK : cal_ensemble_send_states(ensemble);
+    if (status) return status;
     const cal_batch_ops* ops = ensemble->machine->ops->batch;
     const cal_device_plan* device = plan->on_device;
     const bool forces = field == CAL_TAU;
@@ -22,7 +33,8 @@ cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_c
                            .row = device->rows + (field == CAL_Q     ? 0
                                                   : field == CAL_TAU ? plan->model->q_count + plan->model->v_count
                                                                      : plan->model->q_count),
-                           .count = field == CAL_Q ? plan->model->q_count : plan->model->v_count};
+                           .count = field == CAL_Q ? plan->model->q_count : plan->model->v_count,
+                           .device = number_of(ensemble->machine)};
     return CAL_OK;
 }
 

@@ -65,6 +65,8 @@ extern const cal_ensemble_ops cal_ensemble_lockstep, cal_ensemble_resident, cal_
 // becomes the instances' state: all begin anew from it.
 CAL_FOR_PARTS const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch** batch);
 CAL_FOR_PARTS cal_status cal_ensemble_adopt(cal_ensemble* ensemble);
+// Brings states, joint forces and controls there that were changed here; the next job would.
+CAL_FOR_PARTS cal_status cal_ensemble_send_states(cal_ensemble* ensemble);
 // Brings joint forces and controls there that were changed here.
 CAL_FOR_PARTS cal_status cal_ensemble_send_drives(cal_ensemble* ensemble);
 // Whether a solver's steps can be taken side by side: fixed ones, with what a group has room for.

@@ -353,6 +353,18 @@ const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch**
     return ensemble->resident->plan;
 }
 
+cal_status cal_ensemble_send_states(cal_ensemble* ensemble) {
+    struct cal_resident* own = ensemble->resident;
+    resident_job r = {ensemble, own, NULL, ensemble->end - ensemble->first};
+    bool any = false;
+    for (int i = 0; i < own->groups * own->lanes; i++) {
+        own->chosen[i] = !ensemble->behind && i < r.count && own->begins[i]; // behind: what is there is newer
+        any = any || own->chosen[i];
+    }
+    const cal_status status = any ? send_beginnings(&r) : CAL_OK;
+    return status ? status : cal_ensemble_send_drives(ensemble);
+}
+
 cal_status cal_ensemble_adopt(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
     const cal_status status = batch_of(ensemble)->read(own->batch, CAL_BATCH_TAU, own->tau);
