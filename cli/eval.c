@@ -73,6 +73,7 @@ static cal_status compute_form(answer* a, cal_machine* machine, cal_error* error
     cal_status status = cal_sim_create(a->model, &def, &sim, error);
     if (status == CAL_OK) status = cal_sim_set(sim, a->values.time, a->values.q, a->values.v, error);
     if (status == CAL_OK) status = cal_sim_drive(sim, a->values.tau, a->values.control, error);
+    if (status == CAL_OK) status = cal_sim_set_activations(sim, a->values.activation, error);
     if (status == CAL_OK) {
         a->result = calloc(count + 1, sizeof *a->result);
         status = a->result ? cal_sim_accelerations(sim, a->result) : CAL_NO_MEMORY;
@@ -115,6 +116,21 @@ static cal_status check_finite(const answer* a, size_t count, cal_error* error) 
     return CAL_NOT_FINITE;
 }
 
+// What motors take: controls, or activations.
+static cal_status set_inputs(const answer* a, cal_state* state) {
+    const int count = cal_model_actuator_count(a->model);
+    double* inputs = malloc(((size_t)count + 1) * sizeof *inputs);
+    if (!inputs) return CAL_NO_MEMORY;
+    for (int i = 0; i < count; i++) {
+        cal_actuator_def motor;
+        cal_model_actuator(a->model, i, &motor);
+        inputs[i] = motor.activation != CAL_ACTIVATION_NONE ? a->values.activation[i] : a->values.control[i];
+    }
+    const cal_status status = set_field(state, CAL_CONTROL, inputs);
+    free(inputs);
+    return status;
+}
+
 static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     cal_plan* plan = NULL;
     cal_state* state = NULL;
@@ -137,7 +153,7 @@ static cal_status compute(answer* a, cal_machine* machine, cal_error* error) {
     }
     if (status == CAL_OK) status = set_field(state, CAL_V, a->values.v);
     if (status == CAL_OK && asked->field != CAL_TAU) status = set_field(state, CAL_TAU, a->values.tau);
-    if (status == CAL_OK) status = set_field(state, CAL_CONTROL, a->values.control);
+    if (status == CAL_OK) status = set_inputs(a, state);
     if (status == CAL_OK && asked->field == CAL_TAU) status = set_field(state, CAL_QDD, a->values.qdd);
     if (status == CAL_OK) status = cal_plan_execute(plan, state, error);
     if (status == CAL_OK) {
@@ -283,7 +299,8 @@ static void print_details(void) {
         "tendon: length of each tendon, and the rate at which it grows.\n"
         "Constraints act on forward and inverse: the accelerations that they allow, and the smallest forces that,\n"
         "with theirs, give accelerations that they allow (others are refused).\n"
-        "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […], \"qdd\": […]};\n"
+        "A state file is {\"time\": 0, \"q\": […], \"v\": […], \"tau\": […], \"control\": […],\n"
+        "\"activation\": […], \"qdd\": […]};\n"
         "missing parts are the model's start values, or zero. --json answers with the same names, and all digits.\n"
         "--constraint-form minimal adds there: freedom, basis (the velocities S that the constraints allow, one after\n"
         "the other, orthonormal), minimal_mass (S' M S), minimal_v and minimal_a (S' v and S' qdd).\n");

@@ -21,9 +21,12 @@ bool cal_state_values_create(const cal_model* model, cal_state_values* values) {
                                  calloc(v_count, sizeof(double)),
                                  calloc(v_count, sizeof(double)),
                                  calloc(v_count, sizeof(double)),
+                                 calloc((size_t)cal_model_actuator_count(model) + 1, sizeof(double)),
                                  calloc((size_t)cal_model_actuator_count(model) + 1, sizeof(double))};
-    if (!values->q || !values->v || !values->tau || !values->qdd || !values->control) return false;
+    if (!values->q || !values->v || !values->tau || !values->qdd || !values->control || !values->activation)
+        return false;
     cal_model_initial(model, values->q, values->v, values->control);
+    cal_model_initial_activations(model, values->activation);
     return true;
 }
 
@@ -33,6 +36,7 @@ void cal_state_values_destroy(cal_state_values* values) {
     free(values->tau);
     free(values->qdd);
     free(values->control);
+    free(values->activation);
 }
 
 int cal_state_write(const char* path, const cal_model* model, double time, const double* q, const double* v,
@@ -105,8 +109,10 @@ static int read_key(cal_state_values* values, const cal_model* model, const char
     if (strcmp(key, "tau") == 0) return read_array(value, key, values->tau, v_count, path);
     if (strcmp(key, "control") == 0)
         return read_array(value, key, values->control, cal_model_actuator_count(model), path);
+    if (strcmp(key, "activation") == 0)
+        return read_array(value, key, values->activation, cal_model_actuator_count(model), path);
     if (strcmp(key, "qdd") == 0) return read_array(value, key, values->qdd, v_count, path);
-    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, control, qdd", path, key);
+    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, control, activation, qdd", path, key);
 }
 
 int cal_state_values_read(cal_state_values* values, const cal_model* model, const char* path) {

@@ -1,4 +1,4 @@
-// A state as a file: {"time": 0, "q": […], "v": […], "tau": […], "control": […], "qdd": […]}; missing parts keep the model's defaults.
+// A state as a file: {"time": 0, "q": […], "v": […], "tau": […], "control": […], "activation": […], "qdd": […]}; missing parts keep the model's defaults.
 #pragma once
 #include "command.h"
 
@@ -9,6 +9,7 @@ typedef struct cal_state_values {
     double* tau;
     double* qdd;
     double* control;
+    double* activation; // a number per actuator, 0 for those that have none
 } cal_state_values;
 
 // The model's start values and zero forces and accelerations; false when there is no memory.

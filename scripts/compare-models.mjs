@@ -158,12 +158,13 @@ function compare(file, model, info) {
   data.qvel.set(v);
   data.qfrc_applied.set(tau);
   data.ctrl.set(control);
-  // Calder takes the control as the activation.
+  // Activations are from 0 to 1, as muscles have them, and inside of their range.
+  const activation = control.map(() => 0);
   for (let i = 0; i < model.nu; i++) {
     const at = model.actuator_actadr[i];
     if (at < 0) continue;
-    const [low, high] = model.actuator_ctrlrange.subarray(2 * i, 2 * i + 2);
-    data.act[at] = low < high ? Math.min(high, Math.max(low, control[i])) : control[i];
+    const range = model.actuator_actrange.subarray(2 * i, 2 * i + 2), [low, high] = range[0] < range[1] ? range : [0, 1];
+    activation[i] = data.act[at] = low + (high - low) * Math.abs(control[i]);
   }
   mujoco.mj_forward(model, data);
   const nv = v.length, buffer = new mujoco.DoubleBuffer(nv * nv);
@@ -175,7 +176,7 @@ function compare(file, model, info) {
 
   const state = path.join(work, 'state.json');
   const numbers = { q, v, tau };
-  if (drives) numbers.control = control;
+  if (drives) Object.assign(numbers, { control, activation });
   fs.writeFileSync(state, JSON.stringify(numbers));
   const disabled = 'constraint' + (drives ? '' : ',actuation');
   const evaluate = what => ask('eval', file, '--allow-outside', '--what', what, '--state', state, '--disable', disabled, '--json');
@@ -202,7 +203,8 @@ function compare(file, model, info) {
   result.pose = poses;
   if (recordFolder) {
     const lines = [['# MuJoCo', mujoco.mj_versionString()], ['q', ...q], ['v', ...v], ['tau', ...tau]];
-    if (drives) lines.push(['control', ...control]);
+    const inputs = control.map((value, i) => (model.actuator_actadr[i] < 0 ? value : activation[i]));
+    if (drives) lines.push(['control', ...inputs]);
     lines.push(['qdd', ...theirs.qdd], ['mass', ...theirs.mass], ['total', theirs.total]);
     for (let body = 1; body < model.nbody; body++) {
       const name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY.value, body);

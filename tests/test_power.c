@@ -31,10 +31,21 @@ static void test_powers_are_as_exact_as_said(void** state) {
     assert_true(cal_power(1.0, 3.7) == 1.0);
 }
 
+static void test_exponentials_are_exact_to_two_units(void** state) {
+    (void)state;
+    for (int k = -7000; k <= 7000; k++) {
+        const double z = 0.1 * k + 0.037 * sin((double)k), y = cal_exponential(z);
+        const long double right = expl(z), bound = (2.0L + fabsl(z)) * UNIT;
+        if (!(fabsl(y - right) <= bound * right)) fail_msg("exp %a is not %a", z, y);
+    }
+    assert_true(cal_exponential(0.0) == 1.0 && cal_exponential(-1e6) == 0.0 && isinf(cal_exponential(1e6)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roots_are_exact_to_four_units),
         cmocka_unit_test(test_powers_are_as_exact_as_said),
+        cmocka_unit_test(test_exponentials_are_exact_to_two_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

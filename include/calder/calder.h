@@ -128,8 +128,8 @@ typedef struct cal_joint_def {
     uint32_t cookie;
 } cal_joint_def;
 
-/// A muscle's curves (MuJoCo's): with its length L and its rate in units of the optimal length L₀, the control, 0 … 1, as activation,
-/// force = −peak (control · FL(L) FV(dL/dt) + FP(L)): it pulls.
+/// A muscle's curves (MuJoCo's): with its length L and its rate in units of the optimal length L₀, and the activation a (or the control, where there is
+/// none), 0 … 1: force = −peak (a · FL(L) FV(dL/dt) + FP(L)): it pulls.
 typedef struct cal_muscle {
     double length_range[2];    ///< lengths (times gear) that stand for `range`
     double range[2];           ///< in units of L₀
@@ -138,6 +138,15 @@ typedef struct cal_muscle {
     double fastest;            ///< shortening per second in units of L₀ at which FV is zero
     double passive, eccentric; ///< FP at (1 + longest) / 2 is half of it; the largest FV
 } cal_muscle;
+
+/// How the activation of an actuator follows its control u in time. Its force then is of the activation, and not of the control.
+typedef enum cal_activation_kind {
+    CAL_ACTIVATION_NONE,       ///< there is none: the control acts at once
+    CAL_ACTIVATION_INTEGRATOR, ///< da/dt = u
+    CAL_ACTIVATION_FILTER,     ///< da/dt = (u − a) / time_constant[0]
+    CAL_ACTIVATION_MUSCLE ///< MuJoCo's: da/dt = (u − a) / τ with u and a from 0 to 1; where a rises, τ = time_constant[0] (½ + 3a/2), where it
+                          ///< falls, τ = time_constant[1] / (½ + 3a/2)
+} cal_activation_kind;
 
 /// A motor on a degree of freedom: force = gear · clamp(g · clamp(control) + bias[0] + bias[1] · gear · q + bias[2] · gear · v) with
 /// g = gain + gain_slope[0] · gear · q + gain_slope[1] · gear · v. A plain motor has gain 1 and no bias; a position servo gain kp and
@@ -158,6 +167,10 @@ typedef struct cal_actuator_def {
     double control_range[2]; ///< clamps the control; equal ends: no clamp
     double force_range[2];   ///< clamps the force before the gear; equal ends: no clamp
     double initial_control;
+    cal_activation_kind activation;
+    double time_constant[2];    ///< of the activation, s
+    double activation_range[2]; ///< keeps the activation; equal ends: nothing does
+    double initial_activation;  ///< 0
     uint32_t cookie;
 } cal_actuator_def;
 
@@ -367,8 +380,8 @@ typedef struct cal_sensor_def {
 typedef struct cal_keyframe_def {
     const char* name; ///< NULL: it has none
     double time;
-    const double *q, *v, *control;
-    int q_count, v_count, control_count; ///< as many as the model has, or 0
+    const double *q, *v, *control, *activation; ///< activation: a number per actuator, 0 for those that have none
+    int q_count, v_count, control_count, activation_count; ///< as many as the model has, or 0
     uint32_t cookie;
 } cal_keyframe_def;
 
@@ -491,6 +504,8 @@ void cal_model_gravity(const cal_model* model, double gravity[3]);
 bool cal_model_can_touch(const cal_model* model);
 /// The start values q, v (either may be NULL) and the actuators' start controls.
 void cal_model_initial(const cal_model* model, double* q, double* v, double* control);
+/// The start activations: a number per actuator, 0 for those that have none.
+void cal_model_initial_activations(const cal_model* model, double* activations);
 /// A body as it was defined; the name points into the model, NULL when it was not named.
 void cal_model_body(const cal_model* model, int body, cal_body_def* out);
 /// A joint as it was defined; body, first_q and first_v (each may be NULL) say whose it is and where its numbers are.
@@ -668,7 +683,7 @@ typedef enum cal_field {
     CAL_V,        ///< v_count: velocities
     CAL_TAU,      ///< v_count: joint forces. An input, but of "rnea" the result
     CAL_QDD,      ///< v_count: accelerations. Result of "aba" and "crba", an input of "rnea"
-    CAL_CONTROL,  ///< actuator_count: controls
+    CAL_CONTROL,  ///< actuator_count: controls; of an actuator with an activation, that
     CAL_MASS,     ///< v_count × v_count, rows: the mass matrix, by "crba"; v_count at most 20,000
     CAL_POSE,     ///< 7 a body: position and quaternion of its frame in the world, by "kinematics" and "energy"
     CAL_ENERGY,   ///< 2: kinetic and potential energy (gravity, springs, stops), by "energy"
@@ -756,8 +771,9 @@ typedef struct cal_force_context {
     double time;
     const double* q;
     const double* v;
-    double* tau;      ///< v_count, holds what the user set; add to it
-    double* control;  ///< actuator_count, holds what the user set
+    double* tau; ///< v_count, holds what the user set; add to it
+    double*
+        control; ///< actuator_count, holds what the user set; of an actuator with an activation, that: what is written acts in its place
     cal_state* state; ///< for cal_state_push
     int instance;     ///< of an ensemble; 0 for a simulation by itself
 } cal_force_context;
@@ -840,10 +856,14 @@ int cal_sim_processors(const cal_sim* sim); ///< how many of the machine's proce
 double cal_sim_time(const cal_sim* sim);
 const double* cal_sim_q(const cal_sim* sim); ///< q_count numbers at cal_sim_time; valid until the next call
 const double* cal_sim_v(const cal_sim* sim); ///< v_count numbers at cal_sim_time
-/// Changes the state and restarts the solver there. Either array may be NULL: kept.
+/// Changes the state and restarts the solver there. Either array may be NULL: kept. Activations are kept.
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error);
 /// Joint forces and controls from now on; restarts the solver, since both jump. Either may be NULL: kept.
 cal_status cal_sim_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error);
+/// The activations at cal_sim_time: a number per actuator, 0 for those that have none.
+cal_status cal_sim_get_activations(const cal_sim* sim, double* activations);
+/// Other activations from now on; restarts the solver. What stands for actuators without one is ignored.
+cal_status cal_sim_set_activations(cal_sim* sim, const double* activations, cal_error* error);
 /// A force on a body from now on (as cal_state_push) until cal_sim_release; restarts the solver.
 cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const double torque[3], const double point[3]);
 cal_status cal_sim_release(cal_sim* sim);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/activation.h"
 #include "model/coordinates.h"
 #include "model/resting.h"
 #include "plan/plan.h"
@@ -28,8 +29,8 @@ static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ense
     const cal_sim_def* def = &ensemble->sim;
     const cal_solver_ops* solver = cal_find_solver(def->solver);
     const bool fixed = cal_lockstep_takes(solver);
-    const bool alike = model->constraint_count == 0 && !cal_model_sticks(model) && !def->force &&
-                       def->evaluation_limit == 0 && def->slow_band <= 1;
+    const bool alike = model->constraint_count == 0 && !cal_model_sticks(model) && !cal_model_has_activations(model) &&
+                       !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
     const bool plain = flies && cal_find_program(def->algorithm) == &cal_program_aba && !def->machine;
     if (!fixed || !alike || !plain) return &cal_ensemble_separate;
@@ -56,12 +57,11 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     cal_sim_destroy(sim);
     if (status) return status;
     if (device_of(def->machine) && choose_ops(model, def) == &cal_ensemble_separate)
-        return cal_fail(
-            error, CAL_NOT_AVAILABLE,
-            "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
-            "constraints, contact, dry friction that sticks and force callbacks (--disable contact,stiction leaves "
-            "two of them out)",
-            cal_machine_name(device_of(def->machine)));
+        return cal_fail(error, CAL_NOT_AVAILABLE,
+                        "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
+                        "constraints, contact, dry friction that sticks, activations and force callbacks (--disable "
+                        "contact,stiction leaves two of them out)",
+                        cal_machine_name(device_of(def->machine)));
     return CAL_OK;
 }
 

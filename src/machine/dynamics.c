@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "machine/machine.h"
 #include "math/vector.h"
-#include "model/model.h"
+#include "model/activation.h"
 #include <string.h>
 
 typedef enum algorithm { FORWARD, INVERSE, MASS, KINEMATICS, ENERGY, ALGORITHMS } algorithm;
@@ -14,7 +14,7 @@ struct cal_dynamics {
     cal_machine* machine;
     cal_plan* plans[ALGORITHMS];
     cal_state* states[ALGORITHMS];
-    double *zeros, *control; // v_count; the motors' start controls
+    double *zeros, *control; // v_count; the motors' start controls, or activations
 };
 
 cal_status cal_dynamics_create(const cal_model* model, cal_dynamics** out, cal_error* error) {
@@ -27,7 +27,7 @@ cal_status cal_dynamics_create(const cal_model* model, cal_dynamics** out, cal_e
     cal_status status = cal_machine_serial(0, &d->machine, error);
     if (!status && (!d->zeros || !d->control)) status = cal_fail(error, CAL_NO_MEMORY, "no memory for dynamics");
     if (!status) {
-        cal_model_initial(model, NULL, NULL, d->control);
+        for (int i = 0; i < model->actuator_count; i++) d->control[i] = cal_motor_start(&model->actuators[i]);
         return CAL_OK;
     }
     cal_dynamics_destroy(d);

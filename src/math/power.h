@@ -29,25 +29,34 @@ static inline double cal_root(double x, int n) {
     return ldexp(y, whole);
 }
 
+// exp(high + low), where low is small against high and the two together are z; to a relative error below (2 + |z|) · 2⁻⁵³
+// (tests/test_power.c):
+//
+//   exp z = 2ᵏ (1 + r + r²/2 + …) ,            r = z − k ln 2, |r| < 0.347: 14 terms
+//
+// ln 2 is taken in two parts, the first with 32 bits, so that k times it is exact.
+static const double cal_ln2_high = 0x1.62e42ffp-1, cal_ln2_low = -0x1.718432a1b0e26p-35;
+static inline double cal_exponential_of_sum(double high, double low) {
+    static const double LN2 = 0.69314718055994530942;
+    const double k = floor((high + low) / LN2 + 0.5);
+    const double r = (high - k * cal_ln2_high) + (low - k * cal_ln2_low);
+    double e = 0.0;
+    for (int i = 14; i >= 1; i--) e = (e + 1.0) * (r / i);
+    return k > 1100.0 ? (double)INFINITY : k < -1100.0 ? 0.0 : ldexp(1.0 + e, (int)k);
+}
+static inline double cal_exponential(double z) { return cal_exponential_of_sum(z, 0.0); }
+
 // x^p for x > 0, to a relative error below (4 + 2 |p ln x|) · 2⁻⁵³ (tests/test_power.c), by ln and exp:
 //
 //   ln x = e ln 2 + 2 (s + s³/3 + s⁵/5 + …) ,  s = (m − 1) / (m + 1) ,  m from √½ to √2, so that |s| < 0.172: 11 terms
-//   exp z = 2ᵏ (1 + r + r²/2 + …) ,            r = z − k ln 2, |r| < 0.347: 14 terms
-//
-// ln 2 is taken in two parts, the first with 32 bits, so that e times it is exact.
 static inline double cal_power(double x, double p) {
-    static const double ROOT_HALF = 0.70710678118654752440, LN2 = 0.69314718055994530942;
-    static const double LN2_HIGH = 0x1.62e42ffp-1, LN2_LOW = -0x1.718432a1b0e26p-35;
+    static const double ROOT_HALF = 0.70710678118654752440;
     int exponent = 0;
     double m = frexp(x, &exponent);
     if (m < ROOT_HALF) m *= 2.0, exponent--;
     const double s = (m - 1.0) / (m + 1.0), square = s * s;
     double sum = 0.0;
     for (int i = 21; i >= 3; i -= 2) sum = (sum + 1.0 / i) * square;
-    const double z_high = p * (exponent * LN2_HIGH), z_low = p * (exponent * LN2_LOW + (2.0 * s + 2.0 * s * sum));
-    const double k = floor((z_high + z_low) / LN2 + 0.5);
-    const double r = (z_high - k * LN2_HIGH) + (z_low - k * LN2_LOW);
-    double e = 0.0;
-    for (int i = 14; i >= 1; i--) e = (e + 1.0) * (r / i);
-    return k > 1100.0 ? (double)INFINITY : k < -1100.0 ? 0.0 : ldexp(1.0 + e, (int)k);
+    const double low = exponent * cal_ln2_low + (2.0 * s + 2.0 * s * sum);
+    return cal_exponential_of_sum(p * (exponent * cal_ln2_high), p * low);
 }

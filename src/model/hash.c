@@ -98,6 +98,11 @@ uint64_t cal_model_hash(const cal_model* model) {
         if (def->gain_slope[0] != 0.0 || def->gain_slope[1] != 0.0) hash = cal_hash_doubles(hash, def->gain_slope, 2);
         if (def->is_muscle) hash = hash_muscle(hash, &def->muscle);
         if (def->axis != 0) hash = cal_hash_doubles(hash, (double[]){def->axis}, 1);
+        if (def->activation != CAL_ACTIVATION_NONE) {
+            hash = cal_hash_doubles(hash, (double[]){def->activation}, 1);
+            hash = cal_hash_doubles(hash, def->time_constant, 2);
+            hash = cal_hash_doubles(hash, def->activation_range, 2);
+        }
         hash = cal_hash_doubles(hash, def->bias, 3);
         hash = cal_hash_doubles(hash, def->control_range, 2);
         hash = cal_hash_doubles(hash, def->force_range, 2);

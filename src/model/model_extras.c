@@ -137,6 +137,7 @@ static void free_keyframe(cal_keyframe_def* keyframe) {
     cal_free((void*)keyframe->q);
     cal_free((void*)keyframe->v);
     cal_free((void*)keyframe->control);
+    cal_free((void*)keyframe->activation);
 }
 
 int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def* def) {
@@ -146,9 +147,10 @@ int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def
     kept->keyframes = keyframes;
     cal_keyframe_def copy = *def;
     copy.name = NULL;
-    copy.q = copy.v = copy.control = NULL;
+    copy.q = copy.v = copy.control = copy.activation = NULL;
     if (!copy_name(def->name, &copy.name) || !copy_values(def->q, def->q_count, &copy.q) ||
-        !copy_values(def->v, def->v_count, &copy.v) || !copy_values(def->control, def->control_count, &copy.control)) {
+        !copy_values(def->v, def->v_count, &copy.v) || !copy_values(def->control, def->control_count, &copy.control) ||
+        !copy_values(def->activation, def->activation_count, &copy.activation)) {
         free_keyframe(&copy);
         return CAL_KEPT_NO_MEMORY;
     }

@@ -167,6 +167,15 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
         !isfinite(def->initial_control) || !cal_all_finite(def->gain_slope, 2) || !cal_all_finite(def->position, 3) ||
         !cal_all_finite(def->quaternion, 4) || !cal_all_finite(def->wrench, 6))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
+    if (!isfinite(def->initial_activation) || !is_magnitude(def->time_constant[0]) ||
+        !is_magnitude(def->time_constant[1]) || !(def->activation_range[0] <= def->activation_range[1]))
+        return cal_fail(error, CAL_BAD_MODEL,
+                        "%s: its start activation is not finite, a time constant is negative, or its activation range "
+                        "is reversed",
+                        who);
+    if (def->activation == CAL_ACTIVATION_MUSCLE && !(def->initial_activation >= 0.0 && def->initial_activation <= 1.0))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: the start activation of a muscle is from 0 to 1, not %g", who,
+                        def->initial_activation);
     if (!(def->control_range[0] <= def->control_range[1]) || !(def->force_range[0] <= def->force_range[1]))
         return cal_fail(error, CAL_BAD_MODEL,
                         "%s: its control or force range is reversed; the smaller number comes first", who);

@@ -90,7 +90,8 @@ static cal_status check_keyframe(const cal_model* model, int number, cal_error* 
         int count, needed;
     } parts[] = {{"q", key->q, key->q_count, model->q_count},
                  {"v", key->v, key->v_count, model->v_count},
-                 {"control", key->control, key->control_count, model->actuator_count}};
+                 {"control", key->control, key->control_count, model->actuator_count},
+                 {"activation", key->activation, key->activation_count, model->actuator_count}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].values == NULL) continue;
         if (parts[i].count != parts[i].needed)
@@ -99,6 +100,11 @@ static cal_status check_keyframe(const cal_model* model, int number, cal_error* 
         if (!cal_all_finite(parts[i].values, parts[i].count))
             return cal_fail(error, CAL_BAD_MODEL, "keyframe %d: %s is not finite", number, parts[i].name);
     }
+    for (int i = 0; key->activation != NULL && i < model->actuator_count; i++)
+        if (model->actuators[i].activation == CAL_ACTIVATION_MUSCLE &&
+            !(key->activation[i] >= 0.0 && key->activation[i] <= 1.0))
+            return cal_fail(error, CAL_BAD_MODEL, "keyframe %d: the activation of a muscle is from 0 to 1, not %g",
+                            number, key->activation[i]);
     return isfinite(key->time) ? CAL_OK : cal_fail(error, CAL_BAD_MODEL, "keyframe %d: its time is not finite", number);
 }
 
@@ -116,6 +122,8 @@ cal_status cal_model_start(cal_model* model, cal_error* error) {
     if (key->v != NULL) memcpy(model->initial_v, key->v, (size_t)model->v_count * sizeof(double));
     for (int i = 0; key->control != NULL && i < model->actuator_count; i++)
         model->actuators[i].initial_control = key->control[i];
+    for (int i = 0; key->activation != NULL && i < model->actuator_count; i++)
+        model->actuators[i].initial_activation = key->activation[i];
     return CAL_OK;
 }
 

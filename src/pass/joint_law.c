@@ -1,5 +1,6 @@
 // The laws of joints (joint_law.h).
 #include "pass/joint_law.h"
+#include "model/activation.h"
 
 #include "math/rotation_vector.h"
 #include <string.h>
@@ -18,7 +19,7 @@ double cal_node_energy(const cal_model* model, const cal_node* node, const doubl
 // --- All of a model --------------------------------------------------------------------------------------------------
 
 static double control_of(const cal_model* model, const double* control, int actuator) {
-    return control ? control[actuator] : model->actuators[actuator].initial_control;
+    return control ? control[actuator] : cal_motor_start(&model->actuators[actuator]);
 }
 
 double cal_joint_force(const cal_model* model, int joint, const double* control, double q, double v) {

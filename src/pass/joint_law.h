@@ -6,7 +6,7 @@
 //             no jump at x = 0
 //   dry friction   −f q̇ / √(q̇² + s²) with a speed s that is small: smooth, and within 1 % of f above 7 s
 //   motor     gear · clamp((g₀ + g₁ gear q + g₂ gear q̇) clamp(control) + b₀ + b₁ gear q + b₂ gear q̇), or a muscle's force
-//             of a ball q is one part of θ e, q̇ of ω
+//             of a ball q is one part of θ e, q̇ of ω; an activation, where there is one, takes the place of clamp(control)
 //
 // Springs and the elastic part of stops, −k x, have energies; what all other forces do is work or a loss:
 //
@@ -156,7 +156,7 @@ CAL_DEVICE static inline double cal_motor_position(const cal_model* model, const
 // Before the clamp, at the motor's side of its gear.
 CAL_DEVICE static inline double cal_motor_wish(const cal_actuator_def* motor, double control, double q, double v) {
     const double length = motor->gear * q, rate = motor->gear * v;
-    control = cal_clamp(control, motor->control_range);
+    if (motor->activation == CAL_ACTIVATION_NONE) control = cal_clamp(control, motor->control_range);
     if (motor->is_muscle) return cal_muscle_force(&motor->muscle, control, length, rate);
     const double bias = motor->bias[0] + motor->bias[1] * length + motor->bias[2] * rate;
     const double gain = motor->gain + (motor->gain_slope[0] * length + motor->gain_slope[1] * rate);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "model/activation.h"
 #include "plan/machine_ops.h"
 
 #include <string.h>
@@ -177,7 +178,7 @@ cal_status cal_state_create(const cal_plan* plan, cal_state** out) {
     for (int copy = 0; copy < layout->copies; copy++) {
         cal_layout_scatter(layout, copy, model->initial_q, model->initial_v, state->context.y);
         for (int i = 0; i < model->actuator_count; i++)
-            state->context.control[copy * model->actuator_count + i] = model->actuators[i].initial_control;
+            state->context.control[copy * model->actuator_count + i] = cal_motor_start(&model->actuators[i]);
     }
     *out = state;
     return CAL_OK;

@@ -313,7 +313,7 @@ static void move_arrays(cal_checkpoint_buffer* s, cal_system* system) {
     const cal_model* model = system->model;
     cal_checkpoint_buffer_move(s, system->q, motion_count(system));
     cal_checkpoint_buffer_move(s, system->tau, (size_t)model->v_count);
-    cal_checkpoint_buffer_move(s, system->control, (size_t)model->actuator_count);
+    cal_checkpoint_buffer_move(s, system->control, (size_t)cal_drive_count(model));
     move_pushes(s, system->pushes, system->push_count);
     move_connections(s, system);
 }
@@ -381,7 +381,7 @@ static bool allocate_arrays(cal_system* copy) {
     copy->q = cal_allocate(motion_count(copy), sizeof(double));
     copy->v = copy->q ? copy->q + model->q_count : NULL;
     copy->tau = cal_allocate((size_t)model->v_count, sizeof(double));
-    copy->control = cal_allocate((size_t)model->actuator_count, sizeof(double));
+    copy->control = cal_allocate((size_t)cal_drive_count(model), sizeof(double));
     copy->pushes = cal_allocate((size_t)copy->push_count, sizeof *copy->pushes);
     copy->memory = ops ? cal_allocate(words_of(ops->control_size), WORD) : NULL;
     copy->block = ops ? cal_allocate((size_t)ops->vector_count * copy->stride, sizeof(double)) : NULL;

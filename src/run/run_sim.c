@@ -465,10 +465,34 @@ static cal_status check(cal_run* run, double* residual, int* body) {
     return cal_sim_check(((sim_run*)run)->sim, residual, body);
 }
 
+static cal_status start_activations(sim_run* r, cal_error* error) {
+    const int count = cal_model_actuator_count(r->base.model);
+    if (count == 0) return CAL_OK;
+    double* activations = cal_allocate((size_t)count, sizeof *activations);
+    if (!activations) return cal_fail(error, CAL_NO_MEMORY, "no memory for activations");
+    cal_model_initial_activations(r->base.model, activations);
+    const cal_status status = cal_sim_set_activations(r->sim, activations, error);
+    cal_free(activations);
+    return status;
+}
+
+// Those of another simulation.
+static cal_status take_activations(cal_sim* sim, const cal_sim* from, cal_error* error) {
+    const int count = cal_model_actuator_count(cal_sim_model(sim));
+    if (count == 0) return CAL_OK;
+    double* activations = cal_allocate((size_t)count, sizeof *activations);
+    if (!activations) return cal_fail(error, CAL_NO_MEMORY, "no memory for activations");
+    cal_status status = cal_sim_get_activations(from, activations);
+    if (!status) status = cal_sim_set_activations(sim, activations, error);
+    cal_free(activations);
+    return status;
+}
+
 static cal_status reset(cal_run* run, cal_error* error) {
     sim_run* r = (sim_run*)run;
     char note[256];
-    const cal_status status = cal_sim_set(r->sim, 0, r->start, r->start + cal_model_q_count(run->model), error);
+    cal_status status = cal_sim_set(r->sim, 0, r->start, r->start + cal_model_q_count(run->model), error);
+    if (!status) status = start_activations(r, error);
     mark(r);
     return status ? status : begin(run, r->projects, note, sizeof note, error);
 }
@@ -495,6 +519,7 @@ static cal_status change(cal_run* run, const cal_run_settings* wanted, cal_error
     if (!status) status = create_sim(r, true, &machine, &sim, error);
     if (!status) status = cal_sim_set(sim, cal_sim_time(r->sim), cal_sim_q(r->sim), cal_sim_v(r->sim), error);
     if (!status && (r->tau || r->control)) status = cal_sim_drive(sim, r->tau, r->control, error);
+    if (!status) status = take_activations(sim, r->sim, error);
     if (status) {
         cal_sim_destroy(sim);
         cal_machine_destroy(machine);

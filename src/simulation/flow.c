@@ -172,8 +172,8 @@ cal_status cal_group_energy(cal_world* world, int component, const double* data,
     return status;
 }
 
-cal_status cal_group_find_work(cal_world* world, int component, const double* from, const double* to, double length,
-                               double* out) {
+cal_status cal_group_find_work(cal_world* world, int component, double time, const double* from, const double* to,
+                               double length, double* out) {
     const cal_contact_group* g = world->components[component].group;
     cal_status status = CAL_OK;
     *out = 0.0;
@@ -184,7 +184,8 @@ cal_status cal_group_find_work(cal_world* world, int component, const double* fr
                                       .to_q = to + q,
                                       .to_v = to + v,
                                       .extras = from + g->extras[i],
-                                      .length = length};
+                                      .length = length,
+                                      .from = time};
         double work = 0.0;
         status = world->components[g->members[i]].ops->work(world, g->members[i], &span, &work);
         *out += work;

@@ -36,7 +36,7 @@ void cal_bodies_flow(cal_world* world, const int* bodies, int count, double time
 
 // Of a group: energy of a state's numbers; the work of its members' forces on a way between two states.
 cal_status cal_group_energy(cal_world* world, int component, const double* data, double* out);
-cal_status cal_group_find_work(cal_world* world, int component, const double* from, const double* to, double length,
-                               double* out);
+cal_status cal_group_find_work(cal_world* world, int component, double time, const double* from, const double* to,
+                               double length, double* out);
 // Adds what flowed in a group that has ended, once.
 void cal_group_take_flows(const cal_world* world, int ended, cal_flows* out);

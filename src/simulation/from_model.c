@@ -476,6 +476,8 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
         if (def.tendon >= 0) def.tendon = m->tendon_number[def.tendon];
         if (def.body >= 0) def.body = body_number[def.body];
         if (m->control != NULL) def.initial_control = m->control[motor];
+        if (m->control != NULL && def.activation != CAL_ACTIVATION_NONE)
+            def.initial_activation = m->control[m->actuator_count + motor];
         if (cal_builder_add_actuator(builder, &def) < 0) return false;
     }
     for (int i = m->first_constraint[tree]; i >= 0; i = m->next_constraint[i])

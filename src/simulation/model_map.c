@@ -121,6 +121,7 @@ static cal_status drive_multibody(cal_world* world, const cal_model* model, cons
     if (status != CAL_OK) return status;
     const cal_numbers numbers = cal_body_numbers(world, m->bodies[0], world->time);
     double* controls = cal_multibody_control(m, numbers.tau);
+    cal_drive_move(m->engine->model, world->time, world->time, controls);
     for (int joint = 0; tau != NULL && joint < cal_model_joint_count(model); joint++) {
         if (map->joint[joint].multibody != multibody) continue;
         cal_joint_def def;
@@ -132,6 +133,26 @@ static cal_status drive_multibody(cal_world* world, const cal_model* model, cons
     for (int motor = 0; control != NULL && motor < cal_model_actuator_count(model); motor++)
         if (map->motor[motor].multibody == multibody) controls[map->motor[motor].number] = control[motor];
     return cal_change_end(world, component, error);
+}
+
+cal_status cal_map_activate(cal_world* world, const cal_model* model, const cal_model_map* map,
+                            const double* activations, cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int k = 0; status == CAL_OK && k < world->multibody_count; k++) {
+        const cal_multibody* m = world->multibodies[k];
+        if (m->stage == CAL_REMOVED || !m->of_model || !cal_model_has_activations(m->engine->model)) continue;
+        int component;
+        status = cal_change_begin(world, m->bodies[0], &component, error);
+        if (status != CAL_OK) break;
+        const cal_numbers numbers = cal_body_numbers(world, m->bodies[0], world->time);
+        double* drive = cal_multibody_control(m, numbers.tau);
+        cal_drive_move(m->engine->model, world->time, world->time, drive);
+        for (int motor = 0; motor < cal_model_actuator_count(model); motor++)
+            if (map->motor[motor].multibody == k)
+                drive[cal_model_actuator_count(m->engine->model) + map->motor[motor].number] = activations[motor];
+        status = cal_change_end(world, component, error);
+    }
+    return status;
 }
 
 cal_status cal_map_drive(cal_world* world, const cal_model* model, const cal_model_map* map, const double* tau,

@@ -32,6 +32,9 @@ cal_status cal_world_from_start(const cal_model* model, const cal_world_def* def
 cal_status cal_map_state(cal_world* world, const cal_model* model, const cal_model_map* map, double* q, double* v);
 // Positions and quaternions of all its bodies.
 cal_status cal_map_poses(const cal_world* world, const cal_model* model, const cal_model_map* map, double* poses);
+// Activations from the world's time on, a number per actuator.
+cal_status cal_map_activate(cal_world* world, const cal_model* model, const cal_model_map* map,
+                            const double* activations, cal_error* error);
 // Joint forces and controls from the world's time on; each may be NULL: kept.
 cal_status cal_map_drive(cal_world* world, const cal_model* model, const cal_model_map* map, const double* tau,
                          const double* control, cal_error* error);

@@ -206,7 +206,8 @@ static cal_status prepare(cal_world* world, cal_multibody* m, cal_error* error) 
     c->body = m->first_body;
     c->weight = e->body_count;
     double* data = cal_data_at(&c->queue, 0);
-    cal_model_initial(e->model, data, data + m->at.v, data + m->at.control);
+    cal_model_initial(e->model, data, data + m->at.v, NULL);
+    cal_drive_start(e->model, world->time, data + m->at.control);
     if (m->start != NULL) memcpy(data, m->start, (size_t)(e->q_count + e->v_count) * sizeof *data);
     for (int k = 0; k < e->constraint_count; k++)
         data[m->at.active + k] = e->model->constraints[k].inactive ? 0.0 : 1.0;
@@ -264,7 +265,7 @@ cal_status cal_world_drive(cal_world* world, cal_multibody_id multibody, const d
     if (status != CAL_OK) return status;
     const cal_numbers numbers = cal_body_numbers(world, m->bodies[0], world->time);
     if (tau != NULL) memcpy(numbers.tau, tau, (size_t)v_count * sizeof *tau);
-    if (control != NULL) memcpy(cal_multibody_control(m, numbers.tau), control, (size_t)controls * sizeof *control);
+    cal_drive_change(m->engine->model, world->time, control, cal_multibody_control(m, numbers.tau));
     return cal_change_end(world, component, error);
 }
 

@@ -242,7 +242,6 @@ static cal_status read_tendon(const looks* l, int tendon, double* length, double
 
 static cal_status read_motor(const cal_sim* sim, const looks* l, int number, double* out) {
     const cal_actuator_def* motor = &l->model->actuators[number];
-    const double control = (sim->system ? cal_system_control(sim->system) : sim->control)[number];
     double length = 0.0, rate = 0.0;
     cal_status status = CAL_OK;
     if (motor->joint >= 0) {
@@ -263,7 +262,11 @@ static cal_status read_motor(const cal_sim* sim, const looks* l, int number, dou
         cal_unrotate3(f.rotation, f.angular, angular);
         rate = cal_dot3(motor->wrench, velocity) + cal_dot3(motor->wrench + 3, angular);
     }
-    *out = cal_clamp(cal_motor_wish(motor, control, length, rate), motor->force_range);
+    double* inputs = cal_allocate((size_t)l->model->actuator_count, sizeof *inputs);
+    if (inputs == NULL) return CAL_NO_MEMORY;
+    cal_drive_inputs(l->model, cal_sim_drive_of(sim), cal_sim_time(sim), inputs);
+    *out = cal_clamp(cal_motor_wish(motor, inputs[number], length, rate), motor->force_range);
+    cal_free(inputs);
     return status;
 }
 

@@ -114,13 +114,40 @@ const double* cal_sim_v(const cal_sim* sim) {
 
 cal_status cal_sim_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error) {
     if (!sim) return refuse("cal_sim_set", error);
-    return sim->system ? cal_system_set(sim->system, time, q, v, error) : cal_events_set(sim, time, q, v, error);
+    if (!sim->system) return cal_events_set(sim, time, q, v, error);
+    const double from = cal_system_time(sim->system);
+    const cal_status status = cal_system_set(sim->system, time, q, v, error);
+    if (!status) cal_system_carry_activations(sim->system, from);
+    return status;
 }
 
 cal_status cal_sim_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error) {
     if (!sim) return refuse("cal_sim_drive", error);
     return sim->system ? cal_system_drive(sim->system, tau, control, error)
                        : cal_events_drive(sim, tau, control, error);
+}
+
+cal_status cal_sim_get_activations(const cal_sim* sim, double* activations) {
+    if (!sim || !sim->model || !activations) return CAL_BAD_ARGUMENT;
+    cal_drive_activations(sim->model, cal_sim_drive_of(sim), cal_sim_time(sim), activations);
+    return CAL_OK;
+}
+
+cal_status cal_sim_set_activations(cal_sim* sim, const double* activations, cal_error* error) {
+    if (!sim || !sim->model || !activations) return refuse("cal_sim_set_activations", error);
+    for (int i = 0; i < sim->model->actuator_count; i++) {
+        const cal_activation_kind kind = sim->model->actuators[i].activation;
+        const double a = activations[i];
+        if (kind == CAL_ACTIVATION_NONE) continue;
+        if (!isfinite(a) || (kind == CAL_ACTIVATION_MUSCLE && !(a >= 0.0 && a <= 1.0)))
+            return cal_fail(error, CAL_BAD_ARGUMENT,
+                            "cal_sim_set_activations: the activation of actuator %d is %g; it must be finite, and of a "
+                            "muscle from 0 to 1",
+                            i, a);
+    }
+    if (!sim->system) return cal_events_activate(sim, activations, error);
+    cal_system_activate(sim->system, activations);
+    return CAL_OK;
 }
 
 cal_status cal_sim_push(cal_sim* sim, int body, const double force[3], const double torque[3], const double point[3]) {

@@ -1,6 +1,7 @@
 // The inside of a simulation.
 #pragma once
 #include "calder/calder_world.h"
+#include "model/activation.h"
 #include "simulation/model_map.h"
 #include "solver/system.h"
 
@@ -12,10 +13,14 @@ struct cal_sim {
     cal_world_def events;   // how the world was made
     cal_model_map* map;     // of the model in the world
     double *q, *v;          // the whole model's, at the world's time; where `current`
-    double *tau, *control;  // what the user set
+    double *tau, *control;  // what the user set; control is a drive (model/activation.h)
     bool current;
     cal_outer_force* pushes; // what the user set, for a start anew
     int push_count, push_capacity;
     bool* connected;   // of each constraint, for a start anew
     cal_system* whole; // of a model with events: looks at what a moment asks of all of it (sim_events.c); NULL: not yet
 };
+
+static inline const double* cal_sim_drive_of(const cal_sim* sim) {
+    return sim->system ? cal_system_control(sim->system) : sim->control;
+}

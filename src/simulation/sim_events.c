@@ -55,12 +55,12 @@ cal_status cal_events_create(cal_sim* sim, const cal_sim_def* def, cal_error* er
     const size_t v_count = (size_t)model->v_count, constraints = (size_t)model->constraint_count;
     sim->q = cal_allocate((size_t)model->q_count + v_count + 1, sizeof *sim->q);
     sim->tau = cal_allocate(v_count + 1, sizeof *sim->tau);
-    sim->control = cal_allocate((size_t)model->actuator_count + 1, sizeof *sim->control);
+    sim->control = cal_allocate((size_t)cal_drive_count(model) + 1, sizeof *sim->control);
     sim->connected = cal_allocate(constraints + 1, sizeof *sim->connected);
     if (!sim->q || !sim->tau || !sim->control || !sim->connected)
         return cal_fail(error, CAL_NO_MEMORY, "no memory for a simulation");
     sim->v = sim->q + model->q_count;
-    cal_model_initial(model, NULL, NULL, sim->control);
+    cal_drive_start(model, 0.0, sim->control);
     for (size_t i = 0; i < constraints; i++) sim->connected[i] = !model->constraints[i].inactive;
     status = make_world(sim, NULL, &sim->world, &sim->map, error);
     if (status == CAL_OK) sim->events.systems = &sim->world->systems; // the world's copy
@@ -127,8 +127,11 @@ cal_status cal_events_set(cal_sim* sim, double time, const double* q, const doub
     cal_model_map* map = NULL;
     cal_status status = cal_events_look(sim);
     if (status != CAL_OK) return cal_fail(error, status, "the simulation cannot be followed to its time");
+    const double before = cal_world_time(sim->world);
+    cal_drive_move(sim->model, before, time, sim->control);
     const cal_start start = {time, q != NULL ? q : sim->q, v != NULL ? v : sim->v, sim->control};
     status = make_world(sim, &start, &world, &map, error);
+    if (status != CAL_OK) cal_drive_move(sim->model, time, before, sim->control);
     if (status != CAL_OK) return status;
     cal_world_keep_events(world, sim->world->log.keep);
     cal_world_destroy(sim->world);
@@ -147,9 +150,15 @@ cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* contr
         (control != NULL && !cal_all_finite(control, sim->model->actuator_count)))
         return cal_fail(error, CAL_BAD_ARGUMENT, "joint forces and controls must be finite");
     if (tau != NULL) memcpy(sim->tau, tau, (size_t)sim->model->v_count * sizeof *tau);
-    if (control != NULL) memcpy(sim->control, control, (size_t)sim->model->actuator_count * sizeof *control);
+    cal_drive_change(sim->model, cal_world_time(sim->world), control, sim->control);
     sim->current = false;
     return cal_map_drive(sim->world, sim->model, sim->map, tau, control, error);
+}
+
+cal_status cal_events_activate(cal_sim* sim, const double* activations, cal_error* error) {
+    cal_drive_activate(sim->model, cal_world_time(sim->world), activations, sim->control);
+    sim->current = false;
+    return cal_map_activate(sim->world, sim->model, sim->map, activations, error);
 }
 
 cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const double torque[3],
@@ -234,7 +243,9 @@ void cal_events_report(const cal_sim* sim, cal_sim_report* out) {
 
 uint64_t cal_events_hash(const cal_sim* sim) {
     if (sim->model != NULL && cal_events_look((cal_sim*)sim) == CAL_OK)
-        return cal_hash_motion(cal_world_time(sim->world), sim->q, sim->model->q_count, sim->v, sim->model->v_count);
+        return cal_drive_hash(
+            sim->model, sim->control, cal_world_time(sim->world),
+            cal_hash_motion(cal_world_time(sim->world), sim->q, sim->model->q_count, sim->v, sim->model->v_count));
     cal_world_report report;
     cal_world_get_report(sim->world, &report);
     return report.hash;

@@ -8,6 +8,7 @@ cal_status cal_events_advance(cal_sim* sim, double time, cal_error* error);
 cal_status cal_events_look(cal_sim* sim);
 cal_status cal_events_set(cal_sim* sim, double time, const double* q, const double* v, cal_error* error);
 cal_status cal_events_drive(cal_sim* sim, const double* tau, const double* control, cal_error* error);
+cal_status cal_events_activate(cal_sim* sim, const double* activations, cal_error* error);
 cal_status cal_events_push(cal_sim* sim, int body, const double force[3], const double torque[3],
                            const double point[3]);
 cal_status cal_events_connect(cal_sim* sim, int constraint, cal_connection how, cal_error* error);

@@ -120,7 +120,7 @@ static void free_settings(settings* s) {
 
 static void move_settings(cal_image* image, const cal_model* model, settings* s) {
     cal_image_numbers(image, s->tau, (size_t)model->v_count);
-    cal_image_numbers(image, s->control, (size_t)model->actuator_count);
+    cal_image_numbers(image, s->control, (size_t)cal_drive_count(model));
     for (int i = 0; i < model->constraint_count; i++) cal_image_bool(image, &s->connected[i]);
     if (!cal_image_list(image, (void**)&s->pushes, &s->push_count, &s->push_capacity, 0, sizeof *s->pushes)) return;
     for (int i = 0; i < s->push_count; i++) {
@@ -145,7 +145,7 @@ static cal_status load_events(cal_sim* sim, cal_image* image, cal_error* error) 
     const cal_model* model = sim->model;
     if (model == NULL) return cal_world_load(sim->world, image, error);
     settings s = {.tau = cal_allocate((size_t)model->v_count + 1, sizeof *s.tau),
-                  .control = cal_allocate((size_t)model->actuator_count + 1, sizeof *s.control),
+                  .control = cal_allocate((size_t)cal_drive_count(model) + 1, sizeof *s.control),
                   .connected = cal_allocate((size_t)model->constraint_count + 1, sizeof *s.connected)};
     if (s.tau == NULL || s.control == NULL || s.connected == NULL)
         image->status = CAL_NO_MEMORY;

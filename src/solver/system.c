@@ -89,13 +89,14 @@ cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error) {
 
 static bool allocate_motion(cal_system* system) {
     const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
-    const size_t actuators = (size_t)system->model->actuator_count;
+    const size_t actuators = (size_t)system->model->actuator_count, drive = (size_t)cal_drive_count(system->model);
+    system->activates = cal_model_has_activations(system->model);
     system->q = cal_allocate(q_count + v_count, sizeof(double));
     system->evaluated_q = cal_allocate(q_count + v_count, sizeof(double));
     system->tau = cal_allocate(v_count, sizeof(double));
     system->changed_tau = cal_allocate(v_count, sizeof(double));
     system->accelerations = cal_allocate(v_count, sizeof(double));
-    system->control = cal_allocate(actuators, sizeof(double));
+    system->control = cal_allocate(drive, sizeof(double));
     system->changed_control = cal_allocate(actuators, sizeof(double));
     system->sample = cal_allocate(system->plan->layout->y_size, sizeof(double));
     if (!system->q || !system->evaluated_q || !system->tau || !system->changed_tau || !system->accelerations ||
@@ -186,7 +187,8 @@ static cal_status fill(cal_system* system, cal_error* error) {
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_flow_create(&system->flow, system->ops, system->down);
     system->has_powers = cal_joints_have_powers(system->model);
-    cal_model_initial(system->model, system->q, system->v, system->control);
+    cal_model_initial(system->model, system->q, system->v, NULL);
+    cal_drive_start(system->model, 0.0, system->control);
     status = cal_system_create_constraints(system, error);
     if (status) return status;
     if (system->ops)
@@ -301,9 +303,24 @@ cal_status cal_system_drive(cal_system* system, const double* tau, const double*
     if (control && !cal_all_finite(control, system->model->actuator_count))
         return cal_fail(error, CAL_BAD_ARGUMENT, "cal_sim_drive: controls must be finite numbers");
     if (tau) memcpy(system->tau, tau, (size_t)system->model->v_count * sizeof(double));
-    if (control) memcpy(system->control, control, (size_t)system->model->actuator_count * sizeof(double));
+    cal_drive_change(system->model, system->time, control, system->control);
     cal_system_restart(system);
     return CAL_OK;
+}
+
+void cal_system_activate(cal_system* system, const double* activations) {
+    cal_drive_activate(system->model, system->time, activations, system->control);
+    cal_system_restart(system);
+}
+
+void cal_system_carry_activations(cal_system* system, double from) {
+    cal_drive_move(system->model, from, system->time, system->control);
+}
+
+const double* cal_system_inputs(cal_system* system, double time) {
+    if (!system->activates) return system->control;
+    cal_drive_inputs(system->model, system->control, time, system->changed_control);
+    return system->changed_control;
 }
 
 bool cal_system_reserve_pushes(cal_system* system, int count) {
@@ -342,7 +359,7 @@ cal_status cal_system_act(cal_system* system, const double* tau, const double* c
     if (!cal_system_reserve_pushes(system, push_count)) return CAL_NO_MEMORY;
     const cal_model* model = system->model;
     memcpy(system->tau, tau, (size_t)model->v_count * sizeof *tau);
-    memcpy(system->control, control, (size_t)model->actuator_count * sizeof *control);
+    memcpy(system->control, control, (size_t)cal_drive_count(model) * sizeof *control);
     if (push_count > 0) memcpy(system->pushes, pushes, (size_t)push_count * sizeof *pushes);
     system->push_count = push_count;
     for (int i = 0; i < model->constraint_count; i++)
@@ -439,7 +456,9 @@ cal_status cal_system_poses(cal_system* system, double* poses) {
 }
 
 uint64_t cal_system_hash(const cal_system* system) {
-    return cal_hash_motion(system->time, system->q, system->model->q_count, system->v, system->model->v_count);
+    const cal_model* model = system->model;
+    return cal_drive_hash(model, system->control, system->time,
+                          cal_hash_motion(system->time, system->q, model->q_count, system->v, model->v_count));
 }
 
 void cal_system_get_report(const cal_system* system, cal_sim_report* out) {

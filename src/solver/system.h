@@ -55,7 +55,7 @@ int cal_system_largest_degree(const cal_system* system); // of any step
 double cal_system_time(const cal_system* system);
 const double* cal_system_q(const cal_system* system); // at that time, the user's order; valid until the next call
 const double* cal_system_v(const cal_system* system);
-const double* cal_system_control(const cal_system* system); // as the user set them
+const double* cal_system_control(const cal_system* system); // as the user set them: a drive (model/activation.h)
 
 // --- Its memory ------------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,10 @@ cal_status cal_system_drive(cal_system* system, const double* tau, const double*
 cal_status cal_system_push(cal_system* system, int body, const double force[3], const double torque[3],
                            const double point[3]);
 void cal_system_release(cal_system* system);
-// All that acts from outside at once, for a motion that begins or is loaded next; active: not zero where a constraint holds.
+// Other activations from the system's time on; those of another time are those of the system's.
+void cal_system_activate(cal_system* system, const double* activations);
+void cal_system_carry_activations(cal_system* system, double from);
+// All that acts from outside at once, for a motion that begins or is loaded next; control is a drive; active: not zero where a constraint holds.
 cal_status cal_system_act(cal_system* system, const double* tau, const double* control, const double* active,
                           const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);

@@ -37,12 +37,13 @@ cal_status cal_system_apply(cal_system* system) {
     const cal_status status = cal_system_apply_pushes(system, system->state);
     system->driven = false;
     for (int i = 0; i < system->model->v_count; i++) system->driven |= system->tau[i] != 0.0;
-    return status ? status : cal_system_apply_forces(system, system->state, system->tau, system->control);
+    if (status) return status;
+    return cal_system_apply_forces(system, system->state, system->tau, cal_system_inputs(system, system->time));
 }
 
 void cal_system_call_back(cal_system* system, cal_state* state, double time, const double* q, const double* v) {
     memcpy(system->changed_tau, system->tau, (size_t)system->model->v_count * sizeof(double));
-    memcpy(system->changed_control, system->control, (size_t)system->model->actuator_count * sizeof(double));
+    cal_drive_inputs(system->model, system->control, time, system->changed_control);
     cal_force_context context = {.model = system->model,
                                  .time = time,
                                  .q = q,
@@ -84,7 +85,7 @@ static bool find_bad_force(const cal_system* system, char* text, size_t capacity
 
 // What depends on q and v as a whole, at the state's y: the user's callback's forces, then the constraints', and what pushes do.
 static cal_status apply_motion_forces(cal_system* system) {
-    const double *tau = system->tau, *control = system->control;
+    const double *tau = system->tau, *control = cal_system_inputs(system, system->state->time);
     cal_status status = cal_state_bring(system->state, CAL_HELD_Y);
     if (!status)
         status = cal_plan_gather(system->plan, system->state->context.y, system->evaluated_q, system->evaluated_v);
@@ -138,6 +139,9 @@ static cal_status evaluate(cal_system* system, double time, const cal_solver_ops
         if (!status) status = apply_motion_forces(system);
         if (status) return status;
         prepared = true;
+    } else if (system->activates) {
+        const cal_status status = cal_state_set(system->state, CAL_CONTROL, cal_system_inputs(system, time));
+        if (status) return status;
     }
     context->powers = cal_system_needs_powers(system);
     const cal_status status = system->accelerated

@@ -258,7 +258,7 @@ cal_status cal_system_check_start(cal_system* system, cal_error* error) {
 cal_status cal_system_find_forces(cal_system* system, double time, const double* q, const double* v, double* forces,
                                   double* accelerations) {
     cal_system_query* o = &system->constraint_query;
-    const double *tau = system->tau, *control = system->control;
+    const double *tau = system->tau, *control = cal_system_inputs(system, time);
     cal_status status = CAL_OK;
     if (!o->machine) status = cal_machine_serial(1, &o->machine, NULL);
     if (!status && !o->plan) status = cal_plan_create(system->model, system->def.algorithm, o->machine, &o->plan, NULL);

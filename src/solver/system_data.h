@@ -1,6 +1,7 @@
 // The inside of a system (system.h), for what advances it (system*.c) and what writes it down (record/checkpoint.c).
 #pragma once
 #include "constraint/minimal.h"
+#include "model/activation.h"
 #include "plan/plan.h"
 #include "solver/account.h"
 #include "solver/bdf.h"
@@ -82,9 +83,12 @@ struct cal_system {
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_system_joint_forces
     double time;
-    double *q, *v;                                         // at `time`, the user's order, v after q in one block
-    double *evaluated_q, *evaluated_v;                     // at an evaluation, for the force callback
-    double *tau, *control, *changed_tau, *changed_control; // what the user set; what the callback made of it
+    double *q, *v;                     // at `time`, the user's order, v after q in one block
+    double *evaluated_q, *evaluated_v; // at an evaluation, for the force callback
+    double *tau, *control;             // what the user set: control is a drive (model/activation.h)
+    double *changed_tau,
+        *changed_control; // what the callback made of it at an evaluation, with activations in the place of controls
+    bool activates;       // there are activations
     cal_outer_force* pushes;
     int push_count, push_capacity;
 
@@ -155,6 +159,8 @@ cal_status cal_system_apply(cal_system* system);
 cal_status cal_system_apply_pushes(const cal_system* system, cal_state* state);
 cal_status cal_system_apply_forces(const cal_system* system, cal_state* state, const double* tau,
                                    const double* control);
+// What motors take at a time: controls, or activations, which are in changed_control then.
+const double* cal_system_inputs(cal_system* system, double time);
 // Asks the user's callback for the forces at q and v: changed_tau and changed_control, and pushes on the state.
 void cal_system_call_back(cal_system* system, cal_state* state, double time, const double* q, const double* v);
 

@@ -98,7 +98,7 @@ cal_status cal_system_follow_flows(cal_system* system, const double* powers) {
 cal_status cal_system_accept_bdf(cal_system* system, double time) {
     const bool changed = system->def.force || cal_system_holds(system);
     const double *tau = changed ? system->changed_tau : system->tau,
-                 *control = system->def.force ? system->changed_control : system->control;
+                 *control = system->def.force ? system->changed_control : cal_system_inputs(system, time);
     cal_powers own = {0.0, 0.0};
     if (joints_flow(system))
         own = cal_joint_powers(system->model, tau, control, system->evaluated_q, system->evaluated_v);

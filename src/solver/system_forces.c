@@ -19,7 +19,7 @@ static cal_status open_observer(const cal_system* system, cal_system_query* o, c
 // Accelerations of the whole, with the constraints' forces. With multipliers: these and the rows stay in system->constraints.
 static cal_status find_accelerations(cal_system* system, bool multipliers, double* qdd) {
     cal_system_query* o = &system->constraint_query;
-    const double *tau = system->tau, *control = system->control;
+    const double *tau = system->tau, *control = cal_system_inputs(system, system->time);
     cal_status status = system->running ? CAL_OK : cal_system_settle_friction(system);
     if (!status) status = open_observer(system, o, system->def.algorithm);
     if (status) return status;

@@ -39,7 +39,7 @@ static void list_parts(const cal_system* system, int push_count, part out[PARTS]
     const bool bands = system->def.slow_band > 1;
     const part parts[PARTS] = {{system->q, q + v},
                                {system->tau, v},
-                               {system->control, (size_t)model->actuator_count * sizeof(double)},
+                               {system->control, (size_t)cal_drive_count(model) * sizeof(double)},
                                [PART_ACTIVE] = {system->constraints ? system->constraints->active : NULL,
                                                 (size_t)model->constraint_count * sizeof(bool)},
                                {system->memory, ops ? ops->control_size : 0},

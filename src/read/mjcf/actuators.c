@@ -3,7 +3,7 @@
 //
 //   length = gear · q    force = clamp(g₀ clamp(control) + b₀ + b₁ length + b₂ velocity)    joint force = gear · force
 //
-// An activation that follows its control in time is the control itself here, and reported. What is more than that is left out.
+// An activation that follows its control in time takes the place of clamp(control). What is more than that is left out.
 // A servo's damping may be given as a ratio: b₂ > 0 stands for the damping 2 b₂ √(g₀ m) with m the inertia that the joint moves in the start
 // position, divided by gear².
 #include "base/memory.h"
@@ -54,7 +54,7 @@ static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor
     if (kind == CAL_BALL && (a->armature != 0.0 || a->damping[0] != 0.0 || a->bias[2] > 0.0))
         return "it has a rotor, a damping or a damping ratio of its own on a ball; it is left out";
     const bool muscle = a->gain_law == MJCF_LAW_MUSCLE || a->bias_law == MJCF_LAW_MUSCLE;
-    if (a->dynamics == MJCF_LAW_OTHER || a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
+    if (a->unknown || a->gain_law == MJCF_LAW_OTHER || a->bias_law == MJCF_LAW_OTHER)
         return "it is no motor, servo or muscle; it is left out";
     if (muscle && !(a->gain_law == a->bias_law && cal_same_bits(a->gain, a->bias, sizeof a->gain)))
         return "its gain and its bias are not of one muscle; it is left out";
@@ -113,9 +113,13 @@ cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
             continue;
         }
         motor->number = 0; // the true one comes when it is added
-        if (motor->actuator.dynamics == MJCF_LAW_STATE)
+        if (motor->actuator.activation == CAL_ACTIVATION_MUSCLE && motor->actuator.dynamics[2] > 0.0)
             cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "activation",
-                           "its control is its activation: nothing follows in time");
+                           "its tausmooth is ignored: the time constant jumps where the activation turns");
+        const char* early = cal_xml_text(motor->node, "actearly");
+        if (early != NULL && strcmp(early, "true") == 0 && motor->actuator.activation != CAL_ACTIVATION_NONE)
+            cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "activation",
+                           "actearly is ignored: the force is of the activation now, not one step later");
         if (motor->site != CAL_NONE) continue;
         // A motor's own damping and rotor act through the gear.
         const double square = motor->actuator.gear[0] * motor->actuator.gear[0];
@@ -299,6 +303,26 @@ static cal_status make_muscle(mjcf_model* model, const mjcf_motor* motor, cal_ac
     return CAL_OK;
 }
 
+static cal_status add_activation(const mjcf_motor* motor, cal_actuator_def* def, cal_error* error) {
+    const mjcf_actuator* a = &motor->actuator;
+    bool limited;
+    MJCF_TRY(
+        mjcf_limited(motor->source, a->activation_limited, a->activation_range, "act", motor->node, &limited, error));
+    if (cal_xml_is(motor->node, "intvelocity") && !limited)
+        return cal_xml_fail(motor->node, error, CAL_BAD_MODEL, "an intvelocity needs an actrange");
+    if (limited && a->activation == CAL_ACTIVATION_NONE)
+        return cal_xml_fail(motor->node, error, CAL_BAD_MODEL, "it has an actrange, but no activation");
+    def->activation = a->activation;
+    if (a->activation == CAL_ACTIVATION_NONE) return CAL_OK;
+    for (int i = 0; i < 2; i++) {
+        if (!(a->dynamics[i] >= 0.0))
+            return cal_xml_fail(motor->node, error, CAL_BAD_MODEL, "its time constant is %g", a->dynamics[i]);
+        def->time_constant[i] = a->dynamics[i];
+    }
+    if (limited) memcpy(def->activation_range, a->activation_range, sizeof def->activation_range);
+    return CAL_OK;
+}
+
 static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* error) {
     mjcf_actuator* a = &motor->actuator;
     const driven of = find_driven(model, motor);
@@ -327,6 +351,7 @@ static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* err
     MJCF_TRY(mjcf_limited(motor->source, a->force_limited, a->force_range, "force", motor->node, &limited, error));
     MJCF_TRY(apply_range(model, &of, motor, gear, a->force_range, &limited, error));
     if (limited) memcpy(def.force_range, a->force_range, sizeof def.force_range);
+    MJCF_TRY(add_activation(motor, &def, error));
     if (a->group >= 0 && a->group <= 30 && (model->disabled_groups >> a->group & 1) != 0) {
         def.gain = def.muscle.peak = 0.0;
         memset(def.gain_slope, 0, sizeof def.gain_slope);
@@ -334,6 +359,8 @@ static cal_status add_motor(mjcf_model* model, mjcf_motor* motor, cal_error* err
     }
     if (model->start_control != NULL)
         def.initial_control = model->start_control[motor - (const mjcf_motor*)model->actuators.items];
+    if (model->start_activation != NULL)
+        def.initial_activation = model->start_activation[motor - (const mjcf_motor*)model->actuators.items];
     motor->number = cal_builder_add_actuator(model->reader->builder, &def);
     return motor->number != CAL_NONE ? CAL_OK : mjcf_no_memory(motor->node, error);
 }

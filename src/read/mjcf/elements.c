@@ -274,9 +274,15 @@ static cal_status read_general(cal_xml_node* node, mjcf_actuator* out, cal_error
     MJCF_TRY(mjcf_choose(node, "biastype", "none|affine|muscle|dcmotor|so3|user", &bias, error));
     static const mjcf_law gains[] = {MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_MUSCLE};
     static const mjcf_law biases[] = {MJCF_LAW_NONE, MJCF_LAW_AFFINE, MJCF_LAW_MUSCLE};
-    if (dynamics >= 0) out->dynamics = dynamics == 0 ? MJCF_LAW_NONE : dynamics <= 4 ? MJCF_LAW_STATE : MJCF_LAW_OTHER;
+    static const cal_activation_kind activations[] = {CAL_ACTIVATION_NONE, CAL_ACTIVATION_INTEGRATOR,
+                                                      CAL_ACTIVATION_FILTER, CAL_ACTIVATION_FILTER,
+                                                      CAL_ACTIVATION_MUSCLE};
+    if (dynamics >= 0) out->unknown = dynamics > 4;
+    if (dynamics >= 0) out->activation = out->unknown ? CAL_ACTIVATION_NONE : activations[dynamics];
     if (gain >= 0) out->gain_law = gain < 3 ? gains[gain] : MJCF_LAW_OTHER;
     if (bias >= 0) out->bias_law = bias < 3 ? biases[bias] : MJCF_LAW_OTHER;
+    MJCF_TRY(cal_xml_numbers(node, "dynprm", 1, 10, parameters, &count, error));
+    for (int i = 0; i < count && i < 3; i++) out->dynamics[i] = parameters[i];
     MJCF_TRY(cal_xml_numbers(node, "gainprm", 1, MOST, parameters, &count, error));
     for (int i = 0; i < count && i < MJCF_MUSCLE; i++) out->gain[i] = parameters[i];
     MJCF_TRY(cal_xml_numbers(node, "biasprm", 1, MOST, parameters, &count, error));
@@ -296,7 +302,10 @@ static cal_status read_position(cal_xml_node* node, mjcf_actuator* out, cal_erro
     out->bias[1] = -out->gain[0];
     if (damping >= 0.0) out->bias[2] = -damping;
     if (ratio >= 0.0) out->bias[2] = ratio; // above zero it is a ratio, as in MuJoCo; see actuators.c
-    if (time >= 0.0) out->dynamics = time == 0.0 ? MJCF_LAW_NONE : MJCF_LAW_STATE;
+    if (time >= 0.0) {
+        out->dynamics[0] = time;
+        out->activation = time == 0.0 ? CAL_ACTIVATION_NONE : CAL_ACTIVATION_FILTER;
+    }
     out->gain_law = MJCF_LAW_FIXED;
     out->bias_law = MJCF_LAW_AFFINE;
     return CAL_OK;
@@ -319,7 +328,15 @@ static cal_status read_muscle(cal_xml_node* node, mjcf_actuator* out, cal_error*
         if (value >= 0.0) out->gain[i] = value;
     }
     memcpy(out->bias, out->gain, sizeof out->bias);
-    out->dynamics = MJCF_LAW_STATE;
+    double times[2] = {-1.0, -1.0}, smooth = -1.0;
+    MJCF_TRY(cal_xml_numbers(node, "timeconst", 2, 2, times, NULL, error));
+    MJCF_TRY(cal_xml_number(node, "tausmooth", &smooth, error));
+    if (out->dynamics[0] == 1.0) out->dynamics[0] = 0.01;
+    if (out->dynamics[1] == 0.0) out->dynamics[1] = 0.04;
+    for (int i = 0; i < 2; i++)
+        if (times[i] >= 0.0) out->dynamics[i] = times[i];
+    if (smooth >= 0.0) out->dynamics[2] = smooth;
+    out->activation = CAL_ACTIVATION_MUSCLE;
     out->gain_law = out->bias_law = MJCF_LAW_MUSCLE;
     return CAL_OK;
 }
@@ -330,7 +347,8 @@ static cal_status read_cylinder(cal_xml_node* node, mjcf_actuator* out, cal_erro
     MJCF_TRY(cal_xml_number(node, "area", &out->gain[0], error));
     MJCF_TRY(cal_xml_number(node, "diameter", &diameter, error));
     if (diameter >= 0.0) out->gain[0] = 0.25 * CAL_PI * diameter * diameter;
-    out->dynamics = MJCF_LAW_STATE;
+    MJCF_TRY(cal_xml_number(node, "timeconst", &out->dynamics[0], error));
+    out->activation = CAL_ACTIVATION_FILTER;
     out->gain_law = MJCF_LAW_FIXED;
     out->bias_law = MJCF_LAW_AFFINE;
     return CAL_OK;
@@ -342,6 +360,8 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
     MJCF_TRY(mjcf_integer(node, "group", &out->group, error));
     MJCF_TRY(mjcf_choice_of(node, "ctrllimited", &out->control_limited, error));
     MJCF_TRY(mjcf_choice_of(node, "forcelimited", &out->force_limited, error));
+    MJCF_TRY(mjcf_choice_of(node, "actlimited", &out->activation_limited, error));
+    MJCF_TRY(cal_xml_numbers(node, "actrange", 2, 2, out->activation_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "ctrlrange", 2, 2, out->control_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "forcerange", 2, 2, out->force_range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "lengthrange", 2, 2, out->length_range, NULL, error));
@@ -353,7 +373,7 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
     case 0: return read_general(node, out, error);
     case 1:
         out->gain[0] = 1.0;
-        out->dynamics = MJCF_LAW_NONE;
+        out->activation = CAL_ACTIVATION_NONE;
         out->gain_law = MJCF_LAW_FIXED;
         out->bias_law = MJCF_LAW_NONE;
         return CAL_OK;
@@ -362,19 +382,20 @@ cal_status mjcf_read_actuator(cal_xml_node* node, mjcf_actuator* out, cal_error*
         MJCF_TRY(cal_xml_number(node, "kv", &out->gain[0], error));
         out->bias[0] = out->bias[1] = 0.0;
         out->bias[2] = -out->gain[0];
-        out->dynamics = MJCF_LAW_NONE;
+        out->activation = CAL_ACTIVATION_NONE;
         out->gain_law = MJCF_LAW_FIXED;
         out->bias_law = MJCF_LAW_AFFINE;
         return CAL_OK;
     case 4:
         MJCF_TRY(read_position(node, out, error));
-        out->dynamics = MJCF_LAW_STATE;
+        out->activation = CAL_ACTIVATION_INTEGRATOR;
         return CAL_OK;
     case 5:
         out->gain[0] = out->gain[1] = 0.0;
         MJCF_TRY(cal_xml_number(node, "kv", &out->gain[2], error));
         out->gain[2] = out->gain[2] > 0.0 ? -out->gain[2] : out->gain[2];
-        out->dynamics = out->bias_law = MJCF_LAW_NONE;
+        out->activation = CAL_ACTIVATION_NONE;
+        out->bias_law = MJCF_LAW_NONE;
         out->gain_law = MJCF_LAW_AFFINE;
         return CAL_OK;
     case 6: return read_cylinder(node, out, error);
@@ -403,7 +424,9 @@ void mjcf_default_class(mjcf_class* out) {
         .material = {.color = {1.0F, 1.0F, 1.0F, 1.0F}},
         .actuator = {.control_limited = MJCF_AUTO,
                      .force_limited = MJCF_AUTO,
+                     .activation_limited = MJCF_AUTO,
                      .gear = {1.0},
+                     .dynamics = {1.0},
                      .gain = {1.0},
                      .gain_law = MJCF_LAW_FIXED},
         .equality_active = true,

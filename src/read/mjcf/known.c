@@ -225,8 +225,8 @@ static const row rows[] = {
     NOTE("text", NULL, NO_EFFECT),
     NOTE("tuple", NULL, NO_EFFECT),
     READ("keyframe", ""),
-    READ("key", "name time qpos qvel ctrl"),
-    LOST("key", "act mpos mquat", "ignored: motors have no activations, and mocap bodies do not move"),
+    READ("key", "name time qpos qvel ctrl act"),
+    LOST("key", "mpos mquat", "ignored: mocap bodies do not move"),
 };
 
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };

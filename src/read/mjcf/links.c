@@ -314,6 +314,13 @@ static void normalize_key(const mjcf_model* model, double* q) {
         }
 }
 
+static int keep_simulated(const mjcf_model* model, double* numbers) {
+    int used = 0;
+    for (int i = 0; numbers != NULL && i < model->actuators.count; i++)
+        if (((mjcf_motor*)model->actuators.items)[i].number != CAL_NONE) numbers[used++] = numbers[i];
+    return used;
+}
+
 static cal_status read_key(mjcf_model* model, cal_xml_node* node, cal_error* error) {
     int q_count = 0, v_count = 0;
     const mjcf_joint* joints = model->joints.items;
@@ -321,7 +328,7 @@ static cal_status read_key(mjcf_model* model, cal_xml_node* node, cal_error* err
         q_count += cal_joint_q_count(joints[i].kind);
         v_count += cal_joint_v_count(joints[i].kind);
     }
-    double *q = NULL, *v = NULL, *control = NULL;
+    double *q = NULL, *v = NULL, *control = NULL, *act = NULL;
     cal_keyframe_def def = cal_default_keyframe_def();
     def.name = cal_xml_text(node, "name");
     if (def.name != NULL && def.name[0] == '\0') def.name = NULL;
@@ -329,12 +336,14 @@ static cal_status read_key(mjcf_model* model, cal_xml_node* node, cal_error* err
     if (status == CAL_OK) status = key_numbers(model, node, "qpos", q_count, &q, error);
     if (status == CAL_OK) status = key_numbers(model, node, "qvel", v_count, &v, error);
     if (status == CAL_OK) status = key_numbers(model, node, "ctrl", model->actuators.count, &control, error);
+    if (status == CAL_OK) status = key_numbers(model, node, "act", mjcf_activation_count(model), &act, error);
+    if (act != NULL && (act = mjcf_spread_activations(model, act)) == NULL) status = mjcf_no_memory(node, error);
     if (status == CAL_OK) {
         if (q != NULL) normalize_key(model, q);
         // Only actuators that are simulated have a control here; they keep their order.
-        int used = 0;
-        for (int i = 0; control != NULL && i < model->actuators.count; i++)
-            if (((mjcf_motor*)model->actuators.items)[i].number != CAL_NONE) control[used++] = control[i];
+        const int used = keep_simulated(model, control);
+        def.activation_count = keep_simulated(model, act);
+        def.activation = act;
         def.q = q;
         def.v = v;
         def.control = control;
@@ -346,6 +355,7 @@ static cal_status read_key(mjcf_model* model, cal_xml_node* node, cal_error* err
     cal_free(q);
     cal_free(v);
     cal_free(control);
+    cal_free(act);
     return status;
 }
 

@@ -110,23 +110,24 @@ typedef struct mjcf_tendon {
     cal_xml_node* node;
 } mjcf_tendon;
 
-// MJCF_LAW_STATE: of dynamics, an activation that follows the control in time.
 typedef enum mjcf_law {
     MJCF_LAW_NONE,
     MJCF_LAW_FIXED,
     MJCF_LAW_AFFINE,
     MJCF_LAW_MUSCLE,
-    MJCF_LAW_STATE,
     MJCF_LAW_OTHER
 } mjcf_law;
 enum { MJCF_MUSCLE = 9 }; // parameters of a muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax
 
 typedef struct mjcf_actuator {
     const char* name;
-    mjcf_choice control_limited, force_limited;
-    double control_range[2], force_range[2], length_range[2], gear[6], gain[MJCF_MUSCLE], bias[MJCF_MUSCLE];
+    mjcf_choice control_limited, force_limited, activation_limited;
+    double control_range[2], force_range[2], activation_range[2], length_range[2], gear[6];
+    double dynamics[3], gain[MJCF_MUSCLE], bias[MJCF_MUSCLE]; // dynamics: time constants (2), smoothing
     double inherit_range, damping[3], armature;
-    mjcf_law dynamics, gain_law, bias_law;
+    cal_activation_kind activation;
+    bool unknown; // it is none of those that are simulated
+    mjcf_law gain_law, bias_law;
     int group;
 } mjcf_actuator;
 
@@ -226,7 +227,7 @@ typedef struct mjcf_model {
     int file_count;               // beside the main one
     int64_t copied;               // elements that were read as part of a copy
     int64_t tries;                // to link an element in a copy
-    double *start_q, *start_v, *start_control; // of a model that our own writer wrote; NULL: at the references
+    double *start_q, *start_v, *start_control, *start_activation; // of a model that our own writer wrote; NULL: at the references
 } mjcf_model;
 
 // A few lines can ask for copies of copies without end, so what they cost is bounded by the files' size: one element, or one
@@ -370,6 +371,10 @@ cal_status mjcf_read_links(mjcf_model* model, cal_error* error);
 void mjcf_read_start(mjcf_model* model);
 void mjcf_start_joint(const mjcf_model* model, cal_joint_def* def, int first_q, int first_v);
 void mjcf_free_start(mjcf_model* model);
+// MJCF lists the activations of actuators that have one. How many these are; and from such a list, which goes, one with a number per
+// actuator: NULL when there is no memory.
+int mjcf_activation_count(const mjcf_model* model);
+double* mjcf_spread_activations(const mjcf_model* model, double* activations);
 
 // T = T ∘ (position, quaternion).
 void mjcf_compose(double position[3], double quaternion[4], const double by_position[3], const double by_quaternion[4]);

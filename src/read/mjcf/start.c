@@ -18,6 +18,23 @@ static double* numbers_of(cal_xml_node* node, const char* name, int needed) {
     return NULL;
 }
 
+int mjcf_activation_count(const mjcf_model* model) {
+    const mjcf_motor* motors = model->actuators.items;
+    int count = 0;
+    for (int i = 0; i < model->actuators.count; i++) count += motors[i].actuator.activation != CAL_ACTIVATION_NONE;
+    return count;
+}
+
+double* mjcf_spread_activations(const mjcf_model* model, double* activations) {
+    const mjcf_motor* motors = model->actuators.items;
+    double* out = cal_allocate((size_t)model->actuators.count, sizeof *out);
+    int next = 0;
+    for (int i = 0; out != NULL && i < model->actuators.count; i++)
+        out[i] = motors[i].actuator.activation != CAL_ACTIVATION_NONE ? activations[next++] : 0.0;
+    cal_free(activations);
+    return out;
+}
+
 void mjcf_read_start(mjcf_model* model) {
     int q_count = 0, v_count = 0;
     const mjcf_joint* joints = model->joints.items;
@@ -33,6 +50,9 @@ void mjcf_read_start(mjcf_model* model) {
             model->start_q = numbers_of(key, "qpos", q_count);
             model->start_v = numbers_of(key, "qvel", v_count);
             model->start_control = numbers_of(key, "ctrl", model->actuators.count);
+            model->start_activation = numbers_of(key, "act", mjcf_activation_count(model));
+            if (model->start_activation != NULL)
+                model->start_activation = mjcf_spread_activations(model, model->start_activation);
         }
 }
 
@@ -48,4 +68,5 @@ void mjcf_free_start(mjcf_model* model) {
     cal_free(model->start_q);
     cal_free(model->start_v);
     cal_free(model->start_control);
+    cal_free(model->start_activation);
 }

@@ -69,7 +69,7 @@ static void write_in_order(cal_mjcf_writer* w, const char* name, const double* v
     cal_text_numbers(&w->text, name, work, count);
 }
 
-// work has room for q.
+// work has room for q and controls.
 static void write_key(cal_mjcf_writer* w, const cal_keyframe_def* key, double* work) {
     cal_text_start(&w->text, "key");
     if (key->name != NULL) cal_text_word(&w->text, "name", key->name);
@@ -77,11 +77,16 @@ static void write_key(cal_mjcf_writer* w, const cal_keyframe_def* key, double* w
     if (key->q_count > 0) write_in_order(w, "qpos", key->q, true, work);
     if (key->v_count > 0) write_in_order(w, "qvel", key->v, false, work);
     if (key->control_count > 0) cal_text_numbers(&w->text, "ctrl", key->control, key->control_count);
+    int activations = 0;
+    for (int i = 0; i < key->activation_count; i++)
+        if (w->model->actuators[i].activation != CAL_ACTIVATION_NONE) work[activations++] = key->activation[i];
+    if (activations > 0) cal_text_numbers(&w->text, "act", work, activations);
     cal_text_end(&w->text, "key");
 }
 
 // Whether the start is the one that MJCF gives without being told: free bodies are written where they start.
-static bool starts_at_references(const cal_model* model, const double* v, const double* control) {
+static bool starts_at_references(const cal_model* model, const double* v, const double* control,
+                                 const double* activation) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint_def* def = model->joints[i].def;
         const double* q = model->initial_q + model->joints[i].first_q;
@@ -91,18 +96,21 @@ static bool starts_at_references(const cal_model* model, const double* v, const 
     for (int i = 0; i < model->v_count; i++)
         if (v[i] != 0.0) return false;
     for (int i = 0; i < model->actuator_count; i++)
-        if (control[i] != 0.0) return false;
+        if (control[i] != 0.0 || activation[i] != 0.0) return false;
     return true;
 }
 
 cal_status cal_mjcf_write_keyframes(cal_mjcf_writer* w) {
     const cal_model* model = w->model;
     const size_t q_count = (size_t)model->q_count, v_count = (size_t)model->v_count;
-    double* numbers = cal_allocate(2 * q_count + v_count + (size_t)model->actuator_count, sizeof *numbers);
+    const size_t motors = (size_t)model->actuator_count;
+    double* numbers = cal_allocate(2 * q_count + v_count + 3 * motors, sizeof *numbers);
     if (numbers == NULL) return CAL_NO_MEMORY;
-    double *work = numbers, *q = work + q_count, *v = q + q_count, *control = v + v_count;
+    double *work = numbers, *q = work + q_count + motors, *v = q + q_count, *control = v + v_count,
+           *activation = control + motors;
     cal_model_initial(model, q, v, control);
-    const bool start = !starts_at_references(model, v, control);
+    cal_model_initial_activations(model, activation);
+    const bool start = !starts_at_references(model, v, control, activation);
     for (int i = 0; i < model->joint_count; i++) {
         const int first = model->joints[i].first_q;
         if (model->joints[i].def->kind == CAL_BALL) cal_mjcf_before_normalizing(model->initial_q + first, 4, q + first);
@@ -118,6 +126,7 @@ cal_status cal_mjcf_write_keyframes(cal_mjcf_writer* w) {
         key.q = q, key.q_count = model->q_count;
         key.v = v, key.v_count = model->v_count;
         key.control = control, key.control_count = model->actuator_count;
+        key.activation = activation, key.activation_count = model->actuator_count;
         if (start) write_key(w, &key, work);
         cal_text_end(&w->text, "keyframe");
     }

@@ -170,7 +170,18 @@ void cal_mjcf_write_target(cal_mjcf_writer* w, const cal_actuator_def* def) {
         cal_text_unless(&w->text, "gear", &def->gear, 1, 1.0);
 }
 
+static void write_activation(cal_text* text, const cal_actuator_def* def) {
+    static const char* const names[] = {"none", "integrator", "filterexact", "muscle"};
+    if (def->activation == CAL_ACTIVATION_NONE) return;
+    cal_text_word(text, "dyntype", names[def->activation]);
+    cal_text_numbers(text, "dynprm", def->time_constant, 2);
+    if (def->activation_range[0] == def->activation_range[1]) return;
+    cal_text_word(text, "actlimited", "true");
+    cal_text_numbers(text, "actrange", def->activation_range, 2);
+}
+
 void cal_mjcf_write_gain(cal_mjcf_writer* w, const cal_actuator_def* def) {
+    write_activation(&w->text, def);
     cal_text* text = &w->text;
     const cal_muscle* m = &def->muscle;
     if (def->is_muscle) {

@@ -23,6 +23,7 @@ typedef struct cal_group_member cal_group_member;
 typedef struct cal_member_span {
     const double *q, *v, *to_q, *to_v, *extras;
     double length, t;
+    double from;   // the time at its begin; only for what depends on it: work
     bool straight; // free bodies go at constant speeds
 } cal_member_span;
 

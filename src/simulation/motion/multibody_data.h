@@ -2,6 +2,7 @@
 #pragma once
 #include "constraint/constraint.h"
 #include "constraint/projector.h"
+#include "model/activation.h"
 #include "simulation/motion/multibody.h"
 #include "solver/push_power.h"
 #include "solver/system.h"
@@ -34,6 +35,8 @@ typedef struct cal_multibody_model {
     cal_projector projector;
     double *rows, *noise, *bias, *projector_memory;
     bool pushed; // aba_state has forces from outside
+    double *drive,
+        *inputs; // of who uses it; what its motors take at the time of the last accelerations (model/activation.h)
 } cal_multibody_model;
 
 // Where all links are, and what that was computed from.

@@ -43,7 +43,7 @@ void cal_multibody_place(cal_multibody* m) {
     at->slots = at->tau + v;
     at->active = at->slots + m->slots;
     at->control = at->active + e->constraint_count;
-    at->step = at->control + cal_model_actuator_count(e->model);
+    at->step = at->control + cal_drive_count(e->model);
     at->system = at->step + 1;
     at->running = at->system + 1;
     at->flows = at->running + 1;
@@ -122,11 +122,12 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
 }
 
 // The largest of (h D + h² K) / M over degrees of freedom, at a state.
-static cal_status find_stiffness(const cal_multibody* m, const double* data, double h, double* out) {
+static cal_status find_stiffness(const cal_multibody* m, const double* data, double time, double h, double* out) {
     cal_multibody_model* e = m->engine;
     double *damping = e->work, *stiffness = damping + e->v_count;
     *out = 0.0;
-    const double *control = data + m->at.control, *v = data + m->at.v;
+    const double *control = e->inputs, *v = data + m->at.v;
+    cal_drive_inputs(e->model, data + m->at.control, time, e->inputs);
     bool any = cal_joint_slopes(e->model, control, data, v, damping, stiffness);
     any |= cal_coupled_add_slopes(e->aba_state->coupled, control, data, v, damping, stiffness);
     if (!any) return CAL_OK;
@@ -137,12 +138,12 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
 }
 
 // By which system it goes on from a state that a step of size h has led to.
-static cal_status choose_system(const cal_world* world, const cal_multibody* m, double h, double* next) {
+static cal_status choose_system(const cal_world* world, const cal_multibody* m, double time, double h, double* next) {
     const cal_multibody_model* e = m->engine;
     const int now = (int)next[m->at.system];
     if (e->systems[IMPLICIT] == NULL || (now == EXPLICIT && !(h < SHORT_STEP * world->window))) return CAL_OK;
     double ratio;
-    const cal_status status = find_stiffness(m, next, h, &ratio);
+    const cal_status status = find_stiffness(m, next, time, h, &ratio);
     const int best = ratio >= WHEN_STIFF ? IMPLICIT : ratio <= WHEN_SOFT ? EXPLICIT : now;
     if (best != now) next[m->at.system] = best, next[m->at.running] = 0.0;
     return status;
@@ -191,7 +192,7 @@ static cal_status extend(cal_world* world, int component, cal_error* error) {
     next[m->at.running] = 1.0;
     e->current = m, e->current_number = number + 1;
     world->report.series++;
-    const cal_status status = choose_system(world, m, end - start, next);
+    const cal_status status = choose_system(world, m, end, end - start, next);
     double* kept = status == CAL_OK ? cal_memo_keep(world, &key, 2 * stride + 1) : NULL;
     if (kept == NULL) return status;
     memcpy(kept, data, stride * sizeof *kept);

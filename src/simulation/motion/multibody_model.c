@@ -29,6 +29,8 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_free(e->factor);
     cal_free(e->work);
     cal_free(e->scale);
+    cal_free(e->drive);
+    cal_free(e->inputs);
     cal_free(e);
 }
 
@@ -62,8 +64,10 @@ static bool allocate(cal_multibody_model* e) {
     e->factor = cal_allocate(v * v + 1, sizeof(double));
     e->work = cal_allocate(12 * (q + v) + (size_t)e->constraint_count + 2, sizeof(double));
     e->scale = cal_allocate(q + v + 1, sizeof(double));
+    e->drive = cal_allocate((size_t)cal_drive_count(e->model) + 1, sizeof(double));
+    e->inputs = cal_allocate((size_t)cal_model_actuator_count(e->model) + 1, sizeof(double));
     return e->poses != NULL && e->placed_q != NULL && e->jacobian != NULL && e->mass != NULL && e->factor != NULL &&
-           e->work != NULL && e->scale != NULL;
+           e->work != NULL && e->scale != NULL && e->drive != NULL && e->inputs != NULL;
 }
 
 cal_status cal_multibody_model_create(const cal_world* world, const cal_model* model, cal_multibody_model** out,
@@ -101,8 +105,7 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
 void cal_multibody_use(cal_multibody* m, const double* active) {
     cal_multibody_model* e = m->engine;
     cal_loops_activate(e, active);
-    if (cal_model_actuator_count(e->model) > 0)
-        (void)cal_state_set(e->aba_state, CAL_CONTROL, active + e->constraint_count); // cannot fail: the field is there
+    memcpy(e->drive, active + e->constraint_count, (size_t)cal_drive_count(e->model) * sizeof *e->drive);
     if (e->pushed) cal_state_release(e->aba_state);
     e->pushed = m->push_count > 0;
     for (int i = 0; i < m->push_count; i++)
@@ -113,7 +116,10 @@ void cal_multibody_use(cal_multibody* m, const double* active) {
 cal_status cal_multibody_model_acceleration(cal_multibody_model* e, double time, const double* q, const double* v,
                                             const double* tau, double* out) {
     cal_state_set_time(e->aba_state, time);
+    cal_drive_inputs(e->model, e->drive, time, e->inputs);
     cal_status status = cal_state_set(e->aba_state, CAL_Q, q);
+    if (status == CAL_OK && cal_model_actuator_count(e->model) > 0)
+        status = cal_state_set(e->aba_state, CAL_CONTROL, e->inputs);
     if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_V, v);
     if (status == CAL_OK) status = cal_state_set(e->aba_state, CAL_TAU, tau);
     if (status == CAL_OK) status = cal_plan_execute(e->aba, e->aba_state, NULL);

@@ -167,8 +167,7 @@ cal_status cal_multibody_energy(cal_world* world, int component, const double* q
 cal_status cal_multibody_work(cal_world* world, int component, const cal_member_span* span, double* out) {
     cal_multibody* m = world->components[component].multibody;
     cal_multibody_model* e = m->engine;
-    const double *tau = span->extras,
-                 *control = tau + cal_multibody_extras(world, component) - cal_model_actuator_count(e->model);
+    const double *tau = span->extras, *control = e->inputs;
     double *q = e->work + 10 * (e->q_count + e->v_count), *v = q + e->q_count; // behind what a state between two needs
     cal_status status = CAL_OK;
     *out = 0.0;
@@ -183,6 +182,7 @@ cal_status cal_multibody_work(cal_world* world, int component, const cal_member_
                              : i == 1 ? v
                                       : span->to_v;
         double pushed = 0.0;
+        cal_drive_inputs(e->model, tau + (m->at.control - m->at.tau), span->from + 0.5 * i * span->length, e->inputs);
         if (i == 1) status = cal_multibody_numbers(m, &middle, q, v);
         if (status == CAL_OK && m->push_count > 0)
             status = cal_push_power(&e->paths, e->model, m->pushes, m->push_count, at_q, at_v, &pushed);
@@ -256,9 +256,7 @@ static cal_status unit_normalize(const cal_group_member* unit, double* q) {
 static cal_status unit_slopes(const cal_group_member* unit, const double* q, const double* v, double* damping,
                               double* stiffness, bool* any) {
     cal_multibody* m = self_of(unit);
-    // Among a member's own numbers, tau comes first.
-    const double* control =
-        m->extras + cal_multibody_extras(m->world, m->component) - cal_model_actuator_count(m->engine->model);
+    const double* control = m->engine->inputs; // of the dynamics, which come first
     *any = cal_joint_slopes(m->engine->model, control, q, v, damping, stiffness);
     *any |= cal_coupled_add_slopes(m->engine->aba_state->coupled, control, q, v, damping, stiffness);
     return CAL_OK;
