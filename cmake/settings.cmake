@@ -11,6 +11,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # without interposition a compiler inlines as it does elsewhere.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 add_compile_options(-fno-semantic-interposition)
 
 # One answer from every compiler and at every optimisation level: a fused multiply-add is where the source says so and

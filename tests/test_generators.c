@@ -98,7 +98,7 @@ static void every_generator_has_help_and_a_model_by_default(void** state) {
         assert_non_null(cal_generator_help(count));
         cal_model_destroy(cal_test_model(cal_generator_name(count)));
     }
-    assert_int_equal(count, 23);
+    assert_int_equal(count, 25);
     assert_null(cal_generator_name(-1));
     assert_null(cal_generator_help(count));
     const char* mobile = cal_generator_help(0);

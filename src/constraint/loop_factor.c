@@ -291,8 +291,8 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
     }
 }
 
-CAL_WIDE void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                                      const int32_t* first_row, double shift) {
+CAL_WIDE static void compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
+                             const int32_t* first_row, double shift) {
     const cal_model* model = f->model;
     for (int n = 0; n < model->node_count; n++) place_node(f, n, motions);
     for (int n = model->node_count - 1; n >= 0; n--) {
@@ -416,8 +416,7 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int3
     if (v.closed > 0) answer(f, n, &v, first_row, a, lambda);
 }
 
-CAL_WIDE void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
-                                    double* u) {
+CAL_WIDE static void solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda, double* u) {
     const cal_model* model = f->model;
     const int ground = model->node_count;
     for (int n = ground - 1; n >= 0; n--) {
@@ -473,4 +472,15 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
                 dot6(tree->axes + (size_t)(SIX * (node->first_v + d)), force) +
                 (node->armature + (tree->added ? tree->added[node->first_v + d] : 0.0)) * u[node->first_v + d];
     }
+}
+
+// What is compiled several times is visible from outside, whatever else is said: so it is not called from there.
+void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
+                             const int32_t* first_row, double shift) {
+    compute(f, motions, rows, first_row, shift);
+}
+
+void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
+                           double* u) {
+    solve(f, first_row, right, lambda, u);
 }
