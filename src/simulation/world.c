@@ -243,6 +243,7 @@ cal_status cal_world_get_body(const cal_world* world, cal_body_id body, double p
     // Reading a motion may continue its series, which changes nothing that anybody sees.
     const cal_status status = cal_body_at((cal_world*)world, body.index, world->time, &at);
     if (status != CAL_OK) return status;
+    cal_group_shown_speeds(world, body.index, world->time, &at);
     cal_motion_to_frame(part, &at, position, quaternion);
     if (velocity != NULL) memcpy(velocity, at.u, sizeof at.u);
     if (angular_velocity != NULL) memcpy(angular_velocity, at.w, sizeof at.w);
@@ -339,7 +340,9 @@ typedef struct many_motions {
 static void find_motions(void* user, int first, int end) {
     const many_motions* m = user;
     for (int i = first; i < end; i++)
-        if (is_there(m->world, m->first + i)) cal_body_at(m->world, m->first + i, m->world->time, &m->at[i]);
+        if (is_there(m->world, m->first + i) &&
+            cal_body_at(m->world, m->first + i, m->world->time, &m->at[i]) == CAL_OK)
+            cal_group_shown_speeds(m->world, m->first + i, m->world->time, &m->at[i]);
 }
 
 // Energy, momentum and hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`, NULL: of none.
@@ -355,6 +358,7 @@ static cal_status add_bodies(cal_world* world, int first, int count, const cal_m
         else
             status = cal_body_at(world, i, world->time, &own);
         if (status != CAL_OK) return status;
+        if (motion == &own) cal_group_shown_speeds(world, i, world->time, &own);
         cal_add_energy(world, part, motion, out);
         out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
         out->hash = cal_hash_doubles(out->hash, motion->pose.position, 3);

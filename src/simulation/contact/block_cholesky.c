@@ -118,7 +118,15 @@ bool cal_blocks_make(cal_blocks* m, int units, const int32_t* size, const int32_
     return m->numbers != NULL;
 }
 
-void cal_blocks_zero(cal_blocks* m) { memset(m->numbers, 0, (size_t)m->number_count * sizeof *m->numbers); }
+static bool is_passive(const cal_blocks* m, int place) { return m->passive != NULL && m->passive[m->order[place]]; }
+
+void cal_blocks_zero(cal_blocks* m) {
+    for (int p = 0; p < m->units; p++) { // a column's numbers follow each other
+        const int64_t end = p + 1 < m->units ? m->diagonal[p + 1] : m->number_count;
+        if (!is_passive(m, p))
+            memset(m->numbers + m->diagonal[p], 0, (size_t)(end - m->diagonal[p]) * sizeof *m->numbers);
+    }
+}
 
 static int32_t find_entry(const cal_blocks* m, int column, int row) {
     int32_t low = m->column[column], high = m->column[column + 1] - 1;
@@ -178,21 +186,25 @@ static void subtract_product(const double* A, const double* B, int rows, int col
 
 bool cal_blocks_factor(cal_blocks* m) {
     for (int p = 0; p < m->units; p++) {
+        if (is_passive(m, p)) continue;
         const int n = m->size[m->order[p]];
         double* D = m->numbers + m->diagonal[p];
         if (!cal_dense_factor(D, n)) return false;
         const int32_t begin = m->column[p], end = m->column[p + 1];
         for (int32_t e = begin; e < end; e++) { // a row of L_ik at a time
+            if (is_passive(m, m->row[e])) continue;
             double* block = m->numbers + m->at[e];
             for (int r = 0; r < m->size[m->order[m->row[e]]]; r++) cal_dense_lower(D, n, block + r * n);
         }
         for (int32_t e = begin; e < end; e++) {
             const int column = m->row[e], columns = m->size[m->order[column]];
+            if (is_passive(m, column)) continue;
             const double* right = m->numbers + m->at[e];
             subtract_product(right, right, columns, columns, n, m->numbers + m->diagonal[column]);
             for (int32_t k = m->column[column]; k < m->column[column + 1]; k++) m->where[m->row[k]] = k;
             for (int32_t f = e + 1; f < end; f++) {
                 const int row = m->row[f];
+                if (is_passive(m, row)) continue;
                 subtract_product(m->numbers + m->at[f], right, m->size[m->order[row]], columns, n,
                                  m->numbers + m->at[m->where[row]]);
             }
@@ -203,10 +215,12 @@ bool cal_blocks_factor(cal_blocks* m) {
 
 void cal_blocks_solve(const cal_blocks* m, double* x) {
     for (int p = 0; p < m->units; p++) {
+        if (is_passive(m, p)) continue;
         const int unit = m->order[p], n = m->size[unit];
         double* mine = x + m->first[unit];
         cal_dense_lower(m->numbers + m->diagonal[p], n, mine);
         for (int32_t e = m->column[p]; e < m->column[p + 1]; e++) {
+            if (is_passive(m, m->row[e])) continue;
             const int other = m->order[m->row[e]];
             const double* block = m->numbers + m->at[e];
             double* theirs = x + m->first[other];
@@ -215,9 +229,11 @@ void cal_blocks_solve(const cal_blocks* m, double* x) {
         }
     }
     for (int p = m->units - 1; p >= 0; p--) {
+        if (is_passive(m, p)) continue;
         const int unit = m->order[p], n = m->size[unit];
         double* mine = x + m->first[unit];
         for (int32_t e = m->column[p]; e < m->column[p + 1]; e++) {
+            if (is_passive(m, m->row[e])) continue;
             const int other = m->order[m->row[e]];
             const double *block = m->numbers + m->at[e], *theirs = x + m->first[other];
             for (int r = 0; r < m->size[other]; r++)

@@ -27,7 +27,8 @@ typedef struct cal_blocks {
     int64_t *at, *diagonal;      // of an entry and of a place: where the block's numbers are
     double* numbers;
     int64_t number_count;
-    int32_t* where; // scratch: entry of a place in the present column
+    int32_t* where;      // scratch: entry of a place in the present column
+    const bool* passive; // units that are left out, whose blocks are zero and whose x stays as it is; NULL: none
 } cal_blocks;
 
 // Lays out the matrix for these pairs of units, with room for the factor. False: not enough memory.

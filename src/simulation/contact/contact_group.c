@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CAL_FREE_SPEEDS = 6 };
 #define CREEP 0.01 // of what is slow: friction of the penalty method is full from here on
 
 // --- Where things are ---------------------------------------------------------------------------------------------------------
@@ -193,6 +194,24 @@ void cal_group_own_speeds(const cal_world* world, int body, double time, cal_mot
     unit->ops->own_speeds(s.from + g->at_v + unit->first_v, motion);
 }
 
+// Whether the speeds of a unit are not those of its way.
+static bool has_straight_speeds(const cal_group_member* unit, const span* s) {
+    return s->to != NULL && s->straight && unit->ops->straight_speeds != NULL && unit->ops->own_speeds != NULL;
+}
+
+void cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion) {
+    const int component = cal_body_component(world, body, time);
+    if (component < 0 || !world->components[component].ops->stepped) return;
+    const cal_contact_group* g = group_of(world, component);
+    const int unit = unit_of(world, g, body);
+    const span s = span_at(world, component, time);
+    if (!has_straight_speeds(&g->units[unit], &s)) return;
+    const cal_member_span own = member_span(g, unit, &s);
+    double v[CAL_FREE_SPEEDS];
+    g->units[unit].ops->straight_speeds(&g->units[unit], world, &own, v);
+    g->units[unit].ops->own_speeds(v, motion);
+}
+
 bool cal_group_goes_straight(const cal_world* world, int component, double time) {
     return span_at(world, component, time).straight;
 }
@@ -228,6 +247,7 @@ cal_status cal_group_state(const cal_world* world, int component, double time, d
         const cal_group_member* unit = &g->units[i];
         const cal_member_span own = member_span(g, i, &s);
         status = unit->ops->state(unit, &own, out + unit->first_q, out + g->at_v + unit->first_v);
+        if (has_straight_speeds(unit, &s)) unit->ops->straight_speeds(unit, world, &own, out + g->at_v + unit->first_v);
     }
     return status;
 }

@@ -70,6 +70,8 @@ cal_status cal_group_numbers(const cal_world* world, int component, int body, do
 cal_status cal_group_state(const cal_world* world, int component, double time, double* out);
 // Where a state of a free body's group is at a time, the speeds of that state, and not those on the way from it.
 void cal_group_own_speeds(const cal_world* world, int body, double time, cal_motion* motion);
+// The speeds that users see.
+void cal_group_shown_speeds(const cal_world* world, int body, double time, cal_motion* motion);
 // Whether free bodies go at constant speeds at a time.
 bool cal_group_goes_straight(const cal_world* world, int component, double time);
 cal_status cal_group_limits(cal_world* world, int component, int body, double from, double until,

@@ -24,6 +24,7 @@ static double slope_at(cal_problem* p, double step, double linear, double quadra
     *curvature = quadratic;
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
+        if (touch->passive) continue;
         double y[3], G[9], Gd[3];
         for (int i = 0; i < 3; i++) y[i] = touch->y[i] + step * touch->dy[i];
         cal_problem_project(touch, y, touch->impulse, G);
@@ -61,6 +62,7 @@ static int minimize(cal_problem* p, const double* target, double* v, double ener
     for (int iteration = 0; iteration < MOST_NEWTON; iteration++) {
         for (int k = 0; k < p->row_count; k++) {
             cal_contact_row* touch = &p->rows[k];
+            if (touch->passive) continue;
             cal_problem_velocity(p, touch, v, touch->y);
             for (int i = 0; i < 3; i++) touch->y[i] += touch->offset[i];
             touch->y[0] += touch->slip;
@@ -71,7 +73,9 @@ static int minimize(cal_problem* p, const double* target, double* v, double ener
         cal_problem_push(p, -1.0, p->gradient);
         cal_problem_assemble(p, 1.0);
         if (!cal_blocks_factor(&p->matrix)) return iteration;
-        for (int i = 0; i < count; i++) p->direction[i] = -p->gradient[i];
+        for (int i = 0; i < p->group->unit_count; i++)
+            for (int n = p->first[i]; n < p->first[i] + p->size[i]; n++)
+                p->direction[n] = p->passive[i] ? 0.0 : -p->gradient[n];
         cal_blocks_solve(&p->matrix, p->direction);
         double slope = 0.0;
         for (int i = 0; i < count; i++) slope += p->gradient[i] * p->direction[i];
@@ -81,6 +85,8 @@ static int minimize(cal_problem* p, const double* target, double* v, double ener
         cal_problem_times_mass(p, p->work, p->gradient);
         double linear = 0.0;
         for (int i = 0; i < count; i++) linear += p->gradient[i] * p->direction[i];
+        for (int k = 0; k < p->row_count; k++)
+            if (p->rows[k].passive) linear -= cal_dot3(p->rows[k].impulse, p->rows[k].dy);
         const double step = search_line(p, linear, cal_problem_times_mass(p, p->direction, NULL), slope);
         bool moved = false;
         for (int i = 0; i < count; i++) {
@@ -136,27 +142,54 @@ static double hold(cal_problem* p) {
     return missed;
 }
 
-int cal_problem_solve(cal_problem* p, const double* target, double* v) {
-    const scale s = scale_of(p, target, v);
-    bool solved = false;
-    // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do.
-    int steps = cal_problem_sweep(p, target, v, s.speed, &solved);
-    if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
-    hold(p);
-    // How far the law may be missed, and where velocities are a hundred times better than that.
-    const double close = p->rough ? rough_law * s.speed : fmax(law * s.speed, p->allowed),
-                 fell = fmax(decrement, 1e-4 * close * close / (s.speed * s.speed));
+// Units that the last sweep has not changed, nor their neighbours, are solved: they and their contacts stay as they are. Returns
+// whether there are some.
+static bool leave_out_solved(cal_problem* p) {
+    bool any = false;
+    for (int i = 0; i < p->group->unit_count; i++) p->passive[i] = true;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        touch->passive = true;
+        for (int side = 0; side < 2; side++)
+            touch->passive &= touch->unit[side] < 0 || p->stirred[touch->unit[side]] < p->last_sweep;
+        any |= touch->passive;
+        for (int side = 0; !touch->passive && side < 2; side++)
+            if (touch->unit[side] >= 0) p->passive[touch->unit[side]] = false;
+    }
+    return any;
+}
+
+// Takes all of them in again; returns whether one of them was not solved by now.
+static bool take_in_all(cal_problem* p, const double* v, double close) {
+    bool missed = false;
+    for (int k = 0; k < p->row_count; k++) {
+        cal_contact_row* touch = &p->rows[k];
+        bool beside = false;
+        for (int side = 0; side < 2; side++) beside |= touch->unit[side] >= 0 && !p->passive[touch->unit[side]];
+        missed |= touch->passive && beside && cal_problem_missed(p, touch, v) > close;
+        touch->passive = false;
+    }
+    memset(p->passive, 0, (size_t)p->group->unit_count * sizeof *p->passive);
+    return missed;
+}
+
+// Rounds until the law is missed by no more than `close`; returns Newton steps.
+static int solve_by_rounds(cal_problem* p, const double* target, double* v, const scale* s, double close) {
+    // Where velocities are a hundred times better than that.
+    const double fell = fmax(decrement, 1e-4 * close * close / (s->speed * s->speed));
     double share = first_compliance, end = first_decrement, before[2] = {INFINITY, INFINITY}, missed = INFINITY;
     bool settled = false; // De Saxcé's term stands, or will not
+    int steps = 0;
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = slip_of(p, &p->rows[k], v);
     for (int round = 0; round < MOST_ROUNDS; round++) {
         set_compliance(p, share);
-        steps += minimize(p, target, v, s.energy, end);
+        steps += minimize(p, target, v, s->energy, end);
         const double last = missed;
         missed = hold(p);
         double change = 0.0;
         for (int k = 0; !settled && k < p->row_count; k++) {
             cal_contact_row* touch = &p->rows[k];
+            if (touch->passive) continue;
             const double slip = slip_of(p, touch, v);
             if (touch->impulse[0] > 0.0 || slip < touch->slip) change = fmax(change, fabs(slip - touch->slip));
             // A single contact that slides would take 1 / (1 + μ²) of each change over.
@@ -168,7 +201,7 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];
         before[0] = change;
-        if (!settled && change > fmax(p->rough ? 0.0 : slip_change * s.speed, close) && falls) continue;
+        if (!settled && change > fmax(p->rough ? 0.0 : slip_change * s->speed, close) && falls) continue;
         settled = true;
         const bool fine = missed <= close;
         if ((p->rough && fine) || (end <= fell && (fine || (least && missed > 0.5 * last)))) break;
@@ -177,11 +210,30 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     return steps;
 }
 
+int cal_problem_solve(cal_problem* p, const double* target, double* v) {
+    const scale s = scale_of(p, target, v);
+    bool solved = false;
+    double least = 0.0;
+    int steps = 0;
+    // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do. But they know
+    // an order, so that what is symmetric does not stay so to the last bits.
+    const bool sweeps = p->rough || p->loose || !p->factors || p->allowed > 0.0;
+    if (sweeps) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
+    if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
+    if (sweeps) hold(p);
+    const double close = p->rough ? rough_law * s.speed : fmax(law * s.speed, p->allowed);
+    const bool parts = sweeps && least <= close && leave_out_solved(p);
+    steps += solve_by_rounds(p, target, v, &s, close);
+    if (parts && take_in_all(p, v, close)) steps += solve_by_rounds(p, target, v, &s, close);
+    return steps;
+}
+
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
     const scale s = scale_of(p, target, v);
     int steps = 0;
     bool solved = false;
-    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &solved);
+    double least;
+    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
     if (solved || !p->factors) return steps;
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
     double share = first_compliance;

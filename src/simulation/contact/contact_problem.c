@@ -1,5 +1,6 @@
 // The convex problem of a step; see contact_problem.h.
 #include "simulation/contact/contact_problem.h"
+#include "base/finite.h"
 #include "math/vector.h"
 #include <string.h>
 
@@ -55,6 +56,8 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     *p = (cal_problem){.group = group};
     p->size = cal_arena_integers(arena, n);
     p->first = cal_arena_integers(arena, n);
+    p->stirred = cal_arena_integers(arena, n);
+    p->passive = (bool*)(void*)cal_arena_numbers(arena, (n * sizeof(bool) + sizeof(double) - 1) / sizeof(double));
     p->mass_at = (int64_t*)(void*)cal_arena_numbers(arena, n);
     p->gradient = cal_arena_numbers(arena, v);
     p->direction = cal_arena_numbers(arena, v);
@@ -67,9 +70,9 @@ bool cal_problem_begin(cal_problem* p, const cal_group* group, cal_arena* arena)
     const size_t m = (size_t)largest_unit(group);
     p->left = cal_arena_numbers(arena, 3 * m);
     p->block = cal_arena_numbers(arena, m * m);
-    if (p->size == NULL || p->first == NULL || p->mass_at == NULL || p->gradient == NULL || p->direction == NULL ||
-        p->work == NULL || p->damping == NULL || p->stiffness == NULL || p->diagonal == NULL || p->stiff == NULL ||
-        p->diagonal_mass == NULL || p->left == NULL || p->block == NULL)
+    if (p->size == NULL || p->first == NULL || p->stirred == NULL || p->passive == NULL || p->mass_at == NULL ||
+        p->gradient == NULL || p->direction == NULL || p->work == NULL || p->damping == NULL || p->stiffness == NULL ||
+        p->diagonal == NULL || p->stiff == NULL || p->diagonal_mass == NULL || p->left == NULL || p->block == NULL)
         return false;
     int64_t total = 0;
     for (int i = 0; i < group->unit_count; i++) {
@@ -168,6 +171,9 @@ void cal_problem_answer(cal_problem* p, cal_contact_row* touch) {
             for (int c = 0; c < 3; c++)
                 for (int k = 0; k < n; k++) touch->own[3 * r + c] += J[r * n + k] * touch->answer[side][c * n + k];
     }
+    touch->across = cal_larger(touch->own[4], touch->own[8]);
+    touch->inverse[0] = touch->own[0] > 0.0 ? 1.0 / touch->own[0] : 0.0;
+    touch->inverse[1] = touch->across > 0.0 ? 1.0 / touch->across : 0.0;
     touch->response = (touch->own[0] + touch->own[4] + touch->own[8]) / 3.0;
 }
 
@@ -291,10 +297,12 @@ static cal_status fill(cal_problem* p, double time, const double* q, const doubl
     p->loose = is_loose(pairs[0], pair_count);
     p->factors = group->unit_count <= (p->loose ? MOST_FACTORED_BALLS : MOST_FACTORED);
     if (!p->factors) return CAL_OK;
-    return cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
-                           arena)
-               ? CAL_OK
-               : CAL_NO_MEMORY;
+    if (!cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
+                         arena))
+        return CAL_NO_MEMORY;
+    memset(p->passive, 0, (size_t)group->unit_count * sizeof *p->passive);
+    p->matrix.passive = p->passive;
+    return CAL_OK;
 }
 
 void cal_problem_stiffen(cal_problem* p, double h) {

@@ -44,12 +44,16 @@ typedef struct cal_contact_row {
     double drive[3];   // relative velocity that driven bodies add
     double friction, restitution, gap;
     double own[9];     // W = J M⁻¹ Jᵀ
+    double across;     // the larger of W's two across the normal
+    double inverse[2]; // 1 / W along the normal, and across
     double response;   // its trace / 3
     double compliance; // R of the present round
     double offset[3];  // b
     double slip;       // De Saxcé's term, added to the first of them
     double last[3];    // the force that was in it, for a start; zero: unknown
     double impact;     // when in the step it bounces; negative: it does not
+    int visited;       // the last sweep that looked at it
+    bool passive;      // it is solved, and stays as it is while Newton solves others
     bool alone;        // of an impact: its bodies meet nothing else in the step
     double held[3];    // λₖ: at the start of a solve a guess, or zero
     double impulse[3]; // λ
@@ -69,6 +73,9 @@ typedef struct cal_problem {
     cal_contact_row* rows;
     int row_count;
     int32_t *size, *first; // of units
+    int32_t* stirred;      // of units: the last sweep that changed the velocity
+    int last_sweep;        // its number
+    bool* passive;         // of units: all their contacts are
     double* mass;          // blocks, one after the other
     double* mass_factor;
     int64_t* mass_at;
@@ -128,8 +135,10 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v);
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v);
 
 // The same by sweeps over the contacts, whatever v was before; speed: by which it is measured; *solved: they came to an
-// end (contact_sweeps.c).
-int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, bool* solved);
+// end (contact_sweeps.c). Leaves in `stirred` which units the last sweep has changed by more than the speed *least.
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, double* least, bool* solved);
+// By how much the law of a contact would change its speeds at v, if it were solved alone.
+double cal_problem_missed(const cal_problem* p, const cal_contact_row* touch, const double* v);
 
 // M⁻¹ Jᵀ and W of a row, with the masses as they are factored now.
 void cal_problem_answer(cal_problem* p, cal_contact_row* touch);

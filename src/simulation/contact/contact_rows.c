@@ -79,13 +79,14 @@ void cal_problem_assemble(cal_problem* p, double share) {
     double *left = p->left, *block = p->block;
     cal_blocks_zero(&p->matrix);
     for (int i = 0; i < p->group->unit_count; i++) {
+        if (p->passive[i]) continue;
         const double* M = p->mass + p->mass_at[i];
         for (int k = 0; k < p->size[i] * p->size[i]; k++) block[k] = share * M[k];
         cal_blocks_add(&p->matrix, i, i, block);
     }
     for (int k = 0; k < p->row_count; k++) {
         const cal_contact_row* touch = &p->rows[k];
-        if (touch->impulse[0] == 0.0) continue;
+        if (touch->impulse[0] == 0.0 || touch->passive) continue;
         for (int s = 0; s < 2; s++)
             for (int t = 0; t <= s; t++) {
                 const int i = touch->unit[s], j = touch->unit[t];

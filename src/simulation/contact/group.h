@@ -64,6 +64,10 @@ typedef struct cal_group_member_ops {
     void (*bounds)(const cal_group_member* unit, const cal_member_span* span, double* out);
     // The speeds of a state, where those of the motion that begins there are others; NULL: they never are.
     void (*own_speeds)(const double* v, struct cal_motion* motion);
+    // v on a straight way, where it jumps from one state to the next: such that the kinetic energy goes from the one's to the other's
+    // in proportion to time, as the potential one does; NULL: ways are never straight.
+    void (*straight_speeds)(const cal_group_member* unit, const struct cal_world* world, const cal_member_span* span,
+                            double* v);
     // Before anything else is asked for: what the user set is in these numbers, which stay where they are.
     void (*use)(const cal_group_member* unit, const struct cal_world* world, const double* extras);
     // When a callback may change its forces next; NULL: a callback begins a new motion at any time.

@@ -31,6 +31,8 @@
 //               cubic's slope would be right to h² only: energy would rise and fall between states. A spring that is too stiff
 //               for h still calms down: then h v_f = −q, h v₁ = −2 q, v₂ = 0, and (q, h v) is multiplied by (1/6, 1/6; 1, 0),
 //               whose eigenvalues are 1/2 and −1/3.
+//               Where free bodies would have more energy at v⁺ than before, and more than forces have given them, v⁺ is as far from v₂
+//               towards 2 v₂ − v_f as they do not.
 //     not       h is halved
 //
 // Overlaps, which rounding and curved paths leave behind, are removed by moving positions alone: the same convex problem with
@@ -221,6 +223,34 @@ static void solve_whole(cal_group_work* w, const double* v, double h, bool again
     cal_work_solve(w, v, h, false, w->whole);
 }
 
+// How much of the extrapolation is taken: as much as adds no energy to what there was and what forces did on the way, since contacts never
+// add any. With d = v₂ − v_f the kinetic energy of v₂ + θ d is a parabola in θ.
+static double find_extrapolation(const cal_group_work* w, const double* v, double h) {
+    const cal_group* group = w->group;
+    const cal_problem* p = &w->problem;
+    double *d = p->work, *Md = p->gradient, linear = 0.0;
+    double most = cal_problem_energy(p, v) + 2.0 * (w->first_work + w->second_work);
+    for (int i = 0; i < group->unit_count; i++)
+        for (int k = 0; k < group->units[i].v_count; k++) {
+            const int n = group->units[i].first_v + k;
+            d[n] = w->second[n] - w->whole[n];
+            // Turning forces do work on the speeds that they were found for: then those of a gyroscope do none.
+            const double along = k < group->units[i].lengths
+                                     ? (v[n] + 4.0 * (w->first[n] + w->second[n]) - 3.0 * w->whole[n]) / 6.0
+                                     : w->first[n];
+            most += 2.0 * h * w->force[n] * along;
+        }
+    const double square = cal_problem_times_mass(p, d, Md), there = cal_problem_energy(p, w->second);
+    for (int n = 0; n < group->v_count; n++) linear += w->second[n] * Md[n];
+    // Energies of two multiplications are good to a few bits of the largest.
+    if (there + 2.0 * linear + square <= most + 1e-15 * (there + most) || !(square > 0.0)) return 1.0;
+    // Between the roots there is no more; where that is nowhere, the end that has less.
+    const double root = linear * linear + square * (most - there);
+    const double low = (-linear - sqrt(fmax(root, 0.0))) / square, high = (-linear + sqrt(fmax(root, 0.0))) / square;
+    if (root >= 0.0 && high >= 0.0 && low <= 1.0) return fmin(1.0, high);
+    return 2.0 * linear + square <= 0.0 ? 1.0 : 0.0;
+}
+
 // The two halves after the whole: v⁺ in `second`, and what q moves along in `target`; of the second order if all three are smooth.
 static cal_status try_smooth(cal_group_work* w, double time, const double* q, const double* v, double h,
                              double tolerance, double* bend, double* miss, cal_error* error) {
@@ -244,11 +274,16 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     *bend = h * measure(group, w->second, w->whole, 1.0, 1.0);
     if (!isfinite(*bend)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
     cal_work_remember(w, 0.5 * h);
+    // Something that hits at once, and of which no force was known, is in the first half alone; then no cubic leads there.
+    for (int i = 0; i < count; i++) w->target[i] = 2.0 * w->first[i] - v[i];
+    if (!w->varies && h * measure(group, w->second, w->target, 1.0, 1.0) > tolerance) *bend = INFINITY;
     for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
     *miss = h * measure(group, w->target, w->whole, 1.0, 1.0);
-    for (int i = 0; *bend <= tolerance && i < count; i++) {
-        w->target[i] = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
-        w->second[i] = 2.0 * w->second[i] - w->whole[i];
+    w->extrapolated = *bend > tolerance ? 0.0 : w->varies ? 1.0 : find_extrapolation(w, v, h);
+    for (int i = 0; w->extrapolated > 0.0 && i < count; i++) {
+        const double along = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
+        w->target[i] += w->extrapolated * (along - w->target[i]);
+        w->second[i] += w->extrapolated * (w->second[i] - w->whole[i]);
     }
     return CAL_OK;
 }
@@ -357,7 +392,8 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             // Extrapolated as velocities are.
-            const double driven = 2.0 * (w->first_work + w->second_work) - w->whole_work;
+            const double halves = w->first_work + w->second_work,
+                         driven = halves + w->extrapolated * (halves - w->whole_work);
             return accept(w, time, q, v, w->target, w->second, *h, driven, error);
         }
         if (w->varies && isfinite(bend) && (*h <= smallest || miss <= coarse)) {

@@ -31,7 +31,8 @@ typedef struct cal_group_work {
     double event_step; // of multibodies: so short, a step with a change of contacts is within the tolerance
     // What bodies that are moved do in the whole step and in its halves.
     double whole_work, first_work, second_work;
-    bool varies; // some unit does: a step must not be long for it
+    double extrapolated; // how much of the extrapolation the last smooth step has
+    bool varies;         // some unit does: a step must not be long for it
     cal_group_report* report;
 } cal_group_work;
 

@@ -172,6 +172,26 @@ static void free_own_speeds(const double* v, cal_motion* motion) {
     cal_rotate3(motion->pose.rotation, v + 3, motion->w);
 }
 
+// Three speeds a share of the way from one to another, of a length whose square in the norm of `weight` is in proportion to the way.
+static void blend(const double* from, const double* to, const double* weight, double share, double out[3]) {
+    double square = 0.0, wanted = 0.0;
+    for (int i = 0; i < 3; i++) {
+        out[i] = (1.0 - share) * from[i] + share * to[i];
+        square += weight[i] * out[i] * out[i];
+        wanted += weight[i] * ((1.0 - share) * from[i] * from[i] + share * to[i] * to[i]);
+    }
+    const double factor = square > 0.0 ? sqrt(wanted / square) : 0.0;
+    for (int i = 0; i < 3; i++) out[i] *= factor;
+}
+
+static void free_straight_speeds(const cal_group_member* unit, const cal_world* world, const cal_member_span* s,
+                                 double* v) {
+    static const double one[3] = {1.0, 1.0, 1.0};
+    const double share = s->t / s->length;
+    blend(s->v, s->to_v, one, share, v);
+    blend(s->v + 3, s->to_v + 3, world->bodies[self_of(unit)->body].inertia, share, v + 3);
+}
+
 // --- The unit -----------------------------------------------------------------------------------------------------------------
 
 static void free_use(const cal_group_member* unit, const cal_world* world, const double* extras) {
@@ -193,6 +213,7 @@ static const cal_group_member_ops free_member_ops = {.poses = free_poses,
                                                      .state = free_state,
                                                      .bounds = free_bounds,
                                                      .own_speeds = free_own_speeds,
+                                                     .straight_speeds = free_straight_speeds,
                                                      .use = free_use,
                                                      .end = free_end};
 
