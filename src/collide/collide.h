@@ -108,6 +108,8 @@ cal_status cal_geometry_create(const cal_piece_def* pieces, int count, cal_geome
 // The colliding shapes of one body (CAL_GROUND: the world's) as pieces in that body's frame; tags are shape numbers. *out is
 // NULL, and that is no error, where there are none.
 cal_status cal_geometry_of_body(const cal_model* model, int body, cal_geometry** out, cal_error* error);
+// The same geometry for one more, who also destroys it; several threads may share one.
+cal_geometry* cal_geometry_share(cal_geometry* geometry);
 void cal_geometry_destroy(cal_geometry* geometry); // NULL is allowed
 
 int cal_geometry_piece_count(const cal_geometry* geometry); // convex ones: each prism of a height field counts

@@ -7,6 +7,7 @@
 //     w(n) = support_A(−n) − support_B(n),    F(n) = n·w(n)        (collide.h).
 #pragma once
 #include "collide/collide.h"
+#include <stdatomic.h>
 #include <string.h>
 
 typedef enum cal_core {
@@ -71,6 +72,7 @@ struct cal_geometry {
     int piece_count, branch_count, plane_count; // planes are the last pieces, and not in the tree
     double reach, thickness;
     cal_mass_properties mass;
+    atomic_int others; // who have it beside the one who made it
 };
 
 extern const cal_topology cal_box_topology, cal_prism_topology;

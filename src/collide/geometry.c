@@ -377,8 +377,13 @@ cal_status cal_geometry_of_body(const cal_model* model, int body, cal_geometry**
     return status;
 }
 
+cal_geometry* cal_geometry_share(cal_geometry* geometry) {
+    atomic_fetch_add_explicit(&geometry->others, 1, memory_order_relaxed);
+    return geometry;
+}
+
 void cal_geometry_destroy(cal_geometry* geometry) {
-    if (geometry == NULL) return;
+    if (geometry == NULL || atomic_fetch_sub_explicit(&geometry->others, 1, memory_order_acq_rel) > 0) return;
     for (int i = 0; i < geometry->owned_count; i++) cal_free(geometry->owned[i]);
     cal_free(geometry->owned);
     cal_free(geometry->branches);

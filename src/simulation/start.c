@@ -236,6 +236,70 @@ static cal_status measure(cal_world* world, int body, cal_error* error) {
     return status == CAL_OK ? prepare_shape(world, body, error) : status;
 }
 
+// --- Bodies that are alike ----------------------------------------------------------------------------------------------------
+
+// A gas has ten thousand bodies of two kinds. What is measured of one is taken over for the next, and its geometry is shared.
+enum { KINDS = 4 };
+
+static bool shapes_are_alike(const cal_sim_body* a, const cal_sim_body* b) {
+    for (int i = 0; i < a->shape_count; i++) {
+        const cal_shape_def *p = &a->shapes[i], *q = &b->shapes[i];
+        if (p->kind != q->kind || p->kind == CAL_MESH || p->kind == CAL_HEIGHT_FIELD) return false;
+        if (p->collides != q->collides || p->category != q->category || p->mask != q->mask) return false;
+        if (!cal_same_bits(p->position, q->position, sizeof p->position) ||
+            !cal_same_bits(p->quaternion, q->quaternion, sizeof p->quaternion) ||
+            !cal_same_bits(p->size, q->size, sizeof p->size))
+            return false;
+    }
+    return true;
+}
+
+static bool are_alike(const cal_sim_body* a, const cal_sim_body* b) {
+    const cal_world_body_def *p = &a->def, *q = &b->def;
+    return p->motion == CAL_MOVING && q->motion == CAL_MOVING && a->shape_count == b->shape_count &&
+           cal_same_bits(&p->density, &q->density, sizeof p->density) &&
+           cal_same_bits(&p->mass, &q->mass, sizeof p->mass) && cal_same_bits(p->center, q->center, sizeof p->center) &&
+           cal_same_bits(p->inertia, q->inertia, sizeof p->inertia) && shapes_are_alike(a, b);
+}
+
+// false: no memory.
+static bool take_over(cal_sim_body* part, const cal_sim_body* like) {
+    const size_t balls = (size_t)like->ball_count * sizeof *part->balls;
+    if (like->balls != NULL) {
+        part->balls = cal_allocate((size_t)like->ball_count, sizeof *part->balls);
+        if (part->balls == NULL) return false;
+        memcpy(part->balls, like->balls, balls);
+    }
+    if (like->geometry != NULL) part->geometry = cal_geometry_share(like->geometry);
+    part->form = like->form, part->category = like->category, part->mask = like->mask;
+    part->round = like->round, part->spinning = like->spinning;
+    part->ball_count = like->ball_count, part->reach = like->reach, part->mass = like->mass;
+    memcpy(part->inertia, like->inertia, sizeof part->inertia);
+    memcpy(part->offset, like->offset, sizeof part->offset);
+    memcpy(part->turn, like->turn, sizeof part->turn);
+    memcpy(part->half, like->half, sizeof part->half);
+    part->block = like->block;
+    return true;
+}
+
+typedef struct kinds {
+    int bodies[KINDS], count; // one of each kind that was seen last
+} kinds;
+
+static bool measure_like(cal_world* world, int body, kinds* seen) {
+    cal_sim_body* part = &world->bodies[body];
+    for (int k = 0; k < seen->count && k < KINDS; k++) {
+        const cal_sim_body* like = &world->bodies[seen->bodies[k]];
+        if (!are_alike(part, like)) continue;
+        cal_quaternion_normalize(part->def.quaternion);
+        return take_over(part, like);
+    }
+    const bool done = measure(world, body, NULL) == CAL_OK;
+    // Callbacks make a difference between bodies that are alike otherwise.
+    if (done && world->periodic_hook_count == 0) seen->bodies[seen->count++ % KINDS] = body;
+    return done;
+}
+
 typedef struct measuring {
     cal_world* world;
     bool* done; // of each body
@@ -244,10 +308,11 @@ typedef struct measuring {
 // Of what fails nothing is left: it is measured again, by one core, for what there is to say about it.
 static void measure_some(void* user, int first, int end) {
     const measuring* m = user;
+    kinds seen = {0};
     for (int i = first; i < end; i++) {
         cal_sim_body* part = &m->world->bodies[i];
         if (part->stage != CAL_NEW || part->component >= 0) continue;
-        m->done[i] = measure(m->world, i, NULL) == CAL_OK;
+        m->done[i] = measure_like(m->world, i, &seen);
         if (m->done[i]) continue;
         cal_geometry_destroy(part->geometry);
         cal_free(part->balls);

@@ -339,6 +339,7 @@ cal_status cal_advance_domains(cal_world* world, double time, cal_error* error) 
         d->between_s += processor_time() - before;
         d->divide_s += d->between_s - between_s;
         before = processor_time();
+        take_rank_times(d);
         d->seen_busiest_s = d->busiest_s, d->seen_between_s = d->between_s; // windows must be worth it, once divided
     }
     if (status == CAL_OK && !d->divided) return retreat(d, error);
