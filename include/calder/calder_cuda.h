@@ -27,9 +27,9 @@ int cal_cuda_device_count(void); ///< GPUs that this process can use; 0: none
 /// The GPU's name, as its driver says it; NULL for another machine. Belongs to the machine.
 const char* cal_cuda_device_name(const cal_machine* machine);
 
-/// Numbers of all instances of an ensemble in the GPU's memory, for others that work there (PyTorch, JAX and CuPy through DLPack):
-/// an array of groups × rows × 32, whose last index is the instance within its group of 32. Number i of instance n (q, v, tau or
-/// qdd, in the model's order) is data[(n / 32) · rows · 32 + row[i] · 32 + n % 32].
+/// Numbers of all instances of an ensemble (with several ranks: of this one's share) in the GPU's memory, for others that work there
+/// (PyTorch, JAX and CuPy through DLPack): an array of groups × rows × 32, whose last index is the instance within its group of 32.
+/// Number i of instance n (q, v, tau or qdd, in the model's order) is data[(n / 32) · rows · 32 + row[i] · 32 + n % 32].
 typedef struct cal_cuda_view {
     double* data;       ///< in the GPU's memory; the ensemble's
     int64_t groups;     ///< of 32 instances; lanes after the last instance belong to nobody

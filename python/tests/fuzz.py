@@ -12,6 +12,7 @@ last is printed when a round fails.
 import argparse
 import array
 import ctypes
+import faulthandler
 import gc
 import inspect
 import math
@@ -43,6 +44,7 @@ SCENE = """<mujoco model="scene"><worldbody>
   <keyframe><key name="home" qpos="0 0 0.5 1 0 0 0 0.3 1 0 0 0"/></keyframe></mujoco>"""
 SPECIFICATIONS = ["pendulum", "chain:n=3,joint=ball", "mobile:s=2,l=2,o=2", "humanoid", "mobile:s=", "chain:n=-1", "\0"]
 TEXTS = ["", "x", "0", "\ud800", "a\0b", "é" * 400, "gear", "rk4", "euler", "auto", "bdf", "aba", "threads:2", "threads:0", "cuda", "%s%n"]
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 RECORD = 1024  # bytes per thread of what is called now
 HANDS = 4  # threads at most
 ALLOWED_SECONDS = 0.25  # of one call, then a signal interrupts it
@@ -460,7 +462,7 @@ class Round:
         mover = threading.Thread(target=advance, args=(stop,))
         for thread in [*threads, mover]:
             thread.start()
-        if hasattr(os, "fork"):  # also while others are at work
+        if not SANITIZED:  # also while others are at work; a sanitizer's allocator may be locked by one of them then, for ever
             self.fork(10)
         for thread in threads:
             thread.join()
@@ -475,6 +477,7 @@ class Round:
         child = os.fork()
         if child == 0:
             status = 1
+            faulthandler.dump_traceback_later(60, exit=True)
             try:
                 self.main = True
                 signal.signal(signal.SIGALRM, interrupt)
@@ -529,7 +532,7 @@ def run_round(options, number):
     webbrowser.open = lambda *unused: True
     unraisable = []  # what nobody could be told, as where an object ends: files that cannot be written, but no misuse of Python
     sys.unraisablehook = lambda about: unraisable.append(repr(about.exc_value))
-    if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+    if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))  # a sanitizer has a limit of its own
     with open(options.log, "r+b") as file:
         log = mmap.mmap(file.fileno(), RECORD * HANDS)
@@ -561,7 +564,7 @@ def main():
             command = [sys.executable, "-X", "faulthandler", os.path.abspath(__file__), "--round", str(number), "--log", log.name]
             command += ["--seed", str(options.seed), "--calls", str(options.calls)]
             try:
-                status = subprocess.run(command, cwd=folder, timeout=60 + options.calls).returncode
+                status = subprocess.run(command, cwd=folder, timeout=120 + options.calls / 4).returncode
             except subprocess.TimeoutExpired:
                 status = "a call that does not end"
             if status != 0:

@@ -21,20 +21,20 @@ cal_status cal_cuda_ensemble_view(cal_ensemble* ensemble, cal_field field, cal_c
     if (field != CAL_Q && field != CAL_V && field != CAL_TAU && field != CAL_QDD) return CAL_BAD_ARGUMENT;
     const cal_status status = field == CAL_QDD ? CAL_OK : cal_ensemble_send_states(ensemble);
     if (status) return status;
-    const cal_batch_ops* ops = ensemble->machine->ops->batch;
+    const cal_batch_ops* ops = ensemble->device->ops->batch;
     const cal_device_plan* device = plan->on_device;
     const bool forces = field == CAL_TAU;
     const int vector = forces ? CAL_BATCH_TAU : field == CAL_QDD ? CAL_BATCH_YDOT : 0;
     const size_t lanes = (size_t)plan->layout->width;
     const size_t size = forces ? plan->layout->v_size : plan->layout->y_size;
     *out = (cal_cuda_view){.data = ops->address(batch, vector),
-                           .groups = ((int64_t)ensemble->count + (int64_t)lanes - 1) / (int64_t)lanes,
+                           .groups = ((int64_t)(ensemble->end - ensemble->first) + (int64_t)lanes - 1) / (int64_t)lanes,
                            .rows = (int64_t)(size / lanes),
                            .row = device->rows + (field == CAL_Q     ? 0
                                                   : field == CAL_TAU ? plan->model->q_count + plan->model->v_count
                                                                      : plan->model->q_count),
                            .count = field == CAL_Q ? plan->model->q_count : plan->model->v_count,
-                           .device = number_of(ensemble->machine)};
+                           .device = number_of(ensemble->device)};
     return CAL_OK;
 }
 
@@ -48,7 +48,7 @@ cal_status cal_cuda_ensemble_forward(cal_ensemble* ensemble) {
     cal_batch* batch = NULL;
     if (!ensemble) return CAL_BAD_ARGUMENT;
     if (!cal_ensemble_on_device(ensemble, &batch)) return CAL_NOT_AVAILABLE;
-    const cal_batch_ops* ops = ensemble->machine->ops->batch;
+    const cal_batch_ops* ops = ensemble->device->ops->batch;
     cal_status status = cal_ensemble_send_drives(ensemble);
     if (!status) status = ops->choose(batch, NULL);
     if (!status) status = ops->evaluate(batch, NULL, NULL);
