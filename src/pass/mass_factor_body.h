@@ -10,10 +10,10 @@
 #define dot_six LANE(cal_dot_six)
 #define root_of LANE(cal_root_of)
 
-// One step of a column: the joint's axes S and U = I S (6 a degree of freedom), C, the arm from the parent's origin, and I, which
-// becomes what the parent adds, at the parent's origin.
+// One step of a column: the joint's axes S and V = I S C⁻ᵀ (6 a degree of freedom), C with its diagonal inverted, the arm from the
+// parent's origin, and I, which becomes what the parent adds, at the parent's origin.
 typedef struct factored {
-    lane S[36], U[36], C[36];
+    lane S[36], V[36], C[36];
     articulated I;
     v3 arm;
     lane armature[6];
@@ -68,14 +68,14 @@ LANE_INLINE articulated own_inertia(const lane* R, const lane* second, const lan
                          .M = {mass, mass, mass, zero, zero, zero}};
 }
 
-// D = C Cᵀ, in place, lower half. The model was weighed: D is positive.
+// D = C Cᵀ, in place, lower half, with the diagonal inverted. The model was weighed: D is positive.
 #define find_root LANE(cal_find_root)
 LANE_INLINE void find_root(lane* D, int degrees) {
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++) {
             lane sum = D[i * degrees + j];
             for (int k = 0; k < j; k++) sum = sum - D[i * degrees + k] * D[j * degrees + k];
-            D[i * degrees + j] = i == j ? root_of(sum) : sum / D[j * degrees + j];
+            D[i * degrees + j] = i == j ? lane_set(1.0) / root_of(sum) : sum * D[j * degrees + j];
         }
 }
 
@@ -93,40 +93,41 @@ LANE_INLINE void respond_to(const articulated* I, int kind, const lane* S, lane*
     U[0] = n.x, U[1] = n.y, U[2] = n.z, U[3] = f.x, U[4] = f.y, U[5] = f.z;
 }
 
-// V = U C⁻ᵀ of several degrees of freedom, a column each: V Vᵀ is what the joint takes off I.
-#define give_columns LANE(cal_give_columns)
-LANE_INLINE void give_columns(const factored* w, int degrees, lane* V) {
+// V = U C⁻ᵀ, a column per degree of freedom: V Vᵀ is what the joint takes off I.
+#define divide_columns LANE(cal_divide_columns)
+LANE_INLINE void divide_columns(const lane* C, int degrees, lane* V) {
     for (int d = 0; d < degrees; d++)
         for (int i = 0; i < 6; i++) {
-            lane x = w->U[6 * d + i];
-            for (int e = 0; e < d; e++) x = x - w->C[d * degrees + e] * V[6 * e + i];
-            V[6 * d + i] = x / w->C[d * degrees + d];
+            for (int e = 0; e < d; e++) V[6 * d + i] = V[6 * d + i] - C[d * degrees + e] * V[6 * e + i];
+            V[6 * d + i] = V[6 * d + i] * C[d * degrees + d];
         }
 }
 
-// U, C, and I − U D⁻¹ Uᵀ at the parent's origin, where there is a parent.
+// V, C, and I − U D⁻¹ Uᵀ at the parent's origin, where there is a parent. Of one degree of freedom U and D⁻¹ U take it off: the root is
+// not waited for.
 #define factor_node LANE(cal_factor_node)
 LANE_INLINE void factor_node(int kind, bool has_parent, factored* w) {
     const int degrees = cal_kind_v(kind);
     const lane zero = lane_set(0.0);
-    for (int k = 0; k < degrees; k++) respond_to(&w->I, kind, w->S + 6 * k, w->U + 6 * k);
+    for (int k = 0; k < degrees; k++) respond_to(&w->I, kind, w->S + 6 * k, w->V + 6 * k);
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++)
-            w->C[i * degrees + j] = dot_six(w->S + 6 * i, w->U + 6 * j) + (i == j ? w->armature[i] : zero);
+            w->C[i * degrees + j] = dot_six(w->S + 6 * i, w->V + 6 * j) + (i == j ? w->armature[i] : zero);
     const lane over = lane_set(1.0) / w->C[0]; // of one degree of freedom: D⁻¹
     find_root(w->C, degrees);
-    if (!has_parent) return;
-    lane V[36];
-    if (degrees > 1) give_columns(w, degrees, V);
-    move(&w->I, w->arm);
-    for (int d = 0; d < degrees; d++) {
-        const lane* u = degrees > 1 ? V + 6 * d : w->U;
-        const v3 f = {u[3], u[4], u[5]}, n = v3_fma_cross(w->arm, f, (v3){u[0], u[1], u[2]});
-        if (degrees > 1)
-            eliminate(&w->I, n, f, n, f, zero);
-        else
-            eliminate(&w->I, n, f, v3_scale(n, over), v3_scale(f, over), zero);
+    if (degrees > 1) divide_columns(w->C, degrees, w->V);
+    if (has_parent) {
+        move(&w->I, w->arm);
+        for (int d = 0; d < degrees; d++) {
+            const lane* u = w->V + 6 * d;
+            const v3 f = {u[3], u[4], u[5]}, n = v3_fma_cross(w->arm, f, (v3){u[0], u[1], u[2]});
+            if (degrees > 1)
+                eliminate(&w->I, n, f, n, f, zero);
+            else
+                eliminate(&w->I, n, f, v3_scale(n, over), v3_scale(f, over), zero);
+        }
     }
+    if (degrees == 1) divide_columns(w->C, degrees, w->V);
 }
 
 // The numbers of an inertia, one after the other: Θ, H, M.

@@ -49,7 +49,7 @@ LANE_INLINE void store_node(int kind, bool ends, const cal_mass_factor* tree, co
         const size_t first = (size_t)(6 * tree->model->nodes[nodes[l]].first_v), n = (size_t)nodes[l];
         for (int i = 0; i < 6 * degrees; i++) {
             tree->axes[first + (size_t)i] = get_lane(&w->S[i], l);
-            tree->response[first + (size_t)i] = get_lane(&w->U[i], l);
+            tree->response[first + (size_t)i] = get_lane(&w->V[i], l);
         }
         for (int i = 0; i < degrees; i++)
             for (int j = 0; j <= i; j++)
