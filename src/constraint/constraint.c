@@ -124,12 +124,13 @@ void cal_constraints_evaluate(cal_constraints* set, const double* q, const doubl
                  v_size = (size_t)set->model->v_count * sizeof(double);
     // Projections and forces ask for the same place in turn.
     const bool now = !set->moved || set->at_time == set->time;
-    if (set->evaluated && now && memcmp(set->at_q, q, q_size) == 0 && memcmp(set->at_v, v, v_size) == 0) return;
+    const bool moved = !set->evaluated || !cal_same_bits(set->at_q, q, q_size);
+    if (!moved && now && cal_same_bits(set->at_v, v, v_size)) return;
     set->at_time = set->time;
     memcpy(set->at_q, q, q_size);
     memcpy(set->at_v, v, v_size);
     set->evaluated = true;
-    cal_node_motions(set->model, q, v, set->motions);
+    cal_node_motions(set->model, set->plan->variant, q, v, moved, set->motions);
     for (int place = 0; place < set->model->constraint_count; place++) {
         const int constraint = set->order[place];
         if (!set->active[constraint]) continue;

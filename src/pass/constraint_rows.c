@@ -24,34 +24,18 @@
 //   a wheel: m is the direction in its plane that points up most steeply; the point x − R m of the wheel rests on a
 #include "pass/constraint_rows.h"
 #include "pass/body_frames.h"
+#include "pass/variants.h"
 
 static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
 
-void cal_node_motions(const cal_model* model, const double* q, const double* v, cal_node_motion* out) {
-    for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        const cal_node_motion* parent = node->parent < 0 ? &ground : &out[node->parent];
-        cal_node_motion* own = &out[n];
-        double rotation[9], arm[3], swing[3];
-        cal_place_node(node, q + node->first_q, rotation, arm);
-        memcpy(own->base, parent->base, sizeof own->base);
-        if (node->parent < 0 && node->kind != CAL_FREE) {
-            memcpy(own->base, node->offset, sizeof own->base);
-            const double along = node->kind == CAL_PRISMATIC ? q[node->first_q] : 0.0;
-            for (int i = 0; i < 3; i++) arm[i] = node->rotation[3 * i + 2] * along;
-        }
-        cal_multiply33(parent->rotation, rotation, own->rotation);
-        cal_rotate3(parent->rotation, arm, arm);
-        cal_cross3(parent->angular, arm, swing);
-        cal_spatial joint = cal_joint_motion(node, rotation, v + node->first_v);
-        cal_rotate3(own->rotation, joint.angular, joint.angular);
-        cal_rotate3(own->rotation, joint.linear, joint.linear);
-        for (int i = 0; i < 3; i++) {
-            own->origin[i] = parent->origin[i] + arm[i];
-            own->angular[i] = parent->angular[i] + joint.angular[i];
-            own->linear[i] = parent->linear[i] + swing[i] + joint.linear[i];
-        }
-    }
+typedef void motions_kernel(const cal_model* model, const double* q, const double* v, bool moved, cal_node_motion* out);
+motions_kernel cal_node_motions_w1, cal_node_motions_w1_fma, cal_node_motions_w2, cal_node_motions_w4,
+    cal_node_motions_w8;
+
+void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
+                      cal_node_motion* out) {
+    static motions_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_node_motions);
+    kernels[variant](model, q, v, moved, out);
 }
 
 // --- Two frames, and how b moves seen from a ---------------------------------------------------------------------------

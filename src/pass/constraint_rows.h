@@ -33,11 +33,14 @@ typedef struct cal_row {
 typedef struct cal_node_motion {
     double rotation[9]; // rows: node's axes to the world's
     double base[3], origin[3];
+    double arm[3];                // from the parent's origin
     double angular[3], linear[3]; // of the node, of its origin
 } cal_node_motion;
 
-// Motions of all nodes at q and v (the user's order), parents first.
-void cal_node_motions(const cal_model* model, const double* q, const double* v, cal_node_motion* out);
+// Motions of all nodes at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
+// q is another one than that of `out`, else only velocities are found.
+void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
+                      cal_node_motion* out);
 
 // The rows of one constraint at these motions and joint values, and at a time; returns how many (cal_constraint_rows).
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,

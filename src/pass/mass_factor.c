@@ -2,6 +2,7 @@
 // each node adds what its children left, in the order of the tree, and writes only its own numbers.
 #include "pass/mass_factor.h"
 #include "base/memory.h"
+#include "base/wide.h"
 #include <string.h>
 
 enum { SIX = 6, SQUARE = 36 };
@@ -69,29 +70,21 @@ static void find_axes(const cal_node* node, const double rotation[9], double* ou
     }
 }
 
-// x ← C⁻¹ x, and x ← C⁻ᵀ x.
-static inline void divide(const double* C, int degrees, double* x) {
-    if (degrees == 1) {
-        x[0] /= C[0];
-        return;
-    }
+// x ← C⁻¹ x, and x ← C⁻ᵀ x; the diagonal is inverted.
+CAL_WIDE_INLINE void divide(const double* C, int degrees, double* x) {
     for (int i = 0; i < degrees; i++) {
         for (int k = 0; k < i; k++) x[i] -= C[i * degrees + k] * x[k];
-        x[i] /= C[i * degrees + i];
+        x[i] *= C[i * degrees + i];
     }
 }
-static inline void divide_transposed(const double* C, int degrees, double* x) {
-    if (degrees == 1) {
-        x[0] /= C[0];
-        return;
-    }
+CAL_WIDE_INLINE void divide_transposed(const double* C, int degrees, double* x) {
     for (int i = degrees - 1; i >= 0; i--) {
         for (int k = i + 1; k < degrees; k++) x[i] -= C[k * degrees + i] * x[k];
-        x[i] /= C[i * degrees + i];
+        x[i] *= C[i * degrees + i];
     }
 }
 
-static double dot6(const double* a, const double* b) {
+CAL_WIDE_INLINE double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
 
@@ -119,9 +112,6 @@ void cal_mass_factor_own(const cal_node* node, const double R[9], double* out) {
         }
 }
 
-void cal_mass_factor_divide(const double* C, int degrees, double* x) { divide(C, degrees, x); }
-void cal_mass_factor_divide_transposed(const double* C, int degrees, double* x) { divide_transposed(C, degrees, x); }
-
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor) {
     for (int i = 0; i < row->node_count; i++) {
         double* wrench = tree->wrench + SIX * (size_t)row->node[i];
@@ -133,85 +123,91 @@ void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double facto
 }
 
 // Adds what a child passes on to its parent's wrench.
-static void pull_wrench(cal_mass_factor* tree, int child, int parent) {
-    const double* passed = tree->motion + SIX * (size_t)child;
-    double *wrench = tree->wrench + SIX * (size_t)parent, moment[3];
-    cal_cross3(tree->arm + 3 * (size_t)child, passed + 3, moment);
-    for (int i = 0; i < 3; i++) {
-        wrench[i] += passed[i] + moment[i];
-        wrench[3 + i] += passed[3 + i];
-    }
-}
-
-static void pull_children(cal_mass_factor* tree, int n) {
-    const cal_model* model = tree->model;
-    for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c)) pull_wrench(tree, c, n);
-}
-
-// Leaves a node's wrench for its parent and clears it.
-static void pass_on(cal_mass_factor* tree, int n) {
-    double *wrench = tree->wrench + SIX * (size_t)n, *passed = tree->motion + SIX * (size_t)n;
-    memcpy(passed, wrench, SIX * sizeof *wrench);
-    memset(wrench, 0, SIX * sizeof *wrench);
+CAL_WIDE_INLINE void pull_wrench(const cal_mass_factor* tree, int child, double* wrench) {
+    const double *passed = tree->motion + SIX * (size_t)child, *f = passed + 3, *s = tree->arm + 3 * (size_t)child;
+    wrench[0] += passed[0] + (s[1] * f[2] - s[2] * f[1]);
+    wrench[1] += passed[1] + (s[2] * f[0] - s[0] * f[2]);
+    wrench[2] += passed[2] + (s[0] * f[1] - s[1] * f[0]);
+    for (int i = 0; i < 3; i++) wrench[3 + i] += f[i];
 }
 
 // y of one node; its wrench then holds what goes on.
-static void take_share(cal_mass_factor* tree, int n, double* y, double* share) {
-    const cal_node* node = &tree->model->nodes[n];
-    const int degrees = cal_kind_v(node->kind);
+CAL_WIDE_INLINE void take_share(const cal_mass_factor* tree, const cal_node* node, int degrees, double* wrench,
+                                double* y) {
     const size_t first = (size_t)(SIX * node->first_v);
-    double* wrench = tree->wrench + SIX * (size_t)n;
     for (int k = 0; k < degrees; k++) y[k] = dot6(tree->axes + first + SIX * k, wrench);
     divide(tree->root + first, degrees, y);
-    memcpy(share, y, (size_t)degrees * sizeof *y);
-    divide_transposed(tree->root + first, degrees, share);
     for (int k = 0; k < degrees; k++)
-        for (int i = 0; i < SIX; i++) wrench[i] -= tree->response[first + (size_t)(SIX * k + i)] * share[k];
+        for (int i = 0; i < SIX; i++) wrench[i] -= tree->response[first + (size_t)(SIX * k + i)] * y[k];
 }
 
-void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
+// Takes a node's own wrench, which becomes zero.
+CAL_WIDE_INLINE void take_wrench(cal_mass_factor* tree, int n, double* out) {
+    double* own = tree->wrench + SIX * (size_t)n;
+    for (int i = 0; i < SIX; i++) out[i] = own[i], own[i] = 0.0;
+}
+
+CAL_WIDE_INLINE void take_any_share(const cal_mass_factor* tree, const cal_node* node, double* wrench, double* y) {
+    const int degrees = cal_kind_v(node->kind);
+    if (degrees == 1)
+        take_share(tree, node, 1, wrench, y);
+    else
+        take_share(tree, node, degrees, wrench, y);
+}
+
+CAL_WIDE void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
     const cal_node* all = tree->model->nodes;
     int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
     int at = 0;
     for (int i = 0; i < count; i++) at += cal_kind_v(all[nodes[i]].kind);
     for (int i = count - 1; i >= 0; i--) {
-        double share[SIX];
+        const int n = nodes[i];
+        double wrench[SIX];
         int below = i + 1;
-        for (; below < count && nodes[below] < all[nodes[i]].end; below = after[below])
-            pull_wrench(tree, nodes[below], nodes[i]);
+        take_wrench(tree, n, wrench);
+        for (; below < count && nodes[below] < all[n].end; below = after[below])
+            pull_wrench(tree, nodes[below], wrench);
         after[i] = below;
-        at -= cal_kind_v(all[nodes[i]].kind);
-        take_share(tree, nodes[i], y + at, share);
-        pass_on(tree, nodes[i]);
+        at -= cal_kind_v(all[n].kind);
+        take_any_share(tree, &all[n], wrench, y + at);
+        memcpy(tree->motion + SIX * (size_t)n, wrench, sizeof wrench);
     }
 }
 
-void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
+CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, int n, int degrees, double* out) {
+    const cal_node* node = &tree->model->nodes[n];
+    const size_t first = (size_t)(SIX * node->first_v);
+    double motion[SIX] = {0.0}, *rate = out + node->first_v;
+    if (node->parent >= 0) {
+        const double *above = tree->motion + SIX * (size_t)node->parent, *s = tree->arm + 3 * (size_t)n;
+        for (int i = 0; i < 3; i++) motion[i] = above[i];
+        motion[3] = above[3] + (above[1] * s[2] - above[2] * s[1]);
+        motion[4] = above[4] + (above[2] * s[0] - above[0] * s[2]);
+        motion[5] = above[5] + (above[0] * s[1] - above[1] * s[0]);
+    }
+    for (int k = 0; k < degrees; k++)
+        rate[k] = tree->share[node->first_v + k] - dot6(tree->response + first + SIX * k, motion);
+    divide_transposed(tree->root + first, degrees, rate);
+    for (int k = 0; k < degrees; k++)
+        for (int i = 0; i < SIX; i++) motion[i] += tree->axes[first + (size_t)(SIX * k + i)] * rate[k];
+    memcpy(tree->motion + SIX * (size_t)n, motion, sizeof motion);
+}
+
+CAL_WIDE void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {
-        double y[SIX];
-        pull_children(tree, n);
-        take_share(tree, n, y, tree->share + model->nodes[n].first_v);
-        pass_on(tree, n);
+        double wrench[SIX];
+        take_wrench(tree, n, wrench);
+        for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c)) pull_wrench(tree, c, wrench);
+        take_any_share(tree, &model->nodes[n], wrench, tree->share + model->nodes[n].first_v);
+        memcpy(tree->motion + SIX * (size_t)n, wrench, sizeof wrench);
     }
     for (int n = 0; n < model->node_count; n++) {
-        const cal_node* node = &model->nodes[n];
-        const int degrees = cal_kind_v(node->kind);
-        const size_t first = (size_t)(SIX * node->first_v);
-        double *motion = tree->motion + SIX * (size_t)n, *rate = out + node->first_v, give[SIX];
-        memset(motion, 0, SIX * sizeof *motion);
-        if (node->parent >= 0) {
-            const double* above = tree->motion + SIX * (size_t)node->parent;
-            cal_cross3(above, tree->arm + 3 * (size_t)n, motion + 3);
-            for (int i = 0; i < 3; i++) motion[i] = above[i], motion[3 + i] += above[3 + i];
-        }
-        for (int k = 0; k < degrees; k++) give[k] = dot6(tree->response + first + SIX * k, motion);
-        divide(tree->root + first, degrees, give);
-        divide_transposed(tree->root + first, degrees, give);
-        for (int k = 0; k < degrees; k++) {
-            rate[k] = tree->share[node->first_v + k] - give[k];
-            for (int i = 0; i < SIX; i++) motion[i] += tree->axes[first + (size_t)(SIX * k + i)] * rate[k];
-        }
+        const int degrees = cal_kind_v(model->nodes[n].kind);
+        if (degrees == 1)
+            find_rates(tree, n, 1, out);
+        else
+            find_rates(tree, n, degrees, out);
     }
 }
 
@@ -245,14 +241,13 @@ void cal_mass_factor_inverse_diagonal(cal_mass_factor* tree, double* out) {
         const cal_node* node = &model->nodes[n];
         const int degrees = cal_kind_v(node->kind);
         const double *S = tree->axes + (size_t)(SIX * node->first_v),
-                     *U = tree->response + (size_t)(SIX * node->first_v);
+                     *V = tree->response + (size_t)(SIX * node->first_v);
         const double* C = tree->root + (size_t)(SIX * node->first_v);
         double locked[SQUARE], K[SQUARE] = {0}, left[SQUARE], *own = tree->inertia + SQUARE * (size_t)n;
         carry_response(tree, n, locked);
-        for (int i = 0; i < SIX; i++) { // row i of K solves D k = (row i of U)
+        for (int i = 0; i < SIX; i++) { // K = V C⁻¹, row by row
             double row[SIX] = {0};
-            for (int k = 0; k < degrees; k++) row[k] = U[SIX * k + i];
-            divide(C, degrees, row);
+            for (int k = 0; k < degrees; k++) row[k] = V[SIX * k + i];
             divide_transposed(C, degrees, row);
             for (int k = 0; k < degrees; k++) K[SIX * k + i] = row[k];
         }
@@ -290,10 +285,11 @@ void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
     for (int n = model->node_count - 1; n >= 0; n--) {
         const cal_node* node = &model->nodes[n];
         const double* S = tree->axes + (size_t)(SIX * node->first_v);
-        pull_children(tree, n);
-        for (int k = 0; k < cal_kind_v(node->kind); k++)
-            tau[node->first_v + k] += dot6(S + SIX * k, tree->wrench + SIX * (size_t)n);
-        pass_on(tree, n);
+        double wrench[SIX];
+        take_wrench(tree, n, wrench);
+        for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c)) pull_wrench(tree, c, wrench);
+        for (int k = 0; k < cal_kind_v(node->kind); k++) tau[node->first_v + k] += dot6(S + SIX * k, wrench);
+        memcpy(tree->motion + SIX * (size_t)n, wrench, sizeof wrench);
     }
 }
 

@@ -15,17 +15,20 @@
 #include "pass/constraint_rows.h"
 #include "pass/variants.h"
 
+enum { CAL_MASS_FACTOR_INERTIA = 21 }; // numbers of a symmetric matrix
+
 typedef struct cal_mass_factor {
     const cal_model* model;
     const cal_node_motion* motions; // where the matrix is wanted: the caller's
-    double *axes, *response, *root; // S, U (6 a degree of freedom, one after the other), C (rows)
-    double* inertia;                // 36 a node: what it leaves for its parent, where that is in another column
-    double* arm;                    // 3 a node: from the parent's origin
-    double* wrench;                 // 6 a node: moment, force; what a solve consumes
-    double* motion;                 // 6 a node: scratch; inbound what a node passes on, outbound its motion
-    double* share;                  // v_count: scratch
-    int32_t* after;                 // node_count: scratch
-    const double* added;            // v_count: to the diagonal of M, for an implicit step; NULL: nothing
+    double *axes, *response,
+        *root;       // S, V = U C⁻ᵀ (6 a degree of freedom, one after the other), C (rows, its diagonal inverted)
+    double* inertia; // 36 a node: the first 21 are what it leaves for its parent, where that is in another column
+    double* arm;     // 3 a node: from the parent's origin
+    double* wrench;  // 6 a node: moment, force; what a solve consumes
+    double* motion;  // 6 a node: scratch; inbound what a node passes on, outbound its motion
+    double* share;   // v_count: scratch
+    int32_t* after;  // node_count: scratch
+    const double* added; // v_count: to the diagonal of M, for an implicit step; NULL: nothing
 } cal_mass_factor;
 
 cal_status cal_mass_factor_create(const cal_model* model, cal_mass_factor* out);
@@ -37,11 +40,9 @@ extern const cal_program cal_program_mass_factor;
 CAL_DECLARE_VARIANTS(cal_mass_factor_kernel);
 
 // For those who factor with loops (constraint/loop_factor.h): a node's axes S and its own inertia, 36 numbers, in the world's axes about
-// its origin; and x ← C⁻¹ x, x ← C⁻ᵀ x.
+// its origin.
 void cal_mass_factor_axes(const cal_node* node, const double rotation[9], double* out);
 void cal_mass_factor_own(const cal_node* node, const double rotation[9], double* out);
-void cal_mass_factor_divide(const double* C, int degrees, double* x);
-void cal_mass_factor_divide_transposed(const double* C, int degrees, double* x);
 
 // Adds factor times a row's wrenches to tree->wrench.
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);

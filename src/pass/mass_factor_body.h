@@ -1,16 +1,22 @@
-// The factored mass matrix (mass_factor.h) of one node, W nodes at a time: the mechanics, without columns. Matrices are rows of
-// six; a multiply-add is rounded twice. Include after math/lanes.h, once a width.
+// The factored mass matrix (mass_factor.h) of one node, W nodes at a time: the mechanics, without columns. Inertias are those of
+// pass/aba_body.h, whose functions it uses, without biases. Include after math/lanes.h, math/lane_algebra.h and math/lane_memory.h,
+// once a width.
+#include "pass/aba_body.h"
+#undef second_moment // a member of nodes, too
+
 #define factored LANE(cal_factored)
 #define get_lane LANE(cal_get_lane)
 #define set_lane LANE(cal_set_lane)
-#define cross_lanes LANE(cal_cross_lanes)
 #define dot_six LANE(cal_dot_six)
 #define root_of LANE(cal_root_of)
 
-// One step of a column: the joint's axes S and U = I S (6 a degree of freedom), C, the arm from the parent's origin, and I, which
-// becomes what the parent adds.
+// One step of a column: the joint's axes S and V = I S C⁻ᵀ (6 a degree of freedom), C with its diagonal inverted, the arm from the
+// parent's origin, and I, which becomes what the parent adds, at the parent's origin.
 typedef struct factored {
-    lane S[36], U[36], C[36], I[36], arm[3], armature[6];
+    lane S[36], V[36], C[36];
+    articulated I;
+    v3 arm;
+    lane armature[6];
 } factored;
 
 #if CAL_LANES == 1
@@ -26,10 +32,6 @@ LANE_INLINE void set_lane(lane* x, int l, double value) {
 LANE_INLINE double get_lane(const lane* x, int l) { return (*x)[l]; }
 LANE_INLINE void set_lane(lane* x, int l, double value) { (*x)[l] = value; }
 #endif
-
-LANE_INLINE void cross_lanes(const lane* a, const lane* b, lane* out) {
-    out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 LANE_INLINE lane dot_six(const lane* a, const lane* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
@@ -54,92 +56,92 @@ LANE_INLINE void find_axes(int kind, const lane* R, lane* S) {
         for (int i = 0; i < 3; i++) S[6 * (first + k) + i] = R[3 * i + k];
 }
 
-// ((tr Σ − Σ, h×), (−h×, m)) in the world's axes; s: Σ as xx, yy, zz, xy, xz, yz; moment: node's axes.
+// Θ = tr Σ − Σ, H = h×, M = m in the world's axes; second: Σ as xx, yy, zz, xy, xz, yz; moment: node's axes.
 #define own_inertia LANE(cal_own_inertia)
-LANE_INLINE void own_inertia(const lane* R, const lane* s, const lane* moment, lane mass, lane* I) {
-    const lane zero = lane_set(0.0), sigma[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
-    lane turned[9], world[9], h[3];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            turned[3 * i + j] = R[3 * i] * sigma[j] + R[3 * i + 1] * sigma[3 + j] + R[3 * i + 2] * sigma[6 + j];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            world[3 * i + j] =
-                turned[3 * i] * R[3 * j] + turned[3 * i + 1] * R[3 * j + 1] + turned[3 * i + 2] * R[3 * j + 2];
-    const lane trace = world[0] + world[4] + world[8];
-    for (int i = 0; i < 3; i++) h[i] = R[3 * i] * moment[0] + R[3 * i + 1] * moment[1] + R[3 * i + 2] * moment[2];
-    const lane cross[9] = {zero, -h[2], h[1], h[2], zero, -h[0], -h[1], h[0], zero};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            I[6 * i + j] = (i == j ? trace : zero) - world[3 * i + j];
-            I[6 * i + 3 + j] = cross[3 * i + j];
-            I[6 * (3 + i) + j] = -cross[3 * i + j];
-            I[6 * (3 + i) + 3 + j] = i == j ? mass : zero;
-        }
+LANE_INLINE articulated own_inertia(const lane* R, const lane* second, const lane* moment, lane mass) {
+    const m3 E = {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}};
+    const s3 S = s3_congruent(E, (s3){second[0], second[1], second[2], second[3], second[4], second[5]});
+    const v3 h = m3_times(E, (v3){moment[0], moment[1], moment[2]});
+    const lane zero = lane_set(0.0);
+    return (articulated){.T = {S.yy + S.zz, S.xx + S.zz, S.xx + S.yy, -S.xy, -S.xz, -S.yz},
+                         .H = {{zero, h.z, -h.y}, {-h.z, zero, h.x}, {h.y, -h.x, zero}},
+                         .M = {mass, mass, mass, zero, zero, zero}};
 }
 
-// D = C Cᵀ, in place, lower half. The model was weighed: D is positive.
+// D = C Cᵀ, in place, lower half, with the diagonal inverted. The model was weighed: D is positive.
 #define find_root LANE(cal_find_root)
 LANE_INLINE void find_root(lane* D, int degrees) {
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++) {
             lane sum = D[i * degrees + j];
             for (int k = 0; k < j; k++) sum = sum - D[i * degrees + k] * D[j * degrees + k];
-            D[i * degrees + j] = i == j ? root_of(sum) : sum / D[j * degrees + j];
+            D[i * degrees + j] = i == j ? lane_set(1.0) / root_of(sum) : sum * D[j * degrees + j];
         }
 }
 
-// x ← C⁻ᵀ C⁻¹ x
-#define divide_twice LANE(cal_divide_twice)
-LANE_INLINE void divide_twice(const lane* C, int degrees, lane* x) {
-    for (int i = 0; i < degrees; i++) {
-        for (int k = 0; k < i; k++) x[i] = x[i] - C[i * degrees + k] * x[k];
-        x[i] = x[i] / C[i * degrees + i];
+// What I makes of a joint's axis.
+#define respond_to LANE(cal_respond_to)
+LANE_INLINE void respond_to(const articulated* I, int kind, const lane* S, lane* U) {
+    const v3 w = {S[0], S[1], S[2]}, u = {S[3], S[4], S[5]};
+    v3 n, f;
+    if (kind == CAL_PRISMATIC) {
+        n = m3_times(I->H, u), f = s3_times(I->M, u);
+    } else {
+        n = s3_times(I->T, w), f = m3_transpose_times(I->H, w);
+        if (kind == CAL_FREE) n = v3_add(n, m3_times(I->H, u)), f = v3_add(f, s3_times(I->M, u));
     }
-    for (int i = degrees - 1; i >= 0; i--) {
-        for (int k = i + 1; k < degrees; k++) x[i] = x[i] - C[k * degrees + i] * x[k];
-        x[i] = x[i] / C[i * degrees + i];
-    }
+    U[0] = n.x, U[1] = n.y, U[2] = n.z, U[3] = f.x, U[4] = f.y, U[5] = f.z;
 }
 
-// U, C, and I − U D⁻¹ Uᵀ where there is a parent.
+// V = U C⁻ᵀ, a column per degree of freedom: V Vᵀ is what the joint takes off I.
+#define divide_columns LANE(cal_divide_columns)
+LANE_INLINE void divide_columns(const lane* C, int degrees, lane* V) {
+    for (int d = 0; d < degrees; d++)
+        for (int i = 0; i < 6; i++) {
+            for (int e = 0; e < d; e++) V[6 * d + i] = V[6 * d + i] - C[d * degrees + e] * V[6 * e + i];
+            V[6 * d + i] = V[6 * d + i] * C[d * degrees + d];
+        }
+}
+
+// V, C, and I − U D⁻¹ Uᵀ at the parent's origin, where there is a parent. Of one degree of freedom U and D⁻¹ U take it off: the root is
+// not waited for.
 #define factor_node LANE(cal_factor_node)
 LANE_INLINE void factor_node(int kind, bool has_parent, factored* w) {
     const int degrees = cal_kind_v(kind);
-    for (int k = 0; k < degrees; k++)
-        for (int i = 0; i < 6; i++) w->U[6 * k + i] = dot_six(w->I + 6 * i, w->S + 6 * k);
+    const lane zero = lane_set(0.0);
+    for (int k = 0; k < degrees; k++) respond_to(&w->I, kind, w->S + 6 * k, w->V + 6 * k);
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++)
-            w->C[i * degrees + j] = dot_six(w->S + 6 * i, w->U + 6 * j) + (i == j ? w->armature[i] : lane_set(0.0));
+            w->C[i * degrees + j] = dot_six(w->S + 6 * i, w->V + 6 * j) + (i == j ? w->armature[i] : zero);
+    const lane over = lane_set(1.0) / w->C[0]; // of one degree of freedom: D⁻¹
     find_root(w->C, degrees);
-    for (int i = 0; has_parent && i < 6; i++) {
-        lane row[6];
-        for (int k = 0; k < degrees; k++) row[k] = w->U[6 * k + i];
-        divide_twice(w->C, degrees, row);
-        for (int j = 0; j < 6; j++)
-            for (int k = 0; k < degrees; k++) w->I[6 * i + j] = w->I[6 * i + j] - row[k] * w->U[6 * k + j];
+    if (degrees > 1) divide_columns(w->C, degrees, w->V);
+    if (has_parent) {
+        move(&w->I, w->arm);
+        for (int d = 0; d < degrees; d++) {
+            const lane* u = w->V + 6 * d;
+            const v3 f = {u[3], u[4], u[5]}, n = v3_fma_cross(w->arm, f, (v3){u[0], u[1], u[2]});
+            if (degrees > 1)
+                eliminate(&w->I, n, f, n, f, zero);
+            else
+                eliminate(&w->I, n, f, v3_scale(n, over), v3_scale(f, over), zero);
+        }
     }
+    if (degrees == 1) divide_columns(w->C, degrees, w->V);
 }
 
-// I += Xᵀ I_child X with X = ((1, 0), (−s×, 1)), s the child's arm; in lanes that have a child.
-#define pull_inertia LANE(cal_pull_inertia)
-LANE_INLINE void pull_inertia(lane* I, const lane* child, const lane* s, const bool* lives) {
-    lane B[36];
-    for (int i = 0; i < 36; i++) B[i] = child[i];
-    // Column j of −s× is e_j × s.
-    for (int i = 0; i < 6; i++) {
-        lane moment[3]; // row · (−s×) = (s × fᵀ)ᵀ
-        cross_lanes(s, child + 6 * i + 3, moment);
-        for (int j = 0; j < 3; j++) B[6 * i + j] = B[6 * i + j] + moment[j];
-    }
-    for (int j = 0; j < 6; j++) {
-        const lane f[3] = {B[6 * 3 + j], B[6 * 4 + j], B[6 * 5 + j]};
-        lane moment[3];
-        cross_lanes(s, f, moment);
-        for (int i = 0; i < 3; i++) B[6 * i + j] = B[6 * i + j] + moment[i];
-    }
-    // What is added to −0 changes it, but for −0.
+// The numbers of an inertia, one after the other: Θ, H, M.
+#define list_inertia LANE(cal_list_inertia)
+LANE_INLINE lane* list_inertia(articulated* I) {
+    _Static_assert(offsetof(articulated, n) == CAL_MASS_FACTOR_INERTIA * sizeof(lane), "nothing is between them");
+    return (lane*)(void*)I;
+}
+
+// I += what a child left; in lanes that have a child. What is added to −0 changes it, but for −0.
+#define add_inertia LANE(cal_add_inertia)
+LANE_INLINE void add_inertia(articulated* I, articulated* child, const bool* lives) {
+    lane *to = list_inertia(I), *from = list_inertia(child);
     for (int l = 0; l < CAL_LANES; l++)
-        for (int i = 0; i < 36 && !lives[l]; i++) set_lane(&B[i], l, -0.0);
-    for (int i = 0; i < 36; i++) I[i] = I[i] + B[i];
+        for (int i = 0; i < CAL_MASS_FACTOR_INERTIA && !lives[l]; i++) set_lane(&from[i], l, -0.0);
+    for (int i = 0; i < CAL_MASS_FACTOR_INERTIA; i++) to[i] = to[i] + from[i];
 }

@@ -34,32 +34,35 @@ LANE_INLINE void load_node(int kind, const cal_mass_factor* tree, const int32_t*
     }
     lane own[COUNT];
     load_lanes(packed, ARMATURE + cal_kind_v(kind), own);
-    for (int i = 0; i < 3; i++) w->arm[i] = own[ORIGIN + i] - own[ABOVE + i];
+    w->arm = (v3){own[ORIGIN] - own[ABOVE], own[ORIGIN + 1] - own[ABOVE + 1], own[ORIGIN + 2] - own[ABOVE + 2]};
     for (int i = 0; i < cal_kind_v(kind); i++) w->armature[i] = own[ARMATURE + i];
     find_axes(kind, own + ROTATION, w->S);
-    own_inertia(own + ROTATION, own + SECOND, own + MOMENT, own[MASS], w->I);
+    w->I = own_inertia(own + ROTATION, own + SECOND, own + MOMENT, own[MASS]);
 }
 
 LANE_INLINE void store_node(int kind, bool ends, const cal_mass_factor* tree, const int32_t* nodes, const bool* lives,
-                            const factored* w) {
+                            factored* w) {
+    const lane* entries = list_inertia(&w->I);
     const int degrees = cal_kind_v(kind);
     for (int l = 0; l < CAL_LANES; l++) {
         if (!lives[l]) continue;
         const size_t first = (size_t)(6 * tree->model->nodes[nodes[l]].first_v), n = (size_t)nodes[l];
         for (int i = 0; i < 6 * degrees; i++) {
             tree->axes[first + (size_t)i] = get_lane(&w->S[i], l);
-            tree->response[first + (size_t)i] = get_lane(&w->U[i], l);
+            tree->response[first + (size_t)i] = get_lane(&w->V[i], l);
         }
         for (int i = 0; i < degrees; i++)
             for (int j = 0; j <= i; j++)
                 tree->root[first + (size_t)(i * degrees + j)] = get_lane(&w->C[i * degrees + j], l);
-        for (int i = 0; i < 3; i++) tree->arm[3 * n + (size_t)i] = get_lane(&w->arm[i], l);
-        for (int i = 0; i < 36 && ends; i++) tree->inertia[36 * n + (size_t)i] = get_lane(&w->I[i], l);
+        tree->arm[3 * n] = get_lane(&w->arm.x, l), tree->arm[3 * n + 1] = get_lane(&w->arm.y, l);
+        tree->arm[3 * n + 2] = get_lane(&w->arm.z, l);
+        for (int i = 0; i < CAL_MASS_FACTOR_INERTIA && ends; i++)
+            tree->inertia[36 * n + (size_t)i] = get_lane(&entries[i], l);
     }
 }
 
 // What the columns below a column's last nodes left, child by child in the order of the tree.
-LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes, const bool* lives, lane* I) {
+LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes, const bool* lives, articulated* I) {
     int child[CAL_LANES];
     bool has[CAL_LANES], any = false;
     for (int l = 0; l < CAL_LANES; l++) {
@@ -67,19 +70,19 @@ LANE_INLINE void add_children(const cal_mass_factor* tree, const int32_t* nodes,
         any = any || child[l] >= 0;
     }
     while (any) {
-        double packed[39 * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double)))); // read as lanes
-        lane below[39];
+        // Read as lanes.
+        double packed[CAL_MASS_FACTOR_INERTIA * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double))));
+        articulated below;
         any = false;
         for (int l = 0; l < CAL_LANES; l++) {
             has[l] = child[l] >= 0;
             const size_t n = (size_t)(has[l] ? child[l] : nodes[l]);
-            put_lane(packed, l, tree->inertia + 36 * n, 36);
-            put_lane(packed + (ptrdiff_t)(36 * CAL_LANES), l, tree->arm + 3 * n, 3);
+            put_lane(packed, l, tree->inertia + 36 * n, CAL_MASS_FACTOR_INERTIA);
             if (has[l]) child[l] = cal_next_child(tree->model, nodes[l], child[l]);
             any = any || child[l] >= 0;
         }
-        load_lanes(packed, 39, below);
-        pull_inertia(I, below, below + 36, has);
+        load_lanes(packed, CAL_MASS_FACTOR_INERTIA, list_inertia(&below));
+        add_inertia(I, &below, has);
     }
 }
 
@@ -100,9 +103,9 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
         for (int l = 0; l < CAL_LANES; l++) live[l] = own[l] >= 0, nodes[l] = live[l] ? own[l] : any;
         load_node(kind, tree, nodes, w);
         if (i == count - 1)
-            add_children(tree, nodes, live, w->I);
+            add_children(tree, nodes, live, &w->I);
         else
-            pull_inertia(w->I, below->I, below->arm, lives[1 - i % 2]);
+            add_inertia(&w->I, &below->I, lives[1 - i % 2]);
         factor_node(kind, column->parent >= 0 || i > 0, w);
         store_node(kind, i == 0, tree, nodes, live, w);
     }

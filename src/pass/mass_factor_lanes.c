@@ -1,6 +1,7 @@
 // The factored mass matrix in lanes: mass_factor_body.h's mechanics run along columns. Compiled once for each width (aba_lanes.c
 // says how).
 #include "pass/mass_factor.h"
+#include <stddef.h>
 
 #define CAL_BODY "pass/mass_factor_body.h"
 #define CAL_COLUMNS "pass/mass_factor_columns.h"

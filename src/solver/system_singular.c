@@ -171,22 +171,42 @@ static double distance_at(cal_system* system, double later) {
     return cal_constraints_distance(system->constraints);
 }
 
-// When σ is zero, from now, and how fast it changes there: by the parabola through σ before, now and after, with its sign after the
-// crossing. Not where it turns before it is zero. The nearest places that tell are taken, for which a parabola is good.
-static bool find_crossing(cal_system* system, double distance, double zone, double speed, double* when, double* rate) {
+// Noise in accelerations is above its share of the tolerance where σ³ is below this, with σ changing by `rate`, at most as fast as
+// anything moves.
+static double zone_cubed_at(const cal_system* system, double speed, double rate) {
+    return 2.0 * EPSILONS * closed_at(system, speed) * rate * rate /
+           (SHARE * (system->settings.relative * speed + system->settings.absolute));
+}
+
+// What is found out about σ near now.
+typedef struct crossing {
+    bool near;  // σ changes so fast that there is noise
+    bool found; // it is zero at a time `when` from now, and changes by `rate` there
+    double when, rate;
+} crossing;
+
+// By the parabola through σ before, now and after, with its sign after the crossing. Not where it turns before it is zero. The nearest
+// places that tell are taken, for which a parabola is good.
+static crossing find_crossing(cal_system* system, double distance, double zone, double speed) {
+    crossing out = {.near = true};
     double step = 2.0 * fmax(distance, 0.1 * zone) / speed;
     for (int i = 0; i < MOST_REACHES; i++, step *= 2.0) {
         const double before = distance_at(system, -step), after = distance_at(system, step);
+        // A long mechanism passes singular positions by the side, and slowly, while parts of it move fast.
+        const double rate = fmin(fmax(fabs(before - distance), fabs(after - distance)) / step, speed);
+        out.near = distance * distance * distance < zone_cubed_at(system, speed, rate);
+        if (!out.near) return out;
         if (before < 2.0 * distance || after < 2.0 * distance) continue;
         const double slope = 0.5 * (before + after) / step, middle = 0.5 * (before - after);
         const double now = middle < 0.0 ? -distance : distance, curve = (middle - now) / (step * step);
         const double root = slope * slope - 4.0 * curve * now;
-        if (!(root > 0.0) || fabs(middle - now) > MOST_CURVED * zone) return false;
-        *when = 2.0 * now / (slope + sqrt(root));
-        *rate = sqrt(root);
-        return true;
+        if (!(root > 0.0) || fabs(middle - now) > MOST_CURVED * zone) return out;
+        out.found = true;
+        out.when = 2.0 * now / (slope + sqrt(root));
+        out.rate = sqrt(root);
+        return out;
     }
-    return false;
+    return out;
 }
 
 // system->forces from both sides of a crossing; `good` says whether iterations agree, and polynomials: they do not where motion passes
@@ -222,11 +242,7 @@ static double cube_root(double x) {
     return root;
 }
 
-// Noise in accelerations is above its share of the tolerance where σ³ is below this.
-static double zone_cubed(const cal_system* system, double speed) {
-    return 2.0 * EPSILONS * closed_at(system, speed) * speed * speed /
-           (SHARE * (system->settings.relative * speed + system->settings.absolute));
-}
+static double zone_cubed(const cal_system* system, double speed) { return zone_cubed_at(system, speed, speed); }
 
 bool cal_system_is_near(const cal_system* system) {
     const double distance = cal_constraints_distance(system->constraints);
@@ -239,10 +255,10 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     if (!cal_system_is_near(system)) return CAL_OK;
     const double speed = fastest(system->evaluated_v, model->v_count),
                  distance = cal_constraints_distance(system->constraints);
-    cal_system_note_near(system, time, distance, 0);
     const double zone = fmin(cube_root(fmin(zone_cubed(system, speed), 1.0)), WIDEST);
-    double when, rate;
-    if (!find_crossing(system, distance, zone, speed, &when, &rate)) return CAL_OK;
+    const crossing at = find_crossing(system, distance, zone, speed);
+    if (at.near) cal_system_note_near(system, time, distance, 0);
+    if (!at.found) return CAL_OK;
     const across a = find_room(system);
     const size_t count = (size_t)model->v_count, controls = (size_t)model->actuator_count;
     memcpy(a.tau, system->changed_tau, count * sizeof(double));
@@ -254,7 +270,7 @@ cal_status cal_system_interpolate_singular(cal_system* system, double time) {
     // Where motion changes too fast for the polynomial nearer places are better, which have more noise.
     for (double size = zone; !status && !good && size > least; size *= 0.5) {
         const double noise = SHARE * zone_cubed(system, speed) / (size * size * size);
-        find_weights(when, size / (3.0 * rate), &w);
+        find_weights(at.when, size / (3.0 * at.rate), &w);
         status = interpolate(system, &w, time, noise, &good);
     }
     memcpy(system->changed_tau, a.tau, count * sizeof(double));
