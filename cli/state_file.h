@@ -1,4 +1,5 @@
-// A state as a file: {"time": 0, "q": […], "v": […], "tau": […], "control": […], "activation": […], "qdd": […]}; missing parts keep the model's defaults.
+// A state as a file: {"time": 0, "q": […], "v": […], "tau": […], "control": […], "activation": […], "qdd": […]};
+// missing parts keep the model's defaults.
 #pragma once
 #include "command.h"
 

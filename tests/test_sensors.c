@@ -108,7 +108,78 @@ static void test_table(void** state) {
     cal_model_destroy(model);
 }
 
+static cal_sim* simulate(const cal_model* model, bool contact) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    def.contact = contact;
+    if (cal_sim_create(model, &def, &sim, &error)) fail_msg("%s", error.text);
+    return sim;
+}
+
+static double read_sensor(cal_sim* sim, const char* name, int component) {
+    double values[8];
+    cal_error error = {0};
+    const int sensor = cal_model_find_sensor(cal_sim_model(sim), name);
+    if (sensor < 0 || cal_sim_sensor(sim, sensor, values, &error)) fail_msg("%s: %s", name, error.text);
+    return values[component];
+}
+
+// MuJoCo 3.14's distances, with contact and without: to a box turned, past an invisible ball to a cylinder, to an ellipsoid, a capsule, a
+// plane, nothing, the inside of a concave mesh, and cut off.
+static void test_ranges(void** state) {
+    (void)state;
+    static const double distances[] = {1.7888984197097717, 2.653472058191639,
+                                       1.7630665852131762, 1.8779955133099457,
+                                       0.6015914714841285, -1.0,
+                                       4.2622514202011486, 1.5};
+    cal_model* model = NULL;
+    cal_error error = {0};
+    if (cal_model_read(CALDER_TEST_MODELS "/rangefinders.xml", NULL, &model, NULL, &error)) fail_msg("%s", error.text);
+    for (int contact = 0; contact < 2; contact++) {
+        cal_sim* sim = simulate(model, contact == 1);
+        for (int i = 0; i < 8; i++) {
+            const char name[3] = {'r', (char)('0' + i), '\0'};
+            // MuJoCo keeps meshes in single precision.
+            cal_test_expect_below(fabs(read_sensor(sim, name, 0) - distances[i]), i == 6 ? 1e-8 : 1e-12, "distance",
+                                  name);
+        }
+        cal_sim_destroy(sim);
+    }
+    cal_model_destroy(model);
+}
+
+// A beam on two feet, with a load: each foot carries what the moments ask for, its accelerometer feels gravity, and a zone above the beam
+// feels nothing. In the air nothing touches.
+static void test_touch(void** state) {
+    (void)state;
+    static const char text[] =
+        "<mujoco><worldbody><geom type='plane' size='2 2 1' friction='0.8'/><body name='beam' pos='0 0 "
+        "0.3001'><freejoint/>"
+        "<inertial pos='0.1 0 0' mass='6' diaginertia='0.1 0.3 0.3'/><geom type='sphere' size='0.1' pos='-0.4 0 -0.2'/>"
+        "<geom type='capsule' size='0.1 0.1' euler='90 0 0' pos='0.4 0 -0.2'/><site name='imu' pos='0.2 0 0.1'/>"
+        "<site name='left' type='box' size='0.05 0.05 0.05' pos='-0.4 0 -0.3'/>"
+        "<site name='right' type='box' size='0.1 0.3 0.02' pos='0.4 0 -0.3'/>"
+        "<site name='top' type='sphere' size='0.1' pos='0 0 0.3'/></body></worldbody>"
+        "<sensor><touch name='left' site='left'/><touch name='right' site='right'/><touch name='top' site='top'/>"
+        "<touch name='most' site='right' cutoff='7'/><accelerometer name='felt' site='imu'/></sensor></mujoco>";
+    cal_model* model = NULL;
+    cal_error error = {0};
+    if (cal_model_read_memory(text, strlen(text), "beam.xml", NULL, &model, NULL, &error)) fail_msg("%s", error.text);
+    cal_sim* sim = simulate(model, true);
+    assert_true(read_sensor(sim, "left", 0) == 0.0 && read_sensor(sim, "right", 0) == 0.0);
+    if (cal_sim_advance(sim, 1.0, &error)) fail_msg("%s", error.text);
+    const double weight = 6.0 * 9.81, right = weight * 0.5 / 0.8;
+    cal_test_expect_below(fabs(read_sensor(sim, "right", 0) - right), 1e-3 * weight, "force", "right");
+    cal_test_expect_below(fabs(read_sensor(sim, "left", 0) - (weight - right)), 1e-3 * weight, "force", "left");
+    cal_test_expect_below(fabs(read_sensor(sim, "felt", 2) - 9.81), 1e-2, "acceleration", "felt");
+    assert_true(read_sensor(sim, "top", 0) == 0.0 && read_sensor(sim, "most", 0) == 7.0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+                                       cmocka_unit_test(test_ranges), cmocka_unit_test(test_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,8 +148,9 @@ static void test_energy_of_bodies(void** state) {
 // What is written and read again is the same model.
 static void test_written(void** state) {
     (void)state;
-    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp", "muscles", "sensors"};
-    for (int i = 0; i < 5; i++) {
+    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp",    "muscles",
+                                        "sensors",       "activations",     "rangefinders"};
+    for (int i = 0; i < 6; i++) {
         char folder[] = "written-XXXXXX", path[64];
         cal_error error = {0};
         cal_model *model = read_model(names[i], 0), *again = NULL;

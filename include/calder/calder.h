@@ -256,8 +256,18 @@ typedef struct cal_shape_def {
     int group; ///< 0 … 5, for viewers to show and hide together; MuJoCo hides 3 and up. Without effect on the motion
     uint32_t category, mask; ///< two shapes touch when one's category has a bit of the other's mask; both 1 unless set
     float color[4];          ///< red, green, blue, opacity, 0 … 1
+    int texture; ///< that the colour is multiplied with, on planes and meshes with coordinates; CAL_NONE: none
+    double texture_repeat[2]; ///< of planes: how often the picture is there per m, along x and y
     uint32_t cookie;
 } cal_shape_def;
+
+/// A picture for shapes; from cal_default_texture_def.
+typedef struct cal_texture_def {
+    const char* name;     ///< NULL: it has none
+    const uint8_t* bytes; ///< of a PNG file; copied
+    size_t size;
+    uint32_t cookie;
+} cal_texture_def;
 
 /// Triangles, for shapes to share; from cal_default_mesh_def.
 typedef struct cal_mesh_def {
@@ -265,6 +275,8 @@ typedef struct cal_mesh_def {
     const double* vertices;   ///< 3 a vertex
     const int32_t* triangles; ///< 3 vertices' numbers a triangle, counterclockwise seen from outside
     int vertex_count, triangle_count;
+    const float*
+        coordinates; ///< of a texture: x and y for each corner of each triangle, y downwards; NULL: there are none
     int columns; ///< of a grid of heights: its vertices are rows of so many, x growing along a row, y from row to row; 0: no grid
     uint32_t cookie;
 } cal_mesh_def;
@@ -275,6 +287,8 @@ typedef struct cal_site_def {
     int body;             ///< CAL_GROUND: the world
     double position[3];   ///< in the body's frame
     double quaternion[4]; ///< need not be normalised
+    cal_shape_kind kind;  ///< the zone about it, for sensors of touch: a sphere, capsule, cylinder, ellipsoid or box
+    double size[3];       ///< as that of shapes
     uint32_t cookie;
 } cal_site_def;
 
@@ -363,7 +377,11 @@ typedef enum cal_sensor_kind {
     CAL_SENSOR_TORQUE,                     ///< 3, about the frame's origin
     CAL_SENSOR_SUBTREE_CENTER,             ///< 3, centre of mass of the body and all that hangs from it
     CAL_SENSOR_SUBTREE_VELOCITY,           ///< 3, velocity of that
-    CAL_SENSOR_CLOCK                       ///< 1, time
+    CAL_SENSOR_CLOCK,                      ///< 1, time
+    CAL_SENSOR_ACTUATOR_LENGTH,            ///< 1, gear times q of what it acts on; of a body 0
+    CAL_SENSOR_ACTUATOR_VELOCITY,          ///< 1, the rate that its law takes
+    CAL_SENSOR_TOUCH, ///< 1, N: the sum of the normal forces of contacts of the frame's body from which a ray out of the body meets the zone
+    CAL_SENSOR_RANGEFINDER ///< 1, m: along the frame's z to the first shape with an opacity that is not the body's; −1: there is none
 } cal_sensor_kind;
 /// A sensor; from cal_default_sensor_def.
 typedef struct cal_sensor_def {
@@ -372,7 +390,9 @@ typedef struct cal_sensor_def {
     int number;                        ///< of the joint, tendon or actuator
     int body;                          ///< of frames and subtrees
     double position[3], quaternion[4]; ///< of the frame in the body; the quaternion need not be normalised
-    double cutoff;                     ///< each number is kept within ± this; 0: it is not
+    cal_shape_kind zone;               ///< of touch: a sphere, capsule, cylinder, ellipsoid or box in the frame
+    double zone_size[3];               ///< as that of shapes
+    double cutoff; ///< each number is kept within ± this, those of touch and range below it; 0: it is not
     uint32_t cookie;
 } cal_sensor_def;
 
@@ -414,6 +434,7 @@ cal_constraint_def cal_default_constraint_def(void); ///< a weld of the frames o
 cal_shape_def cal_default_shape_def(void); ///< a visible sphere that collides, friction 1, restitution 0, on the ground
 cal_mesh_def cal_default_mesh_def(void);   ///< nothing
 cal_site_def cal_default_site_def(void);   ///< the world's origin
+cal_texture_def cal_default_texture_def(void);
 cal_keyframe_def cal_default_keyframe_def(void); ///< the model's start at time 0
 cal_tendon_def cal_default_tendon_def(void);     ///< no parts, no forces
 cal_tendon_part cal_default_tendon_part(void);   ///< the world's origin
@@ -444,6 +465,8 @@ int cal_builder_add_loop_joint(cal_builder* builder, const cal_constraint_def* l
 int cal_builder_add_shape(cal_builder* builder, const cal_shape_def* def);
 int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def); ///< vertices and triangles are copied
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def);
+/// CAL_NONE where the bytes are not those of a PNG file, too.
+int cal_builder_add_texture(cal_builder* builder, const cal_texture_def* def);
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def); ///< its arrays are copied
 int cal_builder_add_tendon(cal_builder* builder, const cal_tendon_def* def);     ///< its parts are copied
 int cal_builder_add_pair(cal_builder* builder, const cal_pair_def* def);
@@ -487,12 +510,16 @@ double cal_model_mass(const cal_model* model);       ///< of everything that can
 double cal_model_total_mass(const cal_model* model); ///< of all bodies, kg
 double cal_model_timestep(const cal_model* model);   ///< s; 0: the model has none
 int cal_model_site_count(const cal_model* model);
+int cal_model_texture_count(const cal_model* model);
+/// Valid as long as the model.
+void cal_model_texture(const cal_model* model, int texture, cal_texture_def* out);
 int cal_model_keyframe_count(const cal_model* model);
 int cal_model_tendon_count(const cal_model* model);
 int cal_model_drag_count(const cal_model* model);
 int cal_model_sensor_count(const cal_model* model);
 int cal_model_sensor_size(const cal_model* model);      ///< numbers of all sensors
 int cal_sensor_size(cal_sensor_kind kind);              ///< numbers of a sensor of this kind
+const char* cal_sensor_unit(cal_sensor_kind kind);      ///< "m", "N m", …; "": it has none, or rad or m as its joint
 const char* cal_sensor_kind_name(cal_sensor_kind kind); ///< MJCF's: "jointpos", "framequat", …
 void cal_model_medium(const cal_model* model, double* density, double* viscosity, double wind[3]);
 int cal_model_pair_count(const cal_model* model);

@@ -6,8 +6,8 @@
 //     falls      (½ + 3a/2) / (a − u) grows as exp(c s / τ), since da/dt = (u − a) (½ + 3a/2) / τ
 //     rises      with y = −ln((u − a) / (u − a₀)) and d = 3 (u − a₀) / 2:   s / τ = c y − d (1 − exp(−y))
 //
-// The last one is solved by Newton's method. Its right side is convex and rises, with the slope ½ + 3a/2; from y = (s / τ + d) / c, where it is
-// not below s / τ, the method falls to the root and stops where rounding keeps it from falling.
+// The last one is solved by Newton's method. Its right side is convex and rises, with the slope ½ + 3a/2; from
+// y = (s / τ + d) / c, where it is not below s / τ, the method falls to the root and stops where rounding keeps it from falling.
 //
 // Each of these goes one way, to u or on, so that keeping it in a range is clamping its end.
 #include "model/activation.h"

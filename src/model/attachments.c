@@ -146,6 +146,11 @@ static cal_status validate_shape(const cal_model* model, int number, cal_error* 
     if (meshed && (def->mesh < 0 || def->mesh >= model->mesh_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its mesh is %d, but there are %d meshes", who, def->mesh,
                         model->mesh_count);
+    if (def->texture != CAL_NONE && (def->texture < 0 || def->texture >= model->kept.texture_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: its texture is %d, but there are %d textures", who, def->texture,
+                        model->kept.texture_count);
+    if (!isfinite(def->texture_repeat[0]) || !isfinite(def->texture_repeat[1]))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: how often its texture repeats is not finite", who);
     if (def->kind == CAL_HEIGHT_FIELD && model->meshes[def->mesh].columns < 2)
         return cal_fail(error, CAL_BAD_MODEL, "%s: its mesh %d is no grid of heights", who, def->mesh);
     if (!(def->friction >= 0.0 && isfinite(def->friction)) || !(def->restitution >= 0.0 && def->restitution <= 1.0))

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/pool.h"
+#include "model/png.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,7 @@ struct cal_builder {
     list bodies, joints, actuators, constraints, shapes, meshes, text;
     cal_pool body_defs, joint_defs; // definitions that are alike, once
     list vertices, triangles;       // of all meshes, one after the other
+    list coordinates;               // of those that have some
     cal_model_extras kept;
     uint32_t disabled;
     int start;
@@ -97,6 +99,8 @@ cal_shape_def cal_default_shape_def(void) {
                            .kind = CAL_SPHERE,
                            .quaternion = {1.0, 0.0, 0.0, 0.0},
                            .mesh = CAL_NONE,
+                           .texture = CAL_NONE,
+                           .texture_repeat = {1.0, 1.0},
                            .friction = 1.0,
                            .collides = true,
                            .visible = true,
@@ -130,6 +134,7 @@ void cal_builder_destroy(cal_builder* builder) {
     cal_free(builder->meshes.items);
     cal_free(builder->vertices.items);
     cal_free(builder->triangles.items);
+    cal_free(builder->coordinates.items);
     cal_free(builder->text.items);
     cal_model_extras_free(&builder->kept);
     cal_free(builder->name);
@@ -321,7 +326,9 @@ int cal_builder_add_mesh(cal_builder* builder, const cal_mesh_def* def) {
     if (!counts || def->vertex_count > COUNT_LIMIT || def->triangle_count > COUNT_LIMIT)
         return remember(builder, CAL_BAD_ARGUMENT, "mesh", number, "it has no vertices, or too many, or no arrays");
     if (!keep_array(&builder->vertices, def->vertices, 3 * (size_t)def->vertex_count, sizeof(double)) ||
-        !keep_array(&builder->triangles, def->triangles, 3 * (size_t)def->triangle_count, sizeof(int32_t)))
+        !keep_array(&builder->triangles, def->triangles, 3 * (size_t)def->triangle_count, sizeof(int32_t)) ||
+        (def->coordinates != NULL &&
+         !keep_array(&builder->coordinates, def->coordinates, 6 * (size_t)def->triangle_count, sizeof(float))))
         return remember(builder, CAL_NO_MEMORY, "mesh", number, "out of memory");
     *entry = (mesh_entry){*def, name};
     entry->def.vertices = NULL;
@@ -358,6 +365,13 @@ static int note_kept(cal_builder* builder, int number, const char* noun) {
 int cal_builder_add_site(cal_builder* builder, const cal_site_def* def) {
     if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_site(&builder->kept, def), "site");
+}
+
+int cal_builder_add_texture(cal_builder* builder, const cal_texture_def* def) {
+    if (!builder) return CAL_NONE;
+    const char* why = def != NULL ? cal_png_trouble(def->bytes, def->size) : NULL;
+    if (why != NULL) return remember(builder, CAL_BAD_MODEL, "texture", (size_t)builder->kept.texture_count, why);
+    return note_kept(builder, cal_model_extras_add_texture(&builder->kept, def), "texture");
 }
 
 int cal_builder_add_keyframe(cal_builder* builder, const cal_keyframe_def* def) {
@@ -427,7 +441,12 @@ static bool copy_meshes(const cal_builder* builder, cal_model* model) {
     model->meshes = cal_allocate(builder->meshes.count, sizeof *model->meshes);
     model->mesh_vertices = cal_allocate(builder->vertices.count, sizeof(double));
     model->mesh_triangles = cal_allocate(builder->triangles.count, sizeof(int32_t));
-    if (model->meshes == NULL || model->mesh_vertices == NULL || model->mesh_triangles == NULL) return false;
+    model->mesh_coordinates = cal_allocate(builder->coordinates.count, sizeof(float));
+    if (model->meshes == NULL || model->mesh_vertices == NULL || model->mesh_triangles == NULL ||
+        model->mesh_coordinates == NULL)
+        return false;
+    if (builder->coordinates.count > 0)
+        memcpy(model->mesh_coordinates, builder->coordinates.items, builder->coordinates.count * sizeof(float));
     if (builder->vertices.count > 0)
         memcpy(model->mesh_vertices, builder->vertices.items, builder->vertices.count * sizeof(double));
     if (builder->triangles.count > 0)
@@ -435,6 +454,7 @@ static bool copy_meshes(const cal_builder* builder, cal_model* model) {
     const mesh_entry* meshes = builder->meshes.items;
     const double* vertices = model->mesh_vertices;
     const int32_t* triangles = model->mesh_triangles;
+    const float* coordinates = model->mesh_coordinates;
     for (int i = 0; i < model->mesh_count; i++) {
         cal_mesh_def* mesh = &model->meshes[i];
         *mesh = meshes[i].def;
@@ -443,6 +463,9 @@ static bool copy_meshes(const cal_builder* builder, cal_model* model) {
         mesh->triangles = triangles;
         vertices += 3 * (size_t)mesh->vertex_count;
         triangles += 3 * (size_t)mesh->triangle_count;
+        if (mesh->coordinates == NULL) continue;
+        mesh->coordinates = coordinates;
+        coordinates += 6 * (size_t)mesh->triangle_count;
     }
     return true;
 }

@@ -21,6 +21,7 @@ void cal_model_destroy(cal_model* model) {
     cal_free(model->meshes);
     cal_free(model->mesh_vertices);
     cal_free(model->mesh_triangles);
+    cal_free(model->mesh_coordinates);
     cal_free(model->nodes);
     cal_free(model->initial_q);
     cal_free(model->initial_v);

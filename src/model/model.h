@@ -82,6 +82,7 @@ struct cal_model {
     cal_mesh_def* meshes;
     double* mesh_vertices; // of all meshes, one after the other
     int32_t* mesh_triangles;
+    float* mesh_coordinates; // of those that have some
     cal_node* nodes;
     double* initial_q;
     double* initial_v;

@@ -12,14 +12,21 @@ enum {
     PAIR_COOKIE = 0x0ca19a12,
     TENDON_COOKIE = 0x0ca17e0d,
     DRAG_COOKIE = 0x0ca1d4a6,
-    SENSOR_COOKIE = 0x0ca15e45
+    SENSOR_COOKIE = 0x0ca15e45,
+    TEXTURE_COOKIE = 0x0ca17ec5
 };
 
 cal_site_def cal_default_site_def(void) {
-    return (cal_site_def){.body = CAL_GROUND, .quaternion = {1.0, 0.0, 0.0, 0.0}, .cookie = SITE_COOKIE};
+    return (cal_site_def){.body = CAL_GROUND,
+                          .quaternion = {1.0, 0.0, 0.0, 0.0},
+                          .kind = CAL_SPHERE,
+                          .size = {0.005, 0.005, 0.005}, // MJCF's
+                          .cookie = SITE_COOKIE};
 }
 
 cal_keyframe_def cal_default_keyframe_def(void) { return (cal_keyframe_def){.cookie = KEYFRAME_COOKIE}; }
+
+cal_texture_def cal_default_texture_def(void) { return (cal_texture_def){.cookie = TEXTURE_COOKIE}; }
 
 cal_tendon_def cal_default_tendon_def(void) {
     return (cal_tendon_def){
@@ -45,6 +52,8 @@ cal_sensor_def cal_default_sensor_def(void) {
                             .number = CAL_NONE,
                             .body = CAL_GROUND,
                             .quaternion = {1.0, 0.0, 0.0, 0.0},
+                            .zone = CAL_SPHERE,
+                            .zone_size = {0.005, 0.005, 0.005},
                             .cookie = (uint32_t)SENSOR_COOKIE};
 }
 
@@ -158,6 +167,23 @@ int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def
     return kept->keyframe_count++;
 }
 
+int cal_model_extras_add_texture(cal_model_extras* kept, const cal_texture_def* def) {
+    if (def == NULL || def->cookie != (uint32_t)TEXTURE_COOKIE) return CAL_KEPT_UNINITIALISED;
+    cal_texture_def* textures = extend(kept->textures, kept->texture_count, sizeof *textures);
+    if (textures == NULL) return CAL_KEPT_NO_MEMORY;
+    kept->textures = textures;
+    cal_texture_def copy = *def;
+    uint8_t* bytes = cal_allocate(def->size + 1, 1);
+    if (bytes == NULL || !copy_name(def->name, &copy.name)) {
+        cal_free(bytes);
+        return CAL_KEPT_NO_MEMORY;
+    }
+    memcpy(bytes, def->bytes, def->size);
+    copy.bytes = bytes;
+    textures[kept->texture_count] = copy;
+    return kept->texture_count++;
+}
+
 int cal_model_extras_add_pair(cal_model_extras* kept, const cal_pair_def* def) {
     if (def == NULL || def->cookie != (uint32_t)PAIR_COOKIE) return CAL_KEPT_UNINITIALISED;
     cal_pair_def* pairs = extend(kept->pairs, kept->pair_count, sizeof *pairs);
@@ -199,6 +225,8 @@ bool cal_model_extras_copy(const cal_model_extras* from, cal_model_extras* to) {
     for (int i = 0; fine && i < from->sensor_count; i++) fine = cal_model_extras_add_sensor(to, &from->sensors[i]) >= 0;
     for (int i = 0; fine && i < from->keyframe_count; i++)
         fine = cal_model_extras_add_keyframe(to, &from->keyframes[i]) >= 0;
+    for (int i = 0; fine && i < from->texture_count; i++)
+        fine = cal_model_extras_add_texture(to, &from->textures[i]) >= 0;
     for (int i = 0; fine && i < from->pair_count; i++) fine = cal_model_extras_add_pair(to, &from->pairs[i]) >= 0;
     for (int i = 0; fine && i < from->exclusion_count; i++) {
         const cal_exclusion* exclusion = &from->exclusions[i];
@@ -219,6 +247,10 @@ void cal_model_extras_free(cal_model_extras* kept) {
     }
     for (int i = 0; i < kept->sensor_count; i++) cal_free((void*)kept->sensors[i].name);
     for (int i = 0; i < kept->keyframe_count; i++) free_keyframe(&kept->keyframes[i]);
+    for (int i = 0; i < kept->texture_count; i++) {
+        cal_free((void*)kept->textures[i].name);
+        cal_free((void*)kept->textures[i].bytes);
+    }
     for (int i = 0; i < kept->number_count; i++) {
         cal_free(kept->numbers[i].name);
         cal_free(kept->numbers[i].values);
@@ -228,6 +260,7 @@ void cal_model_extras_free(cal_model_extras* kept) {
     cal_free(kept->drags);
     cal_free(kept->sensors);
     cal_free(kept->keyframes);
+    cal_free(kept->textures);
     cal_free(kept->pairs);
     cal_free(kept->exclusions);
     cal_free(kept->numbers);
@@ -238,6 +271,11 @@ void cal_model_extras_free(cal_model_extras* kept) {
 
 double cal_model_timestep(const cal_model* model) { return model ? model->kept.timestep : 0.0; }
 int cal_model_site_count(const cal_model* model) { return model ? model->kept.site_count : 0; }
+int cal_model_texture_count(const cal_model* model) { return model ? model->kept.texture_count : 0; }
+void cal_model_texture(const cal_model* model, int texture, cal_texture_def* out) {
+    if (!cal_has(model ? model->kept.texture_count : 0, texture, out, sizeof *out)) return;
+    *out = model->kept.textures[texture];
+}
 int cal_model_keyframe_count(const cal_model* model) { return model ? model->kept.keyframe_count : 0; }
 int cal_model_pair_count(const cal_model* model) { return model ? model->kept.pair_count : 0; }
 int cal_model_exclusion_count(const cal_model* model) { return model ? model->kept.exclusion_count : 0; }
@@ -319,38 +357,46 @@ int cal_model_find_sensor(const cal_model* model, const char* name) {
     return CAL_NONE;
 }
 
-// MJCF's names, and how many numbers there are.
+// MJCF's names, how many numbers there are, and of which unit.
 static const struct {
     const char* name;
     int size;
-} sensors[] = {[CAL_SENSOR_JOINT_POSITION] = {"jointpos", 1},
-               [CAL_SENSOR_JOINT_VELOCITY] = {"jointvel", 1},
-               [CAL_SENSOR_BALL_QUATERNION] = {"ballquat", 4},
-               [CAL_SENSOR_BALL_VELOCITY] = {"ballangvel", 3},
-               [CAL_SENSOR_TENDON_LENGTH] = {"tendonpos", 1},
-               [CAL_SENSOR_TENDON_VELOCITY] = {"tendonvel", 1},
-               [CAL_SENSOR_ACTUATOR_FORCE] = {"actuatorfrc", 1},
-               [CAL_SENSOR_FRAME_POSITION] = {"framepos", 3},
-               [CAL_SENSOR_FRAME_QUATERNION] = {"framequat", 4},
-               [CAL_SENSOR_FRAME_X_AXIS] = {"framexaxis", 3},
-               [CAL_SENSOR_FRAME_Y_AXIS] = {"frameyaxis", 3},
-               [CAL_SENSOR_FRAME_Z_AXIS] = {"framezaxis", 3},
-               [CAL_SENSOR_FRAME_VELOCITY] = {"framelinvel", 3},
-               [CAL_SENSOR_FRAME_ANGULAR_VELOCITY] = {"frameangvel", 3},
-               [CAL_SENSOR_FRAME_ACCELERATION] = {"framelinacc", 3},
-               [CAL_SENSOR_FRAME_ANGULAR_ACCELERATION] = {"frameangacc", 3},
-               [CAL_SENSOR_VELOCIMETER] = {"velocimeter", 3},
-               [CAL_SENSOR_GYRO] = {"gyro", 3},
-               [CAL_SENSOR_ACCELEROMETER] = {"accelerometer", 3},
-               [CAL_SENSOR_FORCE] = {"force", 3},
-               [CAL_SENSOR_TORQUE] = {"torque", 3},
-               [CAL_SENSOR_SUBTREE_CENTER] = {"subtreecom", 3},
-               [CAL_SENSOR_SUBTREE_VELOCITY] = {"subtreelinvel", 3},
-               [CAL_SENSOR_CLOCK] = {"clock", 1}};
+    const char* unit;
+} sensors[] = {[CAL_SENSOR_JOINT_POSITION] = {"jointpos", 1, ""},
+               [CAL_SENSOR_JOINT_VELOCITY] = {"jointvel", 1, ""},
+               [CAL_SENSOR_BALL_QUATERNION] = {"ballquat", 4, ""},
+               [CAL_SENSOR_BALL_VELOCITY] = {"ballangvel", 3, "rad/s"},
+               [CAL_SENSOR_TENDON_LENGTH] = {"tendonpos", 1, ""},
+               [CAL_SENSOR_TENDON_VELOCITY] = {"tendonvel", 1, ""},
+               [CAL_SENSOR_ACTUATOR_FORCE] = {"actuatorfrc", 1, "N"},
+               [CAL_SENSOR_FRAME_POSITION] = {"framepos", 3, "m"},
+               [CAL_SENSOR_FRAME_QUATERNION] = {"framequat", 4, ""},
+               [CAL_SENSOR_FRAME_X_AXIS] = {"framexaxis", 3, ""},
+               [CAL_SENSOR_FRAME_Y_AXIS] = {"frameyaxis", 3, ""},
+               [CAL_SENSOR_FRAME_Z_AXIS] = {"framezaxis", 3, ""},
+               [CAL_SENSOR_FRAME_VELOCITY] = {"framelinvel", 3, "m/s"},
+               [CAL_SENSOR_FRAME_ANGULAR_VELOCITY] = {"frameangvel", 3, "rad/s"},
+               [CAL_SENSOR_FRAME_ACCELERATION] = {"framelinacc", 3, "m/s²"},
+               [CAL_SENSOR_FRAME_ANGULAR_ACCELERATION] = {"frameangacc", 3, "rad/s²"},
+               [CAL_SENSOR_VELOCIMETER] = {"velocimeter", 3, "m/s"},
+               [CAL_SENSOR_GYRO] = {"gyro", 3, "rad/s"},
+               [CAL_SENSOR_ACCELEROMETER] = {"accelerometer", 3, "m/s²"},
+               [CAL_SENSOR_FORCE] = {"force", 3, "N"},
+               [CAL_SENSOR_TORQUE] = {"torque", 3, "N m"},
+               [CAL_SENSOR_SUBTREE_CENTER] = {"subtreecom", 3, "m"},
+               [CAL_SENSOR_SUBTREE_VELOCITY] = {"subtreelinvel", 3, "m/s"},
+               [CAL_SENSOR_CLOCK] = {"clock", 1, "s"},
+               [CAL_SENSOR_ACTUATOR_LENGTH] = {"actuatorpos", 1, ""},
+               [CAL_SENSOR_ACTUATOR_VELOCITY] = {"actuatorvel", 1, ""},
+               [CAL_SENSOR_TOUCH] = {"touch", 1, "N"},
+               [CAL_SENSOR_RANGEFINDER] = {"rangefinder", 1, "m"}};
 enum { SENSOR_KINDS = (int)(sizeof sensors / sizeof sensors[0]) };
 
 int cal_sensor_size(cal_sensor_kind kind) {
     return (int)kind >= 0 && (int)kind < SENSOR_KINDS ? sensors[kind].size : 0;
+}
+const char* cal_sensor_unit(cal_sensor_kind kind) {
+    return (int)kind >= 0 && (int)kind < SENSOR_KINDS ? sensors[kind].unit : "";
 }
 const char* cal_sensor_kind_name(cal_sensor_kind kind) {
     return (int)kind >= 0 && (int)kind < SENSOR_KINDS ? sensors[kind].name : NULL;

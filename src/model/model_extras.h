@@ -1,5 +1,5 @@
-// What a model keeps beside its tree: sites, tendons, drags, sensors, keyframes, pairs and exclusions of contact, named numbers, a step for those
-// who take fixed ones. Everything is a copy and belongs to the record.
+// What a model keeps beside its tree: sites, tendons, drags, sensors, keyframes, textures, pairs and exclusions of contact, named numbers, a
+// step for those who take fixed ones. Everything is a copy and belongs to the record.
 #pragma once
 #include "calder/calder.h"
 
@@ -23,10 +23,12 @@ typedef struct cal_model_extras {
     cal_drag_def* drags;
     cal_sensor_def* sensors;
     cal_keyframe_def* keyframes;
+    cal_texture_def* textures;
     cal_pair_def* pairs;
     cal_exclusion* exclusions;
     cal_named_numbers* numbers;
-    int site_count, tendon_count, drag_count, sensor_count, keyframe_count, pair_count, exclusion_count, number_count;
+    int site_count, tendon_count, drag_count, sensor_count, keyframe_count, texture_count, pair_count, exclusion_count,
+        number_count;
     double timestep;
     cal_medium medium;
 } cal_model_extras;
@@ -39,6 +41,7 @@ int cal_model_extras_add_tendon(cal_model_extras* kept, const cal_tendon_def* de
 int cal_model_extras_add_drag(cal_model_extras* kept, const cal_drag_def* def);
 int cal_model_extras_add_sensor(cal_model_extras* kept, const cal_sensor_def* def);
 int cal_model_extras_add_keyframe(cal_model_extras* kept, const cal_keyframe_def* def);
+int cal_model_extras_add_texture(cal_model_extras* kept, const cal_texture_def* def); // whose bytes were checked
 int cal_model_extras_add_pair(cal_model_extras* kept, const cal_pair_def* def);
 int cal_model_extras_add_exclusion(cal_model_extras* kept, int body_a, int body_b);
 int cal_model_extras_add_numbers(cal_model_extras* kept, const char* name, const double* values, int count);

@@ -220,12 +220,20 @@ static cal_status validate_sensor(const cal_model* model, int number, cal_error*
     case CAL_SENSOR_BALL_VELOCITY: count = model->joint_count; break;
     case CAL_SENSOR_TENDON_LENGTH:
     case CAL_SENSOR_TENDON_VELOCITY: count = model->kept.tendon_count; break;
-    case CAL_SENSOR_ACTUATOR_FORCE: count = model->actuator_count; break;
+    case CAL_SENSOR_ACTUATOR_FORCE:
+    case CAL_SENSOR_ACTUATOR_LENGTH:
+    case CAL_SENSOR_ACTUATOR_VELOCITY: count = model->actuator_count; break;
     case CAL_SENSOR_CLOCK: return CAL_OK;
     default:
         if (def->body != CAL_GROUND && (def->body < 0 || def->body >= model->body_count))
             return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who,
                             def->body, model->body_count - 1);
+        if (def->kind == CAL_SENSOR_TOUCH &&
+            (!(def->zone_size[0] > 0.0 && def->zone_size[1] >= 0.0 && def->zone_size[2] >= 0.0) ||
+             !cal_all_finite(def->zone_size, 3) || def->zone == CAL_PLANE || def->zone == CAL_MESH ||
+             def->zone == CAL_HEIGHT_FIELD || cal_shape_kind_name(def->zone) == NULL))
+            return cal_fail(error, CAL_BAD_MODEL,
+                            "%s: its zone must be a sphere, capsule, cylinder, ellipsoid or box with a size", who);
         return CAL_OK;
     }
     if (def->number < 0 || def->number >= count)

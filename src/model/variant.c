@@ -189,6 +189,8 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
         fine = cal_builder_add_sensor(builder, &kept->sensors[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->tendon_count; i++)
         fine = cal_builder_add_tendon(builder, &kept->tendons[i]) != CAL_NONE;
+    for (int i = 0; fine && i < kept->texture_count; i++)
+        fine = cal_builder_add_texture(builder, &kept->textures[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->keyframe_count; i++)
         fine = cal_builder_add_keyframe(builder, &kept->keyframes[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->pair_count; i++)

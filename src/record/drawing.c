@@ -111,7 +111,9 @@ static bool copy_mesh(const cal_mesh_def* from, cal_mesh_def* to) {
     to->vertices = copy(from->vertices, 3 * (size_t)from->vertex_count, sizeof *from->vertices);
     to->triangles = copy(triangles, 3 * (size_t)to->triangle_count, sizeof *triangles);
     cal_hull_destroy(&hull);
-    return to->vertices && to->triangles;
+    const bool mapped = from->coordinates != NULL && to->triangle_count == from->triangle_count;
+    if (mapped) to->coordinates = copy(from->coordinates, 6 * (size_t)to->triangle_count, sizeof *to->coordinates);
+    return to->vertices && to->triangles && (!mapped || to->coordinates);
 }
 
 // Where meshes have too many triangles together, each gives up the same share of its own; one that cannot becomes a box.
@@ -132,8 +134,13 @@ static bool add_instance(maker* m, const cal_shape_def* shape, const cal_mesh_de
     memcpy(instance.quaternion, shape->quaternion, sizeof instance.quaternion);
     memcpy(instance.size, shape->size, sizeof instance.size);
     memcpy(instance.color, shape->color, sizeof instance.color);
+    instance.texture = m->drawing->model && !contact ? shape->texture : CAL_NONE;
+    memcpy(instance.texture_repeat, shape->texture_repeat, sizeof instance.texture_repeat);
     if (mesh && !choose_mesh(m, shape->mesh, mesh)) return false;
     if (mesh && m->fates[shape->mesh] == BOXED) cal_drawn_become_box(&instance, mesh);
+    const bool mapped = instance.kind == CAL_PLANE ||
+                        (instance.kind == CAL_MESH && m->drawing->meshes[instance.mesh].coordinates != NULL);
+    if (!mapped) instance.texture = CAL_NONE;
     if (shape->body >= 0 && !contact) m->shown[shape->body] = true;
     return cal_drawing_add(m->drawing, &instance, contact);
 }
@@ -196,6 +203,7 @@ void cal_drawing_destroy(cal_drawing* drawing) {
     for (int i = 0; drawing->meshes && i < drawing->mesh_count; i++) {
         cal_free((void*)(uintptr_t)drawing->meshes[i].vertices);
         cal_free((void*)(uintptr_t)drawing->meshes[i].triangles);
+        cal_free((void*)(uintptr_t)drawing->meshes[i].coordinates);
     }
     cal_free(drawing->instances);
     cal_free(drawing->meshes);
@@ -214,7 +222,39 @@ static void write_mesh(const cal_mesh_def* mesh, FILE* file) {
     for (int i = 0; i < 3 * mesh->vertex_count; i++) write_number(file, mesh->vertices[i], i == 0);
     fputs("],\"triangles\":[", file);
     for (int i = 0; i < 3 * mesh->triangle_count; i++) fprintf(file, i ? ",%d" : "%d", mesh->triangles[i]);
+    if (mesh->coordinates) fputs("],\"coordinates\":[", file);
+    for (int i = 0; mesh->coordinates && i < 6 * mesh->triangle_count; i++)
+        write_number(file, (double)mesh->coordinates[i], i == 0);
     fputs("]}", file);
+}
+
+// PNG files in base 64; null for those that no instance uses.
+static void write_textures(const cal_drawing* drawing, FILE* file) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const int count = drawing->model ? cal_model_texture_count(drawing->model) : 0;
+    fputs(",\"textures\":[", file);
+    for (int i = 0; i < count; i++) {
+        bool used = false;
+        for (int k = 0; k < drawing->instance_count; k++) used = used || drawing->instances[k].texture == i;
+        fputs(i ? "," : "", file);
+        if (!used) {
+            fputs("null", file);
+            continue;
+        }
+        cal_texture_def def;
+        cal_model_texture(drawing->model, i, &def);
+        fputc('"', file);
+        for (size_t at = 0; at < def.size; at += 3) {
+            const size_t left = def.size - at;
+            const unsigned word = (unsigned)def.bytes[at] << 16 | (left > 1 ? (unsigned)def.bytes[at + 1] << 8 : 0) |
+                                  (left > 2 ? def.bytes[at + 2] : 0);
+            const char four[4] = {digits[word >> 18 & 63], digits[word >> 12 & 63],
+                                  left > 1 ? digits[word >> 6 & 63] : '=', left > 2 ? digits[word & 63] : '='};
+            fwrite(four, 1, 4, file);
+        }
+        fputc('"', file);
+    }
+    fputc(']', file);
 }
 
 static void write_meshes(const cal_drawing* drawing, FILE* file) {
@@ -257,7 +297,8 @@ static void write_counts(const cal_drawing* drawing, FILE* file) {
         fprintf(file, "\"moving\":%d,", drawing->moving);
 }
 
-// Rows: body, kind, mesh, position, quaternion, size, colour, whether it touches others.
+// Rows: body, kind, mesh, position, quaternion, size, colour, whether it touches others; and of those with a texture, that and how often it
+// repeats along x and y.
 static void write_instances(const cal_drawn* instances, int count, FILE* file) {
     fputc('[', file);
     for (int i = 0; i < count; i++) {
@@ -268,7 +309,12 @@ static void write_instances(const cal_drawn* instances, int count, FILE* file) {
         for (int k = 0; k < 4; k++) write_number(file, instance->quaternion[k], false);
         for (int k = 0; k < 3; k++) write_number(file, instance->size[k], false);
         for (int k = 0; k < 4; k++) write_number(file, instance->color[k], false);
-        fprintf(file, ",%d]", instance->touches);
+        fprintf(file, ",%d", instance->touches);
+        if (instance->texture != CAL_NONE) {
+            fprintf(file, ",%d", instance->texture);
+            for (int k = 0; k < 2; k++) write_number(file, instance->texture_repeat[k], false);
+        }
+        fputc(']', file);
     }
     fputs("],", file);
 }
@@ -281,6 +327,7 @@ void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
     fputs("\"contacts\":", file);
     write_instances(drawing->instances + drawing->instance_count, drawing->contact_count, file);
     write_meshes(drawing, file);
+    write_textures(drawing, file);
 }
 
 void cal_channels_write_json(const cal_channel* channels, int count, FILE* file) {

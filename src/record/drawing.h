@@ -14,6 +14,8 @@ typedef struct cal_drawn {
     double size[3];                    // as cal_shape_def's
     float color[4];
     bool touches; // others, beside being looked at
+    int texture;  // of the drawing's model; CAL_NONE: none
+    double texture_repeat[2];
 } cal_drawn;
 
 typedef struct cal_drawing {
@@ -55,7 +57,7 @@ void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh);
 bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
 // Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
-// that no instance uses). Contacts: the shapes that touch others and are not drawn, as instances.
+// that no instance uses), textures. Contacts: the shapes that touch others and are not drawn, as instances.
 CAL_FOR_PARTS void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
 // Channels as a JSON array.
 CAL_FOR_PARTS void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);

@@ -132,7 +132,8 @@ static bool add_wire(cal_drawing* drawing, int body, const double from[3], const
     for (int i = 0; i < 3; i++) axis[i] = to[i] - from[i];
     const double length = sqrt(cal_dot3(axis, axis));
     if (!(length > 1e-9)) return true;
-    cal_drawn wire = {.body = body, .mesh = -1, .kind = CAL_CYLINDER, .size = {0.008 * length, length / 2, 0}};
+    cal_drawn wire = {
+        .body = body, .mesh = -1, .texture = CAL_NONE, .kind = CAL_CYLINDER, .size = {0.008 * length, length / 2, 0}};
     for (int i = 0; i < 3; i++) {
         axis[i] /= length;
         wire.position[i] = (from[i] + to[i]) / 2;
@@ -172,7 +173,7 @@ static void find_hanger(const cal_model* model, const family* f, int child, cons
 // Tells a parent about a child that hangs outside its solid; false where it does not.
 static bool hangs_outside(const cal_model* model, const family* f, int child, double at[3]) {
     cal_body_def body, parent;
-    cal_drawn solid = {.quaternion = {1, 0, 0, 0}};
+    cal_drawn solid = {.quaternion = {1, 0, 0, 0}, .texture = CAL_NONE};
     cal_model_body(model, child, &body);
     cal_model_body(model, body.parent, &parent);
     find_hanger(model, f, child, &body, at);
@@ -187,7 +188,7 @@ static bool hangs_outside(const cal_model* model, const family* f, int child, do
 static bool draw_body(cal_drawing* drawing, const family* f, int number, int color) {
     cal_body_def body;
     cal_model_body(drawing->model, number, &body);
-    cal_drawn solid = {.body = number, .mesh = -1, .quaternion = {1, 0, 0, 0}};
+    cal_drawn solid = {.body = number, .mesh = -1, .texture = CAL_NONE, .quaternion = {1, 0, 0, 0}};
     // Neighbours in a chain differ a little.
     const float light = number % 2 ? 0.14f : 0;
     for (int i = 0; i < 3; i++) solid.color[i] = cal_paint[color][i] + light * (1 - cal_paint[color][i]);

@@ -15,8 +15,8 @@ static const double MOST_BYTES = 3.5e9; // lengths in the file have 32 bits
 static void release(cal_glb* glb) {
     cal_whole_file_close(glb->whole, false, NULL);
     for (int i = 0; glb->surfaces && i < glb->surface_count; i++) cal_surface_release(&glb->surfaces[i]);
-    void* arrays[] = {glb->path, glb->title,  glb->poses,  glb->frames, glb->times, glb->surfaces,
-                      glb->used, glb->meshes, glb->solids, glb->first,  glb->nodes, glb->moves};
+    void* arrays[] = {glb->path,   glb->title,  glb->poses, glb->frames, glb->times, glb->surfaces, glb->used,
+                      glb->meshes, glb->solids, glb->first, glb->nodes,  glb->moves, glb->images};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_drawing_destroy(glb->drawing);
     cal_free(glb);

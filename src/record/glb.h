@@ -1,7 +1,8 @@
 // A run as a binary glTF 2.0 file: meshes, a node for each body, and an animation of their positions and quaternions.
 //
 //     "glTF" 2 length │ length "JSON" text │ length "BIN" bytes
-//     bytes:  positions and normals │ indices │ times │ for each body that moves: positions, quaternions
+//     bytes:  positions and normals │ indices │ coordinates of textures │ times │ for each body that moves: positions,
+//             quaternions │ pictures
 //
 // glb.c gathers the frames, glb_file.c writes the file.
 #pragma once
@@ -15,6 +16,7 @@ enum { CAL_GLB_POSE = 7 };
 typedef struct cal_painted {
     int surface;
     float color[4];
+    int texture; // CAL_NONE: none
 } cal_painted;
 
 // A part of a body that is drawn.
@@ -35,7 +37,9 @@ struct cal_glb {
     float* times;
     size_t frame_count, capacity;
     // While the file is written:
-    cal_surface* surfaces; // unit shapes, then the drawing's meshes
+    cal_surface* surfaces; // unit shapes, then the drawing's meshes, then planes with a texture
+    int* images;           // of each texture of the model: its number in the file; CAL_NONE: it is not used
+    int image_count;
     bool* used;
     int surface_count;
     cal_painted* meshes;

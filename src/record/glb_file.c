@@ -13,17 +13,26 @@
 #include "math/power.h"
 #include "math/vector.h"
 
-enum { BUFFER_VIEWS_GEOMETRY = 2 };
-
 // --- What is in the file --------------------------------------------------------------------------------------------------
 
+static bool is_textured_plane(const cal_drawn* instance) {
+    return instance->kind == CAL_PLANE && instance->texture != CAL_NONE;
+}
+
 static bool gather_surfaces(cal_glb* glb) {
-    const int count = CAL_UNIT_COUNT + glb->drawing->mesh_count;
+    const cal_drawing* drawing = glb->drawing;
+    const int units = CAL_UNIT_COUNT + drawing->mesh_count;
+    int count = units;
+    for (int i = 0; i < drawing->instance_count; i++) count += is_textured_plane(&drawing->instances[i]);
     glb->surfaces = cal_allocate((size_t)count, sizeof *glb->surfaces);
     glb->used = cal_allocate((size_t)count, sizeof *glb->used);
     if (!glb->surfaces || !glb->used) return false;
     glb->surface_count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, next = units; i < drawing->instance_count; i++)
+        if (is_textured_plane(&drawing->instances[i]) &&
+            !cal_surface_textured_plane(&glb->surfaces[next++], &drawing->instances[i]))
+            return false;
+    for (int i = 0; i < units; i++) {
         if (!(i < CAL_UNIT_COUNT ? cal_surface_unit(&glb->surfaces[i], (cal_unit)i)
                                  : cal_surface_mesh(&glb->surfaces[i], &glb->drawing->meshes[i - CAL_UNIT_COUNT])))
             return false;
@@ -38,11 +47,15 @@ static bool are_equal(const float* a, const float* b, int count) {
 }
 
 // The number of a surface in a colour.
-static int find_mesh(cal_glb* glb, int surface, const float color[4]) {
+static int find_mesh(cal_glb* glb, int surface, const float color[4], int texture) {
     for (int i = 0; i < glb->mesh_count; i++)
-        if (glb->meshes[i].surface == surface && are_equal(glb->meshes[i].color, color, 4)) return i;
+        if (glb->meshes[i].surface == surface && are_equal(glb->meshes[i].color, color, 4) &&
+            glb->meshes[i].texture == texture)
+            return i;
     cal_painted* mesh = &glb->meshes[glb->mesh_count];
     mesh->surface = surface;
+    mesh->texture = texture;
+    if (texture != CAL_NONE && glb->images[texture] == CAL_NONE) glb->images[texture] = glb->image_count++;
     memcpy(mesh->color, color, sizeof mesh->color);
     glb->used[surface] = true;
     return glb->mesh_count++;
@@ -56,20 +69,25 @@ static bool gather_solids(cal_glb* glb) {
     glb->meshes = cal_allocate(most, sizeof *glb->meshes);
     glb->solids = cal_allocate(most, sizeof *glb->solids);
     glb->first = cal_allocate((size_t)bodies + 3, sizeof *glb->first);
-    if (!glb->meshes || !glb->solids || !glb->first) return false;
+    const int textures = drawing->model ? cal_model_texture_count(drawing->model) : 0;
+    glb->images = cal_allocate((size_t)textures + 1, sizeof *glb->images);
+    if (!glb->meshes || !glb->solids || !glb->first || !glb->images) return false;
+    for (int i = 0; i < textures; i++) glb->images[i] = CAL_NONE;
     // Counted, summed, and put in place: first[1 + b] runs from where body b's begin to where they end.
     for (int pass = 0; pass < 2; pass++) {
+        int plane = CAL_UNIT_COUNT + drawing->mesh_count;
         for (int i = 0; i < drawing->instance_count; i++) {
             const cal_drawn* instance = &drawing->instances[i];
             cal_solid parts[3];
             const int count = cal_drawn_split(instance, parts), owner = instance->body < 0 ? 0 : 1 + instance->body;
+            if (is_textured_plane(instance)) parts[0].surface = plane++;
             for (int k = 0; k < count; k++) {
                 if (glb->surfaces[parts[k].surface].index_count == 0) continue;
                 if (pass == 0)
                     glb->first[owner + 2]++;
                 else
-                    glb->solids[glb->first[owner + 1]++] =
-                        (cal_placed){instance, parts[k], find_mesh(glb, parts[k].surface, instance->color)};
+                    glb->solids[glb->first[owner + 1]++] = (cal_placed){
+                        instance, parts[k], find_mesh(glb, parts[k].surface, instance->color, instance->texture)};
             }
         }
         for (int i = 2; i < bodies + 3 && pass == 0; i++) glb->first[i] += glb->first[i - 1];
@@ -174,26 +192,49 @@ static double linear(double value) {
     return value <= 0.04045 ? value / 12.92 : cal_power((value + 0.055) / 1.055, 2.4);
 }
 
-// A mesh and a material for each surface in a colour. Accessors of surface s (of those in use): 3 s, 3 s + 1, 3 s + 2.
+static bool has_coordinates(const cal_glb* glb) {
+    for (int i = 0; i < glb->surface_count; i++)
+        if (glb->used[i] && glb->surfaces[i].coordinates) return true;
+    return false;
+}
+
+// Views of the bytes: corners, indices, coordinates; then those of the animation and the pictures.
+static int count_geometry_views(const cal_glb* glb) { return glb->mesh_count == 0 ? 0 : has_coordinates(glb) ? 3 : 2; }
+
+// A mesh and a material for each surface in a colour. The accessors of a surface begin at `order`: positions, normals, indices, and
+// coordinates where it has some.
 static void write_meshes(const cal_glb* glb, const int* order, FILE* file) {
     if (glb->mesh_count == 0) return;
     fputs("\"meshes\":[", file);
     for (int i = 0; i < glb->mesh_count; i++) {
-        const int at = 3 * order[glb->meshes[i].surface];
-        fprintf(file,
-                "%s{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"NORMAL\":%d},\"indices\":%d,\"material\":%d}]}",
-                i ? "," : "", at, at + 1, at + 2, i);
+        const int at = order[glb->meshes[i].surface];
+        char mapped[32] = "";
+        if (glb->surfaces[glb->meshes[i].surface].coordinates)
+            snprintf(mapped, sizeof mapped, ",\"TEXCOORD_0\":%d", at + 3);
+        fprintf(
+            file,
+            "%s{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"NORMAL\":%d%s},\"indices\":%d,\"material\":%d}]}",
+            i ? "," : "", at, at + 1, mapped, at + 2, i);
     }
     fputs("],\"materials\":[", file);
     for (int i = 0; i < glb->mesh_count; i++) {
         const float* color = glb->meshes[i].color;
-        fprintf(file,
-                "%s{\"pbrMetallicRoughness\":{\"baseColorFactor\":[%.6g,%.6g,%.6g,%.6g],\"metallicFactor\":0,"
-                "\"roughnessFactor\":0.6}%s%s}",
-                i ? "," : "", linear(color[0]), linear(color[1]), linear(color[2]), (double)color[3],
-                color[3] < 1 ? ",\"alphaMode\":\"BLEND\"" : "",
-                glb->meshes[i].surface == CAL_UNIT_PLANE ? ",\"doubleSided\":true" : "");
+        const int texture = glb->meshes[i].texture, surface = glb->meshes[i].surface;
+        const bool plane = surface == CAL_UNIT_PLANE || surface >= CAL_UNIT_COUNT + glb->drawing->mesh_count;
+        fprintf(file, "%s{\"pbrMetallicRoughness\":{\"baseColorFactor\":[%.6g,%.6g,%.6g,%.6g]", i ? "," : "",
+                linear(color[0]), linear(color[1]), linear(color[2]), (double)color[3]);
+        if (texture != CAL_NONE) fprintf(file, ",\"baseColorTexture\":{\"index\":%d}", glb->images[texture]);
+        fprintf(file, ",\"metallicFactor\":0,\"roughnessFactor\":0.6}%s%s}",
+                color[3] < 1 ? ",\"alphaMode\":\"BLEND\"" : "", plane ? ",\"doubleSided\":true" : "");
     }
+    fputs("],", file);
+    if (glb->image_count == 0) return;
+    fputs("\"samplers\":[{\"wrapS\":10497,\"wrapT\":10497}],\"textures\":[", file);
+    for (int i = 0; i < glb->image_count; i++) fprintf(file, "%s{\"sampler\":0,\"source\":%d}", i ? "," : "", i);
+    fputs("],\"images\":[", file);
+    const int first = count_geometry_views(glb) + (glb->moving_count > 0 ? 1 : 0);
+    for (int i = 0; i < glb->image_count; i++)
+        fprintf(file, "%s{\"mimeType\":\"image/png\",\"bufferView\":%d}", i ? "," : "", first + i);
     fputs("],", file);
 }
 
@@ -227,16 +268,28 @@ static void write_bounds(const float* positions, int count, FILE* file) {
 
 // Where things are among the bytes.
 typedef struct lengths {
-    size_t vertices, indices, animation;
+    size_t vertices, indices, coordinates, animation, pictures;
 } lengths;
 
+static size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+// The texture that is the file's picture of this number.
+static cal_texture_def picture(const cal_glb* glb, int image) {
+    cal_texture_def def = {0};
+    for (int i = 0; i < cal_model_texture_count(glb->drawing->model); i++)
+        if (glb->images[i] == image) cal_model_texture(glb->drawing->model, i, &def);
+    return def;
+}
+
 static lengths measure(const cal_glb* glb) {
-    lengths l = {0, 0, 0};
+    lengths l = {0};
     for (int i = 0; i < glb->surface_count; i++) {
         if (!glb->used[i]) continue;
         l.vertices += 6 * sizeof(float) * (size_t)glb->surfaces[i].vertex_count;
         l.indices += sizeof(uint32_t) * (size_t)glb->surfaces[i].index_count;
+        if (glb->surfaces[i].coordinates) l.coordinates += 2 * sizeof(float) * (size_t)glb->surfaces[i].vertex_count;
     }
+    for (int i = 0; i < glb->image_count; i++) l.pictures += padded(picture(glb, i).size);
     if (glb->moving_count > 0)
         l.animation = sizeof(float) * glb->frame_count * (1 + CAL_GLB_POSE * (size_t)glb->moving_count);
     return l;
@@ -244,7 +297,7 @@ static lengths measure(const cal_glb* glb) {
 
 // Returns how many it wrote.
 static int write_geometry_accessors(const cal_glb* glb, FILE* file) {
-    size_t vertices = 0, indices = 0;
+    size_t vertices = 0, indices = 0, coordinates = 0;
     int count = 0;
     for (int i = 0; i < glb->surface_count; i++) {
         const cal_surface* s = &glb->surfaces[i];
@@ -262,13 +315,18 @@ static int write_geometry_accessors(const cal_glb* glb, FILE* file) {
                 indices, s->index_count);
         indices += sizeof(uint32_t) * (size_t)s->index_count;
         count++;
+        if (!s->coordinates) continue;
+        fprintf(file, ",{\"bufferView\":2,\"byteOffset\":%zu,\"componentType\":5126,\"count\":%d,\"type\":\"VEC2\"}",
+                coordinates, s->vertex_count);
+        coordinates += 2 * sizeof(float) * (size_t)s->vertex_count;
+        count++;
     }
     return count;
 }
 
 static void write_animation_accessors(const cal_glb* glb, bool first, FILE* file) {
     const size_t frames = glb->frame_count;
-    const int view = glb->mesh_count > 0 ? BUFFER_VIEWS_GEOMETRY : 0;
+    const int view = count_geometry_views(glb);
     if (glb->moving_count == 0) return;
     fprintf(file,
             "%s{\"bufferView\":%d,\"componentType\":5126,\"count\":%zu,\"type\":\"SCALAR\",\"min\":[%.9g],"
@@ -283,8 +341,9 @@ static void write_animation_accessors(const cal_glb* glb, bool first, FILE* file
 }
 
 static void write_buffers(const cal_glb* glb, const lengths* l, FILE* file) {
-    const size_t total = l->vertices + l->indices + l->animation;
-    if (total == 0) return;
+    const size_t geometry = l->vertices + l->indices + l->coordinates;
+    size_t at = geometry + l->animation;
+    if (at == 0) return;
     const char* separator = "";
     fputs("\"bufferViews\":[", file);
     if (glb->mesh_count > 0) {
@@ -294,10 +353,17 @@ static void write_buffers(const cal_glb* glb, const lengths* l, FILE* file) {
                 l->vertices, l->vertices, l->indices);
         separator = ",";
     }
+    if (l->coordinates > 0)
+        fprintf(file, ",{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu,\"byteStride\":8,\"target\":34962}",
+                l->vertices + l->indices, l->coordinates);
     if (l->animation > 0)
-        fprintf(file, "%s{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu}", separator, l->vertices + l->indices,
-                l->animation);
-    fprintf(file, "],\"buffers\":[{\"byteLength\":%zu}],", total);
+        fprintf(file, "%s{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu}", separator, geometry, l->animation);
+    for (int i = 0; i < glb->image_count; i++) {
+        const size_t size = picture(glb, i).size;
+        fprintf(file, ",{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu}", at, size);
+        at += padded(size);
+    }
+    fprintf(file, "],\"buffers\":[{\"byteLength\":%zu}],", at);
 }
 
 static void write_json(const cal_glb* glb, const int* order, const lengths* l, FILE* file) {
@@ -341,6 +407,17 @@ static void write_geometry(const cal_glb* glb) {
     for (int i = 0; i < glb->surface_count; i++)
         for (int k = 0; glb->used[i] && k < glb->surfaces[i].index_count; k++)
             write_u32(glb->file, glb->surfaces[i].indices[k]);
+    for (int i = 0; i < glb->surface_count; i++)
+        for (int k = 0; glb->used[i] && glb->surfaces[i].coordinates && k < 2 * glb->surfaces[i].vertex_count; k++)
+            write_float(glb->file, glb->surfaces[i].coordinates[k]);
+}
+
+static void write_pictures(const cal_glb* glb) {
+    for (int i = 0; i < glb->image_count; i++) {
+        const cal_texture_def def = picture(glb, i);
+        fwrite(def.bytes, 1, def.size, glb->file);
+        for (size_t k = def.size; k < padded(def.size); k++) fputc(0, glb->file);
+    }
 }
 
 static void write_frames(const cal_glb* glb) {
@@ -361,7 +438,10 @@ static void write_frames(const cal_glb* glb) {
 static cal_status write_all(cal_glb* glb, int* order, cal_error* error) {
     char* text = NULL;
     size_t length = 0;
-    for (int i = 0, next = 0; i < glb->surface_count; i++) order[i] = glb->used[i] ? next++ : -1;
+    for (int i = 0, next = 0; i < glb->surface_count; i++) {
+        order[i] = next;
+        if (glb->used[i]) next += glb->surfaces[i].coordinates ? 4 : 3;
+    }
     const lengths l = measure(glb);
     FILE* memory = open_memstream(&text, &length);
     if (memory) write_json(glb, order, &l, memory);
@@ -369,7 +449,8 @@ static cal_status write_all(cal_glb* glb, int* order, cal_error* error) {
         free(text);
         return cal_fail(error, CAL_NO_MEMORY, "no memory to write '%s'", glb->path);
     }
-    const size_t padding = (4 - length % 4) % 4, bytes = l.vertices + l.indices + l.animation;
+    const size_t padding = (4 - length % 4) % 4,
+                 bytes = l.vertices + l.indices + l.coordinates + l.animation + l.pictures;
     fputs("glTF", glb->file);
     write_u32(glb->file, 2);
     write_u32(glb->file, (uint32_t)(12 + 8 + length + padding + (bytes > 0 ? 8 + bytes : 0)));
@@ -383,6 +464,7 @@ static cal_status write_all(cal_glb* glb, int* order, cal_error* error) {
         fwrite("BIN\0", 1, 4, glb->file);
         write_geometry(glb);
         write_frames(glb);
+        write_pictures(glb);
     }
     cal_whole_file* whole = glb->whole;
     glb->whole = NULL;

@@ -12,9 +12,9 @@ enum { AROUND = 24, ALONG = 14 };
 static const double ENDLESS = 100; // m, half the edge of a plane without end
 
 static bool make_room(cal_surface* s, int vertices, int indices) {
-    *s = (cal_surface){0, 0, cal_allocate(3 * (size_t)vertices, sizeof(float)),
-                       cal_allocate(3 * (size_t)vertices, sizeof(float)),
-                       cal_allocate((size_t)indices, sizeof(uint32_t))};
+    *s = (cal_surface){.positions = cal_allocate(3 * (size_t)vertices, sizeof(float)),
+                       .normals = cal_allocate(3 * (size_t)vertices, sizeof(float)),
+                       .indices = cal_allocate((size_t)indices, sizeof(uint32_t))};
     return s->positions && s->normals && s->indices;
 }
 
@@ -22,6 +22,7 @@ void cal_surface_release(cal_surface* s) {
     cal_free(s->positions);
     cal_free(s->normals);
     cal_free(s->indices);
+    cal_free(s->coordinates);
 }
 
 static uint32_t add_vertex(cal_surface* s, const double position[3], const double normal[3]) {
@@ -115,6 +116,19 @@ static bool make_plane(cal_surface* s) {
     return true;
 }
 
+bool cal_surface_textured_plane(cal_surface* surface, const cal_drawn* instance) {
+    if (!make_plane(surface)) return false;
+    surface->coordinates = cal_allocate(8, sizeof(float));
+    if (!surface->coordinates) return false;
+    // A corner of the picture's middle is at the plane's.
+    for (int i = 0; i < 8; i++) {
+        const double half = instance->size[i % 2] > 0 ? instance->size[i % 2] : ENDLESS;
+        const double at = surface->positions[3 * (i / 2) + i % 2] * half * instance->texture_repeat[i % 2];
+        surface->coordinates[i] = (float)(i % 2 == 0 ? at - 0.5 : 0.5 - at);
+    }
+    return true;
+}
+
 bool cal_surface_unit(cal_surface* surface, cal_unit unit) {
     switch (unit) {
     case CAL_UNIT_SPHERE: return make_sphere(surface);
@@ -126,6 +140,8 @@ bool cal_surface_unit(cal_surface* surface, cal_unit unit) {
 
 bool cal_surface_mesh(cal_surface* s, const cal_mesh_def* mesh) {
     if (!make_room(s, 3 * mesh->triangle_count, 3 * mesh->triangle_count)) return false;
+    if (mesh->coordinates) s->coordinates = cal_allocate(6 * (size_t)mesh->triangle_count, sizeof(float));
+    if (mesh->coordinates && !s->coordinates) return false;
     for (int i = 0; i < mesh->triangle_count; i++) {
         const double* corner[3];
         double a[3], b[3], normal[3];
@@ -139,6 +155,8 @@ bool cal_surface_mesh(cal_surface* s, const cal_mesh_def* mesh) {
         for (int k = 0; k < 3; k++) {
             const uint32_t vertex = add_vertex(s, corner[k], normal);
             if (k == 0) first = vertex;
+            for (int c = 0; s->coordinates && c < 2; c++)
+                s->coordinates[2 * vertex + (uint32_t)c] = mesh->coordinates[6 * (size_t)i + 2 * (size_t)k + (size_t)c];
         }
         add_triangle(s, first, first + 1, first + 2);
     }

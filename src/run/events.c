@@ -163,8 +163,11 @@ void cal_run_report_events(cal_world* world, cal_facts* report) {
     cal_world_report w;
     cal_world_get_report(world, &w);
     report_counts(&w, report);
-    cal_facts_line(report, "discontinuities", "%lld, one every %.3g ms", (long long)w.discontinuities,
-                   1e3 * per(w.time, (double)w.discontinuities));
+    if (w.discontinuities > 0)
+        cal_facts_line(report, "discontinuities", "%lld, one every %.3g ms", (long long)w.discontinuities,
+                       1e3 * per(w.time, (double)w.discontinuities));
+    else
+        cal_facts_line(report, "discontinuities", "none");
     cal_facts_line(report, "checks", "%lld, and %lld times of impact from a formula", (long long)w.checks,
                    (long long)w.predictions);
     cal_facts_line(report, "integrations", "%lld of %.3g ms, %.4g s per body", (long long)w.integrations,

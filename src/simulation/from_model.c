@@ -415,6 +415,7 @@ static bool copy_shapes(cal_import* m, int tree, int body, int number, cal_build
         cal_shape_def def;
         cal_model_shape(m->model, shape, &def);
         def.body = number;
+        def.texture = CAL_NONE; // nobody looks at it
         if (def.kind == CAL_MESH || def.kind == CAL_HEIGHT_FIELD) {
             if (m->mesh_tree[def.mesh] != tree) {
                 cal_mesh_def mesh;

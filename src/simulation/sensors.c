@@ -13,7 +13,10 @@
 #include "pass/body_frames.h"
 #include "pass/coupled_force.h"
 #include "pass/joint_law.h"
+#include "simulation/contact/group.h"
+#include "simulation/shape_ray.h"
 #include "simulation/sim.h"
+#include "simulation/world.h"
 #include <string.h>
 
 typedef struct acceleration {
@@ -192,6 +195,72 @@ static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* 
     return CAL_OK;
 }
 
+// --- Touch and range -------------------------------------------------------------------------------------------------------
+
+// Whether a body of the world is the one that a body of the model moves with; what does not move has no place in the map.
+static bool is_on(const cal_sim* sim, cal_body_id body, int own) {
+    if (own == CAL_GROUND || sim->map->body[own] < 0) return cal_sim_body_of(sim, body) == CAL_GROUND;
+    return sim->map->body[own] == body.index;
+}
+
+static cal_status read_range(const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
+    frame f;
+    place(l, def, &f);
+    const double along[3] = {f.rotation[2], f.rotation[5], f.rotation[8]};
+    double nearest = (double)INFINITY;
+    for (int i = 0; i < l->model->shape_count; i++) {
+        const cal_shape_def* shape = &l->model->shapes[i];
+        if (shape->body == def->body || !(shape->color[3] > 0.0F)) continue;
+        frame at;
+        cal_sensor_def own = {.body = shape->body};
+        memcpy(own.position, shape->position, sizeof own.position);
+        memcpy(own.quaternion, shape->quaternion, sizeof own.quaternion);
+        place(l, &own, &at);
+        cal_pose pose;
+        memcpy(pose.position, at.origin, sizeof pose.position);
+        memcpy(pose.rotation, at.rotation, sizeof pose.rotation);
+        const cal_status status = cal_shape_cast(l->model, shape, &pose, f.origin, along, &nearest, error);
+        if (status != CAL_OK) return status;
+    }
+    *out = isfinite(nearest) ? nearest : -1.0;
+    return CAL_OK;
+}
+
+static cal_status read_touch(cal_sim* sim, const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
+    int count = 0;
+    *out = 0.0;
+    cal_status status = cal_sim_contacts(sim, NULL, 0, &count, error);
+    if (status != CAL_OK || count == 0) return status;
+    frame f;
+    cal_pose pose;
+    cal_geometry* zone = NULL;
+    place(l, def, &f);
+    memcpy(pose.position, f.origin, sizeof pose.position);
+    memcpy(pose.rotation, f.rotation, sizeof pose.rotation);
+    cal_piece_def piece = cal_default_piece_def();
+    piece.kind = def->zone;
+    memcpy(piece.size, def->zone_size, sizeof piece.size);
+    cal_contact_point* points = cal_allocate((size_t)count, sizeof *points);
+    if (points == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for sensors");
+    status = cal_geometry_create(&piece, 1, &zone, error);
+    if (status == CAL_OK) status = cal_sim_contacts(sim, points, count, &count, error);
+    for (int i = 0; status == CAL_OK && i < count; i++) {
+        const cal_contact_point* at = &points[i];
+        const double force = cal_dot3(at->force, at->normal);
+        cal_ray_hit hit;
+        for (int end = 0; end < 2; end++) {
+            // The normal goes from the second body to the first: out of the second.
+            const double ray[3] = {end == 0 ? -at->normal[0] : at->normal[0], end == 0 ? -at->normal[1] : at->normal[1],
+                                   end == 0 ? -at->normal[2] : at->normal[2]};
+            if (!is_on(sim, at->body[end], def->body) || !(force > 0.0)) continue;
+            if (cal_geometry_cast(zone, &pose, at->point, ray, (double)INFINITY, &hit)) *out += force;
+        }
+    }
+    cal_geometry_destroy(zone);
+    cal_free(points);
+    return status;
+}
+
 // --- All of them -----------------------------------------------------------------------------------------------------------
 
 static cal_status open_looks(cal_sim* sim, const cal_sensor_def* def, looks* l, cal_error* error) {
@@ -212,9 +281,10 @@ static cal_status open_looks(cal_sim* sim, const cal_sensor_def* def, looks* l, 
         cal_move_node(node, node->parent < 0 ? NULL : &l->motions[node->parent], l->q + node->first_q,
                       l->v + node->first_v, &l->motions[n]);
     }
-    if (!sim->system && (needs_acceleration(def->kind) || needs_forces(def->kind)))
+    const bool forces = needs_acceleration(def->kind) || needs_forces(def->kind) || def->kind == CAL_SENSOR_TOUCH;
+    if (sim->world && sim->world->group_ops->forces == NULL && forces)
         return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "a sensor of kind %s is read where no shapes touch; leave contact out, or the sensor",
+                        "a sensor of kind %s needs the forces of contacts, which groups of this integrator do not tell",
                         cal_sensor_kind_name(def->kind));
     if (needs_forces(def->kind)) {
         const cal_status status = cal_sim_joint_forces(sim, l->forces);
@@ -240,7 +310,7 @@ static cal_status read_tendon(const looks* l, int tendon, double* length, double
     return CAL_OK;
 }
 
-static cal_status read_motor(const cal_sim* sim, const looks* l, int number, double* out) {
+static cal_status read_motor(const cal_sim* sim, const looks* l, cal_sensor_kind kind, int number, double* out) {
     const cal_actuator_def* motor = &l->model->actuators[number];
     double length = 0.0, rate = 0.0;
     cal_status status = CAL_OK;
@@ -262,6 +332,9 @@ static cal_status read_motor(const cal_sim* sim, const looks* l, int number, dou
         cal_unrotate3(f.rotation, f.angular, angular);
         rate = cal_dot3(motor->wrench, velocity) + cal_dot3(motor->wrench + 3, angular);
     }
+    *out = motor->body >= 0 ? 0.0 : motor->gear * length;
+    if (kind == CAL_SENSOR_ACTUATOR_VELOCITY) *out = motor->gear * rate;
+    if (kind != CAL_SENSOR_ACTUATOR_FORCE || status) return status;
     double* inputs = cal_allocate((size_t)l->model->actuator_count, sizeof *inputs);
     if (inputs == NULL) return CAL_NO_MEMORY;
     cal_drive_inputs(l->model, cal_sim_drive_of(sim), cal_sim_time(sim), inputs);
@@ -288,12 +361,18 @@ static cal_status read_one(cal_sim* sim, const looks* l, const cal_sensor_def* d
         status = read_tendon(l, def->number, &length, &rate);
         *out = def->kind == CAL_SENSOR_TENDON_LENGTH ? length : rate;
         break;
-    case CAL_SENSOR_ACTUATOR_FORCE: status = read_motor(sim, l, def->number, out); break;
+    case CAL_SENSOR_ACTUATOR_FORCE:
+    case CAL_SENSOR_ACTUATOR_LENGTH:
+    case CAL_SENSOR_ACTUATOR_VELOCITY: status = read_motor(sim, l, def->kind, def->number, out); break;
+    case CAL_SENSOR_TOUCH: return read_touch(sim, l, def, out, error);
+    case CAL_SENSOR_RANGEFINDER: return read_range(l, def, out, error);
     case CAL_SENSOR_CLOCK: *out = cal_sim_time(sim); break;
     default: return read_frame(l, def, out, error);
     }
     return status ? cal_fail(error, status, "out of memory for sensors") : CAL_OK;
 }
+
+static bool is_positive(cal_sensor_kind kind) { return kind == CAL_SENSOR_TOUCH || kind == CAL_SENSOR_RANGEFINDER; }
 
 cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* error) {
     if (!sim || !values || !sim->model || sensor < 0 || sensor >= sim->model->kept.sensor_count)
@@ -303,7 +382,8 @@ cal_status cal_sim_sensor(cal_sim* sim, int sensor, double* values, cal_error* e
     cal_status status = open_looks(sim, def, &l, error);
     if (!status) status = read_one(sim, &l, def, values, error);
     for (int i = 0; !status && def->cutoff > 0.0 && i < cal_sensor_size(def->kind); i++)
-        values[i] = cal_clamp(values[i], (double[2]){-def->cutoff, def->cutoff});
+        values[i] = is_positive(def->kind) ? fmin(values[i], def->cutoff)
+                                           : cal_clamp(values[i], (double[2]){-def->cutoff, def->cutoff});
     cal_free(l.memory);
     return status;
 }

@@ -88,7 +88,8 @@ void cal_system_release(cal_system* system);
 // Other activations from the system's time on; those of another time are those of the system's.
 void cal_system_activate(cal_system* system, const double* activations);
 void cal_system_carry_activations(cal_system* system, double from);
-// All that acts from outside at once, for a motion that begins or is loaded next; control is a drive; active: not zero where a constraint holds.
+// All that acts from outside at once, for a motion that begins or is loaded next; control is a drive; active: not zero where a
+// constraint holds.
 cal_status cal_system_act(cal_system* system, const double* tau, const double* control, const double* active,
                           const cal_outer_force* pushes, int push_count);
 void cal_system_restart(cal_system* system);

@@ -72,6 +72,15 @@ static void write_actuators(const cal_model* model, FILE* file) {
         if (i) fputc(',', file);
         cal_write_json_text(file, def.name ? def.name : name);
     }
+    fputs("],\"sensors\":[", file);
+    for (int i = 0; i < cal_model_sensor_count(model); i++) {
+        cal_sensor_def def;
+        char name[96];
+        cal_model_sensor(model, i, &def);
+        fputs(i ? ",[" : "[", file);
+        cal_write_json_text(file, cal_model_sensor_name(model, i, name, sizeof name));
+        fprintf(file, ",%d]", cal_sensor_size(def.kind));
+    }
     fputc(']', file);
 }
 

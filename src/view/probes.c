@@ -8,12 +8,14 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 
-static const char* const kinds[] = {[CAL_PROBE_Q] = "q", [CAL_PROBE_V] = "v", [CAL_PROBE_FORCE] = "force"};
+static const char* const kinds[] = {
+    [CAL_PROBE_Q] = "q", [CAL_PROBE_V] = "v", [CAL_PROBE_FORCE] = "force", [CAL_PROBE_SENSOR] = "sensor"};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static int count_of(const cal_run* run, cal_probe_kind kind) {
     const cal_model* model = cal_run_model(run);
     if (!model) return 0;
+    if (kind == CAL_PROBE_SENSOR) return cal_model_sensor_size(model);
     if (kind == CAL_PROBE_FORCE) return cal_run_can(run, CAL_RUN_FORCES) ? cal_model_joint_count(model) : 0;
     if (!cal_run_can(run, CAL_RUN_STATE)) return 0;
     return kind == CAL_PROBE_Q ? cal_model_q_count(model) : cal_model_v_count(model);
@@ -41,12 +43,32 @@ cal_status cal_probes_toggle(cal_probes* probes, const cal_run* run, const char*
     return CAL_OK;
 }
 
-static double read_one(const cal_probes* probes, const cal_run* run, cal_probe_kind kind, int index, bool forces) {
+// The sensor that a number of all sensors' numbers belongs to, and which of its own that is.
+static int sensor_of(const cal_model* model, int index, int* component) {
+    int sensor = 0;
+    for (;; sensor++) {
+        cal_sensor_def def;
+        cal_model_sensor(model, sensor, &def);
+        *component = index;
+        index -= cal_sensor_size(def.kind);
+        if (index < 0) return sensor;
+    }
+}
+
+static double read_sensor(cal_run* run, int index) {
+    double values[CAL_SENSOR_NUMBERS];
+    int component;
+    const int sensor = sensor_of(cal_run_model(run), index, &component);
+    return cal_run_sensor(run, sensor, values, NULL) == CAL_OK ? values[component] : (double)NAN;
+}
+
+static double read_one(const cal_probes* probes, cal_run* run, cal_probe_kind kind, int index, bool forces) {
     if (kind == CAL_PROBE_FORCE) {
         if (!forces) return (double)NAN;
         const double* carried = probes->forces + 6 * (size_t)index;
         return sqrt(carried[0] * carried[0] + carried[1] * carried[1] + carried[2] * carried[2]);
     }
+    if (kind == CAL_PROBE_SENSOR) return read_sensor(run, index);
     const double* state = kind == CAL_PROBE_Q ? cal_run_q(run) : cal_run_v(run);
     return state ? state[index] : (double)NAN;
 }
@@ -72,11 +94,31 @@ static int joint_of(const cal_model* model, cal_probe_kind kind, int index, int*
     return 0;
 }
 
+static void write_sensor(const cal_model* model, int index, FILE* file) {
+    int component;
+    const int sensor = sensor_of(model, index, &component);
+    cal_sensor_def def;
+    char name[96], label[128];
+    cal_model_sensor(model, sensor, &def);
+    cal_model_sensor_name(model, sensor, name, sizeof name);
+    if (cal_sensor_size(def.kind) > 1)
+        snprintf(label, sizeof label, "%s[%d]", name, component);
+    else
+        snprintf(label, sizeof label, "%s", name);
+    cal_write_json_text(file, label);
+    fprintf(file, ",\"unit\":\"%s\"}", cal_sensor_unit(def.kind));
+}
+
 void cal_probes_write_json(const cal_probes* probes, const cal_run* run, FILE* file) {
     const cal_model* model = cal_run_model(run);
     fputc('[', file);
     for (int i = 0; i < probes->count; i++) {
         const cal_probe_kind kind = probes->list[i].kind;
+        if (kind == CAL_PROBE_SENSOR) {
+            fprintf(file, "%s{\"kind\":\"sensor\",\"index\":%d,\"name\":", i ? "," : "", probes->list[i].index);
+            write_sensor(model, probes->list[i].index, file);
+            continue;
+        }
         int component = 0;
         const int joint =
             kind == CAL_PROBE_FORCE ? probes->list[i].index : joint_of(model, kind, probes->list[i].index, &component);

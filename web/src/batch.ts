@@ -22,9 +22,11 @@ uniform highp sampler2D poses;
 uniform float selected;
 uniform float pixel; // half of the smallest width, at distance 1
 attribute float body;
-#ifdef FLOOR
-attribute vec2 tile; // m, along the floor
+#if defined(FLOOR) || defined(TEXTURED)
+attribute vec2 tile; // m, along the floor; with a texture its coordinates
 varying vec2 vTile;
+#endif
+#ifdef FLOOR
 varying vec3 vSpot;
 #endif
 #ifdef STRIP
@@ -54,8 +56,10 @@ void place(out vec3 corner, out vec3 outward) {
 #else
   outward = turned(turn, normal);
 #endif
-#ifdef FLOOR
+#if defined(FLOOR) || defined(TEXTURED)
   vTile = tile;
+#endif
+#ifdef FLOOR
   vSpot = corner;
 #endif
 }
@@ -70,13 +74,21 @@ uniform vec3 horizonShown; // as the screen has it
 uniform float tone; // of floors
 varying vec2 vTile;
 varying vec3 vSpot;
+#ifndef TEXTURED
 float checker() {
   vec2 at = vTile / cell;
   vec2 wide = max(fwidth(at), vec2(1e-4));
   vec2 mean = 2.0 * (abs(fract((at - 0.5 * wide) * 0.5) - 0.5) - abs(fract((at + 0.5 * wide) * 0.5) - 0.5)) / wide;
   return tone * mix(0.74, 1.0, 0.5 - 0.5 * mean.x * mean.y);
 }
+#endif
 float away() { return smoothstep(fade.x, fade.y, distance(cameraPosition, vSpot)); }
+`;
+
+// Pictures are in the screen's colours.
+const PICTURE = /* glsl */ `
+uniform sampler2D picture;
+vec3 pictured() { return texture2D(picture, vTile).rgb; }
 `;
 
 const PLAIN_VERTEX = /* glsl */ `
@@ -112,7 +124,16 @@ const PLAIN_FRAGMENT = /* glsl */ `
 varying vec4 shown;
 #ifdef FLOOR
 ${CHECKERS}
+#ifdef TEXTURED
+${PICTURE}
+void main() { gl_FragColor = vec4(mix(shown.rgb * pictured(), horizonShown, away()), shown.a); }
+#else
 void main() { gl_FragColor = vec4(mix(shown.rgb * checker(), horizonShown, away()), shown.a); }
+#endif
+#elif defined(TEXTURED)
+varying vec2 vTile;
+${PICTURE}
+void main() { gl_FragColor = vec4(shown.rgb * pictured(), shown.a); }
 #else
 void main() { gl_FragColor = shown; }
 #endif`;
@@ -136,8 +157,14 @@ export class Shared {
   readonly poses: THREE.DataTexture;
   private readonly texels: Float32Array;
   readonly uniforms: Record<string, THREE.IUniform>;
+  private readonly pictures: (THREE.IUniform | undefined)[] = [];
 
-  constructor(private readonly drawn: number) {
+  // loaded: a picture of a texture is there.
+  constructor(
+    private readonly drawn: number,
+    private readonly files: (string | null)[],
+    private readonly loaded: () => void,
+  ) {
     const rows = Math.ceil((2 * (drawn + 1)) / WIDTH);
     this.texels = new Float32Array(4 * WIDTH * rows);
     this.texels[8 * drawn + 7] = 1; // the ground stays where it is
@@ -159,6 +186,20 @@ export class Shared {
       cell: { value: 1 },
       fade: { value: new THREE.Vector2(50, 100) },
     };
+  }
+
+  picture(texture: number): THREE.IUniform {
+    const known = this.pictures[texture];
+    if (known) return known;
+    const map = new THREE.TextureLoader().load(`data:image/png;base64,${this.files[texture] ?? ''}`, () => this.loaded());
+    map.wrapS = map.wrapT = THREE.RepeatWrapping;
+    map.anisotropy = 4;
+    map.flipY = false; // coordinates go downwards
+    return (this.pictures[texture] = { value: map });
+  }
+
+  has(texture: number): boolean {
+    return Boolean(this.files[texture]);
   }
 
   setPoses(poses: Float32Array): void {
@@ -193,6 +234,7 @@ interface Look {
   clear: boolean;
   doubled: boolean;
   floor: boolean;
+  texture: number; // negative: none
 }
 
 // Three's own shader with our places in it.
@@ -200,16 +242,20 @@ function patch(material: THREE.Material, shared: Shared, look: Look): void {
   material.onBeforeCompile = (shader) => {
     for (const name of ['poses', 'selected', 'pixel', 'rim', 'horizon', 'horizonShown', 'tone', 'cell', 'fade']) shader.uniforms[name] = shared.uniforms[name]!;
     const depth = material instanceof THREE.MeshDepthMaterial;
-    let text = shader.vertexShader.replace('#include <common>', `#include <common>\n${look.strip ? '#define STRIP\n' : ''}${look.floor ? '#define FLOOR\n' : ''}${COMMON}`);
+    const textured = look.texture >= 0;
+    const defined = `${look.strip ? '#define STRIP\n' : ''}${look.floor ? '#define FLOOR\n' : ''}${textured ? '#define TEXTURED\n' : ''}`;
+    if (textured) shader.uniforms['picture'] = shared.picture(look.texture);
+    let text = shader.vertexShader.replace('#include <common>', `#include <common>\n${defined}${COMMON}`);
     if (!depth) {
       text = text.replace('#include <color_vertex>', '#include <color_vertex>\nif (abs(body - selected) < 0.5) vColor.rgb = mix(vColor.rgb, vec3(0.04, 0.48, 1.0), 0.65);');
       let paint = shader.fragmentShader;
       if (look.floor) {
-        paint = paint.replace('#include <common>', `#include <common>\n${CHECKERS}`);
-        paint = paint.replace('#include <color_fragment>', '#include <color_fragment>\ndiffuseColor.rgb *= pow(checker(), 2.2);');
+        paint = paint.replace('#include <common>', `#include <common>\n${defined}${CHECKERS}${textured ? PICTURE : ''}`);
+        paint = paint.replace('#include <color_fragment>', `#include <color_fragment>\ndiffuseColor.rgb *= pow(${textured ? 'pictured()' : 'vec3(checker())'}, vec3(2.2));`);
         paint = paint.replace('#include <opaque_fragment>', '#include <opaque_fragment>\ngl_FragColor.rgb = mix(gl_FragColor.rgb, horizon, away());');
       } else {
-        paint = paint.replace('#include <common>', '#include <common>\nuniform vec3 rim;');
+        paint = paint.replace('#include <common>', `#include <common>\nuniform vec3 rim;${textured ? `\nvarying vec2 vTile;${PICTURE}` : ''}`);
+        if (textured) paint = paint.replace('#include <color_fragment>', '#include <color_fragment>\ndiffuseColor.rgb *= pow(pictured(), vec3(2.2));');
         paint = paint.replace('#include <opaque_fragment>', 'float edge = 1.0 - abs(dot(normalize(vViewPosition), normal));\noutgoingLight = max(outgoingLight + 0.18 * rim * edge * edge + 0.02 * max(rim, vec3(0.0)), vec3(0.0));\n#include <opaque_fragment>');
       }
       shader.fragmentShader = paint;
@@ -217,7 +263,7 @@ function patch(material: THREE.Material, shared: Shared, look: Look): void {
     }
     shader.vertexShader = text.replace('#include <begin_vertex>', depth ? 'vec3 transformed, outward;\nplace(transformed, outward);' : 'vec3 transformed = corner;');
   };
-  material.customProgramCacheKey = () => `calder ${look.strip} ${look.floor}`;
+  material.customProgramCacheKey = () => `calder ${look.strip} ${look.floor} ${look.texture >= 0}`;
 }
 
 function makeMaterial(shared: Shared, look: Look, smooth: boolean): THREE.Material {
@@ -229,7 +275,12 @@ function makeMaterial(shared: Shared, look: Look, smooth: boolean): THREE.Materi
     if (look.strip) defines['STRIP'] = '';
     if (look.doubled) defines['DOUBLE_SIDED'] = '';
     if (look.floor) defines['FLOOR'] = '';
-    return new THREE.ShaderMaterial({ ...common, ...offset, defines, uniforms: shared.uniforms, vertexShader: PLAIN_VERTEX, fragmentShader: PLAIN_FRAGMENT });
+    const uniforms = { ...shared.uniforms };
+    if (look.texture >= 0) {
+      defines['TEXTURED'] = '';
+      uniforms['picture'] = shared.picture(look.texture);
+    }
+    return new THREE.ShaderMaterial({ ...common, ...offset, defines, uniforms, vertexShader: PLAIN_VERTEX, fragmentShader: PLAIN_FRAGMENT });
   }
   const material = new THREE.MeshStandardMaterial({ ...common, ...offset, roughness: 0.62, metalness: 0.02 });
   if (look.strip) material.shadowSide = THREE.DoubleSide;
@@ -319,14 +370,20 @@ class Writer {
     this.bodies.push(part.body < 0 ? this.ground : part.body);
   }
 
-  addSolid(part: Part, solid: Solid, scale: [number, number, number]): void {
+  // coordinates: of a mesh's texture, two a corner.
+  addSolid(part: Part, solid: Solid, scale: [number, number, number], coordinates?: number[]): void {
     const first = this.bodies.length;
+    if (coordinates && this.look.texture >= 0) for (const value of coordinates) this.tiles.push(value);
     const v = new THREE.Vector3();
     for (let i = 0; i < solid.positions.length; i += 3) {
       v.set(solid.positions[i]! * scale[0], solid.positions[i + 1]! * scale[1], solid.positions[i + 2]! * scale[2]);
       v.applyQuaternion(part.turn).add(part.position);
       this.positions.push(v.x, v.y, v.z);
-      if (this.look.floor) this.tiles.push(solid.positions[i]! * scale[0], solid.positions[i + 1]! * scale[1]);
+      if (this.look.floor) {
+        const [x, y] = [solid.positions[i]! * scale[0], solid.positions[i + 1]! * scale[1]];
+        if (this.look.texture >= 0) this.tiles.push(x * part.repeat[0] - 0.5, 0.5 - y * part.repeat[1]);
+        else this.tiles.push(x, y);
+      }
       v.set(solid.normals[i]! / (scale[0] || 1), solid.normals[i + 1]! / (scale[1] || 1), solid.normals[i + 2]! / (scale[2] || 1));
       v.normalize().applyQuaternion(part.turn);
       this.normals.push(v.x, v.y, v.z, 0); // four bytes: some machines want corners aligned
@@ -356,7 +413,7 @@ class Writer {
       geometry.setAttribute('axis', new THREE.Float32BufferAttribute(this.axes, 3));
       geometry.setAttribute('side', new THREE.Float32BufferAttribute(this.sides, 3));
     } else geometry.setAttribute('normal', new THREE.BufferAttribute(Int8Array.from(this.normals, (value) => Math.round(127 * value)), 4, true));
-    if (this.look.floor) geometry.setAttribute('tile', new THREE.Float32BufferAttribute(this.tiles, 2));
+    if (this.tiles.length > 0) geometry.setAttribute('tile', new THREE.Float32BufferAttribute(this.tiles, 2));
     geometry.setAttribute('color', new THREE.BufferAttribute(Uint16Array.from(this.colors), 4, true));
     geometry.setAttribute('body', new THREE.Float32BufferAttribute(this.bodies, 1));
     geometry.setIndex(new THREE.BufferAttribute(Uint32Array.from(this.index), 1));
@@ -404,17 +461,18 @@ export function bake(parts: Part[], scene: Scene, shared: Shared, pixels: (part:
     if (!found) solids.set(key, (found = make()));
     return found;
   };
-  const written = (part: Part, strip: boolean): Writer => {
-    const look = { strip, clear: part.opacity < 1, doubled: part.form === 'plane' || part.form === 'mesh', floor: part.form === 'plane' };
+  const written = (part: Part, strip: boolean, texture = -1): Writer => {
+    const look = { strip, clear: part.opacity < 1, doubled: part.form === 'plane' || part.form === 'mesh', floor: part.form === 'plane', texture };
     const key = JSON.stringify(look);
     let writer = writers.get(key);
     if (!writer) writers.set(key, (writer = new Writer(scene.drawn, look)));
     return writer;
   };
   let triangles = 0;
-  const addSolid = (part: Part, made: Solid, scale: [number, number, number]): void => {
+  const addSolid = (part: Part, made: Solid, scale: [number, number, number], coordinates?: number[]): void => {
     triangles += made.triangles.length / 3;
-    written(part, false).addSolid(part, made, scale);
+    const mapped = shared.has(part.texture) && (part.form === 'plane' || coordinates !== undefined);
+    written(part, false, mapped ? part.texture : -1).addSolid(part, made, scale, mapped ? coordinates : undefined);
   };
   for (const choice of choices) {
     const { part, around } = choice;
@@ -434,7 +492,8 @@ export function bake(parts: Part[], scene: Scene, shared: Shared, pixels: (part:
         const made = share < 1 ? coarsen(mesh.vertices, mesh.triangles, (share * mesh.triangles.length) / 3) : mesh;
         return facets(made.vertices, made.triangles);
       };
-      addSolid(part, solid(`mesh ${part.mesh}`, make), [1, 1, 1]);
+      const mapped = share < 1 ? undefined : mesh.coordinates;
+      addSolid(part, solid(`mesh ${part.mesh}`, make), [1, 1, 1], mapped);
     }
   }
   return { meshes: [...writers.values()].map((writer) => writer.mesh(shared, wish.smooth)), triangles };

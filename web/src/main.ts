@@ -115,7 +115,7 @@ class Viewer {
       this.overlay.dispose();
       this.overlay = null;
     }
-    this.model = new ModelView(scene);
+    this.model = new ModelView(scene, () => (this.stage.dirty = true));
     this.model.setShapes(element<HTMLSelectElement>('set-shapes').value as 'looks');
     this.model.setLight(this.stage.light);
     this.hand.model = this.model;

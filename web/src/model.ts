@@ -20,7 +20,11 @@ export class ModelView {
   private shapes: 'looks' | 'touches' | 'both' = 'looks';
   private placed = false; // its bodies are where a frame says
 
-  constructor(private readonly scene: Scene) {
+  // changed: something is to be drawn anew.
+  constructor(
+    private readonly scene: Scene,
+    changed: () => void,
+  ) {
     this.parts = [...scene.instances.map((row) => readPart(row, true)), ...(scene.contacts ?? []).map((row) => readPart(row, false))];
     this.boxes = this.parts.map((part) => extent(part, scene));
     this.parts.forEach((part, i) => {
@@ -28,7 +32,7 @@ export class ModelView {
     });
     this.poses = new Float32Array(7 * scene.drawn);
     for (let i = 0; i < scene.drawn; i++) this.poses[7 * i + 3] = 1;
-    this.shared = new Shared(scene.drawn);
+    this.shared = new Shared(scene.drawn, scene.textures ?? [], changed);
     this.shared.setPoses(this.poses);
   }
 

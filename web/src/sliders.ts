@@ -1,4 +1,4 @@
-// Sliders: joints while it is paused, controls always; keyframes to start from; what is plotted of a joint.
+// Sliders: joints while it is paused, controls always; keyframes to start from; what is plotted of a joint; sensors.
 import type { Command } from './live';
 import type { Probe, Scene } from './wire';
 
@@ -32,6 +32,7 @@ function slider(label: string, low: number, high: number, value: number): { row:
 export class Sliders {
   private readonly joints = document.getElementById('joint-list')!;
   private readonly controls = document.getElementById('control-list')!;
+  private readonly sensors = document.getElementById('sensor-list')!;
   private readonly keys = document.getElementById('set-key') as HTMLSelectElement;
   private rows: Row[] = [];
   private inputs: { input: HTMLInputElement; output: HTMLOutputElement }[] = [];
@@ -68,13 +69,7 @@ export class Sliders {
       const plots = document.createElement('span');
       plots.className = 'probes';
       for (const [what, index] of [['q', q], ['v', v], ['force', number]] as const) {
-        const button = document.createElement('button');
-        button.textContent = what === 'force' ? 'f' : what;
-        button.title = `plot ${what} of ${name}`;
-        button.setAttribute('aria-label', button.title);
-        button.addEventListener('click', () => this.command({ do: 'probe', kind: what, index }));
-        this.buttons.push({ button, probe: `${what} ${index}` });
-        plots.append(button);
+        plots.append(this.probeButton(what === 'force' ? 'f' : what, `plot ${what} of ${name}`, what, index));
       }
       row.append(plots);
       made.push(row);
@@ -94,9 +89,41 @@ export class Sliders {
       }),
     );
     document.getElementById('controls-title')!.hidden = this.inputs.length === 0;
+    this.setSensors(scene);
     const names = scene.keyframes ?? [];
     this.keys.replaceChildren(new Option('start from a keyframe', ''), ...names.map((name, i) => new Option(name, String(i))));
     this.keys.hidden = names.length === 0;
+  }
+
+  private probeButton(text: string, title: string, kind: Probe['kind'], index: number): HTMLButtonElement {
+    const button = document.createElement('button');
+    button.textContent = text;
+    button.title = title;
+    button.setAttribute('aria-label', title);
+    button.addEventListener('click', () => this.command({ do: 'probe', kind, index }));
+    this.buttons.push({ button, probe: `${kind} ${index}` });
+    return button;
+  }
+
+  // A row per sensor, a button per number.
+  private setSensors(scene: Scene): void {
+    const all = scene.sensors ?? [];
+    let first = 0;
+    this.sensors.replaceChildren(
+      ...all.slice(0, MOST).map(([name, size]) => {
+        const row = document.createElement('div');
+        const label = document.createElement('label');
+        const plots = document.createElement('span');
+        row.className = 'slider';
+        plots.className = 'probes';
+        label.textContent = label.title = name;
+        for (let i = 0; i < size; i++) plots.append(this.probeButton(String(i + 1), size > 1 ? `plot number ${i + 1} of sensor ${name}` : `plot sensor ${name}`, 'sensor', first + i));
+        first += size;
+        row.append(label, plots);
+        return row;
+      }),
+    );
+    document.getElementById('sensors-title')!.hidden = all.length === 0;
   }
 
   setProbes(probes: Probe[]): void {

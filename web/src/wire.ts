@@ -2,7 +2,8 @@
 
 export type Kind = 'sphere' | 'capsule' | 'ellipsoid' | 'cylinder' | 'box' | 'plane' | 'mesh' | 'height field';
 
-// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4, whether it touches others
+// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4, whether it touches others; where it has a texture, that
+// and how often it repeats per m along x and y
 export type Instance = [number, Kind, number, ...number[]];
 
 export interface Channel {
@@ -30,7 +31,7 @@ export interface Card {
 }
 
 export interface Probe {
-  kind: 'q' | 'v' | 'force';
+  kind: 'q' | 'v' | 'force' | 'sensor';
   index: number;
   name: string;
   unit: string;
@@ -50,13 +51,15 @@ export interface Scene {
   up: [number, number, number];
   instances: Instance[];
   contacts?: Instance[]; // shapes that touch others and are not drawn
-  meshes: ({ vertices: number[]; triangles: number[] } | null)[];
+  meshes: ({ vertices: number[]; triangles: number[]; coordinates?: number[] } | null)[];
+  textures?: (string | null)[]; // PNG files in base 64
   channels: Channel[];
   choices?: Choices;
   // Of models: each body's name, parent, mass, centre of mass × 3, then its joints.
   described?: [string, number, number, number, number, number, ...JointRow[]][];
   actuators?: [string, number, number, number, number][]; // name, joint, range of the control × 2, start
   keyframes?: string[];
+  sensors?: [string, number][]; // name, how many numbers
   cards?: Card[]; // of a gallery
   gallery?: boolean; // it comes first
   gravity?: number[];

@@ -7,8 +7,12 @@ import { after, before, test } from 'node:test';
 import { command, endAll, launch, makeFolder, open, picture, serve, serveBy, state, until } from './support.mjs';
 
 const ROBOT = `<mujoco model="robot">
+  <asset>
+    <texture name="tiles" type="2d" builtin="checker" rgb1=".1 .8 .2" rgb2=".1 .5 .1" width="64" height="64"/>
+    <material name="tiles" texture="tiles" texuniform="true" texrepeat="4 4"/>
+  </asset>
   <worldbody>
-    <geom name="floor" type="plane" size="0 0 1" rgba=".8 .8 .8 1"/>
+    <geom name="floor" type="plane" size="0 0 1" material="tiles"/>
     <body name="base" pos="0 0 .6"><freejoint/>
       <geom type="box" size=".2 .1 .05" rgba=".9 .1 .1 1" mass="4"/>
       <body name="arm" pos=".2 0 0"><joint name="elbow" type="hinge" axis="0 1 0" range="-60 80" limited="true"/>
@@ -17,6 +21,7 @@ const ROBOT = `<mujoco model="robot">
     </body>
   </worldbody>
   <actuator><motor name="motor" joint="elbow" gear="1" ctrlrange="-2 2"/></actuator>
+  <sensor><jointpos name="bend" joint="elbow"/><framepos name="place" objtype="xbody" objname="arm"/></sensor>
   <keyframe><key name="high" qpos="0 0 1.2 1 0 0 0 0.5"/></keyframe>
 </mujoco>`;
 
@@ -53,6 +58,17 @@ test('a gallery opens cards and folders; joints are posed, motors driven, number
   // The robot has its own colours, on a floor with squares.
   const painted = await picture(page);
   assert.ok(painted.painted > 500, `${painted.painted} pixels are painted`);
+  // The floor's texture is there: two greens, and neither is grey.
+  await until(page, () => {
+    const { stage } = globalThis.calderViewer;
+    stage.renderer.render(stage.scene, stage.camera);
+    const gl = stage.renderer.getContext();
+    const bytes = new Uint8Array(4 * gl.drawingBufferWidth * gl.drawingBufferHeight);
+    gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+    const greens = new Set();
+    for (let i = 0; i < bytes.length; i += 4) if (bytes[i + 1] > 1.8 * bytes[i] && bytes[i + 1] > 1.8 * bytes[i + 2]) greens.add(bytes[i + 1] >> 4);
+    return greens.size > 2;
+  });
   await page.keyboard.press('Space');
   await until(page, () => !globalThis.calderViewer.frame.running);
 
@@ -70,12 +86,16 @@ test('a gallery opens cards and folders; joints are posed, motors driven, number
   await page.locator('.slider:has-text("motor") input').fill('2');
   await page.click('[aria-label="plot q of elbow"]');
   await until(page, () => globalThis.calderViewer.probes.length === 1);
+  await page.click('[aria-label="plot sensor bend"]');
+  await page.click('[aria-label="plot number 3 of sensor place"]');
+  await until(page, () => globalThis.calderViewer.probes.length === 3);
+  assert.deepEqual(await page.evaluate(() => globalThis.calderViewer.probes.slice(1).map((probe) => `${probe.name} ${probe.unit}`)), ['bend ', 'place[2] m']);
   await page.keyboard.press('Space');
   // The motor's torque lifts the arm while all of it falls.
   await until(page, () => globalThis.calderViewer.frame.q[7] > -0.1);
   await choose('plots');
   assert.match(await page.textContent('#plots figcaption'), /q elbow, rad/);
-  const plotted = await page.evaluate(() => globalThis.calderViewer.plots.values.at(-1).filter((value) => value !== null));
+  const plotted = await page.evaluate(() => globalThis.calderViewer.plots.values.at(-3).filter((value) => value !== null));
   assert.ok(plotted.length > 3 && plotted.at(-1) > plotted[0], 'the plot follows the elbow');
 
   // Contacts carry the weight: the forces of all of them, along z.

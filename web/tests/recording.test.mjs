@@ -1,6 +1,6 @@
 // Recordings: glTF files against Khronos' validator, pages from the disk in a browser.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -31,6 +31,24 @@ for (const model of ['mobile:s=2,l=3,o=4', 'humanoid', 'pendulum:inertia=0', 'ra
     assert.equal(times.count, 16);
     assert.deepEqual([times.min[0], times.max[0]], [0, 0.5]);
   });
+
+test('textures are in a glTF that is valid, on a floor and on a mesh', async () => {
+  writeFileSync(join(folder, 'square.obj'), 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv .5 .5 1\nvt 0 0\nvt 1 0\nvt 1 1\nf 1/1 3/3 2/2\nf 1/1 4/2 3/3\nf 1/1 2/2 5/3\nf 2/1 3/2 5/3\nf 3/1 4/2 5/3\nf 4/1 1/2 5/3\n');
+  writeFileSync(
+    join(folder, 'tiles.xml'),
+    `<mujoco><asset><texture name="t" type="2d" builtin="checker" rgb1="1 0 0" rgb2="0 0 1" width="8" height="8"/><material name="m" texture="t" texrepeat="3 3"/><mesh file="square.obj"/></asset>
+    <worldbody><geom type="plane" size="2 2 1" material="m"/><body pos="0 0 2"><freejoint/><geom type="mesh" mesh="square" material="m"/></body></worldbody></mujoco>`,
+  );
+  const path = join(folder, 'tiles.glb');
+  const { status, err } = await run('sim', join(folder, 'tiles.xml'), '--time', '0.2', '--out', path);
+  assert.equal(status, 0, err);
+  const bytes = readFileSync(path);
+  const report = await validator.validateBytes(new Uint8Array(bytes));
+  assert.deepEqual(report.issues.messages, []);
+  const json = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)).toString());
+  assert.equal(json.images.length, 1);
+  assert.equal(json.materials.filter((material) => material.pbrMetallicRoughness.baseColorTexture).length, 2);
+});
 
 test('a world is recorded too: a valid glTF, and a page that plays', async () => {
   const path = join(folder, 'world.glb');

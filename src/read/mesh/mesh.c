@@ -220,6 +220,7 @@ cal_status cal_mesh_from_arrays(const char* name, const double* vertices, int ve
 void cal_mesh_free(cal_triangles* mesh) {
     cal_free(mesh->vertices);
     cal_free(mesh->triangles);
+    cal_free(mesh->coordinates);
     *mesh = (cal_triangles){0};
 }
 
@@ -239,5 +240,11 @@ void cal_mesh_transform(cal_triangles* mesh, const double scale[3], const double
         const int32_t second = corners[1];
         corners[1] = corners[2];
         corners[2] = second;
+        for (int k = 0; mesh->coordinates != NULL && k < 2; k++) {
+            float* own = mesh->coordinates + 6 * (size_t)i;
+            const float x = own[2 + k];
+            own[2 + k] = own[4 + k];
+            own[4 + k] = x;
+        }
     }
 }

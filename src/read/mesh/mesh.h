@@ -13,7 +13,8 @@ typedef struct cal_triangles {
     double* vertices;   // 3 a vertex
     int32_t* triangles; // 3 a triangle, counterclockwise seen from outside
     int vertex_count, triangle_count;
-    int left_out; // faces of an OBJ file's further objects, which are not part of the mesh
+    float* coordinates; // of a texture, 2 a corner of a triangle, y downwards; NULL: there are none
+    int left_out;       // faces of an OBJ file's further objects, which are not part of the mesh
 } cal_triangles;
 
 // How a mesh's mass is spread (MJCF's names).

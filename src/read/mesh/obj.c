@@ -1,4 +1,5 @@
-// OBJ files: vertices and faces; everything else (normals, texture, materials, lines) has no weight and is skipped.
+// OBJ files: vertices, faces, and where every face has them coordinates of a texture; everything else (normals, materials, lines) has no
+// weight and is skipped.
 //
 // A face names its corners by number, from 1 on, or backwards from the latest with −1; each as v, v/vt, v//vn or v/vt/vn. A
 // convex face of four corners is cut along its shorter diagonal, as MuJoCo does: the four need not lie in one plane, and
@@ -33,6 +34,12 @@ typedef struct reader {
     int number_count, number_capacity;
     int* corners; // of the present face
     int corner_count, corner_capacity;
+    int* mapped; // of each corner: its coordinates; -1: none
+    int mapped_count, mapped_capacity;
+    float* points; // coordinates of textures, 2 each
+    int point_count, point_capacity;
+    int coordinate_capacity; // triangles
+    bool unmapped;           // some triangle has none
     bool has_faces, is_over; // the object that is the mesh: has begun, has ended
 } reader;
 
@@ -87,7 +94,45 @@ static cal_status read_vertex(reader* r, const char** text) {
     return CAL_OK;
 }
 
-// One corner's vertex; what follows a slash is skipped.
+// Coordinates of a texture, from the bottom to the top in the file.
+static cal_status read_point(reader* r, const char** text) {
+    const char* p = *text;
+    double point[2] = {0.0, 0.0};
+    for (int i = 0; i < 2; i++) {
+        p = skip_blanks(r, p);
+        if (!cal_read_number(&p, &point[i])) break; // one number is enough
+    }
+    *text = p;
+    if (r->point_count >= CAL_MESH_VERTEX_LIMIT)
+        return cal_mesh_complain(r->build, CAL_BAD_MODEL, r->line, "it has more than %d coordinates of textures",
+                                 (int)CAL_MESH_VERTEX_LIMIT);
+    if (r->point_count == r->point_capacity) {
+        const int capacity = 2 * r->point_capacity + 64;
+        float* grown = cal_allocate(2 * (size_t)capacity, sizeof *grown);
+        if (grown == NULL) return cal_mesh_complain(r->build, CAL_NO_MEMORY, 0, "out of memory");
+        if (r->point_count > 0) memcpy(grown, r->points, 2 * (size_t)r->point_count * sizeof *grown);
+        cal_free(r->points);
+        r->points = grown;
+        r->point_capacity = capacity;
+    }
+    r->points[2 * (size_t)r->point_count] = (float)point[0];
+    r->points[2 * (size_t)r->point_count++ + 1] = (float)(1.0 - point[1]);
+    return CAL_OK;
+}
+
+// The number of coordinates behind a slash, as 3/7; -1: there are none, or no such.
+static int read_mapped(const reader* r, const char* p) {
+    if (*p != '/') return -1;
+    const bool backwards = p[1] == '-';
+    int64_t index = 0;
+    const char* digits = p + (backwards ? 2 : 1);
+    for (p = digits; *p >= '0' && *p <= '9'; p++)
+        if (index <= CAL_MESH_VERTEX_LIMIT) index = 10 * index + (*p - '0');
+    const int64_t number = backwards ? r->point_count - index : index - 1;
+    return p > digits && number >= 0 && number < r->point_count ? (int)number : -1;
+}
+
+// One corner's vertex, and its coordinates.
 static cal_status read_corner(reader* r, const char** text) {
     const char* p = *text;
     const bool backwards = *p == '-';
@@ -97,6 +142,7 @@ static cal_status read_corner(reader* r, const char** text) {
     for (; *p >= '0' && *p <= '9'; p++)
         if (index <= CAL_MESH_VERTEX_LIMIT) index = 10 * index + (*p - '0');
     const bool any = p > digits;
+    const int mapped = read_mapped(r, p);
     while (!is_blank(*p) && !is_end(*p) && (*p == '/' || *p == '-' || (*p >= '0' && *p <= '9'))) p++;
     if (!any || !(is_blank(*p) || is_end(*p) || *p == '\\'))
         return cal_mesh_complain(r->build, CAL_BAD_MODEL, r->line, "a face's corner must be a number, as 3 or 3/1/2");
@@ -109,8 +155,10 @@ static cal_status read_corner(reader* r, const char** text) {
         return cal_mesh_complain(r->build, CAL_BAD_MODEL, r->line, "a face with more than %d corners",
                                  (int)MOST_CORNERS);
     *text = p;
-    return push(r->build, &r->corners, &r->corner_count, &r->corner_capacity, r->number[number]) ? CAL_OK
-                                                                                                 : r->build->status;
+    return push(r->build, &r->corners, &r->corner_count, &r->corner_capacity, r->number[number]) &&
+                   push(r->build, &r->mapped, &r->mapped_count, &r->mapped_capacity, mapped)
+               ? CAL_OK
+               : r->build->status;
 }
 
 // --- Polygons to triangles ----------------------------------------------------------------------------------------------
@@ -151,11 +199,37 @@ static bool is_ear(const reader* r, const double normal[3], int before, int i, i
 
 static void drop_corner(reader* r, int i) {
     memmove(r->corners + i, r->corners + i + 1, (size_t)(r->corner_count - i - 1) * sizeof *r->corners);
+    memmove(r->mapped + i, r->mapped + i + 1, (size_t)(r->corner_count - i - 1) * sizeof *r->mapped);
     r->corner_count--;
 }
 
+// The coordinates of the triangle that was added last.
+static bool map_triangle(reader* r, const int corners[3]) {
+    cal_triangles* mesh = &r->build->mesh;
+    for (int k = 0; k < 3; k++) r->unmapped |= r->mapped[corners[k]] < 0;
+    if (r->unmapped) return true;
+    if (mesh->triangle_count > r->coordinate_capacity) {
+        const int capacity = 2 * mesh->triangle_count + 64;
+        float* grown = cal_allocate(6 * (size_t)capacity, sizeof *grown);
+        if (grown == NULL) {
+            cal_mesh_complain(r->build, CAL_NO_MEMORY, 0, "out of memory");
+            return false;
+        }
+        const size_t before = (size_t)(mesh->triangle_count - 1);
+        if (mesh->coordinates != NULL) memcpy(grown, mesh->coordinates, 6 * before * sizeof *grown);
+        cal_free(mesh->coordinates);
+        mesh->coordinates = grown;
+        r->coordinate_capacity = capacity;
+    }
+    float* own = mesh->coordinates + 6 * (size_t)(mesh->triangle_count - 1);
+    for (int k = 0; k < 3; k++) memcpy(own + 2 * k, r->points + 2 * (size_t)r->mapped[corners[k]], 2 * sizeof *own);
+    return true;
+}
+
 static bool add_triangle(reader* r, int a, int b, int c) {
-    return cal_mesh_add_triangle(r->build, r->corners[a], r->corners[b], r->corners[c]);
+    const int before = r->build->mesh.triangle_count;
+    if (!cal_mesh_add_triangle(r->build, r->corners[a], r->corners[b], r->corners[c])) return false;
+    return r->build->mesh.triangle_count == before || map_triangle(r, (const int[3]){a, b, c});
 }
 
 static bool is_convex(const reader* r, const double normal[3]) {
@@ -197,7 +271,7 @@ static bool add_face(reader* r) {
 
 static cal_status read_face(reader* r, const char** text) {
     const char* p = *text;
-    r->corner_count = 0;
+    r->corner_count = r->mapped_count = 0;
     for (p = skip_blanks(r, p); !is_end(*p) && *p != '#'; p = skip_blanks(r, p)) {
         const cal_status status = read_corner(r, &p);
         if (status != CAL_OK) return status;
@@ -228,6 +302,9 @@ static cal_status read_lines(reader* r, const char* text) {
             const bool vertex = *p == 'v';
             p++;
             status = vertex ? read_vertex(r, &p) : read_face(r, &p);
+        } else if (p[0] == 'v' && p[1] == 't' && is_blank(p[2])) {
+            p += 2;
+            status = read_point(r, &p);
         } else if (is_object(p))
             r->is_over = r->has_faces;
         if (status != CAL_OK) return status;
@@ -244,7 +321,13 @@ cal_status cal_mesh_parse_obj(cal_mesh_build* build, const char* text, size_t co
     cal_status status = read_lines(&r, text);
     if (status == CAL_OK && build->mesh.vertex_count == 0)
         status = cal_mesh_complain(build, CAL_BAD_MODEL, 0, "it has no vertices");
+    if (r.unmapped) {
+        cal_free(build->mesh.coordinates);
+        build->mesh.coordinates = NULL;
+    }
     cal_free(r.number);
     cal_free(r.corners);
+    cal_free(r.mapped);
+    cal_free(r.points);
     return status;
 }

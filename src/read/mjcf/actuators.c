@@ -4,8 +4,8 @@
 //   length = gear · q    force = clamp(g₀ clamp(control) + b₀ + b₁ length + b₂ velocity)    joint force = gear · force
 //
 // An activation that follows its control in time takes the place of clamp(control). What is more than that is left out.
-// A servo's damping may be given as a ratio: b₂ > 0 stands for the damping 2 b₂ √(g₀ m) with m the inertia that the joint moves in the start
-// position, divided by gear².
+// A servo's damping may be given as a ratio: b₂ > 0 stands for the damping 2 b₂ √(g₀ m) with m the inertia that the joint moves in
+// the start position, divided by gear².
 #include "base/memory.h"
 #include "model/angle.h"
 #include "model/builder.h"

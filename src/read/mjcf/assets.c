@@ -158,13 +158,16 @@ cal_status mjcf_read_assets(mjcf_source* source, int depth, cal_error* error) {
         for (cal_xml_node* node = section->first; node != NULL; node = node->next) {
             if (cal_xml_is(node, "mesh")) MJCF_TRY(read_mesh(source, node, error));
             if (cal_xml_is(node, "material")) MJCF_TRY(read_material(source, node, error));
+            if (cal_xml_is(node, "texture")) MJCF_TRY(mjcf_read_texture(source, node, error));
             if (cal_xml_is(node, "hfield")) MJCF_TRY(read_field(source, node, error));
             if (cal_xml_is(node, "model")) MJCF_TRY(read_model(source, node, depth, error));
         }
     source->mesh_names = index_items(&source->meshes, sizeof(mjcf_mesh));
     source->material_names = index_items(&source->materials, sizeof(mjcf_material));
     source->field_names = index_items(&source->fields, sizeof(mjcf_field));
-    if (source->mesh_names == NULL || source->material_names == NULL || source->field_names == NULL)
+    source->texture_names = index_items(&source->textures, sizeof(mjcf_texture));
+    if (source->mesh_names == NULL || source->material_names == NULL || source->field_names == NULL ||
+        source->texture_names == NULL)
         return mjcf_no_memory(source->root, error);
     return CAL_OK;
 }
@@ -298,6 +301,7 @@ cal_status mjcf_use_mesh(mjcf_source* source, mjcf_mesh* mesh, int* number, cal_
         def.triangles = mesh->triangles.triangles;
         def.vertex_count = mesh->triangles.vertex_count;
         def.triangle_count = mesh->triangles.triangle_count;
+        def.coordinates = mesh->triangles.coordinates;
         mesh->number = cal_builder_add_mesh(source->reader->builder, &def);
         if (mesh->number == CAL_NONE) return mjcf_no_memory(mesh->node, error);
     }

@@ -225,6 +225,9 @@ static cal_status add_site(walk* w, cal_xml_node* node) {
             site.position[i] = 0.5 * (site.from_to[i] + site.from_to[3 + i]);
         }
         site.orientation = along;
+        const int length = site.kind == CAL_CAPSULE || site.kind == CAL_CYLINDER ? 1 : 2;
+        if (length == 2) site.size[1] = site.size[0];
+        site.size[length] = 0.5 * cal_length(along.values, 3);
     }
     double own[4], position[3];
     MJCF_TRY(mjcf_resolve(&v->source->compiler, &site.orientation, node, own, w->error));

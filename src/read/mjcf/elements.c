@@ -221,6 +221,11 @@ cal_status mjcf_read_geom(cal_xml_node* node, mjcf_geom* out, cal_error* error) 
 }
 
 cal_status mjcf_read_site(cal_xml_node* node, mjcf_site* out, cal_error* error) {
+    static const cal_shape_kind kinds[] = {CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID, CAL_CYLINDER, CAL_BOX};
+    int kind = -1;
+    MJCF_TRY(mjcf_choose(node, "type", "sphere|capsule|ellipsoid|cylinder|box", &kind, error));
+    if (kind >= 0) out->kind = kinds[kind];
+    MJCF_TRY(cal_xml_numbers(node, "size", 1, 3, out->size, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "pos", 3, 3, out->position, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "fromto", 6, 6, out->from_to, NULL, error));
     return mjcf_read_orientation(node, &out->orientation, error);
@@ -247,6 +252,9 @@ cal_status mjcf_read_mesh(cal_xml_node* node, mjcf_mesh* out, cal_error* error) 
 }
 
 cal_status mjcf_read_material(cal_xml_node* node, mjcf_material* out, cal_error* error) {
+    MJCF_TRY(cal_xml_numbers(node, "texrepeat", 2, 2, out->repeat, NULL, error));
+    MJCF_TRY(mjcf_boolean(node, "texuniform", &out->uniform, error));
+    take_text(node, "texture", &out->texture);
     return read_color(node, out->color, error);
 }
 
@@ -421,7 +429,7 @@ void mjcf_default_class(mjcf_class* out) {
                  .fluid = {0.5, 0.25, 1.5, 1.0, 1.0},
                  .color = {0.5F, 0.5F, 0.5F, 1.0F}},
         .mesh = {.scale = {1.0, 1.0, 1.0}, .reference_quaternion = {1.0, 0.0, 0.0, 0.0}, .number = CAL_NONE},
-        .material = {.color = {1.0F, 1.0F, 1.0F, 1.0F}},
+        .material = {.color = {1.0F, 1.0F, 1.0F, 1.0F}, .repeat = {1.0, 1.0}},
         .actuator = {.control_limited = MJCF_AUTO,
                      .force_limited = MJCF_AUTO,
                      .activation_limited = MJCF_AUTO,
@@ -433,6 +441,8 @@ void mjcf_default_class(mjcf_class* out) {
         .pair_condim = MJCF_CONDIM_OF_GEOMS};
     out->geom.mass = out->pair_friction = (double)NAN;
     for (int i = 0; i < 6; i++) out->geom.from_to[i] = out->site.from_to[i] = (double)NAN;
+    out->site.kind = CAL_SPHERE;
+    for (int i = 0; i < 3; i++) out->site.size[i] = 0.005;
     set_orientation(&out->geom.orientation);
     set_orientation(&out->site.orientation);
 }

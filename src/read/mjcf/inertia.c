@@ -236,6 +236,8 @@ cal_status mjcf_geom_shape(mjcf_geom* geom, cal_shape_def* shape, bool* drawn, c
     shape->category = (uint32_t)geom->contype;
     shape->mask = (uint32_t)geom->conaffinity;
     shape_color(geom, shape->color);
+    const mjcf_material* material = geom->material != NULL ? mjcf_find_material(geom->source, geom->material) : NULL;
+    if (material != NULL) MJCF_TRY(mjcf_use_texture(geom->source, material, shape, error));
     shape->group = geom->group;
     shape->visible = shape->color[3] > 0.0F && geom->group < SHOWN_GROUPS;
     return CAL_OK;

@@ -93,10 +93,12 @@ static void close_source(mjcf_source* source) {
     mjcf_list_free(&source->classes);
     mjcf_list_free(&source->meshes);
     mjcf_list_free(&source->materials);
+    mjcf_list_free(&source->textures);
     mjcf_list_free(&source->fields);
     cal_names_destroy(source->class_names);
     cal_names_destroy(source->mesh_names);
     cal_names_destroy(source->material_names);
+    cal_names_destroy(source->texture_names);
     cal_names_destroy(source->field_names);
     mjcf_list_free(&source->attachable);
     cal_names_destroy(source->attached_bodies);
@@ -326,6 +328,8 @@ static cal_status add_sites(mjcf_model* model, cal_error* error) {
         def.body = site->body;
         memcpy(def.position, site->position, sizeof def.position);
         memcpy(def.quaternion, site->quaternion, sizeof def.quaternion);
+        def.kind = site->kind;
+        memcpy(def.size, site->size, sizeof def.size);
         if (cal_builder_add_site(model->reader->builder, &def) == CAL_NONE) return mjcf_no_memory(site->node, error);
     }
     return CAL_OK;

@@ -9,6 +9,7 @@
 //   elements    attributes of one element over the values that its class gave                  elements.c
 //   classes     default classes, each a copy of its parent with its own attributes over it     classes.c
 //   assets      meshes, height fields, materials, other models                                 assets.c
+//   textures    pictures that are made, or read from PNG files                                 textures.c
 //   bodies      walks the bodies, through frames, replicates and attachments                   bodies.c
 //   inertia     what each body weighs, from its inertial element or its geoms                  inertia.c
 //   fluid       what air and water do to bodies                                                 fluid.c
@@ -42,7 +43,7 @@ typedef struct mjcf_compiler {
     double bound_mass, bound_inertia, total_mass;
     int group_range[2];
     char euler[4];
-    const char* mesh_folder;
+    const char *mesh_folder, *texture_folder;
     const char* asset_folder;
     cal_mesh_inertia mesh_inertia; // of meshes that do not say
 } mjcf_compiler;
@@ -90,7 +91,8 @@ typedef struct mjcf_geom {
 
 typedef struct mjcf_site {
     const char* name;
-    double position[3], from_to[6];
+    double position[3], from_to[6], size[3];
+    cal_shape_kind kind;
     mjcf_orientation orientation;
     double quaternion[4]; // in the body's frame, once resolved
     int body;
@@ -110,13 +112,7 @@ typedef struct mjcf_tendon {
     cal_xml_node* node;
 } mjcf_tendon;
 
-typedef enum mjcf_law {
-    MJCF_LAW_NONE,
-    MJCF_LAW_FIXED,
-    MJCF_LAW_AFFINE,
-    MJCF_LAW_MUSCLE,
-    MJCF_LAW_OTHER
-} mjcf_law;
+typedef enum mjcf_law { MJCF_LAW_NONE, MJCF_LAW_FIXED, MJCF_LAW_AFFINE, MJCF_LAW_MUSCLE, MJCF_LAW_OTHER } mjcf_law;
 enum { MJCF_MUSCLE = 9 }; // parameters of a muscle: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax
 
 typedef struct mjcf_actuator {
@@ -147,7 +143,17 @@ typedef struct mjcf_mesh {
 typedef struct mjcf_material {
     const char* name;
     float color[4];
+    const char* texture;
+    double repeat[2];
+    bool uniform; // repeats count per m, and not per shape
 } mjcf_material;
+
+typedef struct mjcf_texture {
+    const char *name, *file;
+    cal_xml_node* node;
+    bool loaded;
+    int number; // in the builder; CAL_NONE: it is not drawn
+} mjcf_texture;
 
 typedef struct mjcf_class {
     const char* name;
@@ -177,8 +183,8 @@ typedef struct mjcf_source {
     const char* name;   // of a <model> asset
     const char* inside; // its folder, relative to that of the main file
     mjcf_compiler compiler;
-    mjcf_list classes, meshes, materials, fields; // classes: pointers, so that they stay where they are
-    cal_name_table *class_names, *mesh_names, *material_names, *field_names;
+    mjcf_list classes, meshes, materials, fields, textures; // classes: pointers, so that they stay where they are
+    cal_name_table *class_names, *mesh_names, *material_names, *field_names, *texture_names;
     mjcf_list attachable; // bodies and frames with a name, found when the first one is attached; nodes
     cal_name_table *attached_bodies, *attached_frames; // numbers of attachable; NULL: not found yet
     struct mjcf_model* model;
@@ -227,7 +233,8 @@ typedef struct mjcf_model {
     int file_count;               // beside the main one
     int64_t copied;               // elements that were read as part of a copy
     int64_t tries;                // to link an element in a copy
-    double *start_q, *start_v, *start_control, *start_activation; // of a model that our own writer wrote; NULL: at the references
+    double *start_q, *start_v, *start_control,
+        *start_activation; // of a model that our own writer wrote; NULL: at the references
 } mjcf_model;
 
 // A few lines can ask for copies of copies without end, so what they cost is bounded by the files' size: one element, or one
@@ -309,6 +316,10 @@ cal_status mjcf_use_mesh(mjcf_source* source, mjcf_mesh* mesh, int* number, cal_
 // The same for a height field; CAL_NONE when it is an image, which is not read here.
 cal_status mjcf_use_field(mjcf_source* source, const char* name, const cal_xml_node* node, int* number,
                           cal_error* error);
+// A texture's element; the number of a shape's texture in the builder, CAL_NONE where it has none that is drawn, and how often it
+// repeats per m.
+cal_status mjcf_read_texture(mjcf_source* source, cal_xml_node* node, cal_error* error);
+cal_status mjcf_use_texture(mjcf_source* source, const mjcf_material* material, cal_shape_def* shape, cal_error* error);
 const mjcf_material* mjcf_find_material(const mjcf_source* source, const char* name);
 
 cal_status mjcf_read_bodies(mjcf_model* model, cal_error* error);

@@ -16,12 +16,16 @@ static target target_of(cal_sensor_kind kind) {
     case CAL_SENSOR_BALL_VELOCITY: return OF_JOINT;
     case CAL_SENSOR_TENDON_LENGTH:
     case CAL_SENSOR_TENDON_VELOCITY: return OF_TENDON;
-    case CAL_SENSOR_ACTUATOR_FORCE: return OF_ACTUATOR;
+    case CAL_SENSOR_ACTUATOR_FORCE:
+    case CAL_SENSOR_ACTUATOR_LENGTH:
+    case CAL_SENSOR_ACTUATOR_VELOCITY: return OF_ACTUATOR;
     case CAL_SENSOR_VELOCIMETER:
     case CAL_SENSOR_GYRO:
     case CAL_SENSOR_ACCELEROMETER:
     case CAL_SENSOR_FORCE:
-    case CAL_SENSOR_TORQUE: return OF_SITE;
+    case CAL_SENSOR_TORQUE:
+    case CAL_SENSOR_TOUCH:
+    case CAL_SENSOR_RANGEFINDER: return OF_SITE;
     case CAL_SENSOR_SUBTREE_CENTER:
     case CAL_SENSOR_SUBTREE_VELOCITY: return OF_BODY;
     case CAL_SENSOR_CLOCK: return OF_NOTHING;
@@ -40,6 +44,9 @@ static void use_site(const mjcf_model* model, int number, cal_sensor_def* def) {
     def->body = site->body;
     memcpy(def->position, site->position, sizeof def->position);
     memcpy(def->quaternion, site->quaternion, sizeof def->quaternion);
+    if (def->kind != CAL_SENSOR_TOUCH) return;
+    def->zone = site->kind;
+    memcpy(def->zone_size, site->size, sizeof def->zone_size);
 }
 
 static bool is_turned(cal_sensor_kind kind) {
@@ -110,7 +117,9 @@ static cal_status add_sensor(mjcf_source* source, cal_xml_node* node, const mjcf
         MJCF_TRY(mjcf_choose(node, "objtype", "body|xbody|geom|site|camera", &type, error));
         if (type < 0) return cal_xml_fail(node, error, CAL_BAD_MODEL, "it needs the attribute objtype");
     }
-    if (type == 4) why = "there are no cameras";
+    if (type == 4 || cal_xml_text(node, "camera") != NULL) why = "there are no cameras";
+    const char* data = cal_xml_text(node, "data");
+    if (data != NULL && strcmp(data, "dist") != 0) why = "of a rangefinder only dist is measured";
     if (cal_xml_text(node, "reftype") != NULL) why = "it is relative to another frame, which is not measured";
     if (why == NULL && of != OF_NOTHING) MJCF_TRY(find_target(source, node, copy, of, type, &number, &own, error));
     if (why == NULL && of != OF_NOTHING && number == CAL_NONE) {

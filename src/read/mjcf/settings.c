@@ -81,9 +81,11 @@ static cal_status read_compiler(mjcf_source* source, cal_xml_node* node, cal_err
         memcpy(compiler->euler, sequence, 4);
     }
     const char* folder = cal_xml_text(node, "assetdir");
-    if (folder != NULL) compiler->asset_folder = compiler->mesh_folder = folder;
+    if (folder != NULL) compiler->asset_folder = compiler->mesh_folder = compiler->texture_folder = folder;
     folder = cal_xml_text(node, "meshdir");
     if (folder != NULL) compiler->mesh_folder = folder;
+    folder = cal_xml_text(node, "texturedir");
+    if (folder != NULL) compiler->texture_folder = folder;
     return CAL_OK;
 }
 
@@ -95,6 +97,7 @@ cal_status mjcf_read_compiler(mjcf_source* source, cal_error* error) {
                                        .group_range = {0, 5},
                                        .euler = "xyz",
                                        .mesh_folder = "",
+                                       .texture_folder = "",
                                        .asset_folder = "",
                                        .mesh_inertia = CAL_INERTIA_LEGACY};
     for (cal_xml_node* node = cal_xml_child(source->root, "compiler"); node != NULL;

@@ -233,6 +233,8 @@ static void write_sites(cal_mjcf_writer* w, int body) {
             if (def->name != NULL) cal_text_word(&w->text, "name", def->name);
             cal_text_unless(&w->text, "pos", def->position, 3, 0.0);
             cal_text_numbers(&w->text, "quat", def->quaternion, 4);
+            if (def->kind != CAL_SPHERE) cal_text_word(&w->text, "type", cal_shape_kind_name(def->kind));
+            cal_text_numbers(&w->text, "size", def->size, 3);
             cal_text_end(&w->text, "site");
             continue;
         }

@@ -38,7 +38,26 @@ static const char* find_shape(const cal_model* model, const cal_tendon_part* par
 }
 
 static bool needs_site(cal_sensor_kind kind) {
-    return (kind >= CAL_SENSOR_FRAME_POSITION && kind <= CAL_SENSOR_TORQUE);
+    return (kind >= CAL_SENSOR_FRAME_POSITION && kind <= CAL_SENSOR_TORQUE) || kind == CAL_SENSOR_TOUCH ||
+           kind == CAL_SENSOR_RANGEFINDER;
+}
+
+// The site whose zone a sensor of touch has.
+static const char* find_zone(const cal_model* model, const cal_sensor_def* def) {
+    for (int i = 0; i < model->kept.site_count; i++) {
+        const cal_site_def* site = &model->kept.sites[i];
+        if (site->name != NULL && site->body == def->body && site->kind == def->zone &&
+            cal_same_bits(site->position, def->position, sizeof def->position) &&
+            cal_same_bits(site->size, def->zone_size, sizeof def->zone_size) &&
+            is_near(site->quaternion, def->quaternion, 4))
+            return site->name;
+    }
+    return NULL;
+}
+
+static bool of_actuator(cal_sensor_kind kind) {
+    return kind == CAL_SENSOR_ACTUATOR_FORCE || kind == CAL_SENSOR_ACTUATOR_LENGTH ||
+           kind == CAL_SENSOR_ACTUATOR_VELOCITY;
 }
 
 // How a frame is named: "xbody", "body" (its centre of mass), "site" or "geom", and the name of the latter two; NULL: not at all.
@@ -46,7 +65,8 @@ static const char* find_frame(const cal_model* model, const cal_sensor_def* def,
     static const double zero[3] = {0.0, 0.0, 0.0}, one[4] = {1.0, 0.0, 0.0, 0.0};
     const bool of_object = def->kind <= CAL_SENSOR_FRAME_ANGULAR_ACCELERATION, plain = is_near(def->quaternion, one, 4);
     const bool turned = def->kind >= CAL_SENSOR_FRAME_QUATERNION && def->kind <= CAL_SENSOR_FRAME_Z_AXIS;
-    *name = find_site(model, def->body, def->position, def->quaternion);
+    *name = def->kind == CAL_SENSOR_TOUCH ? find_zone(model, def)
+                                          : find_site(model, def->body, def->position, def->quaternion);
     if (*name != NULL) return "site";
     if (of_object && plain && is_near(def->position, zero, 3)) return "xbody";
     if (of_object && plain && !turned && def->body >= 0 &&
@@ -98,7 +118,7 @@ cal_status cal_mjcf_check_references(const cal_model* model, cal_error* error) {
         const char* name;
         if (needs_site(def->kind) && find_frame(model, def, &name) == NULL)
             return fail("sensor", def->name, i, "it measures where no site with a name is", error);
-        if (def->kind == CAL_SENSOR_ACTUATOR_FORCE && model->actuators[def->number].name == NULL)
+        if (of_actuator(def->kind) && model->actuators[def->number].name == NULL)
             return fail("sensor", def->name, i, "its actuator has no name", error);
     }
     return CAL_OK;
@@ -221,7 +241,7 @@ void cal_mjcf_write_sensors(cal_mjcf_writer* w) {
         if (def->kind <= CAL_SENSOR_BALL_VELOCITY) cal_mjcf_write_joint_name(w, "joint", def->number);
         if (def->kind == CAL_SENSOR_TENDON_LENGTH || def->kind == CAL_SENSOR_TENDON_VELOCITY)
             write_tendon_name(w, "tendon", def->number);
-        if (def->kind == CAL_SENSOR_ACTUATOR_FORCE) cal_text_word(text, "actuator", model->actuators[def->number].name);
+        if (of_actuator(def->kind)) cal_text_word(text, "actuator", model->actuators[def->number].name);
         if (def->kind == CAL_SENSOR_SUBTREE_CENTER || def->kind == CAL_SENSOR_SUBTREE_VELOCITY)
             cal_mjcf_write_body_name(w, "body", def->body);
         if (needs_site(def->kind)) {

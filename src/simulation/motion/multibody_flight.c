@@ -1,8 +1,8 @@
 // How a multibody that nothing touches goes on: its system takes steps (solver/system.h).
 //
 // A state's numbers: q, v, joint forces, slots, which constraints are active, controls; the size of the last step, by which of its
-// systems it goes on, and whether that one's motion is under way, which then is in `memory`; and what flowed. Then what the step from it has given:
-// its length (0: it was not taken yet), the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
+// systems it goes on, and whether that one's motion is under way, which then is in `memory`; and what flowed. Then what the step from
+// it has given: its length (0: it was not taken yet), the curves that q and v follow in it (curve.h), and bounds of all links on those of q.
 // A new motion that begins within a step leaves what is before as it was.
 //
 //     state n  ─────────── curves of q, v ───────────▸  state n + 1        what is looked at between them is a function of
