@@ -2,7 +2,7 @@
 // then succeeds, and the end has the bits of a run that nothing disturbed. Then memory ends for good there: everything can still be
 // destroyed, and nothing is lost.
 //
-//   no_memory [--stride N] [SCENARIO …]    prints faults per scenario; stride 1, the default: every allocation
+//   no_memory [--most N] [SCENARIO …]      prints faults per scenario; at N places of each at most, all over it; else at every one
 #include "campaign.h"
 #if defined(__GLIBC__)
 #include <execinfo.h>
@@ -130,11 +130,11 @@ static void run_once(const named_scenario* s, campaign* c, int64_t number, bool 
 }
 
 // Returns how many faults there were.
-static int64_t run_scenario(const named_scenario* s, campaign* c, int64_t stride) {
+static int64_t run_scenario(const named_scenario* s, campaign* c, int64_t most) {
     const int64_t before = injected;
     run_once(s, c, -1, false);
     const uint64_t hash = c->hash;
-    const int64_t count = taken;
+    const int64_t count = taken, stride = most > 0 ? (count + most - 1) / most : 1;
     for (int64_t number = 0; number < count; number += stride)
         for (int ever = 0; ever < 2; ever++) {
             run_once(s, c, number, ever == 1);
@@ -147,14 +147,14 @@ static int64_t run_scenario(const named_scenario* s, campaign* c, int64_t stride
 }
 
 int main(int count, char** arguments) {
-    int64_t stride = 1;
+    int64_t most = 0;
     int first = 1;
-    if (count > 2 && strcmp(arguments[1], "--stride") == 0) {
-        stride = atoll(arguments[2]);
+    if (count > 2 && strcmp(arguments[1], "--most") == 0) {
+        most = atoll(arguments[2]);
         first = 3;
     }
-    if (stride < 1) {
-        fprintf(stderr, "usage: no_memory [--stride N] [SCENARIO …]\n");
+    if (most < 0) {
+        fprintf(stderr, "usage: no_memory [--most N] [SCENARIO …]\n");
         return 2;
     }
     static char folder[] = "/tmp/calder-no-memory-XXXXXX";
@@ -175,7 +175,7 @@ int main(int count, char** arguments) {
             bool wanted = first == count;
             for (int i = first; i < count; i++) wanted = wanted || strstr(s->name, arguments[i]) != NULL;
             if (!wanted) continue;
-            faults += run_scenario(s, &c, stride);
+            faults += run_scenario(s, &c, most);
             scenarios++;
         }
     char line[300];
