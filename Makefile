@@ -1,13 +1,15 @@
 # The few commands that one needs; CMakePresets.json has the builds themselves.
 PRESET ?= release
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Some tests wait for disks and browsers: two more of them than there are cores keep these busy.
+TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 MAKEFLAGS += --no-print-directory
 CALDER := build/$(PRESET)/bin/calder
 DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot out/mobile.svg
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize fuzz coverage same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize sanitize-all fuzz coverage same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -28,7 +30,7 @@ demo: ## install what is missing, build, simulate a mobile and a humanoid that l
 test: ## install what is missing, build, and run all tests
 	@scripts/setup build test
 	@$(MAKE) build
-	ctest --preset $(PRESET) -j $(JOBS)
+	ctest --preset $(PRESET) -j $(TEST_JOBS)
 
 python: ## install what is missing, and build the Python module into build/release/python
 	@scripts/setup build
@@ -78,16 +80,23 @@ tidy: # clang-tidy on all of our own C code
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
 	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
 
-# Long computations on few lines of code, which run without sanitizers; SANITIZED_NOT=none runs them, too.
-SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps|resume|constraints)$$
+# Long computations on few lines of code, which run without sanitizers, and kernels of widths that tests use least: compiling them so
+# takes minutes. sanitize-all has them all.
+SANITIZED_NOT ?= ^test_(sessions|distribution|bdf_machine|rps|resume|constraints|groups)$$
+SANITIZED_LANES ?= w1;$(shell grep -qw avx512vl /proc/cpuinfo 2>/dev/null && echo w8 || echo w4)
+THREAD_TESTS ?= machines|ensemble
 
 sanitize: # the tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
-	cmake --preset asan
+	cmake --preset asan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
 	cmake --build --preset asan -j $(JOBS)
-	ctest --preset asan -j $(JOBS) -E "$(SANITIZED_NOT)"
-	cmake --preset tsan
-	cmake --build --preset tsan -j $(JOBS) --target test_machines test_ensemble
-	ctest --preset tsan -R "^test_(machines|ensemble)$$"
+	ctest --preset asan -j $(TEST_JOBS) -E "$(SANITIZED_NOT)"
+	cmake --preset tsan -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
+	cmake --build --preset tsan -j $(JOBS) --target $(patsubst %,test_%,$(subst |, ,$(THREAD_TESTS)))
+	ctest --preset tsan -j $(JOBS) -R "^test_($(THREAD_TESTS))$$"
+
+sanitize-all: ## all tests and kernels under the sanitizers, and all tests with threads under the thread sanitizer: an hour
+	@$(MAKE) sanitize SANITIZED_NOT=none SANITIZED_LANES= \
+	    THREAD_TESTS="machines|ensemble|assembly|bdf_machine|checkpoint|constraints|flight|mass_factor|minimal|parallel_world|resume|rps|stiff|tendons|view_parts|view_server|view_world"
 
 # Seconds of fuzzing, all targets together; FUZZ_TARGETS="mjcf world" fuzzes these.
 FUZZ_SECONDS ?= 3600
@@ -106,7 +115,7 @@ coverage: ## build with counters, run the tests, and say how much of each folder
 	cmake --preset coverage
 	cmake --build --preset coverage -j $(JOBS)
 	find build/coverage -name '*.gcda' -delete
-	-ctest --preset coverage -j $(JOBS) -E "$(COVERED_NOT)"
+	-ctest --preset coverage -j $(TEST_JOBS) -E "$(COVERED_NOT)"
 	scripts/coverage build/coverage
 
 same-bits: # the hashes of tests/bits.txt from gcc -O3 and clang -O2, every width of lanes; scripts/same-bits all has the matrix

@@ -38,7 +38,11 @@ function(calder_add_lanes target)
             $<$<NOT:$<CONFIG:Debug>>:${CALDER_LANES_OPTIMIZATION}> ${flags_${variant}} -Wno-psabi
             $<$<C_COMPILER_ID:GNU>:-fno-schedule-insns2> $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
         # Fuzzers are after readers: kernels, which read nothing, are left alone, and compile in seconds instead of minutes.
-        set_target_properties(${kernels} PROPERTIES CALDER_PLAIN "${CALDER_BUILD_FUZZERS}")
+        set(plain "${CALDER_BUILD_FUZZERS}")
+        if(CALDER_SANITIZE_LANES AND NOT variant IN_LIST CALDER_SANITIZE_LANES)
+            set(plain ON)
+        endif()
+        set_target_properties(${kernels} PROPERTIES CALDER_PLAIN "${plain}")
         target_link_libraries(${kernels} PRIVATE calder_settings)
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:${kernels}>)
         set_property(TARGET ${target} APPEND PROPERTY CALDER_LANES $<TARGET_OBJECTS:${kernels}>)

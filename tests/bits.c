@@ -57,6 +57,7 @@ typedef struct stage {
     const bits_case* of;
     cal_model* model;
     cal_run* run;
+    cal_machine* machine; // of a world's multibodies: their images are of as many lanes
 } stage;
 
 static cal_status make_world(void* user, cal_world** out, cal_error* error) {
@@ -66,6 +67,9 @@ static cal_status make_world(void* user, cal_world** out, cal_error* error) {
     def.restitution = def.friction = -1.0;
     def.forced_rollbacks = s->of->forced;
     def.seed = 7;
+    cal_sim_def systems = cal_default_sim_def();
+    systems.machine = s->machine;
+    def.systems = &systems;
     return cal_world_generate(s->of->specification, &def, out, error);
 }
 
@@ -93,8 +97,8 @@ static cal_status open_tree(stage* s, int lanes, cal_error* error) {
 }
 
 static cal_status open_world(stage* s, int lanes, cal_error* error) {
-    (void)lanes;
-    return cal_run_create_world(make_world, s, &s->run, error);
+    const cal_status status = cal_machine_serial(lanes, &s->machine, error);
+    return status == CAL_OK ? cal_run_create_world(make_world, s, &s->run, error) : status;
 }
 
 static cal_status open_ensemble(stage* s, int lanes, cal_error* error) {
@@ -151,11 +155,12 @@ static uint64_t stored(FILE* file, const char* name) {
 
 // Whether the case is as the file says.
 static bool do_case(const bits_case* c, const settings* how, FILE* file) {
-    stage s = {c, NULL, NULL};
+    stage s = {c, NULL, NULL, NULL};
     cal_error error = {CAL_OK, ""};
     uint64_t hash = 0;
     const cal_status status = run_case(&s, how, &hash, &error);
     cal_run_destroy(s.run);
+    cal_machine_destroy(s.machine);
     cal_model_destroy(s.model);
     if (status != CAL_OK) {
         printf("%-20s %s\n", c->name, error.text);

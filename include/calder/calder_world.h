@@ -220,7 +220,7 @@ cal_status cal_world_constraint_error(const cal_world* world, double* error, dou
 
 /// Adds a force and a torque (world's axes) at a point of a body (body's frame) to what acts on it from cal_world_time on, until
 /// cal_world_release. On a free body the torque about its centre stays what it is now, in the body's axes: renew it where it
-/// turns. A body that does not move does not mind.
+/// turns. A body that does not move does not mind. Each may be NULL: zero.
 cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
                           const double point[3], cal_error* error);
 cal_status cal_world_release(cal_world* world, cal_error* error); ///< forgets all pushes, and what callbacks set

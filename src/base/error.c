@@ -35,7 +35,7 @@ void cal_explain(cal_error* error, cal_status status, const char* format, ...) {
 
 cal_status cal_fail_write(cal_error* error, const char* path, int problem) {
     static const int failures[] = {0, ENOSPC, EIO, EFBIG, EDQUOT, EPIPE, EINTR};
-    cal_status status = CAL_BAD_ARGUMENT;
+    cal_status status = problem == ENOMEM ? CAL_NO_MEMORY : CAL_BAD_ARGUMENT;
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
         if (problem == failures[i]) status = CAL_NOT_WRITTEN;
     return cal_fail(error, status, "cannot write '%.100s': %s", path, problem ? strerror(problem) : "unknown error");

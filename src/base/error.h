@@ -14,5 +14,6 @@ CAL_FOR_PARTS void cal_explain(cal_error* error, cal_status status, const char* 
 // too, sees which.
 #define cal_fail(error, status, ...) (cal_explain((error), (status), __VA_ARGS__), (status))
 
-// "cannot write PATH: why" of an errno: CAL_NOT_WRITTEN where the disk or the other end failed, CAL_BAD_ARGUMENT where the path is wrong.
+// "cannot write PATH: why" of an errno: CAL_NOT_WRITTEN where the disk or the other end failed, CAL_NO_MEMORY of ENOMEM, CAL_BAD_ARGUMENT
+// where the path is wrong.
 CAL_FOR_PARTS cal_status cal_fail_write(cal_error* error, const char* path, int problem);

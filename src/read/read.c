@@ -81,11 +81,10 @@ static cal_status read_text(const char* text, size_t size, const char* file, con
                          .size = size,
                          .name = name};
     cal_status status = reader.report != NULL ? cal_builder_create(&reader.builder) : CAL_NO_MEMORY;
-    if (status != CAL_OK)
-        cal_explain(error, status, "out of memory for a model");
-    else
-        status = fill(&reader, text, size, file, error);
+    if (status == CAL_OK) status = fill(&reader, text, size, file, error);
     if (status == CAL_OK) status = finish(&reader, file, out, error);
+    // Whichever part of the reader it was, without memory there is nothing more to say than this.
+    if (status == CAL_NO_MEMORY) cal_explain(error, status, "%.128s: out of memory for this model", name);
     cal_builder_destroy(reader.builder);
     if (report != NULL)
         *report = reader.report;

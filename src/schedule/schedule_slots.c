@@ -61,9 +61,10 @@ static void enter(cal_slot_layout* out, const cal_layout* layout, int column, in
 }
 
 static int slot_of(const cal_slot_layout* out, const cal_layout* layout, const seat* at, int port) {
+    const size_t width = (size_t)layout->width, lane = (size_t)at->lane;
     const cal_slots* own = &out->columns[at->column];
     for (int s = 0; s < own->count; s++)
-        if (out->table[own->table + (size_t)s * (size_t)layout->width + (size_t)at->lane] == port) return s;
+        if (out->table[own->table + (size_t)s * width + lane] == port) return s;
     return 0;
 }
 

@@ -110,7 +110,9 @@ void cal_release_free(cal_world* world, int body) {
 
 cal_status cal_world_push(cal_world* world, cal_body_id body, const double force[3], const double torque[3],
                           const double point[3], cal_error* error) {
+    static const double none[3] = {0.0, 0.0, 0.0};
     int component;
+    force = force ? force : none, torque = torque ? torque : none, point = point ? point : none;
     cal_status status = cal_check_body(world, body, error);
     if (status == CAL_OK && !(cal_all_finite(force, 3) && cal_all_finite(torque, 3) && cal_all_finite(point, 3)))
         status = cal_fail(error, CAL_BAD_ARGUMENT, "a push must be finite");

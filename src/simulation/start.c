@@ -230,10 +230,16 @@ static cal_status begin_free(cal_world* world, int body, cal_error* error) {
     return CAL_OK;
 }
 
+// Where it fails the body is as it was: normalised twice, a quaternion may have other last bits.
 static cal_status measure(cal_world* world, int body, cal_error* error) {
-    cal_quaternion_normalize(world->bodies[body].def.quaternion);
-    const cal_status status = weigh(world, body, false, error);
-    return status == CAL_OK ? prepare_shape(world, body, error) : status;
+    cal_world_body_def* def = &world->bodies[body].def;
+    double given[4];
+    memcpy(given, def->quaternion, sizeof given);
+    cal_quaternion_normalize(def->quaternion);
+    cal_status status = weigh(world, body, false, error);
+    if (status == CAL_OK) status = prepare_shape(world, body, error);
+    if (status != CAL_OK) memcpy(def->quaternion, given, sizeof given);
+    return status;
 }
 
 // --- Bodies that are alike ----------------------------------------------------------------------------------------------------

@@ -337,7 +337,9 @@ bool cal_system_reserve_pushes(cal_system* system, int count) {
 
 cal_status cal_system_push(cal_system* system, int body, const double force[3], const double torque[3],
                            const double point[3]) {
-    if (!force || !torque || !point || body < 0 || body >= system->model->body_count) return CAL_BAD_ARGUMENT;
+    static const double none[3] = {0.0, 0.0, 0.0};
+    if (body < 0 || body >= system->model->body_count) return CAL_BAD_ARGUMENT;
+    force = force ? force : none, torque = torque ? torque : none, point = point ? point : none;
     if (!cal_all_finite(force, 3) || !cal_all_finite(torque, 3) || !cal_all_finite(point, 3)) return CAL_BAD_ARGUMENT;
     if (!cal_system_reserve_pushes(system, system->push_count + 1)) return CAL_NO_MEMORY;
     cal_outer_force* p = &system->pushes[system->push_count++];

@@ -196,6 +196,10 @@ static void move_component(cal_image* image, cal_world* world, int component, co
     c->local_time = local_time;
     int stride = c->queue.stride;
     cal_image_int(image, &stride);
+    if (stride != c->queue.stride && image->status == CAL_OK && error != NULL)
+        cal_explain(error, CAL_BAD_ARGUMENT,
+                    "states have %d numbers there and %d here, as with another number of lanes, or another solver",
+                    stride, c->queue.stride);
     if (cal_image_check(image, stride == c->queue.stride)) move_states(image, &c->queue);
 }
 
