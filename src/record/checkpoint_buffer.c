@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "record/checkpoint_buffer.h"
 
+#include "base/beside.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -114,60 +115,22 @@ cal_status cal_checkpoint_buffer_check(cal_checkpoint_buffer* words, cal_error* 
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 
-// A file's name beside `path`, of this process alone.
-static char* name_beside(const char* path) {
-    const size_t capacity = strlen(path) + 40;
-    char* name = cal_allocate(capacity, 1);
-    if (name) snprintf(name, capacity, "%s.%ld.partial", path, (long)getpid());
-    return name;
-}
-
-static FILE* open_new(const char* name) {
-    unlink(name); // of a process that was killed
-    const int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    FILE* file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
-    if (!file && descriptor >= 0) close(descriptor);
-    return file;
-}
-
 void cal_checkpoint_buffer_create(cal_checkpoint_buffer* words, const char* path, cal_machine* machine) {
     *words = (cal_checkpoint_buffer){.machine = machine, .path = path, .writes = true, .checksum = CAL_HASH_START};
     if (!is_first(machine)) return;
-    words->partial = name_beside(path);
-    errno = words->partial ? 0 : ENOMEM;
-    words->file = words->partial ? open_new(words->partial) : NULL;
+    words->file = cal_beside_open(path, &words->partial);
     if (!words->file) note_problem(words);
     put_bytes(words, MAGIC, WORD);
-}
-
-// So that the new name outlives a power failure. The file is whole under either name: a folder that cannot be
-// synchronised is no failure.
-static void synchronize_folder(const char* path) {
-    const char* slash = strrchr(path, '/');
-    char* folder = cal_copy_text(slash ? path : ".");
-    if (!folder) return;
-    if (slash) folder[slash == path ? 1 : slash - path] = '\0';
-    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        fsync(descriptor);
-        close(descriptor);
-    }
-    cal_free(folder);
 }
 
 static void finish(cal_checkpoint_buffer* words) {
     double checksum;
     memcpy(&checksum, &words->checksum, WORD);
     put(words, &checksum, 1);
-    errno = 0;
-    if (!words->problem && (fflush(words->file) != 0 || fsync(fileno(words->file)) != 0)) note_problem(words);
-    if (fclose(words->file) != 0) note_problem(words);
     const bool good = !words->problem && !words->status;
-    if (good && rename(words->partial, words->path) != 0) note_problem(words);
-    if (words->problem || words->status)
-        unlink(words->partial);
-    else
-        synchronize_folder(words->path);
+    errno = cal_beside_close(words->file, words->path, words->partial, good, true);
+    words->partial = NULL;
+    if (errno != 0) note_problem(words);
 }
 
 cal_status cal_checkpoint_buffer_close(cal_checkpoint_buffer* words, cal_error* error) {
@@ -176,7 +139,6 @@ cal_status cal_checkpoint_buffer_close(cal_checkpoint_buffer* words, cal_error* 
         return CAL_OK;
     }
     if (words->file) finish(words);
-    cal_free(words->partial);
     return cal_checkpoint_buffer_check(words, error);
 }
 

@@ -1,6 +1,7 @@
 // Elements and attributes as text (write_text.h).
 #define _POSIX_C_SOURCE 200809L
 #include "read/mjcf/write_text.h"
+#include "base/beside.h"
 #include "base/memory.h"
 #include "calder/calder_record.h"
 #include <errno.h>
@@ -16,27 +17,15 @@ static void note_problem(cal_text* text) {
 
 void cal_text_create(cal_text* text, const char* path) {
     *text = (cal_text){.path = path};
-    const size_t length = strlen(path);
-    text->partial = cal_allocate(length + 10, 1);
-    if (text->partial == NULL) {
-        text->problem = ENOMEM;
-        return;
-    }
-    memcpy(text->partial, path, length);
-    memcpy(text->partial + length, ".partial", 9);
-    errno = 0;
-    text->file = fopen(text->partial, "wb");
+    text->file = cal_beside_open(path, &text->partial);
     if (text->file == NULL) note_problem(text);
 }
 
 cal_status cal_text_close(cal_text* text, bool keep, cal_error* error) {
-    errno = 0;
-    if (text->file != NULL && (ferror(text->file) != 0 || fflush(text->file) != 0)) note_problem(text);
-    if (text->file != NULL && fclose(text->file) != 0) note_problem(text);
-    const bool good = keep && text->problem == 0;
-    if (good && rename(text->partial, text->path) != 0) note_problem(text);
-    if (text->file != NULL && (!good || text->problem != 0)) unlink(text->partial);
-    cal_free(text->partial);
+    if (text->file != NULL) {
+        errno = cal_beside_close(text->file, text->path, text->partial, keep && text->problem == 0, false);
+        if (errno != 0) note_problem(text);
+    }
     text->partial = NULL;
     text->file = NULL;
     if (text->problem == 0 || !keep) return CAL_OK;
