@@ -196,7 +196,11 @@ static crossing find_crossing(cal_system* system, double distance, double zone, 
         const double rate = fmin(fmax(fabs(before - distance), fabs(after - distance)) / step, speed);
         out.near = distance * distance * distance < zone_cubed_at(system, speed, rate);
         if (!out.near) return out;
-        if (before < 2.0 * distance || after < 2.0 * distance) continue;
+        if (before < 2.0 * distance || after < 2.0 * distance) {
+            // Of a crossing both sides are that far off when σ has changed by three times what it is; bent, by four times.
+            if (step * rate > 4.0 * distance) return out;
+            continue;
+        }
         const double slope = 0.5 * (before + after) / step, middle = 0.5 * (before - after);
         const double now = middle < 0.0 ? -distance : distance, curve = (middle - now) / (step * step);
         const double root = slope * slope - 4.0 * curve * now;
