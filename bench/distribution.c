@@ -182,8 +182,8 @@ static void print_pass(const cal_mobile_run* run, int pass, const char* said) {
 
 static void print_tables(const distribution_bench* b) {
     char text[3][32];
-    printf("%d joints on %d of %d processors (%s), Jung's distribution with %s a joint and %s a message\n\n", b->joints,
-           b->used, b->processors, b->machine_name, cal_duration_text(COMPUTE, text[0], sizeof text[0]),
+    printf("%d joints on %d of %d processors (%s), Jung's distribution with %s per joint and %s per message\n\n",
+           b->joints, b->used, b->processors, b->machine_name, cal_duration_text(COMPUTE, text[0], sizeof text[0]),
            cal_duration_text(MESSAGE, text[1], sizeof text[1]));
     printf(
         "Table IX: Gear's method inside the passes, %lld evaluations; messages per evaluation, numbers per message\n",

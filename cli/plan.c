@@ -309,7 +309,7 @@ static void print_table(const plan* p) {
     const int joints = cal_model_joint_count(p->model), depth = cal_model_depth(p->model);
     printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
            depth);
-    printf("%-13s %s a joint, %s a cut edge", "costs", cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
+    printf("%-13s %s per joint, %s per cut edge", "costs", cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
            cal_duration_text(p->costs.message, text[1], sizeof text[1]));
     if (p->costs.send > 0)
         printf(" of which %s keep the sender", cal_duration_text(p->costs.send, text[2], sizeof text[2]));
@@ -396,7 +396,7 @@ static void print_schedules(const plan* p) {
     const int joints = cal_model_joint_count(p->model);
     printf("%-13s %s: %d joint%s, %d on the longest path\n", "model", p->model_name, joints, joints == 1 ? "" : "s",
            cal_model_depth(p->model));
-    printf("%-13s %s a joint, %s a message, %s\n\n", "costs",
+    printf("%-13s %s per joint, %s per message, %s\n\n", "costs",
            cal_duration_text(p->costs.compute, text[0], sizeof text[0]),
            cal_duration_text(p->costs.message, text[1], sizeof text[1]), p->measured ? "measured here" : "as given");
     printf("%10s %8s %8s %8s %8s %12s %9s %10s %12s %9s\n", "processors", "used", "parts", "joins", "height",

@@ -150,8 +150,9 @@ function compare(file, model, info) {
 
   model.opt.disableflags |= 1 | (drives ? 0 : 1 << 11);
   for (const name of ['jnt_stiffnesspoly', 'dof_dampingpoly', 'tendon_stiffnesspoly',
-    'tendon_dampingpoly', 'tendon_armature'])
+    'tendon_dampingpoly'])
     if (model[name]) model[name].fill(0);
+  for (let tendon = 0; tendon < model.ntendon; tendon++) if (model.tendon_num[tendon] > 1) model.tendon_armature[tendon] = 0;
   for (let joint = 0; joint < model.njnt; joint++) if (model.jnt_type[joint] === 0) model.jnt_stiffness[joint] = 0;
   sharpenFluid(model);
   data.qpos.set(q);

@@ -284,6 +284,47 @@ static void test_rope(void** state) {
     cal_model_destroy(model);
 }
 
+static cal_sim* simulate_text(const char* text, cal_model** model, int constraints) {
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    const cal_sim_def def = cal_default_sim_def();
+    if (cal_model_read_memory(text, strlen(text), "held.xml", NULL, model, NULL, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_model_constraint_count(*model), constraints);
+    if (cal_sim_create(*model, &def, &sim, &error) || cal_sim_project(sim, &error) || cal_sim_advance(sim, 0.3, &error))
+        fail_msg("%s", error.text);
+    return sim;
+}
+
+// Sums of joints whose lengths are held couple the joints, as an equality of joints with the same polynomial does.
+static void test_held(void** state) {
+    (void)state;
+#define ARM                                                                                                            \
+    "<mujoco><worldbody><body><joint name='a' axis='0 1 0'/><geom type='capsule' size='.02' fromto='0 0 0 .3 0 0'/>"   \
+    "<body pos='.3 0 0'><joint name='b' axis='0 1 0'/><geom type='capsule' size='.02' fromto='0 0 0 .2 0 .1'/></body>" \
+    "</body></worldbody><tendon><fixed name='sum'><joint joint='a' coef='2'/><joint joint='b' coef='-3'/></fixed>"     \
+    "<fixed name='s'><joint joint='a' coef='2'/></fixed><fixed name='t'><joint joint='b' coef='3'/></fixed></tendon>"
+    static const char* const pairs[][2] = {
+        {ARM "<equality><tendon tendon1='sum'/></equality></mujoco>",
+         ARM "<equality><joint joint1='a' joint2='b' polycoef='0 1.5 0 0 0'/></equality></mujoco>"},
+        {ARM "<equality><tendon tendon1='s' tendon2='t' polycoef='0.125 0.5 0.25 0 0'/></equality></mujoco>",
+         ARM "<equality><joint joint1='a' joint2='b' polycoef='0.0625 0.75 1.125 0 0'/></equality></mujoco>"}};
+    for (int i = 0; i < 2; i++) {
+        cal_model *by_tendon = NULL, *by_joint = NULL;
+        cal_sim *one = simulate_text(pairs[i][0], &by_tendon, 1), *two = simulate_text(pairs[i][1], &by_joint, 1);
+        assert_true(fabs(cal_sim_q(one)[0]) > 0.05);
+        assert_true(cal_sim_hash(one) == cal_sim_hash(two));
+        cal_sim_destroy(one);
+        cal_sim_destroy(two);
+        cal_model_destroy(by_tendon);
+        cal_model_destroy(by_joint);
+    }
+    // What is more than that is left out, and listed.
+    cal_model* model = NULL;
+    cal_sim* sim = simulate_text(ARM "<equality><tendon tendon1='sum' tendon2='t'/></equality></mujoco>", &model, 0);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 static void expect_refused(const cal_tendon_part* parts, int count, const char* why) {
     cal_builder* builder;
     cal_model* model = NULL;
@@ -321,6 +362,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lift),      cmocka_unit_test(test_energy),   cmocka_unit_test(test_energy_of_bodies),
         cmocka_unit_test(test_same_bits), cmocka_unit_test(test_ensemble), cmocka_unit_test(test_rope),
-        cmocka_unit_test(test_written),   cmocka_unit_test(test_refused)};
+        cmocka_unit_test(test_written),   cmocka_unit_test(test_held),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -342,7 +342,7 @@ int cal_plan_print(const cal_plan* plan, char* text, size_t capacity) {
             APPEND("  %-18s %-8s over a tree of its own, %d edges between processors\n", pass->name, direction,
                    plan->arrangement->tree.edge_count);
         else
-            APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes a joint, %3d numbers across an edge\n", pass->name,
+            APPEND("  %-18s %-8s %4.0f operations, %4.0f bytes per joint, %3d numbers across an edge\n", pass->name,
                    direction, pass->cost.flops, pass->cost.bytes, pass->crosses);
     }
 #undef APPEND

@@ -74,7 +74,7 @@ static bool fixed_sound(const void* memory, const double* down) {
 
 const cal_solver_ops cal_solver_rk4 = {
     .name = "rk4",
-    .help = "classical Runge-Kutta, order 4, fixed step: 4 evaluations a step",
+    .help = "classical Runge-Kutta, order 4, fixed step: 4 evaluations per step",
     .vector_count = VECTOR_COUNT_RK4,
     .sum_count = 1,
     .down_count = DOWN_COUNT,

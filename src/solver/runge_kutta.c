@@ -257,10 +257,12 @@ static bool rk_sound(method_name name, const void* memory, const double* down) {
         .sound = symbol##_sound,                                                                                       \
     }
 
-RUNGE_KUTTA(iec, VECTOR_COUNT, "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations a step");
-RUNGE_KUTTA(rki, VECTOR_COUNT, "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations a step");
-RUNGE_KUTTA(rkg, VECTOR_COUNT, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations a step");
+RUNGE_KUTTA(iec, VECTOR_COUNT,
+            "improved Euler-Cauchy, order 2, variable step by step doubling: 6 evaluations per step");
+RUNGE_KUTTA(rki, VECTOR_COUNT,
+            "Runge-Kutta of order 3 with an embedded order 2, variable step: 3 evaluations per step");
+RUNGE_KUTTA(rkg, VECTOR_COUNT, "Runge-Kutta-Gill, order 4, variable step by step doubling: 12 evaluations per step");
 RUNGE_KUTTA(rkf, VECTOR_COUNT_MIDDLE,
-            "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations a step");
+            "Runge-Kutta-Fehlberg, order 5 with an embedded order 4, variable step: 6 evaluations per step");
 RUNGE_KUTTA(rkck, VECTOR_COUNT_MIDDLE,
-            "Cash-Karp, order 5 with an embedded order 4: 6 evaluations a step, for runs with many events");
+            "Cash-Karp, order 5 with an embedded order 4: 6 evaluations per step, for runs with many events");

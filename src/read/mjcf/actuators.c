@@ -101,6 +101,23 @@ cal_status mjcf_limited(const mjcf_source* source, mjcf_choice choice, const dou
     return CAL_OK;
 }
 
+// The inertia that moves with a tendon's length, its own and that of rotors on it: ½ armature (dL/dt)². Of a multiple of one joint that is
+// the joint's own; of others it would tie joints of the tree together.
+static void spread_armatures(mjcf_model* model) {
+    for (int i = 0; i < model->tendons.count; i++) {
+        const mjcf_tendon* tendon = &((mjcf_tendon*)model->tendons.items)[i];
+        const cal_tendon_part* parts = tendon->parts.items;
+        if (tendon->armature == 0.0) continue;
+        if (tendon->parts.count == 1 && parts[0].kind == CAL_TENDON_JOINT) {
+            ((mjcf_joint*)model->joints.items)[parts[0].joint].armature +=
+                tendon->armature * parts[0].factor * parts[0].factor;
+            continue;
+        }
+        cal_report_add(model->reader->report, tendon->node, CAL_ISSUE_NOT_SIMULATED, "tendon armature",
+                       "ignored: tendons of more than one joint have no inertia, and no rotors");
+    }
+}
+
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
     MJCF_TRY(mjcf_each(model, "actuator", read_actuator, error));
     for (int i = 0; i < model->actuators.count; i++) {
@@ -135,6 +152,7 @@ cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
         joint->damping[0] += square * motor->actuator.damping[0];
         joint->motors++;
     }
+    spread_armatures(model);
     return CAL_OK;
 }
 

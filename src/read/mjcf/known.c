@@ -22,7 +22,8 @@
     "site body refsite cranksite slidersite cranklength actlimited actrange actdim actearly lengthrange "
 
 #define TENDON                                                                                                         \
-    "name class limited actuatorfrclimited range actuatorfrcrange frictionloss springlength stiffness damping"
+    "name class limited actuatorfrclimited range actuatorfrcrange frictionloss springlength stiffness damping "        \
+    "armature"
 #define TENDON_LOST "solreflimit solimplimit solreffriction solimpfriction margin"
 #define TENDON_LOOKS "group user width material rgba"
 
@@ -128,23 +129,21 @@ static const row rows[] = {
     LOST("weld", "solref solimp torquescale", EXACT),
     READ("equality/joint", "name class active joint1 joint2 polycoef"),
     LOST("equality/joint", "solref solimp", EXACT),
-    LOST("equality/tendon", NULL, "lengths of tendons are not held by constraints; it is left out"),
+    READ("equality/tendon", "name class active tendon1 tendon2 polycoef"),
+    LOST("equality/tendon", "solref solimp", EXACT),
     LOST("flex", NULL, NO_FLEX),
     LOST("flexvert", NULL, NO_FLEX),
     LOST("flexstrain", NULL, NO_FLEX),
     READ("tendon", TENDON), // the section, and the element of a class
     LOST("tendon", TENDON_LOST, SERVO),
     NOTE("tendon", TENDON_LOOKS, DRAWING),
-    LOST("tendon", "armature", "ignored: tendons have no inertia"),
     READ("fixed", TENDON),
     LOST("fixed", TENDON_LOST, SERVO),
     NOTE("fixed", TENDON_LOOKS, DRAWING),
-    LOST("fixed", "armature", "ignored: tendons have no inertia"),
     READ("fixed/joint", "joint coef"),
     READ("spatial", TENDON),
     LOST("spatial", TENDON_LOST, SERVO),
     NOTE("spatial", TENDON_LOOKS, DRAWING),
-    LOST("spatial", "armature", "ignored: tendons have no inertia"),
     READ("spatial/site", "site"),
     READ("spatial/geom", "geom sidesite"),
     READ("spatial/pulley", "divisor"),

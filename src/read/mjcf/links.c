@@ -197,6 +197,52 @@ static cal_status link_joints(mjcf_model* model, mjcf_source* source, cal_xml_no
     return add_constraint(model, &def, node, error);
 }
 
+// What holds the length of a sum of joints couples two of them:
+//
+//     c₀ (q₀ − z₀) + c₁ (q₁ − z₁) = p₀                        one tendon of one or two joints
+//     c₀ (q₀ − z₀) = p₀ + p₁ c₁ (q₁ − z₁) + p₂ (c₁ (q₁ − z₁))² + …   a tendon of one joint that follows another such
+//
+// Lengths of other tendons are not held.
+static bool find_coupling(const mjcf_tendon* tendon, const mjcf_tendon* other, const double p[5], int joint[2],
+                          double polynomial[5]) {
+    const cal_tendon_part *parts = tendon->parts.items, *follows = other != NULL ? other->parts.items : NULL;
+    const int count = tendon->parts.count;
+    if (count < 1 || count > 2 || parts[0].kind != CAL_TENDON_JOINT || parts[0].factor == 0.0) return false;
+    if (other != NULL && (count != 1 || other->parts.count != 1 || follows[0].kind != CAL_TENDON_JOINT)) return false;
+    joint[0] = parts[0].joint;
+    joint[1] = other != NULL ? follows[0].joint : count == 2 ? parts[1].joint : CAL_NONE;
+    if (joint[0] == joint[1]) return false;
+    memset(polynomial, 0, 5 * sizeof *polynomial);
+    polynomial[0] = p[0] / parts[0].factor;
+    if (count == 2) polynomial[1] = -parts[1].factor / parts[0].factor;
+    double power = 1.0;
+    for (int i = 1; other != NULL && i < 5; i++) {
+        power *= follows[0].factor;
+        polynomial[i] = p[i] * power / parts[0].factor;
+    }
+    return true;
+}
+
+static cal_status link_tendon(mjcf_model* model, mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy,
+                              const int* found, void* user, cal_error* error) {
+    const mjcf_tendon* tendons = model->tendons.items;
+    cal_constraint_def def;
+    double p[5] = {0.0, 1.0, 0.0, 0.0, 0.0};
+    int joint[2];
+    MJCF_TRY(start_constraint(source, node, copy, user, &def, error));
+    MJCF_TRY(cal_xml_numbers(node, "polycoef", 1, 5, p, NULL, error));
+    if (!find_coupling(&tendons[found[0]], found[1] != CAL_NONE ? &tendons[found[1]] : NULL, p, joint,
+                       def.polynomial)) {
+        cal_report_add(model->reader->report, node, CAL_ISSUE_NOT_SIMULATED, "equality tendon",
+                       "only sums of two joints are held; it is left out");
+        return CAL_OK;
+    }
+    def.kind = CAL_COUPLING;
+    for (int i = 0; i < 2; i++)
+        def.joint[i] = joint[i] != CAL_NONE ? ((mjcf_joint*)model->joints.items)[joint[i]].number : CAL_NONE;
+    return add_constraint(model, &def, node, error);
+}
+
 static cal_status read_equality(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_error* error) {
     mjcf_model* model = source->model;
     const mjcf_class* class;
@@ -210,7 +256,10 @@ static cal_status read_equality(mjcf_source* source, cal_xml_node* node, const m
     if (cal_xml_is(node, "connect")) return mjcf_link_in(model, source, node, copy, ends, 2, link_connect, &how, error);
     if (cal_xml_is(node, "weld")) return mjcf_link_in(model, source, node, copy, ends, 2, link_weld, &how, error);
     if (cal_xml_is(node, "joint")) return mjcf_link_in(model, source, node, copy, joints, 2, link_joints, &how, error);
-    node->linked = true; // tendons and flexible bodies: the report lists them
+    const mjcf_reference tendons[2] = {{"tendon1", MJCF_TENDON, true}, {"tendon2", MJCF_TENDON, false}};
+    if (cal_xml_is(node, "tendon"))
+        return mjcf_link_in(model, source, node, copy, tendons, 2, link_tendon, &how, error);
+    node->linked = true; // flexible bodies: the report lists them
     return CAL_OK;
 }
 
