@@ -118,7 +118,7 @@ static bool list_departures(cal_domains* d) {
     for (int i = 0; i < d->handing_count; i++) {
         const cal_handing handing = d->handings[i];
         cal_component* c = &d->whole->components[handing.component];
-        if (c->domain == handing.to) continue;
+        if (c->domain == handing.to || c->going > CAL_DOMAIN_WHOLE) continue; // it is listed twice
         if (!can_exchange(d, &handing)) {
             d->handings[others++] = handing;
             continue;
@@ -128,6 +128,7 @@ static bool list_departures(cal_domains* d) {
             !add_number(&from->leaving, &from->leaving_count, &from->leaving_capacity, d->departure_count) ||
             !add_number(&to->coming, &to->coming_count, &to->coming_capacity, d->departure_count))
             return false;
+        c->going = handing.to;
         d->departures[d->departure_count++] =
             (cal_departure){.component = handing.component, .from = c->domain, .to = handing.to};
     }
@@ -164,8 +165,11 @@ cal_status cal_domains_exchange(cal_domains* d, cal_error* error) {
     if (!list_departures(d)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
     if (d->departure_count == 0) return CAL_OK;
     cal_status status = cal_domains_run(d, depart, error);
-    for (int i = 0; i < d->departure_count; i++)
-        d->whole->components[d->departures[i].component].domain = d->departures[i].to;
+    for (int i = 0; i < d->departure_count; i++) {
+        cal_component* c = &d->whole->components[d->departures[i].component];
+        c->domain = d->departures[i].to;
+        c->going = CAL_DOMAIN_WHOLE;
+    }
     if (status == CAL_OK) status = route_all(d, error);
     if (status == CAL_OK) status = cal_domains_run(d, arrive, error);
     d->handed += d->departure_count;

@@ -1,6 +1,6 @@
 // Ownership moves with the bodies: what has gone over into the region of another domain becomes that domain's, at the beginning of a window,
 // when nothing is left that could be taken back. Otherwise domains would mix, and ever more pairs be of two of them. A body goes over when
-// its box is outside by as much as that is large. One that is nearer may turn round, and when it collides there it is handed over anyway.
+// all of its box is outside. One that is on its way across may turn round, and when it collides there it is handed over anyway.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/component.h"
@@ -24,16 +24,6 @@ static int region_of(const cal_domains* d, int body, const cal_box* box) {
     return own;
 }
 
-// Whether a box is further from a region than it is large.
-static bool is_far(const cal_box* box, const cal_box* region) {
-    double size = 0.0, way = 0.0;
-    for (int i = 0; i < 3; i++) {
-        size = fmax(size, box->high[i] - box->low[i]);
-        way = fmax(way, fmax(box->low[i] - region->high[i], region->low[i] - box->high[i]));
-    }
-    return way > size;
-}
-
 bool cal_domain_is_home(const cal_domains* d, int domain, int body) {
     const cal_box* box = cal_broad_box(cal_domain_world(d, cal_domain_of_body(d->whole, body))->broad, body);
     return box != NULL && region_of(d, body, box) == domain;
@@ -41,7 +31,7 @@ bool cal_domain_is_home(const cal_domains* d, int domain, int body) {
 
 bool cal_domain_keep_stray(cal_domains* d, int domain, int body, const cal_box* box) {
     cal_domain* own = &d->domains[domain];
-    if (!is_far(box, &own->region)) return true;
+    if (cal_box_overlap(box, &own->region)) return true;
     if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
     own->strays[own->stray_count++] = body;
     return true;
