@@ -66,20 +66,27 @@ if(pkg_config)
     endforeach()
 endif()
 
-# Inside another project: its targets are there, and nothing else of Calder is built, tested or installed.
-foreach(way "add_subdirectory(${source}/.. calder)"
-        "include(FetchContent)\nFetchContent_Declare(calder SOURCE_DIR ${source}/..)\nFetchContent_MakeAvailable(calder)")
+# Inside another project: its targets are there, and nothing else of Calder is built, tested or installed. One of the two ways is built
+# as a whole, of objects that this build has (reuse.sh); what is not there is compiled.
+set(whole "include(FetchContent)\nFetchContent_Declare(calder SOURCE_DIR ${source}/..)\nFetchContent_MakeAvailable(calder)")
+foreach(way "add_subdirectory(${source}/.. calder)" "${whole}")
     file(WRITE "${work}/inside/CMakeLists.txt" "cmake_minimum_required(VERSION 3.22)\nproject(inside LANGUAGES C)\n${way}\n"
-        "add_executable(first ${source}/first.c)\ntarget_link_libraries(first PRIVATE calder::calder calder::calder_view)\n"
+        "add_executable(first ${source}/first.c)\ntarget_link_libraries(first PRIVATE calder::calder)\n"
+        "add_executable(watch EXCLUDE_FROM_ALL ${source}/watch.c)\ntarget_link_libraries(watch PRIVATE calder::calder_view)\n"
         "if(TARGET calder_command OR TARGET test_model OR CMAKE_C_VISIBILITY_PRESET)\n  message(FATAL_ERROR \"too much\")\nendif()\n")
     file(REMOVE_RECURSE "${work}/inside/build")
-    run("${CMAKE_COMMAND}" -S "${work}/inside" -B "${work}/inside/build" "-DCMAKE_C_COMPILER=${compiler}")
-    # That it links is what the rest of the tests see.
+    run("${CMAKE_COMMAND}" -S "${work}/inside" -B "${work}/inside/build" "-DCMAKE_C_COMPILER=${compiler}" -DCMAKE_BUILD_TYPE=${config}
+        "-DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse.sh\\;${build}")
     run("${CMAKE_COMMAND}" --build "${work}/inside/build" --target help)
     if(NOT output MATCHES "first" OR output MATCHES "test_")
         message(FATAL_ERROR "inside another project there is\n${output}")
     endif()
 endforeach()
+run("${CMAKE_COMMAND}" --build "${work}/inside/build" --target first --parallel 2)
+run("${work}/inside/build/first")
+if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "inside another project the sample says\n${output}instead of\n${expected}")
+endif()
 
 file(GLOB command "${work}/prefix/bin/calder")
 if(command)

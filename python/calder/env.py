@@ -17,7 +17,10 @@ and steps are binary fractions, so that times have no rounding.
 import array
 import math
 import operator
+import os
 import random
+import tempfile
+import xml.etree.ElementTree as ElementTree
 
 import calder
 
@@ -26,7 +29,7 @@ try:
 except ImportError:
     numpy = None
 
-__all__ = ["Box", "CartPole", "Env", "Stand", "Task", "VectorEnv", "make", "make_vec"]
+__all__ = ["Box", "CartPole", "Env", "Humanoid", "Stand", "Task", "VectorEnv", "make", "make_vec"]
 
 
 def _vector(numbers):
@@ -399,7 +402,104 @@ class Stand(Task):
         return q[2] < 0.75 * self.height
 
 
-_tasks = {"cartpole": CartPole, "stand": Stand}
+class Humanoid(Task):
+    """The generator's humanoid (73 kg, 30 hinges) on its floor, that is pushed and must not fall.
+
+    Its joints have servos, which carry it in balance. Those of ankles and hips, by which it is steered, are too weak to bring it back there.
+
+    Seen: how far the pelvis is from where it began, ahead and to the left (m), how it leans ahead and to the right (rad), and the velocities of
+    these four; then the joints' angles. Done: where ankles and hips shall go, ahead and sideways (rad, both legs alike), from where they were.
+    """
+
+    steered = ("_ankle", "_foot", "_thigh", "_hip_roll")  # joints of both legs: ankle ahead and sideways, hip ahead and sideways
+    soft, stiff = (250.0, 15.0), (1000.0, 30.0)  # servos of ankles ahead and hips sideways, and of the rest: N m/rad, N m s/rad
+    armature = 0.02  # kg m²
+    lean = 0.085  # rad: its weight is on the feet, ahead of the ankles
+    push = 0.2  # m/s, rad/s: the most that it has at the start
+    frame = 1 / 32
+    limit = 160
+    simulation = {"solver": "auto", "tol": 1e-3}
+
+    def __init__(self):
+        root = self._humanoid()
+        self.model = calder.loads(ElementTree.tostring(root, encoding="unicode"), name="humanoid")
+        self._pose(root)
+        self.action_space = Box([-0.6] * 4, [0.6] * 4)
+        seen = 8 + len(self.model.actuators)
+        self.observation_space = Box([-math.inf] * seen, [math.inf] * seen)
+        # Both legs do the same: which number of an action, and in which sense, since the right leg's axes are the left one's in a mirror.
+        self._sources = [
+            next((k for k, joint in enumerate(self.steered) if name.endswith(joint)), None) for name in self.model.actuators
+        ]
+        self._senses = [math.copysign(1.0, sum(self.model.joint(name)["axis"])) for name in self.model.actuators]
+
+    def _servo(self, joint):
+        return self.soft if joint.endswith(("_ankle", "_hip_roll")) else self.stiff
+
+    def _humanoid(self):
+        """The generator's model, with a servo for every hinge."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "humanoid.xml")
+            calder.generate("humanoid:start=0").write(path)
+            root = ElementTree.parse(path).getroot()
+        servos = ElementTree.SubElement(root, "actuator")
+        for joint in root.iter("joint"):
+            if joint.get("type") == "free":
+                continue
+            name = joint.get("name")
+            stiffness, damping = self._servo(name)
+            joint.set("damping", str(damping))
+            joint.set("armature", str(self.armature))
+            ElementTree.SubElement(servos, "position", name=name, joint=name, kp=str(stiffness))
+        return root
+
+    def _pose(self, root):
+        """Upright, feet level on the floor, and the servos where they hold it: forces at rest, less what the floor carries."""
+        model, q = self.model, self.model.start[0].tolist()
+        feet = [model.bodies[f"{side}_foot"] for side in ("left", "right")]
+        x, _, z = model.body(feet[0])["center"]
+        slope = math.atan2(-z, x)  # of a foot whose ankle is straight
+        for side in ("left", "right"):
+            q[model.joint(f"{side}_ankle")["q"]] = [-slope - self.lean]
+        q[3:7] = math.cos(self.lean / 2), 0.0, math.sin(self.lean / 2), 0.0
+        floor = float(root.find("worldbody/geom[@name='floor']").get("pos").split()[2])
+        radius = float(root.find(".//body[@name='left_foot']/geom").get("size").split()[0])
+        q[2] += floor + radius - calder.poses(model, q)[feet[0], 2]
+        force = calder.inverse(model, q, [0.0] * model.nv).tolist()
+        weight, centre = force[2], q[0] - force[4] / force[2]
+        poses = calder.poses(model, q)
+        for foot in feet:
+            ahead = centre - poses[foot, 0]
+            up = calder.jacobian(model, q, foot, (ahead * math.cos(slope), 0.0, -ahead * math.sin(slope)))[2]
+            force = [f - weight / len(feet) * u for f, u in zip(force, up)]
+        joints = [model.joint(name) for name in model.actuators]
+        self._start, self._height = q, q[2]
+        self._held = [q[j["q"].start] + force[j["v"].start] / self._servo(j["name"])[0] for j in joints]
+
+    def start(self, generator):
+        v = [0.0] * self.model.nv
+        for i in (0, 1, 3, 4):
+            v[i] = generator.uniform(-self.push, self.push)
+        return self._start, v
+
+    def observe(self, q, v):
+        w, x, y, z = q[3:7]
+        # The pelvis' z axis, seen in the world: ahead, and to the right.
+        ahead, right = 2 * (x * z + w * y), -2 * (y * z - w * x)
+        return [q[0], q[1], ahead - self.lean, right, v[0], v[1], v[4], v[3], *q[7:]]
+
+    def control(self, action):
+        moved = (0.0 if k is None else sense * action[k] for k, sense in zip(self._sources, self._senses))
+        return [held + move for held, move in zip(self._held, moved)]
+
+    def reward(self, q, v, action):
+        return 1.0 - q[0] ** 2 - q[1] ** 2 - 0.01 * sum(a * a for a in action)
+
+    def failed(self, q, v):
+        return q[2] < 0.75 * self._height
+
+
+_tasks = {"cartpole": CartPole, "humanoid": Humanoid, "stand": Stand}
 
 
 def _task(which):
@@ -411,7 +511,7 @@ def _task(which):
 
 
 def make(task, **simulation):
-    """An environment of a task, 'cartpole', 'stand' or a Task of one's own; other arguments are those of calder.Simulation."""
+    """An environment of a task, 'cartpole', 'humanoid', 'stand' or a Task of one's own; other arguments are those of calder.Simulation."""
     return Env(_task(task), **simulation)
 
 

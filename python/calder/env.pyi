@@ -41,6 +41,14 @@ class CartPole(Task):
     track: float
     tilt: float
 
+class Humanoid(Task):
+    steered: tuple[str, ...]
+    soft: tuple[float, float]
+    stiff: tuple[float, float]
+    armature: float
+    lean: float
+    push: float
+
 class Stand(Task):
     stiffness: float
     damping: float

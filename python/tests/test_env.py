@@ -135,5 +135,26 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(Stand().action_space.shape, (4,))
 
 
+class Humanoid(unittest.TestCase):
+    """The generator's humanoid on its floor: it falls by itself, and a linear policy keeps it up."""
+
+    def stand(self, ahead, aside):
+        with make("humanoid") as env:
+            observation, _ = env.reset(seed=3)
+            failed = over = False
+            steps = 0
+            while not failed and not over:
+                pitch = sum(w * x for w, x in zip(ahead, observation[0:8:2]))
+                roll = sum(w * x for w, x in zip(aside, observation[1:8:2]))
+                observation, _, failed, over, _ = env.step([pitch, 0, 0, roll])
+                steps += 1
+            return steps, failed
+
+    def test_it_needs_a_policy_and_there_is_one(self):
+        steps, failed = self.stand([0] * 4, [0] * 4)
+        self.assertTrue(failed and steps < 80)
+        self.assertEqual(self.stand([4, 2, 2, 1], [2, 0, 1, 0]), (160, False))
+
+
 if __name__ == "__main__":
     unittest.main()
