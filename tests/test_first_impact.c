@@ -8,7 +8,8 @@
 //     search    no distance shrinks faster than V, the fastest that two points can approach: nothing happens for a time g / V.
 //               Near the end a step is nine tenths of Newton's
 //
-// CAL_PAIRS in the environment: how many pairs of every two shapes.
+// CAL_PAIRS in the environment: how many pairs of every two shapes; CAL_FIRST_PAIR: the number of the first of them, so that several
+// processes share a long run.
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
@@ -622,13 +623,18 @@ static int pairs_of(void) {
     return text != NULL ? atoi(text) : CAL_TEST_SANITIZED ? 2 : 60;
 }
 
+static int first_pair(void) {
+    const char* text = getenv("CAL_FIRST_PAIR");
+    return text != NULL ? atoi(text) : 0;
+}
+
 static const cal_shape_kind kinds[] = {CAL_SPHERE, CAL_CAPSULE, CAL_ELLIPSOID, CAL_CYLINDER, CAL_BOX, CAL_MESH};
 enum { KINDS = 6 };
 
 static void try_pairs(cal_shape_kind a, cal_shape_kind b, ground under) {
     tally sum = {0};
-    const int count = pairs_of();
-    for (int i = 0; i < count; i++) {
+    const int count = pairs_of(), first = first_pair();
+    for (int i = first; i < first + count; i++) {
         char who[96];
         snprintf(who, sizeof who, "%s and %s %d", cal_shape_kind_name(a), cal_shape_kind_name(b), i);
         seed = ((uint64_t)a * 16 + b) * UINT64_C(1000000007) + (uint64_t)i * UINT64_C(7919) + (uint64_t)under;
