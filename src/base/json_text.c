@@ -1,7 +1,7 @@
 // Texts and numbers as JSON.
 #include "base/json_text.h"
 
-#include <math.h>
+#include "base/number_text.h"
 
 void cal_write_json_text(FILE* file, const char* text) {
     fputc('"', file);
@@ -17,6 +17,6 @@ void cal_write_json_text(FILE* file, const char* text) {
 
 void cal_write_json_numbers(FILE* file, const char* key, const double* values, int count) {
     fprintf(file, ",\"%s\":[", key);
-    for (int i = 0; i < count; i++) fprintf(file, i ? ",%.7g" : "%.7g", isfinite(values[i]) ? values[i] : 0.0);
+    cal_write_numbers(file, 7, values, count);
     fputc(']', file);
 }

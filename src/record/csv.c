@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number_text.h"
 
 struct cal_csv {
     FILE* file;
@@ -81,16 +82,7 @@ const char* cal_number_text(double value, char text[CAL_NUMBER_CAPACITY]) {
         snprintf(text, CAL_NUMBER_CAPACITY, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }
-    // The host program may have chosen a locale whose decimal point is not a point, and may be several bytes long.
-    char* end = text;
-    for (const char* p = text; *p; p++) {
-        bool plain = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
-        if (plain)
-            *end++ = *p;
-        else if (end == text || end[-1] != '.')
-            *end++ = '.';
-    }
-    *end = '\0';
+    cal_put_point(text); // the host program may have chosen a locale with another one
     return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/memory.h"
 #include "math/vector.h"
 #include "model/hull.h"
@@ -214,7 +215,8 @@ void cal_drawing_destroy(cal_drawing* drawing) {
 
 // Six digits are finer than a pixel.
 static void write_number(FILE* file, double value, bool first) {
-    fprintf(file, first ? "%.6g" : ",%.6g", isfinite(value) ? value : 0.0);
+    if (!first) fputc(',', file);
+    cal_write_number(file, 6, value);
 }
 
 static void write_mesh(const cal_mesh_def* mesh, FILE* file) {
@@ -290,10 +292,11 @@ static int floating_body(const cal_model* model) {
 static void write_counts(const cal_drawing* drawing, FILE* file) {
     const cal_model* model = drawing->model;
     fprintf(file, "\"bodies\":%d,\"drawn\":%d,", drawing->all_bodies, drawing->body_count);
-    if (model)
-        fprintf(file, "\"joints\":%d,\"degrees\":%d,\"mass\":%.6g,\"floats\":%d,", cal_model_joint_count(model),
-                cal_model_v_count(model), cal_model_mass(model), floating_body(model));
-    else
+    if (model) {
+        fprintf(file, "\"joints\":%d,\"degrees\":%d,\"mass\":", cal_model_joint_count(model), cal_model_v_count(model));
+        cal_write_number(file, 6, cal_model_mass(model));
+        fprintf(file, ",\"floats\":%d,", floating_body(model));
+    } else
         fprintf(file, "\"moving\":%d,", drawing->moving);
 }
 
@@ -321,7 +324,9 @@ static void write_instances(const cal_drawn* instances, int count, FILE* file) {
 
 void cal_drawing_write_json(const cal_drawing* drawing, FILE* file) {
     write_counts(drawing, file);
-    fprintf(file, "\"up\":[%.9g,%.9g,%.9g],", drawing->up[0], drawing->up[1], drawing->up[2]);
+    fputs("\"up\":[", file);
+    cal_write_numbers(file, 9, drawing->up, 3);
+    fputs("],", file);
     fputs("\"instances\":", file);
     write_instances(drawing->instances, drawing->instance_count, file);
     fputs("\"contacts\":", file);

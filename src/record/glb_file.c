@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/memory.h"
 #include "math/power.h"
 #include "math/vector.h"
@@ -117,7 +118,7 @@ static bool gather_nodes(cal_glb* glb) {
 
 static void write_list(FILE* file, const char* key, const double* values, int count) {
     fprintf(file, "\"%s\":[", key);
-    for (int i = 0; i < count; i++) fprintf(file, i ? ",%.9g" : "%.9g", values[i]);
+    cal_write_numbers(file, 9, values, count);
     fputc(']', file);
 }
 
@@ -221,8 +222,10 @@ static void write_meshes(const cal_glb* glb, const int* order, FILE* file) {
         const float* color = glb->meshes[i].color;
         const int texture = glb->meshes[i].texture, surface = glb->meshes[i].surface;
         const bool plane = surface == CAL_UNIT_PLANE || surface >= CAL_UNIT_COUNT + glb->drawing->mesh_count;
-        fprintf(file, "%s{\"pbrMetallicRoughness\":{\"baseColorFactor\":[%.6g,%.6g,%.6g,%.6g]", i ? "," : "",
-                linear(color[0]), linear(color[1]), linear(color[2]), (double)color[3]);
+        const double factors[] = {linear(color[0]), linear(color[1]), linear(color[2]), (double)color[3]};
+        fprintf(file, "%s{\"pbrMetallicRoughness\":{\"baseColorFactor\":[", i ? "," : "");
+        cal_write_numbers(file, 6, factors, 4);
+        fputc(']', file);
         if (texture != CAL_NONE) fprintf(file, ",\"baseColorTexture\":{\"index\":%d}", glb->images[texture]);
         fprintf(file, ",\"metallicFactor\":0,\"roughnessFactor\":0.6}%s%s}",
                 color[3] < 1 ? ",\"alphaMode\":\"BLEND\"" : "", plane ? ",\"doubleSided\":true" : "");
@@ -260,7 +263,8 @@ static void write_bounds(const float* positions, int count, FILE* file) {
             float bound = positions[k];
             for (int i = 1; i < count; i++)
                 bound = most ? fmaxf(bound, positions[3 * i + k]) : fminf(bound, positions[3 * i + k]);
-            fprintf(file, k ? ",%.9g" : "%.9g", (double)bound);
+            if (k > 0) fputc(',', file);
+            cal_write_number(file, 9, (double)bound);
         }
         fputc(']', file);
     }
@@ -328,10 +332,12 @@ static void write_animation_accessors(const cal_glb* glb, bool first, FILE* file
     const size_t frames = glb->frame_count;
     const int view = count_geometry_views(glb);
     if (glb->moving_count == 0) return;
-    fprintf(file,
-            "%s{\"bufferView\":%d,\"componentType\":5126,\"count\":%zu,\"type\":\"SCALAR\",\"min\":[%.9g],"
-            "\"max\":[%.9g]}",
-            first ? "" : ",", view, frames, (double)glb->times[0], (double)glb->times[frames - 1]);
+    fprintf(file, "%s{\"bufferView\":%d,\"componentType\":5126,\"count\":%zu,\"type\":\"SCALAR\",\"min\":[",
+            first ? "" : ",", view, frames);
+    cal_write_number(file, 9, (double)glb->times[0]);
+    fputs("],\"max\":[", file);
+    cal_write_number(file, 9, (double)glb->times[frames - 1]);
+    fputs("]}", file);
     size_t offset = sizeof(float) * frames;
     for (int i = 0; i < 2 * glb->moving_count; i++) {
         fprintf(file, ",{\"bufferView\":%d,\"byteOffset\":%zu,\"componentType\":5126,\"count\":%zu,\"type\":\"%s\"}",

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/memory.h"
 #include "math/vector.h"
 #include "pass/joint_law.h"
@@ -107,7 +108,10 @@ void cal_inspector_describe(cal_inspector* s, int body, const double* q, const d
         cal_write_json_text(file, cal_model_body_name(s->model, def.parent, name, sizeof name));
     else
         fputs("null", file);
-    fprintf(file, ",\"mass\":%.7g,\"subtree\":%.7g", def.mass, s->mass);
+    fputs(",\"mass\":", file);
+    cal_write_number(file, 7, def.mass);
+    fputs(",\"subtree\":", file);
+    cal_write_number(file, 7, s->mass);
     write_joints(s, body, q, v, file);
     cal_write_json_numbers(file, "position", position, 3);
     cal_write_json_numbers(file, "quaternion", motion.quaternion, 4);

@@ -1,5 +1,6 @@
 // Reads a generator's specification, "name:key=value,key=value", and runs the generator.
 #include "scenes/generate.h"
+#include "base/number_text.h"
 #include "model/symmetric.h"
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static bool read_choice(const char* choices, piece text, double* value) {
 
 static bool read_number(const cal_parameter* parameter, piece text, double* value) {
     char* end;
-    *value = strtod(text.text, &end);
+    *value = cal_number_from_text(text.text, &end);
     return text.length > 0 && end == text.text + text.length && *value >= parameter->least &&
            *value <= parameter->most && (parameter->kind != CAL_INTEGER || *value == floor(*value));
 }

@@ -1,6 +1,7 @@
 #include "view/describe.h"
 
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/memory.h"
 
 static void write_joint(const cal_model* model, int joint, FILE* file) {
@@ -10,9 +11,14 @@ static void write_joint(const cal_model* model, int joint, FILE* file) {
     cal_model_joint(model, joint, &def, NULL, &first_q, &first_v);
     fprintf(file, ",[\"%s\",", cal_joint_kind_name(def.kind));
     cal_write_json_text(file, cal_model_joint_name(model, joint, name, sizeof name));
-    fprintf(file, ",%d,%d,%d,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", joint, first_q, first_v, def.axis[0], def.axis[1],
-            def.axis[2], def.anchor[0], def.anchor[1], def.anchor[2]);
-    if (def.limited) fprintf(file, ",%.6g,%.6g", def.range[0], def.range[1]);
+    fprintf(file, ",%d,%d,%d,", joint, first_q, first_v);
+    cal_write_numbers(file, 6, def.axis, 3);
+    fputc(',', file);
+    cal_write_numbers(file, 6, def.anchor, 3);
+    if (def.limited) {
+        fputc(',', file);
+        cal_write_numbers(file, 6, def.range, 2);
+    }
     fputc(']', file);
 }
 
@@ -39,14 +45,17 @@ static bool write_bodies(const cal_drawing* drawing, FILE* file) {
         cal_model_body(model, i, &body);
         fputs(i ? ",[" : "[", file);
         cal_write_json_text(file, cal_model_body_name(model, i, name, sizeof name));
-        fprintf(file, ",%d,%.6g,%.6g,%.6g,%.6g", body.parent, body.mass, body.center[0], body.center[1],
-                body.center[2]);
+        fprintf(file, ",%d,", body.parent);
+        const double numbers[] = {body.mass, body.center[0], body.center[1], body.center[2]};
+        cal_write_numbers(file, 6, numbers, 4);
         for (int joint = first[i]; joint >= 0; joint = next[joint]) write_joint(model, joint, file);
         fputc(']', file);
     }
     double gravity[3];
     cal_model_gravity(model, gravity);
-    fprintf(file, "],\"gravity\":[%.9g,%.9g,%.9g]", gravity[0], gravity[1], gravity[2]);
+    fputs("],\"gravity\":[", file);
+    cal_write_numbers(file, 9, gravity, 3);
+    fputc(']', file);
     cal_free(first);
     return true;
 }
@@ -60,8 +69,10 @@ static void write_actuators(const cal_model* model, FILE* file) {
         snprintf(name, sizeof name, "actuator %d", i);
         fputs(i ? ",[" : "[", file);
         cal_write_json_text(file, def.name ? def.name : name);
-        fprintf(file, ",%d,%.6g,%.6g,%.6g]", def.joint, def.control_range[0], def.control_range[1],
-                def.initial_control);
+        fprintf(file, ",%d,", def.joint);
+        const double numbers[] = {def.control_range[0], def.control_range[1], def.initial_control};
+        cal_write_numbers(file, 6, numbers, 3);
+        fputc(']', file);
     }
     fputs("],\"keyframes\":[", file);
     for (int i = 0; i < cal_model_keyframe_count(model); i++) {

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/memory.h"
 
 static const double SLICE = 1.0 / 120; // s, simulated at a stretch at most, times the speed
@@ -145,13 +146,17 @@ static void write_status(cal_runner* r) {
     cal_write_json_text(file, s.algorithm);
     fputs(",\"machine\":", file);
     cal_write_json_text(file, s.machine);
-    fprintf(file, ",\"tolerance\":%.9g,\"note\":", s.tolerance);
+    fputs(",\"tolerance\":", file);
+    cal_write_number(file, 9, s.tolerance);
+    fputs(",\"note\":", file);
     cal_write_json_text(file, r->note);
     fputs(",\"hint\":", file);
     cal_write_json_text(file, r->hint);
     fputs(",\"marks\":[", file);
     for (int i = 0; i < r->mark_count; i++) {
-        fprintf(file, "%s{\"time\":%.9g,\"text\":", i ? "," : "", r->marks[i].time);
+        fputs(i ? ",{\"time\":" : "{\"time\":", file);
+        cal_write_number(file, 9, r->marks[i].time);
+        fputs(",\"text\":", file);
         cal_write_json_text(file, r->marks[i].text);
         fputc('}', file);
     }
@@ -159,8 +164,8 @@ static void write_status(cal_runner* r) {
     cal_probes_write_json(&r->probes, r->run, file);
     fputs(",\"control\":[", file);
     const cal_model* model = cal_run_model(r->run);
-    for (int i = 0; r->control && i < cal_model_actuator_count(model) && i < CONTROLS_SHOWN; i++)
-        fprintf(file, "%s%.6g", i ? "," : "", r->control[i]);
+    const int actuators = r->control ? cal_model_actuator_count(model) : 0;
+    cal_write_numbers(file, 6, r->control, actuators < CONTROLS_SHOWN ? actuators : CONTROLS_SHOWN);
     fputs("]}", file);
     const long length = ftell(file);
     fclose(file);
