@@ -375,8 +375,9 @@ static void files_are_what_their_names_say(void** unused) {
 static void tells_when_output_is_lost(void** unused) {
     (void)unused;
     if (access("/dev/full", W_OK) != 0) skip();
-    cal_test_outcome o =
-        cal_test_run_after("ln -sf /dev/full full.csv && ln -sf /dev/full full.svg &&", "info chain:n=3");
+    cal_test_outcome o = cal_test_run_after("ln -sf /dev/full full.csv && ln -sf /dev/full full.svg && ln -sf "
+                                            "/dev/full full.cal && ln -sf /dev/full full.xml &&",
+                                            "info chain:n=3");
     assert_int_equal(o.status, 0);
     cal_test_release(&o);
     o = cal_test_run("sim chain:n=3 --time 1 --out full.csv");
@@ -387,6 +388,16 @@ static void tells_when_output_is_lost(void** unused) {
     o = cal_test_run("sim chain:n=3 --time 1 --plot full.svg");
     assert_int_equal(o.status, 1);
     assert_int_equal(cal_test_count_lines(o.err), 1);
+    cal_test_release(&o);
+    // What is no plain file is not replaced by one.
+    o = cal_test_run("sim chain:n=3 --time 1 --checkpoint full.cal");
+    assert_int_equal(o.status, 1);
+    cal_test_release(&o);
+    o = cal_test_run("convert chain:n=3 full.xml");
+    assert_int_equal(o.status, 1);
+    cal_test_release(&o);
+    o = cal_test_run_after("test -L full.cal && test -L full.xml && test -c /dev/full &&", "info chain:n=3");
+    assert_int_equal(o.status, 0);
     cal_test_release(&o);
     o = cal_test_run_after("sh -c 'exec \"$0\" \"$@\" >/dev/full'", "info chain:n=3");
     assert_int_equal(o.status, 1);
