@@ -63,7 +63,8 @@ typedef struct threads_machine {
     _Alignas(CACHE_LINE) atomic_uint arrived; // workers at the barriers of this job
     _Alignas(CACHE_LINE) atomic_uint job;
     _Alignas(CACHE_LINE) atomic_int sleepers;
-    atomic_bool stops, busy;
+    atomic_bool stops;
+    atomic_int busy; // no bool: riscv64 exchanges bytes only with a library of its own
     pthread_mutex_t mutex;
     pthread_cond_t wake;
 } threads_machine;
@@ -212,7 +213,7 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
         cal_execute_alone(plan, state, prepared);
         return CAL_OK;
     }
-    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
     machine->plan = plan;
     machine->state = state;
     machine->prepared = prepared;
@@ -221,31 +222,31 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
     run_job(machine, plan->used);
     state->walk += (unsigned)plan->stage_count;
     if (plan->program->finish) plan->program->finish(&state->context);
-    atomic_store(&machine->busy, false);
+    atomic_store(&machine->busy, 0);
     return CAL_OK;
 }
 
 static cal_status each(cal_machine* base, const cal_plan* plan, cal_column_function* function, void* argument) {
     threads_machine* machine = (threads_machine*)base;
-    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
     machine->plan = plan;
     machine->function = function;
     machine->argument = argument;
     run_job(machine, plan->used);
-    atomic_store(&machine->busy, false);
+    atomic_store(&machine->busy, 0);
     return CAL_OK;
 }
 
 static cal_status together(cal_machine* base, cal_task* task, void* argument, int count) {
     threads_machine* machine = (threads_machine*)base;
-    if (atomic_exchange(&machine->busy, true)) return CAL_MACHINE_FAILED;
+    if (atomic_exchange(&machine->busy, 1)) return CAL_MACHINE_FAILED;
     machine->task = task;
     machine->task_count = count;
     machine->argument = argument;
     for (int i = 0; i < count; i++) atomic_store_explicit(&machine->workers[i].offered, 0, memory_order_relaxed);
     run_job(machine, count);
     machine->task = NULL;
-    atomic_store(&machine->busy, false);
+    atomic_store(&machine->busy, 0);
     return CAL_OK;
 }
 

@@ -82,7 +82,7 @@ typedef struct cal_departure {
 
 typedef struct cal_domain {
     _Alignas(64) cal_world* world; // what its worker writes shares no cache line with another one
-    atomic_bool taken;             // by a worker, in the present run
+    atomic_int taken;              // by a worker, in the present run
     cal_box region;                // what has its centre here belongs to the domain
     cal_box extent;                // holds the boxes of all its bodies
     int renewed;                   // boxes, since the extent was measured

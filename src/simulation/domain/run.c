@@ -120,7 +120,7 @@ static double elapsed_time(void) {
 }
 
 static void run_if_free(cal_domains* d, int domain) {
-    if (atomic_exchange(&d->domains[domain].taken, true)) return;
+    if (atomic_exchange(&d->domains[domain].taken, 1)) return;
     const double begin = processor_time();
     d->task(d, domain);
     d->domains[domain].spent = processor_time() - begin;
@@ -135,7 +135,7 @@ static void run_some(void* argument, int worker) {
 
 cal_status cal_domains_run(cal_domains* d, cal_domain_task* task, cal_error* error) {
     const double begin = processor_time(), began = elapsed_time();
-    for (int i = 1; i <= d->count; i++) atomic_store_explicit(&d->domains[i].taken, false, memory_order_relaxed);
+    for (int i = 1; i <= d->count; i++) atomic_store_explicit(&d->domains[i].taken, 0, memory_order_relaxed);
     d->task = task;
     const cal_machine* machine = d->whole->machine;
     if (d->ranks != NULL && task == run_one) {
