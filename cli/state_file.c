@@ -112,7 +112,8 @@ static int read_key(cal_state_values* values, const cal_model* model, const char
     if (strcmp(key, "activation") == 0)
         return read_array(value, key, values->activation, cal_model_actuator_count(model), path);
     if (strcmp(key, "qdd") == 0) return read_array(value, key, values->qdd, v_count, path);
-    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, control, activation, qdd", path, key);
+    return cal_complain(CAL_EXIT_MISTAKE, "%s: unknown key '%s'; allowed: time, q, v, tau, control, activation, qdd",
+                        path, key);
 }
 
 int cal_state_values_read(cal_state_values* values, const cal_model* model, const char* path) {

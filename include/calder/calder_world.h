@@ -292,15 +292,15 @@ typedef struct cal_world_report {
     double domains_s;            ///< processor time of all domains together
     double busiest_s;            ///< of the busiest one of each run: what they take with a core each
     double between_s;            ///< of what one core does between runs
-    double border_s;             ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
-    double divide_s;             ///< of between_s: dividing the world
-    double together_s;           ///< elapsed time of runs; what is more than busiest_s was waited for cores and for each other
-    int start_overlaps;          ///< pairs that overlapped at the start and were moved apart
-    double start_depth;          ///< the deepest of them, m
-    double start_moved;          ///< how far constraints that were open at the start moved the centre of any link, m
-    double kinetic, potential;   ///< energy of moving bodies
-    double momentum[6];          ///< linear, and angular about the world's origin
-    uint64_t hash;               ///< over the bits of time and all states
+    double border_s;    ///< of domains_s: not events, but looking for bodies of other domains, handing over, dividing
+    double divide_s;    ///< of between_s: dividing the world
+    double together_s;  ///< elapsed time of runs; what is more than busiest_s was waited for cores and for each other
+    int start_overlaps; ///< pairs that overlapped at the start and were moved apart
+    double start_depth; ///< the deepest of them, m
+    double start_moved; ///< how far constraints that were open at the start moved the centre of any link, m
+    double kinetic, potential; ///< energy of moving bodies
+    double momentum[6];        ///< linear, and angular about the world's origin
+    uint64_t hash;             ///< over the bits of time and all states
 } cal_world_report;
 /// Where energy came from and went since the first advance (calder.h). What is added and removed takes its energy along. Inside a step of
 /// a contact group, what is missing counts as lost.

@@ -416,7 +416,8 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int3
     if (v.closed > 0) answer(f, n, &v, first_row, a, lambda);
 }
 
-CAL_WIDE static void solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda, double* u) {
+CAL_WIDE static void solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
+                           double* u) {
     const cal_model* model = f->model;
     const int ground = model->node_count;
     for (int n = ground - 1; n >= 0; n--) {

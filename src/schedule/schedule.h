@@ -59,11 +59,11 @@ typedef struct cal_element {
     int32_t parent; // the join of which this is a or b; -1: it stands on the ground
     int32_t tip;    // below: which of a's tips
     int32_t tip_count, row_count;
-    int32_t columns;                  // 6 a tip, then one a row: unknown forces
-    int32_t first_tip;                // ports, in cal_schedule.tips
-    int32_t first_name, name_count;   // constraints, in cal_schedule.names
-    int32_t first_map;                // in cal_schedule.maps: a's columns as this element's, then b's, -1: joined; then for each own
-                                      // column a's and b's, -1: none
+    int32_t columns;                // 6 a tip, then one a row: unknown forces
+    int32_t first_tip;              // ports, in cal_schedule.tips
+    int32_t first_name, name_count; // constraints, in cal_schedule.names
+    int32_t first_map; // in cal_schedule.maps: a's columns as this element's, then b's, -1: joined; then for each own
+                       // column a's and b's, -1: none
     int32_t height, processor;        // of the join; who does it
     int32_t crossing;                 // a number for each element whose parent another processor joins; else -1
     bool based;                       // on the ground

@@ -98,10 +98,10 @@ struct cal_system {
     bool* none_active;            // false for each constraint
     cal_stabilization law;
     bool projects;
-    double *raw, *qdd;           // q and v before a projection, twice; accelerations without constraints, and two more such
-    double* forces;              // v_count: of the constraints; then what system_singular.c needs
-    cal_solver_ops probe;        // of an implicit solver: its accelerations without anything else of it
-    double* added;               // v_count: what it adds to the diagonal of the mass matrix
+    double *raw, *qdd;    // q and v before a projection, twice; accelerations without constraints, and two more such
+    double* forces;       // v_count: of the constraints; then what system_singular.c needs
+    cal_solver_ops probe; // of an implicit solver: its accelerations without anything else of it
+    double* added;        // v_count: what it adds to the diagonal of the mass matrix
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
     int opened;                  // the constraint that came apart, or CAL_NONE

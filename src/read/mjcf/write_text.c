@@ -6,7 +6,6 @@
 #include "calder/calder_record.h"
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 // Deeper elements are not moved further to the right: the blanks of a long chain would outweigh its bodies.
 enum { DEEPEST_INDENT = 20 };
@@ -29,8 +28,7 @@ cal_status cal_text_close(cal_text* text, bool keep, cal_error* error) {
     text->partial = NULL;
     text->file = NULL;
     if (text->problem == 0 || !keep) return CAL_OK;
-    return cal_fail(error, text->problem == ENOMEM ? CAL_NO_MEMORY : CAL_BAD_ARGUMENT, "cannot write '%.120s': %s",
-                    text->path, strerror(text->problem));
+    return cal_fail_write(error, text->path, text->problem);
 }
 
 void cal_text_bytes(cal_text* text, const void* bytes, size_t count) {
