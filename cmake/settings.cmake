@@ -22,6 +22,17 @@ target_compile_options(calder_settings INTERFACE
     -Wall -Wextra -Wshadow "$<$<COMPILE_LANGUAGE:C>:-Wpedantic;-Wconversion>"
     $<$<BOOL:${CALDER_WARNINGS_AS_ERRORS}>:-Werror>)
 
+# gcc's vectoriser makes one fused instruction (vfmaddsub) of products whose sums and differences alternate, whatever -ffp-contract says
+# (seen with gcc 12). Where the user's flags allow fused instructions in all code (-march=native), plain code is not vectorised; lanes are
+# written out, and tests/libm_functions.sh looks for the instruction in them.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    include(CheckCSourceCompiles)
+    check_c_source_compiles("#ifndef __FMA__\n#error none\n#endif\nint main(void) { return 0; }" CALDER_FUSES_EVERYWHERE)
+    if(CALDER_FUSES_EVERYWHERE)
+        target_compile_options(calder_settings INTERFACE -fno-tree-vectorize)
+    endif()
+endif()
+
 # On i686 gcc computes in x87 registers, with more bits than numbers in memory have; SSE2 has doubles.
 if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$")
     target_compile_options(calder_settings INTERFACE -msse2 -mfpmath=sse)

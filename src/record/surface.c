@@ -155,7 +155,7 @@ bool cal_surface_mesh(cal_surface* s, const cal_mesh_def* mesh) {
         for (int k = 0; k < 3; k++) {
             const uint32_t vertex = add_vertex(s, corner[k], normal);
             if (k == 0) first = vertex;
-            for (int c = 0; s->coordinates && c < 2; c++)
+            for (int c = 0; s->coordinates && mesh->coordinates && c < 2; c++)
                 s->coordinates[2 * vertex + (uint32_t)c] = mesh->coordinates[6 * (size_t)i + 2 * (size_t)k + (size_t)c];
         }
         add_triangle(s, first, first + 1, first + 2);
