@@ -63,6 +63,7 @@ static void stop(const char* what, const char* detail) {
     exit(1);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) // which says more
 static void crashed(int number) {
     (void)number;
     static const char text[] = "no_memory: it crashed in: ";
@@ -73,6 +74,7 @@ static void crashed(int number) {
     print_place();
     _exit(3);
 }
+#endif
 
 // --- What scenarios use ----------------------------------------------------------------------------------------------------
 
