@@ -16,7 +16,7 @@ static void note_model(campaign* c, const cal_model* model) {
 static void add_bodies(cal_builder* builder) {
     static const cal_joint_kind kinds[] = {CAL_REVOLUTE, CAL_PRISMATIC, CAL_BALL, CAL_REVOLUTE, CAL_FREE};
     for (int i = 0; i < 5; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "body %d", i);
         cal_body_def body = cal_default_body_def();
         body.name = name;
