@@ -475,7 +475,7 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
     }
 }
 
-// What is compiled several times is visible from outside, whatever else is said: so it is not called from there.
+// What is compiled several times is not called from other files (base/wide.h).
 void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
                              const int32_t* first_row, double shift) {
     compute(f, motions, rows, first_row, shift);
