@@ -1,6 +1,6 @@
 // CAL_WIDE before a function with plain loops over doubles: it is compiled for several sets of vector instructions, and
 // the processor's best is taken when the program starts. The bits are the same: nothing is contracted or reordered. Such functions are
-// static: gcc shows them outside of a shared library whatever else is said, and clang does not link what a header has declared without it.
+// static: gcc shows them outside of a shared library whatever else is said, and clang does not link what a header has declared without it. Their names are unique: clang 14 makes global ones of them.
 #pragma once
 #include "base/per_lane.h"
 

@@ -291,8 +291,8 @@ CAL_WIDE_INLINE void give_way(cal_loop_factor* f, const cal_node* node, int kind
     }
 }
 
-CAL_WIDE static void compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
-                             const int32_t* first_row, double shift) {
+CAL_WIDE static void compute_fronts(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
+                                    const int32_t* first_row, double shift) {
     const cal_model* model = f->model;
     for (int n = 0; n < model->node_count; n++) place_node(f, n, motions);
     for (int n = model->node_count - 1; n >= 0; n--) {
@@ -416,8 +416,8 @@ CAL_WIDE_INLINE void outbound(cal_loop_factor* f, int n, int degrees, const int3
     if (v.closed > 0) answer(f, n, &v, first_row, a, lambda);
 }
 
-CAL_WIDE static void solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
-                           double* u) {
+CAL_WIDE static void solve_fronts(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
+                                  double* u) {
     const cal_model* model = f->model;
     const int ground = model->node_count;
     for (int n = ground - 1; n >= 0; n--) {
@@ -478,10 +478,10 @@ void cal_loop_factor_forces(cal_loop_factor* f, const cal_node_motion* motions, 
 // What is compiled several times is not called from other files (base/wide.h).
 void cal_loop_factor_compute(cal_loop_factor* f, const cal_node_motion* motions, const cal_row* rows,
                              const int32_t* first_row, double shift) {
-    compute(f, motions, rows, first_row, shift);
+    compute_fronts(f, motions, rows, first_row, shift);
 }
 
 void cal_loop_factor_solve(cal_loop_factor* f, const int32_t* first_row, const double* right, double* lambda,
                            double* u) {
-    solve(f, first_row, right, lambda, u);
+    solve_fronts(f, first_row, right, lambda, u);
 }

@@ -155,7 +155,7 @@ CAL_WIDE_INLINE void take_any_share(const cal_mass_factor* tree, const cal_node*
         take_share(tree, node, degrees, wrench, y);
 }
 
-CAL_WIDE static void go_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
+CAL_WIDE static void take_mass_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
     const cal_node* all = tree->model->nodes;
     int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
     int at = 0;
@@ -193,7 +193,7 @@ CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, int n, int degrees, doubl
     memcpy(tree->motion + SIX * (size_t)n, motion, sizeof motion);
 }
 
-CAL_WIDE static void solve(cal_mass_factor* tree, double* out) {
+CAL_WIDE static void solve_mass(cal_mass_factor* tree, double* out) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {
         double wrench[SIX];
@@ -325,7 +325,7 @@ void cal_node_accelerations(const cal_model* model, const cal_node_motion* motio
 
 // What is compiled several times is not called from other files (base/wide.h).
 void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
-    go_inbound(tree, nodes, count, y);
+    take_mass_inbound(tree, nodes, count, y);
 }
 
-void cal_mass_factor_solve(cal_mass_factor* tree, double* out) { solve(tree, out); }
+void cal_mass_factor_solve(cal_mass_factor* tree, double* out) { solve_mass(tree, out); }
