@@ -409,6 +409,7 @@ static void devices(void) {
     expect(cal_machine_nest(machine, serial, &error) == CAL_BAD_ARGUMENT, "a core in ranks", error.text);
     expect(cal_machine_nest(serial, device, &error) == CAL_BAD_ARGUMENT, "a device in a core", error.text);
     expect(cal_machine_nest(machine, device, &error) == CAL_OK, "a device in ranks", error.text);
+    expect(cal_machine_nest(machine, device, &error) == CAL_BAD_ARGUMENT, "a second device in ranks", error.text);
     expect(strcmp(cal_machine_name(machine), "mpi,cuda") == 0, "the name of both", cal_machine_name(machine));
     ensembles("humanoid:floor=0", "rk4", false, machine);
     if (cal_model_generate("chain", &model, &error)) MPI_Abort(MPI_COMM_WORLD, 1);

@@ -7,25 +7,7 @@ import os
 import unittest
 
 import calder
-
-
-class Tensor(ctypes.Structure):
-    """What a capsule 'dltensor' points at: DLPack 0.8's DLManagedTensor."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-    ]
+from dlpack import address_of, tensor_of
 
 
 class Borrowed:
@@ -33,14 +15,11 @@ class Borrowed:
 
     def __init__(self, lent):
         capsule = lent.__dlpack__()
-        get = ctypes.pythonapi.PyCapsule_GetPointer
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        self.address = get(capsule, b"dltensor")
+        self.address, self.tensor = address_of(capsule), tensor_of(capsule)
         rename = ctypes.pythonapi.PyCapsule_SetName
         rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
         self.name = b"used_dltensor"
         rename(capsule, self.name)
-        self.tensor = ctypes.cast(self.address, ctypes.POINTER(Tensor)).contents
         self.shape = tuple(self.tensor.shape[: self.tensor.ndim])
         self.numbers = (ctypes.c_double * (self.shape[0] * self.shape[1] * self.shape[2])).from_address(self.tensor.data)
         self.rows = lent.rows

@@ -12,6 +12,7 @@ import unittest
 from unittest import mock
 
 import calder
+from dlpack import tensor_of
 
 try:
     import numpy
@@ -19,33 +20,12 @@ except ImportError:
     numpy = None
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device", ctypes.c_int32),
-        ("dimensions", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-def tensor_of(capsule, name=b"dltensor", offset=0):
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return Tensor.from_address(get(capsule, name) + offset)
-
-
 class DLPack(unittest.TestCase):
     def test_same_memory(self):
         sim = calder.Simulation(calder.generate("chain:n=5"))
         capsule = sim.q[::2].__dlpack__()
         t = tensor_of(capsule)
-        self.assertEqual((t.device_type, t.device, t.dimensions, t.code, t.bits, t.lanes), (1, 0, 1, 2, 64, 1))
+        self.assertEqual((t.device_type, t.device_id, t.ndim, t.code, t.bits, t.lanes), (1, 0, 1, 2, 64, 1))
         self.assertEqual((t.shape[0], t.strides[0], t.byte_offset), (3, 2, 0))
         numbers = ctypes.cast(t.data, ctypes.POINTER(ctypes.c_double))
         numbers[2] = 0.25  # the second entry of every other one

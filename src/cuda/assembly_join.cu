@@ -22,6 +22,7 @@
 #include "math/lane_algebra.h"
 #include "math/lane_memory.h"
 #include "pass/assembly_join_body.h"
+#define CAL_TEAM_OF_ONE_JOIN // no batches: a warp has one join
 #include "pass/assembly_join_batches.h"
 
 // Shared memory of a warp: for all of a join's numbers but those of its result, where elements have up to three open joints; those of
@@ -63,21 +64,7 @@ CAL_DEVICE static inline void join_below(const cal_assembly* assembly, const cal
         a_at = a_chip, b_at = b_chip, work = b_chip + b_size;
         CAL_TEAM_WAIT();
     }
-    const element_view left = look_at(a_at, a->columns), right = look_at(b_at, b->columns);
-    const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
-    LANE(cal_join_below)
-    (&left, &right, e->tip, s->maps + e->first_map, &out, assembly->numbers + e->join, (join_room*)chip, work);
-}
-
-CAL_DEVICE static inline void part_below(const cal_assembly* assembly, const cal_element* e, double* chip) {
-    const cal_schedule* s = assembly->schedule;
-    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
-    double* numbers = assembly->numbers;
-    const element_view left = look_at(numbers + a->numbers, a->columns);
-    const element_view right = look_at(numbers + b->numbers, b->columns);
-    LANE(cal_part_below)
-    (&left, &right, e->tip, numbers + e->join, numbers + e->base, numbers + a->force, numbers + b->force,
-     numbers + a->force + 6 * e->tip, numbers + b->base, (join_room*)chip);
+    LANE(join_one)(assembly, e, a_at, b_at, (join_room*)chip, work);
 }
 
 CAL_DEVICE static inline void assemble(const cal_context* context, int index, int number, double* chip) {
@@ -95,7 +82,7 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
     if (e->kind == CAL_ELEMENT_PART) give_forces(context, e);
     if (e->a < 0) return;
     pass_on(assembly, e);
-    if (e->kind == CAL_ELEMENT_BELOW) part_below(assembly, e, chip);
+    if (e->kind == CAL_ELEMENT_BELOW) LANE(part_one)(assembly, e, (join_room*)chip);
 }
 
 // --- Kernels: of one height; of the last ones, up and down again, in phases ------------------------------------------------

@@ -20,7 +20,9 @@ cal_status cal_machine_nest(cal_machine* machine, cal_machine* device, cal_error
     if (!device->device)
         return cal_fail(error, CAL_BAD_ARGUMENT, "ranks have devices in them (cuda), not machine %s",
                         device->ops->name);
+    if (device->owned) return cal_fail(error, CAL_BAD_ARGUMENT, "the device is another machine's already");
     machine->nested = device;
+    device->owned = true;
     (void)snprintf(machine->name, sizeof machine->name, "%s,%s", machine->ops->name, device->ops->name);
     return CAL_OK;
 }

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/machine.h"
-#include "pass/solver_ops.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -146,12 +145,11 @@ static void run_part(threads_machine* machine, int processor) {
         return;
     }
     if (processor >= plan->used) return;
-    const cal_context* context = &machine->state->context;
     thread_exchange exchange = {.base = {begin_stage, wait, post},
                                 .machine = machine,
                                 .walk = machine->state->walk,
                                 .all = machine->state->counts + (size_t)processor * CAL_COUNTS,
-                                .sums = context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0};
+                                .sums = cal_state_sums(machine->state)};
     cal_run_stages(plan, machine->state, processor, machine->prepared, &exchange.base);
 }
 

@@ -16,18 +16,39 @@ LANE_INLINE void turn_out(const double* from, int count, double* const* to, int 
         for (int i = 0; i < count; i++) to[l][i] = from[i * CAL_LANES + l];
 }
 
+#if CAL_LANES == 1
+// One element where its numbers are, or those of a and b where they were brought.
+LANE_INLINE void LANE(join_one)(const cal_assembly* assembly, const cal_element* e, double* a_at, double* b_at,
+                                join_room* room, double* work) {
+    const cal_schedule* s = assembly->schedule;
+    const element_view left = look_at(a_at, s->elements[e->a].columns);
+    const element_view right = look_at(b_at, s->elements[e->b].columns);
+    const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
+    LANE(cal_join_below)
+    (&left, &right, e->tip, s->maps + e->first_map, &out, assembly->numbers + e->join, room, work);
+}
+
+LANE_INLINE void LANE(part_one)(const cal_assembly* assembly, const cal_element* e, join_room* room) {
+    const cal_element *a = &assembly->schedule->elements[e->a], *b = &assembly->schedule->elements[e->b];
+    double* numbers = assembly->numbers;
+    const element_view left = look_at(numbers + a->numbers, a->columns);
+    const element_view right = look_at(numbers + b->numbers, b->columns);
+    LANE(cal_part_below)
+    (&left, &right, e->tip, numbers + e->join, numbers + e->base, numbers + a->force, numbers + b->force,
+     numbers + a->force + 6 * e->tip, numbers + b->base, room);
+}
+#endif
+
+#ifndef CAL_TEAM_OF_ONE_JOIN
 LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
     const cal_schedule* s = assembly->schedule;
     const cal_element *e = &s->elements[members[0]], *a = &s->elements[e->a], *b = &s->elements[e->b];
-    const int32_t* map = s->maps + e->first_map;
+    join_room room;
 #if CAL_LANES == 1
     (void)count;
-    join_room room;
-    const element_view left = look_at(assembly->numbers + a->numbers, a->columns);
-    const element_view right = look_at(assembly->numbers + b->numbers, b->columns);
-    const element_view out = look_at(assembly->numbers + e->numbers, e->columns);
-    LANE(cal_join_below)(&left, &right, e->tip, map, &out, assembly->numbers + e->join, &room, work);
+    LANE(join_one)(assembly, e, assembly->numbers + a->numbers, assembly->numbers + b->numbers, &room, work);
 #else
+    const int32_t* map = s->maps + e->first_map;
     const int a_size = (int)cal_element_size(a), b_size = (int)cal_element_size(b), size = (int)cal_element_size(e);
     double *a_at = work, *b_at = a_at + a_size * CAL_LANES, *at = b_at + b_size * CAL_LANES;
     double *join = at + size * CAL_LANES, *columns = join + CAL_JOIN_NUMBERS * CAL_LANES;
@@ -44,7 +65,6 @@ LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t*
     turn_in(from_b, b_size, b_at);
     const element_view left = look_at(a_at, a->columns), right = look_at(b_at, b->columns),
                        out = look_at(at, e->columns);
-    join_room room;
     LANE(cal_join_below)(&left, &right, e->tip, map, &out, join, &room, columns);
     turn_out(at, size, to, count);
     turn_out(join, CAL_JOIN_NUMBERS, to_join, count);
@@ -54,17 +74,14 @@ LANE_FUNCTION void LANE(join_batch)(const cal_assembly* assembly, const int32_t*
 // The forces that are known already are in the two elements' own numbers.
 LANE_FUNCTION void LANE(part_batch)(const cal_assembly* assembly, const int32_t* members, int count, double* work) {
     const cal_schedule* s = assembly->schedule;
-    const cal_element *e = &s->elements[members[0]], *a = &s->elements[e->a], *b = &s->elements[e->b];
-    double* numbers = assembly->numbers;
+    const cal_element* e = &s->elements[members[0]];
+    join_room room;
 #if CAL_LANES == 1
     (void)count, (void)work;
-    join_room room;
-    const element_view left = look_at(numbers + a->numbers, a->columns);
-    const element_view right = look_at(numbers + b->numbers, b->columns);
-    LANE(cal_part_below)
-    (&left, &right, e->tip, numbers + e->join, numbers + e->base, numbers + a->force, numbers + b->force,
-     numbers + a->force + 6 * e->tip, numbers + b->base, &room);
+    LANE(part_one)(assembly, e, &room);
 #else
+    const cal_element *a = &s->elements[e->a], *b = &s->elements[e->b];
+    double* numbers = assembly->numbers;
     // Of a not its I and p, of b nothing after its E.
     enum { WHAT = 6 };
     const int sizes[WHAT] = {(int)cal_element_size(a) - CAL_ELEMENT_COLUMNS,
@@ -96,10 +113,10 @@ LANE_FUNCTION void LANE(part_batch)(const cal_assembly* assembly, const int32_t*
                                 .p = at[1] + CAL_ELEMENT_BIAS * CAL_LANES,
                                 .E = at[1] + CAL_ELEMENT_COLUMNS * CAL_LANES,
                                 .count = b->columns};
-    join_room room;
     double *found_w = next, *found_x = next + 6 * CAL_LANES;
     LANE(cal_part_below)(&left, &right, e->tip, at[2], at[3], at[4], at[5], found_w, found_x, &room);
     turn_out(found_w, 6, w, count);
     turn_out(found_x, 6, x, count);
 #endif
 }
+#endif

@@ -314,11 +314,12 @@ LANE_FUNCTION void LANE(cal_join_below)(const element_view* a, const element_vie
         room->turned[i][k] = sum;
     }
     CAL_TEAM_WAIT();
-    CAL_ENTRIES_LOWER(s, 1, i, j) {
+    CAL_ENTRIES_LOWER(one, 1, i, j) {
+        (void)one;
         const int at = (int)cal_packed((size_t)i, (size_t)j);
         lane sum = load(a->I, at);
         for (int k = 0; k < 6; k++) sum = lane_fma(room->turned[i][k], room->E[k][j], sum);
-        keep(out->I, at + s, sum);
+        keep(out->I, at, sum);
         keep(join, at, room->X[1][i][j]);
     }
     CAL_ENTRIES(i, 6) {

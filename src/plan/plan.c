@@ -479,15 +479,18 @@ static void ride(cal_state* state, const cal_solver_ops* solver, cal_solver_cont
     if (solver) state->ridden++;
 }
 
+int cal_state_sums(const cal_state* state) {
+    const cal_context* context = &state->context;
+    return context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0;
+}
+
 // The sums of an execution with a solver, on every process.
 static cal_status find_sums(const cal_plan* plan, cal_state* state, double* sums) {
     const cal_solver_ops* solver = state->context.solver_ops;
     cal_sums_end(&state->context, sums);
     if (plan->machine->device)
         return state->context.solver->powers ? sum_powers(plan, state, sums + solver->sum_count) : CAL_OK;
-    return plan->machine->ops->share
-               ? plan->machine->ops->share(plan->machine, sums, cal_sums_count(solver, state->context.solver))
-               : CAL_OK;
+    return plan->machine->ops->share ? plan->machine->ops->share(plan->machine, sums, cal_state_sums(state)) : CAL_OK;
 }
 
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

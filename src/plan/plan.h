@@ -105,6 +105,8 @@ typedef struct cal_plan_def {
 const char* cal_plan_schedule(const cal_program* program, const struct cal_machine* machine, const char* schedule);
 cal_status cal_plan_create_def(const cal_plan_def* def, cal_plan** out, cal_error* error);
 
+// How many sums an execution of the state sends up the tree: those of the solver that rides along, if any.
+CAL_FOR_PARTS int cal_state_sums(const cal_state* state);
 // Executes with a solver riding along (NULL: none); sums: cal_sums_count numbers, may be NULL without a solver.
 // prepared: y has been written already (cal_plan_prepare), so that prepare is not run again.
 cal_status cal_plan_run(const cal_plan* plan, cal_state* state, const cal_solver_ops* solver,

@@ -35,7 +35,6 @@
 #include "machine/machine.h"
 #include "machine/mpi/shared_window.h"
 #include "machine/mpi/messages.h"
-#include "pass/solver_ops.h"
 
 #include <string.h>
 
@@ -147,7 +146,7 @@ static cal_status execute(cal_machine* base, const cal_plan* plan, cal_state* st
                              .plan = plan,
                              .context = context,
                              .comm = machine->comm,
-                             .sums = context->solver_ops ? cal_sums_count(context->solver_ops, context->solver) : 0,
+                             .sums = cal_state_sums(state),
                              .all = state->counts + (size_t)machine->base.keep * CAL_COUNTS};
     if (plan->program->walked && plan->used > 1)
         cal_run_stages(plan, state, machine->base.keep, prepared, &exchange.base);
