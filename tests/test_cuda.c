@@ -2,6 +2,7 @@
 // there is one, for a GPU.
 #include "base/hash.h"
 #include "calder/calder_cuda.h"
+#include "calder/calder_read.h"
 #include "calder/calder_record.h"
 #include "support.h"
 #include <stdio.h>
@@ -178,6 +179,82 @@ static void ensembles_have_the_bits_of_one_core(void** state) {
     cal_machine_destroy(machine);
 }
 
+// Two trees on the ground, so that an instance has sums of several.
+static cal_model* two_trees(void) {
+    cal_model* model = NULL;
+    static const char text[] =
+        "<mujoco><worldbody><body><joint type='ball'/><geom size='0.1' pos='0 0 -0.4'/>"
+        "<body pos='0 0 -0.5'><joint axis='1 0 0' damping='0.02'/><geom size='0.05' pos='0 0 -0.3'/></body>"
+        "<body pos='0 0.2 -0.5'><joint axis='0 1 0' stiffness='2'/><geom size='0.04' pos='0 0 -0.3'/></body></body>"
+        "<body pos='1 0 0'><joint axis='0 1 0'/><geom size='0.1' pos='0 0 -0.6'/>"
+        "<body pos='0 0 -1'><joint type='slide' stiffness='300'/><geom "
+        "size='0.08'/></body></body></worldbody></mujoco>";
+    cal_error error = {CAL_OK, ""};
+    if (cal_model_read_memory(text, sizeof text - 1, "two trees", NULL, &model, NULL, &error))
+        fail_msg("%s", error.text);
+    return model;
+}
+
+// The rows of an ensemble whose instances have steps of their own: of very different speeds, some begun anew, driven, and two that
+// cannot go on.
+static void run_steered(const cal_model* model, const char* solver, cal_machine* machine, uint64_t* hash, char* text,
+                        size_t capacity) {
+    enum { COUNT = 70, LOST = 5 };
+    cal_ensemble_def def = cal_default_ensemble_def();
+    cal_ensemble* ensemble = NULL;
+    cal_error error = {CAL_OK, ""};
+    double *q = cal_test_numbers((size_t)cal_model_q_count(model)),
+           *v = cal_test_numbers((size_t)cal_model_v_count(model));
+    def.count = COUNT;
+    def.machine = machine;
+    def.spread = 0.1;
+    def.sim.solver = solver;
+    def.sim.relative = 1e-5;
+    def.sim.contact = false;
+    if (cal_ensemble_create_def(model, &def, &ensemble, &error)) fail_msg("%s", error.text);
+    for (int i = 0; i < COUNT; i += 9) {
+        assert_int_equal(cal_ensemble_get(ensemble, i, q, v), CAL_OK);
+        v[0] = i == 9 * LOST ? 1e200 : 0.4 * i;
+        assert_int_equal(cal_ensemble_set(ensemble, i, q, v), CAL_OK);
+    }
+    for (int i = 1; i <= 4; i++) {
+        assert_int_equal(cal_ensemble_advance(ensemble, 0.041 * i, NULL), CAL_NOT_FINITE);
+        assert_int_equal(cal_ensemble_get(ensemble, i, q, v), CAL_OK);
+        v[0] += 0.5;
+        assert_int_equal(cal_ensemble_set(ensemble, 2 * i, q, v), CAL_OK);
+        for (int k = 0; k < cal_model_v_count(model); k++) v[k] = 0.01 * i;
+        assert_int_equal(cal_ensemble_drive(ensemble, 3 * i, v, NULL, NULL), CAL_OK);
+    }
+    cal_ensemble_report report;
+    cal_ensemble_get_report(ensemble, &report);
+    assert_int_equal(report.failed, 1);
+    (void)cal_ensemble_status(ensemble, 9 * LOST, &error);
+    snprintf(text, capacity, "%s: %s", solver, error.text);
+    const double counts[] = {(double)report.steps, (double)report.rejected, (double)report.evaluations};
+    *hash = cal_hash_doubles(cal_ensemble_hash(ensemble), counts, 3);
+    free(q), free(v);
+    cal_ensemble_destroy(ensemble);
+}
+
+static void instances_have_steps_of_their_own_with_the_bits_of_one_core(void** state) {
+    (void)state;
+    static const char* const solvers[] = {"gear", "rkf", "rkck", "rki", "iec", "rkg"};
+    cal_machine* machine = make_machine();
+    cal_model* models[] = {two_trees(), cal_test_model("random:n=14,passive=1")};
+    for (size_t m = 0; m < 2; m++) {
+        for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
+            uint64_t there, here;
+            char text_there[300], text_here[300];
+            run_steered(models[m], solvers[i], machine, &there, text_there, sizeof text_there);
+            run_steered(models[m], solvers[i], NULL, &here, text_here, sizeof text_here);
+            assert_string_equal(text_there, text_here);
+            if (there != here) fail_msg("%s differs from one core", solvers[i]);
+        }
+        cal_model_destroy(models[m]);
+    }
+    cal_machine_destroy(machine);
+}
+
 // From a GPU to a core and back: the continuation does not know where it began.
 static void checkpoints_go_from_device_to_core_and_back(void** state) {
     (void)state;
@@ -287,6 +364,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(simulations_have_the_bits_of_one_core),
                                        cmocka_unit_test(assembly_has_the_bits_of_one_core),
                                        cmocka_unit_test(ensembles_have_the_bits_of_one_core),
+                                       cmocka_unit_test(instances_have_steps_of_their_own_with_the_bits_of_one_core),
                                        cmocka_unit_test(checkpoints_go_from_device_to_core_and_back),
                                        cmocka_unit_test(views_show_the_instances),
                                        cmocka_unit_test(what_cannot_run_says_so)};

@@ -14,6 +14,7 @@ struct cal_batch {
     int groups, vector_count;
     uint8_t* chosen;
     void* control;
+    const cal_solver_ops* steered; // whose clocks are here; NULL: none yet
 };
 
 enum { CONTROL_BYTES = 256 }; // of fixed steps' control
@@ -121,8 +122,9 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     const cal_context* context = &batch->work.context;
     const int parts = batch->groups * batch->plan->layout->column_count;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
-    double* const y = context->y;
+    double *const y = context->y, *const downs = batch->work.downs;
     if (!ops) batch->work.context.y = batch->work.vectors[0];
+    batch->work.downs = NULL; // one `down` is everybody's
     if (solver) {
         memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
         solver->batch_prepare(batch->device, &batch->work, parts);
@@ -131,21 +133,126 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     cal_device_aba.batch_walk(batch->device, &batch->work, batch->groups);
     if (solver) solver->batch_follow(batch->device, &batch->work, parts);
     batch->work.context.y = y;
+    batch->work.downs = downs;
     return CAL_OK;
+}
+
+// --- Steps of their own ------------------------------------------------------------------------------------------------
+
+static bool steers(const cal_solver_ops* ops) {
+    const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
+    return solver && solver->batch_steer;
+}
+
+// Memory for clocks. It is taken once: an ensemble has one solver.
+static cal_status hold_clocks(cal_batch* batch, const cal_solver_ops* ops) {
+    cal_device_work* work = &batch->work;
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    if (batch->steered == ops) return CAL_OK;
+    if (batch->steered) return CAL_NOT_AVAILABLE;
+    work->control_bytes = (ops->control_size + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    const size_t begins = sizeof(cal_batch_clock) + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
+    work->clocks = cal_device_take(batch->device, &batch->memory, instances * sizeof *work->clocks);
+    work->controls = cal_device_take(batch->device, &batch->memory, instances * work->control_bytes);
+    work->downs = take(batch, instances * CAL_MAX_DOWN);
+    work->sums = take(batch, instances * CAL_MAX_SUMS);
+    work->begins = cal_device_take(batch->device, &batch->memory, begins);
+    work->moving = cal_device_take(batch->device, &batch->memory, sizeof *work->moving);
+    work->moves = batch->chosen;
+    if (batch->memory.failed) return CAL_NO_MEMORY;
+    batch->steered = ops;
+    return CAL_OK;
+}
+
+static cal_status begin(cal_batch* batch, const cal_solver_ops* ops, const cal_solver_settings* settings, double time) {
+    cal_device_work* work = &batch->work;
+    cal_status status =
+        steers(ops) && ops->vector_count <= batch->vector_count ? hold_clocks(batch, ops) : CAL_NOT_AVAILABLE;
+    if (status) return status;
+    const size_t clock = sizeof(cal_batch_clock), bytes = clock + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
+    char* beginning = cal_allocate(bytes, 1);
+    if (!beginning) return CAL_NO_MEMORY;
+    cal_batch_clock* first = (cal_batch_clock*)beginning;
+    first->headway.reached = time;
+    ops->start(beginning + clock, settings, time, (double*)(beginning + clock + work->control_bytes), &first->decision);
+    work->relative = settings->relative;
+    work->absolute = settings->absolute;
+    work->horizon = settings->horizon;
+    cal_device_write(batch->device, (char*)work->begins, beginning, bytes);
+    cal_device_find_solver(ops)->batch_begin(batch->device, work, batch->groups);
+    status = cal_device_wait(batch->device);
+    cal_free(beginning);
+    return status;
+}
+
+// An evaluation of those that move, and control of each.
+static void advance_once(cal_batch* batch, const cal_device_solver* solver) {
+    cal_device_work* work = &batch->work;
+    const int parts = batch->groups * batch->plan->layout->column_count;
+    solver->batch_prepare(batch->device, work, parts);
+    if (work->context.force != work->context.tau) cal_device_aba.batch_forces(batch->device, work, parts);
+    cal_device_aba.batch_walk(batch->device, work, batch->groups);
+    solver->batch_sums(batch->device, work, batch->groups);
+    solver->batch_steer(batch->device, work, batch->groups);
+}
+
+// Rounds are asked for without waiting; whether some instance still moves is looked at now and then, each time after more of them.
+static cal_status advance(cal_batch* batch, const cal_solver_ops* ops, double time) {
+    enum { FIRST_ROUNDS = 4, MOST_ROUNDS = 32 };
+    const cal_device_solver* solver = cal_device_find_solver(ops);
+    const int32_t none = 0;
+    int32_t moving = 1;
+    if (batch->steered != ops) return CAL_BAD_ARGUMENT;
+    batch->work.time = time;
+    // Which of them move is the kernels' to say: all have bytes.
+    if (!batch->work.chosen) {
+        uint8_t* all = cal_allocate((size_t)batch->groups * CAL_DEVICE_LANES, 1);
+        if (!all) return CAL_NO_MEMORY;
+        memset(all, 1, (size_t)batch->groups * CAL_DEVICE_LANES);
+        const cal_status status = choose(batch, all);
+        cal_free(all);
+        if (status) return status;
+    }
+    for (int rounds = FIRST_ROUNDS; moving; rounds = rounds < MOST_ROUNDS ? 2 * rounds : rounds) {
+        for (int i = 0; i < rounds; i++) {
+            if (i == rounds - 1) cal_device_write(batch->device, batch->work.moving, &none, sizeof none);
+            advance_once(batch, solver);
+        }
+        cal_device_read(batch->device, &moving, batch->work.moving, sizeof moving);
+        const cal_status status = cal_device_wait(batch->device);
+        if (status) return status;
+    }
+    return CAL_OK;
+}
+
+static cal_status read_clocks(cal_batch* batch, cal_batch_clock* clocks) {
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    if (!batch->steered) return CAL_BAD_ARGUMENT;
+    cal_device_read(batch->device, clocks, batch->work.clocks, instances * sizeof *clocks);
+    return cal_device_wait(batch->device);
 }
 
 static cal_status wait(cal_batch* batch) { return cal_device_wait(batch->device); }
 
 static cal_status interpolate(cal_batch* batch, const cal_solver_ops* ops, const void* control, double time) {
     const cal_device_solver* solver = cal_device_find_solver(ops);
-    if (!solver || ops->control_size > CONTROL_BYTES) return CAL_NOT_AVAILABLE;
-    cal_device_write(batch->device, batch->control, control, ops->control_size);
-    batch->work.time = time;
-    solver->batch_interpolate(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
+    if (!solver || (control && ops->control_size > CONTROL_BYTES)) return CAL_NOT_AVAILABLE;
+    cal_device_work work = batch->work;
+    if (control) {
+        cal_device_write(batch->device, batch->control, control, ops->control_size);
+        work.controls = NULL; // one is everybody's
+    } else if (batch->steered != ops)
+        return CAL_BAD_ARGUMENT;
+    work.time = time;
+    solver->batch_interpolate(batch->device, &work, batch->groups * batch->plan->layout->column_count);
     return CAL_OK;
 }
 
-const cal_batch_ops cal_cuda_batch = {.create = create,
+const cal_batch_ops cal_cuda_batch = {.steers = steers,
+                                      .begin = begin,
+                                      .advance = advance,
+                                      .read_clocks = read_clocks,
+                                      .create = create,
                                       .destroy = destroy,
                                       .write = write,
                                       .read = read,

@@ -14,6 +14,7 @@ extern _Thread_local int cal_emulated_thread;
 #endif
 #include "cuda/device.h"
 #include "cuda/work.h"
+#include <string.h>
 // A warp that goes down a limb and up again has shared memory for the scratch (layout.h) of its last blocks; a multiprocessor has
 // 228 KB (sm_90), of which 1 KB per warp is the driver's, and 65,536 registers: 16 warps with 3 blocks and 128 registers each.
 enum { CAL_LIMB_WARPS = 16, CAL_FAST_BLOCKS = 3, CAL_FAST_DOUBLES = CAL_FAST_BLOCKS * 15 * CAL_WIDTH };

@@ -27,6 +27,8 @@ typedef struct cal_device_solver {
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
     cal_device_launch* end_sums; // the ground's: how many it pulls
     cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups' columns
+    // Of groups whose instances have steps of their own: their follow-up with its sums; control; what begins. NULL: they cannot.
+    cal_device_launch *batch_sums, *batch_steer, *batch_begin;
 } cal_device_solver;
 
 #ifdef __cplusplus

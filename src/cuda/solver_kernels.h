@@ -1,5 +1,6 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
-// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined; may be included again.
+// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, and SOLVER_STEER where each instance of a
+// batch can have control of its own; may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -14,6 +15,8 @@ CAL_DEVICE static inline double join(double a, double b, bool largest) {
     return largest ? (a > b || a != a ? a : b) : a + b;
 }
 
+CAL_DEVICE static inline size_t own_instance(int group) { return (size_t)group * CAL_WIDTH + (size_t)CAL_OWN_LANE; }
+
 // What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
 CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
                                                            int group, double** vectors) {
@@ -21,7 +24,7 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
         vectors[i] = work->vectors[i] + (size_t)group * work->y_stride;
     cal_solver_context out = {.layout = &work->layout, .y = context->y, .ydot = context->ydot};
     out.vectors = vectors ? vectors : (double**)work->vectors;
-    out.down = work->down ? work->down : work->numbers;
+    out.down = work->down ? work->down : work->downs ? work->downs + CAL_MAX_DOWN * own_instance(group) : work->numbers;
     out.relative = work->relative;
     out.absolute = work->absolute;
     out.scale = work->scale;
@@ -164,8 +167,80 @@ CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
     double* vectors[CAL_DEVICE_VECTORS];
     const cal_context context = own_context(&work, group);
     const cal_solver_context own = solver_context(&work, &context, group, vectors);
-    SOLVER_INTERPOLATE(work.control, &own, column, work.time, context.y);
+    const void* control = work.controls ? work.controls + work.control_bytes * own_instance(group) : work.control;
+    SOLVER_INTERPOLATE(control, &own, column, work.time, context.y);
 }
+
+#ifdef SOLVER_STEER
+// The follow-up of a group, and the sums of each of its instances in the order of the tree (pass/sums.c), where the walk's stack was.
+CAL_KERNEL void SOLVER(batch_sums_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    double* vectors[CAL_DEVICE_VECTORS];
+    double shares[SOLVER_SUMS], sums[SOLVER_SUMS], all[SOLVER_SUMS];
+    const cal_context context = own_context(&work, group);
+    const cal_solver_context own = solver_context(&work, &context, group, vectors);
+    for (int i = 0; i < SOLVER_SUMS; i++) all[i] = 0.0;
+    for (int s = 0; s < work.walk_length; s++) {
+        if (work.steps[s].kind != CAL_STEP_UP) continue;
+        const cal_column* column = &work.layout.columns[work.steps[s].index];
+        const double* from = context.scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = column->child_count > 0 ? from[i * CAL_WIDTH] : 0.0;
+        for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
+            SOLVER_FOLLOW_UP(&own, column, block, shares);
+            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(shares[i], sums[i], i < SOLVER_MAXIMA);
+        }
+        if (column->parent < 0) {
+            for (int i = 0; i < SOLVER_SUMS; i++) all[i] = join(all[i], sums[i], i < SOLVER_MAXIMA);
+            continue;
+        }
+        double* to =
+            context.scratch + work.layout.columns[column->parent].end_slot + CAL_DOWN_COUNT * CAL_WIDTH + CAL_OWN_LANE;
+        for (int i = 0; i < SOLVER_SUMS; i++) {
+            const double before = column->child_index == 0 ? 0.0 : to[i * CAL_WIDTH];
+            to[i * CAL_WIDTH] = join(before, sums[i], i < SOLVER_MAXIMA);
+        }
+    }
+    double* out = work.sums + (size_t)group * CAL_MAX_SUMS * CAL_WIDTH + CAL_OWN_LANE;
+    for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = all[i];
+}
+
+// Control of each instance, and whether it has arrived at work.time.
+CAL_KERNEL void SOLVER(batch_steer_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    const size_t instance = own_instance(group);
+    cal_batch_clock* clock = work.clocks + instance;
+    double sums[SOLVER_SUMS];
+    const double* from = work.sums + (size_t)group * CAL_MAX_SUMS * CAL_WIDTH + CAL_OWN_LANE;
+    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = from[i * CAL_WIDTH];
+    clock->evaluated = clock->decision.evaluation_time;
+    cal_status status = CAL_NOT_CONVERGED;
+    if (cal_headway_gets_on(&clock->headway, work.horizon)) {
+        clock->evaluations++;
+        status = SOLVER_STEER(work.controls + work.control_bytes * instance, sums, work.downs + CAL_MAX_DOWN * instance,
+                              &clock->decision);
+        clock->steps += clock->decision.accepted ? 1 : 0;
+        clock->rejected += clock->decision.rejected ? 1 : 0;
+        clock->interpolates = clock->decision.accepted;
+        clock->headway.reached = clock->decision.time;
+    }
+    clock->status = status;
+    const bool moves = status == CAL_OK && !(clock->interpolates && clock->decision.time >= work.time);
+    work.moves[instance] = moves;
+    if (moves) *work.moving = 1;
+}
+
+CAL_KERNEL void SOLVER(batch_begin_kernel)(const cal_device_work work) {
+    const int group = own_group(&work);
+    if (group < 0) return;
+    const size_t instance = own_instance(group);
+    const char *clock = work.begins, *control = clock + sizeof(cal_batch_clock), *down = control + work.control_bytes;
+    memcpy(work.clocks + instance, clock, sizeof(cal_batch_clock));
+    memcpy(work.controls + work.control_bytes * instance, control, work.control_bytes);
+    memcpy(work.downs + CAL_MAX_DOWN * instance, down, CAL_MAX_DOWN * sizeof(double));
+}
+#endif
 
 #define SOLVER_LAUNCH(name)                                                                                            \
     static void SOLVER(name)(cal_device * device, const cal_device_work* work, int warps) {                            \
@@ -178,24 +253,37 @@ SOLVER_LAUNCH(sums)
 SOLVER_LAUNCH(batch_prepare)
 SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
+#ifdef SOLVER_STEER
+SOLVER_LAUNCH(batch_sums)
+SOLVER_LAUNCH(batch_steer)
+SOLVER_LAUNCH(batch_begin)
+#endif
 static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int pulls) {
     cal_device_work own = *work;
     own.phase_count = (pulls + CAL_SUMS_PIECE - 1) / CAL_SUMS_PIECE + 1;
     CAL_LAUNCH_PHASED(SOLVER(end_sums_kernel), SOLVER(end_sums_phase), device, &own);
 }
 
-CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {.prepare = SOLVER(prepare),
-                                                       .interpolate = SOLVER(interpolate),
-                                                       .follow = SOLVER(follow),
-                                                       .sums = SOLVER(sums),
-                                                       .end_sums = SOLVER(end_sums),
-                                                       .batch_prepare = SOLVER(batch_prepare),
-                                                       .batch_follow = SOLVER(batch_follow),
-                                                       .batch_interpolate = SOLVER(batch_interpolate)};
+CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
+    .prepare = SOLVER(prepare),
+    .interpolate = SOLVER(interpolate),
+    .follow = SOLVER(follow),
+    .sums = SOLVER(sums),
+    .end_sums = SOLVER(end_sums),
+    .batch_prepare = SOLVER(batch_prepare),
+    .batch_follow = SOLVER(batch_follow),
+    .batch_interpolate = SOLVER(batch_interpolate),
+#ifdef SOLVER_STEER
+    .batch_sums = SOLVER(batch_sums),
+    .batch_steer = SOLVER(batch_steer),
+    .batch_begin = SOLVER(batch_begin),
+#endif
+};
 #undef SOLVER_LAUNCH
 #undef SOLVER
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
+#undef SOLVER_STEER
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

@@ -37,6 +37,15 @@ typedef struct cal_device_work {
     const cal_step* steps;
     size_t y_stride, v_stride, control_stride, record_stride, scratch_stride;
     const uint8_t* chosen; // instances; NULL: all
+    // Where each instance has steps of its own: its clock, control's memory and what that sends down; else NULL.
+    cal_batch_clock* clocks;
+    char* controls;
+    double* downs;
+    size_t control_bytes;
+    const char* begins; // a clock, control's memory and what it sends down, of instances that begin
+    uint8_t* moves;     // writes what `chosen` reads
+    int32_t* moving;    // set where some instance has not arrived
+    double horizon;
     // The solver.
     double* vectors[CAL_DEVICE_VECTORS];
     const double* down; // what control sent; NULL: `numbers`

@@ -24,11 +24,13 @@ static cal_machine* device_of(cal_machine* machine) {
 }
 
 // Lanes are for what all instances of a group do alike: fixed steps of one algorithm, without anything that is solved, asked or
-// counted for one instance alone. Simulations that let shapes touch are not among those.
+// counted for one instance alone; on a device, where a lane is a thread, steps of their own too. Simulations that let shapes touch are
+// not among those.
 static const cal_ensemble_ops* choose_ops(const cal_model* model, const cal_ensemble_def* ensemble) {
     const cal_sim_def* def = &ensemble->sim;
     const cal_solver_ops* solver = cal_find_solver(def->solver);
-    const bool fixed = cal_lockstep_takes(solver);
+    const cal_machine* device = device_of(ensemble->machine);
+    const bool fixed = cal_lockstep_takes(solver) || (device && device->ops->batch->steers(solver));
     const bool alike = model->constraint_count == 0 && !cal_model_sticks(model) && !cal_model_has_activations(model) &&
                        !def->force && def->evaluation_limit == 0 && def->slow_band <= 1;
     const bool flies = !(def->contact && cal_model_can_touch(model)); // with events, every instance has its own
@@ -57,11 +59,12 @@ static cal_status check(const cal_model* model, const cal_ensemble_def* def, cal
     cal_sim_destroy(sim);
     if (status) return status;
     if (device_of(def->machine) && choose_ops(model, def) == &cal_ensemble_separate)
-        return cal_fail(error, CAL_NOT_AVAILABLE,
-                        "machine %s advances ensembles with solver rk4 or euler and algorithm aba, of models without "
-                        "constraints, contact, dry friction that sticks, activations and force callbacks (--disable "
-                        "contact,stiction leaves two of them out)",
-                        cal_machine_name(device_of(def->machine)));
+        return cal_fail(
+            error, CAL_NOT_AVAILABLE,
+            "machine %s advances ensembles with algorithm aba and any solver but implicit and bdf, of models "
+            "without constraints, contact, dry friction that sticks, activations and force callbacks (--disable "
+            "contact,stiction leaves two of them out)",
+            cal_machine_name(device_of(def->machine)));
     return CAL_OK;
 }
 

@@ -1,5 +1,6 @@
 // Instances in the memory of a device (ensemble.h): all of a share at once, as groups of W, an instance per lane (machine_ops.h,
-// cal_batch). Fixed steps are taken there; the host asks for evaluations and waits for none of them before the job is done.
+// cal_batch). Fixed steps are taken here; the host asks for evaluations and waits for none of them before the job is done. Steps of
+// their own are in steered.c.
 //
 // As in lockstep.c all instances are in the same stage at the same time, and one that begins anew has a clock of its own. Which
 // instances an evaluation is about is chosen by clock: those that have arrived keep what they have. Nothing is put back.
@@ -7,48 +8,34 @@
 // What the rows show is read from the device at the end of a job.
 #include "base/error.h"
 #include "base/memory.h"
-#include "ensemble/clock.h"
+#include "ensemble/resident.h"
 #include "plan/plan.h"
 #include "solver/vectors.h"
 
-enum { VECTORS = CAL_ONE_STEP_OWN + 3 };
-
-struct cal_resident {
-    cal_plan* plan; // of W instances
-    cal_batch* batch;
-    int lanes, groups;
-    size_t y_stride, v_stride;
-    double *y, *slopes, *tau, *control; // of the host, all groups: y and dy/dt for what is shown, what drives
-    bool driven;                        // tau or control were changed
-    uint8_t *begins, *chosen;           // per instance
-    int32_t* clock_of;
-    cal_step_clock* clocks; // as many as instances
-    int clock_count;        // those after it have no instances
-};
-
-static const cal_batch_ops* batch_of(const cal_ensemble* ensemble) { return ensemble->device->ops->batch; }
+enum { VECTORS = CAL_ONE_STEP_OWN + 3 }; // of fixed steps
 
 // --- Making one --------------------------------------------------------------------------------------------------------
 
 static void destroy(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
     if (!own) return;
-    if (own->batch) batch_of(ensemble)->destroy(own->batch);
+    if (own->batch) cal_resident_batch(ensemble)->destroy(own->batch);
     cal_plan_destroy(own->plan);
     cal_free(own->y);
     cal_free(own->tau);
     cal_free(own->begins);
     cal_free(own->clock_of);
     cal_free(own->clocks);
+    cal_free(own->own_clocks);
     cal_free(own);
 }
 
 cal_status cal_ensemble_send_drives(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
     if (!own->driven) return CAL_OK;
-    cal_status status = batch_of(ensemble)->write(own->batch, CAL_BATCH_TAU, own->tau);
+    cal_status status = cal_resident_batch(ensemble)->write(own->batch, CAL_BATCH_TAU, own->tau);
     if (!status && ensemble->model->actuator_count > 0)
-        status = batch_of(ensemble)->write(own->batch, CAL_BATCH_CONTROL, own->control);
+        status = cal_resident_batch(ensemble)->write(own->batch, CAL_BATCH_CONTROL, own->control);
     own->driven = status != CAL_OK;
     return status;
 }
@@ -64,8 +51,8 @@ static cal_status fill(cal_ensemble* ensemble) {
         memcpy(own->control + g * controls, state->context.control, controls * sizeof(double));
     }
     cal_state_destroy(state);
-    if (!status) status = batch_of(ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
-    if (!status) status = batch_of(ensemble)->write(own->batch, CAL_BATCH_Y, own->y); // dead lanes of both
+    if (!status) status = cal_resident_batch(ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
+    if (!status) status = cal_resident_batch(ensemble)->write(own->batch, CAL_BATCH_Y, own->y); // dead lanes of both
     return status ? status : cal_ensemble_send_drives(ensemble);
 }
 
@@ -94,14 +81,17 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     own->chosen = own->begins + instances;
     own->driven = true;
     memset(own->begins, 1, instances);
-    status = batch_of(ensemble)->create(ensemble->device, own->plan, own->groups, VECTORS, &own->batch, error);
-    return status ? status : fill(ensemble);
+    const cal_solver_ops* solver = ensemble->solver;
+    const int vectors = solver->vector_count > (int)VECTORS ? solver->vector_count : (int)VECTORS;
+    status =
+        cal_resident_batch(ensemble)->create(ensemble->device, own->plan, own->groups, vectors, &own->batch, error);
+    if (!status) status = fill(ensemble);
+    return status || solver->fixed_step ? status : cal_resident_create_clocks(ensemble);
 }
 
 // --- Changing instances ------------------------------------------------------------------------------------------------
 
-// Where an instance's numbers are: its group's part of a vector, and its lane there.
-static size_t group_of(const cal_ensemble* ensemble, int instance, int* lane) {
+size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane) {
     const int own = instance - ensemble->first, lanes = ensemble->resident->lanes;
     *lane = own % lanes;
     return (size_t)(own / lanes);
@@ -120,7 +110,7 @@ static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau,
     const int v_count = ensemble->model->v_count;
     const size_t actuators = (size_t)ensemble->model->actuator_count;
     int lane;
-    double* group = own->tau + group_of(ensemble, instance, &lane) * own->v_stride;
+    double* group = own->tau + cal_resident_group(ensemble, instance, &lane) * own->v_stride;
     const int32_t* position = own->plan->layout->tau_position + (size_t)lane * (size_t)v_count;
     for (int i = 0; tau && i < v_count; i++) group[position[i]] = tau[i];
     if (control)
@@ -132,61 +122,49 @@ static cal_status drive(cal_ensemble* ensemble, int instance, const double* tau,
 
 // --- Steps -------------------------------------------------------------------------------------------------------------
 
-typedef struct resident_job {
-    cal_ensemble* ensemble;
-    struct cal_resident* own;
-    const cal_ensemble_job* job;
-    int count; // instances of the share
-} resident_job;
-
-static bool is_live(const resident_job* r, int i) {
-    return !cal_ensemble_has_failed(r->ensemble, r->ensemble->first + i);
-}
-
-static void count_lives(resident_job* r) {
+static void count_lives(cal_resident_job* r) {
     struct cal_resident* own = r->own;
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].lives = 0;
     for (int i = 0; i < r->count; i++)
-        if (is_live(r, i) && !own->begins[i]) own->clocks[own->clock_of[i]].lives++;
+        if (cal_resident_is_live(r, i) && !own->begins[i]) own->clocks[own->clock_of[i]].lives++;
 }
 
-static void fail_clock(resident_job* r, int clock, cal_status status) {
+static void fail_clock(cal_resident_job* r, int clock, cal_status status) {
     for (int i = 0; i < r->count; i++) {
-        if (!is_live(r, i) || r->own->begins[i] || r->own->clock_of[i] != clock) continue;
+        if (!cal_resident_is_live(r, i) || r->own->begins[i] || r->own->clock_of[i] != clock) continue;
         cal_clock_fail(&r->own->clocks[clock], r->job, r->ensemble, r->ensemble->first + i, status);
     }
     r->own->clocks[clock].lives = 0;
     r->own->clocks[clock].moves = false;
 }
 
-// The device's y with the rows of the instances that begin.
-static cal_status send_beginnings(resident_job* r) {
+cal_status cal_resident_send(cal_resident_job* r) {
     struct cal_resident* own = r->own;
-    cal_status status = batch_of(r->ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y);
+    cal_status status = cal_resident_batch(r->ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y);
     for (int i = 0; !status && i < r->count; i++) {
         int lane;
         const int instance = r->ensemble->first + i;
         if (!own->chosen[i]) continue;
-        double* y = own->y + group_of(r->ensemble, instance, &lane) * own->y_stride;
+        double* y = own->y + cal_resident_group(r->ensemble, instance, &lane) * own->y_stride;
         cal_layout_scatter(own->plan->layout, lane, cal_ensemble_q(r->ensemble, instance),
                            cal_ensemble_v(r->ensemble, instance), y);
     }
-    return status ? status : batch_of(r->ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
+    return status ? status : cal_resident_batch(r->ensemble)->write(own->batch, CAL_ONE_STEP_Y, own->y);
 }
 
 // A clock for the instances that begin anew: one that no other has. They are all at the ensemble's time.
-static cal_status begin_clock(resident_job* r) {
+static cal_status begin_clock(cal_resident_job* r) {
     struct cal_resident* own = r->own;
     int number = 0, beginning = 0;
     for (int i = 0; i < own->groups * own->lanes; i++) {
-        own->chosen[i] = i < r->count && is_live(r, i) && own->begins[i];
+        own->chosen[i] = i < r->count && cal_resident_is_live(r, i) && own->begins[i];
         beginning += own->chosen[i];
     }
     count_lives(r);
     if (beginning == 0) return CAL_OK;
     while (number < own->clock_count && own->clocks[number].lives > 0) number++;
     if (number == own->clock_count) own->clock_count++;
-    cal_status status = send_beginnings(r);
+    cal_status status = cal_resident_send(r);
     for (int i = 0; i < r->count; i++) {
         if (!own->chosen[i]) continue;
         own->clock_of[i] = number;
@@ -195,8 +173,9 @@ static cal_status begin_clock(resident_job* r) {
     cal_step_clock* clock = &own->clocks[number];
     cal_clock_start(clock, r->job, r->ensemble->time);
     clock->lives = beginning;
-    if (!status) status = batch_of(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
-    if (!status) status = batch_of(r->ensemble)->evaluate(own->batch, r->job->ops, clock->down);
+    if (!status)
+        status = cal_resident_batch(r->ensemble)->choose(own->batch, beginning == r->count ? NULL : own->chosen);
+    if (!status) status = cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, clock->down);
     if (status) return status;
     const cal_status failed = cal_clock_control(clock, r->job);
     if (failed) fail_clock(r, number, failed);
@@ -204,7 +183,7 @@ static cal_status begin_clock(resident_job* r) {
 }
 
 // The first clock that has not arrived; NULL: all have. `changed`: some have since the last time.
-static cal_step_clock* find_moving(resident_job* r, bool* changed) {
+static cal_step_clock* find_moving(cal_resident_job* r, bool* changed) {
     cal_step_clock* leader = NULL;
     for (int c = 0; c < r->own->clock_count; c++) {
         cal_step_clock* clock = &r->own->clocks[c];
@@ -216,19 +195,19 @@ static cal_step_clock* find_moving(resident_job* r, bool* changed) {
     return leader;
 }
 
-static cal_status choose_moving(resident_job* r) {
+static cal_status choose_moving(cal_resident_job* r) {
     struct cal_resident* own = r->own;
     bool all = true;
     for (int i = 0; i < own->groups * own->lanes; i++) {
-        const bool known = i < r->count && is_live(r, i);
+        const bool known = i < r->count && cal_resident_is_live(r, i);
         own->chosen[i] = known && own->clocks[own->clock_of[i]].moves;
         all = all && (own->chosen[i] || i >= r->count);
     }
-    return batch_of(r->ensemble)->choose(own->batch, all ? NULL : own->chosen);
+    return cal_resident_batch(r->ensemble)->choose(own->batch, all ? NULL : own->chosen);
 }
 
 // Steps of all clocks that move, side by side: they are in the same stage at the same time.
-static cal_status take_steps(resident_job* r) {
+static cal_status take_steps(cal_resident_job* r) {
     struct cal_resident* own = r->own;
     bool changed = true;
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].moves = false;
@@ -236,7 +215,7 @@ static cal_status take_steps(resident_job* r) {
         cal_status status = changed ? choose_moving(r) : CAL_OK;
         changed = false;
         do {
-            if (!status) status = batch_of(r->ensemble)->evaluate(own->batch, r->job->ops, leader->down);
+            if (!status) status = cal_resident_batch(r->ensemble)->evaluate(own->batch, r->job->ops, leader->down);
             if (status) return status;
             for (int c = 0; c < own->clock_count; c++) {
                 if (!own->clocks[c].moves) continue;
@@ -250,8 +229,7 @@ static cal_status take_steps(resident_job* r) {
 
 // --- What comes of it --------------------------------------------------------------------------------------------------
 
-// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
-static int find_not_finite(const resident_job* r, int lane, const double* y, const double* slopes) {
+int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes) {
     const cal_model* model = r->ensemble->model;
     const cal_layout* layout = r->own->plan->layout;
     const int32_t* q = layout->q_position + (size_t)lane * (size_t)model->q_count;
@@ -268,39 +246,39 @@ static int find_not_finite(const resident_job* r, int lane, const double* y, con
     return -1;
 }
 
-static void show_instance(resident_job* r, int i) {
+static void show_instance(cal_resident_job* r, int i) {
     const int instance = r->ensemble->first + i;
     int lane;
-    const size_t at = group_of(r->ensemble, instance, &lane) * r->own->y_stride;
+    const size_t at = cal_resident_group(r->ensemble, instance, &lane) * r->own->y_stride;
     const double* y = r->own->y + at;
     cal_clock_show(&r->own->clocks[r->own->clock_of[i]], r->job, r->ensemble, instance, r->own->plan->layout, lane, y,
-                   find_not_finite(r, lane, y, r->own->slopes + at));
+                   cal_resident_find_not_finite(r, lane, y, r->own->slopes + at));
 }
 
 // Every instance at the job's time, by its clock's polynomial; or at the end of its steps.
-static cal_status show(resident_job* r) {
+static cal_status show(cal_resident_job* r) {
     struct cal_resident* own = r->own;
-    const cal_batch_ops* batch = batch_of(r->ensemble);
+    const cal_batch_ops* batch = cal_resident_batch(r->ensemble);
     cal_status status = CAL_OK;
     for (int c = 0; r->job->steps < 0 && !status && c < own->clock_count; c++) {
         if (own->clocks[c].lives == 0) continue;
         for (int i = 0; i < own->groups * own->lanes; i++)
-            own->chosen[i] = i < r->count && is_live(r, i) && own->clock_of[i] == c;
+            own->chosen[i] = i < r->count && cal_resident_is_live(r, i) && own->clock_of[i] == c;
         status = batch->choose(own->batch, own->clocks[c].lives == r->count ? NULL : own->chosen);
         if (!status) status = batch->interpolate(own->batch, r->job->ops, own->clocks[c].memory, r->job->time);
     }
     if (!status) status = batch->read(own->batch, r->job->steps < 0 ? CAL_BATCH_Y : CAL_ONE_STEP_Y, own->y);
     if (!status) status = batch->read(own->batch, CAL_ONE_STEP_F, own->slopes);
     for (int i = 0; !status && i < r->count; i++)
-        if (is_live(r, i)) show_instance(r, i);
+        if (cal_resident_is_live(r, i)) show_instance(r, i);
     return status;
 }
 
 // --- Forward dynamics --------------------------------------------------------------------------------------------------
 
 // The user's rows of `count` numbers into a vector of all groups; NULL: zeros.
-static void fill_vector(const resident_job* r, const int32_t* position, int count, size_t stride, const double* rows,
-                        double* out) {
+static void fill_vector(const cal_resident_job* r, const int32_t* position, int count, size_t stride,
+                        const double* rows, double* out) {
     for (int i = 0; i < r->count; i++) {
         const int lane = i % r->own->lanes;
         double* group = out + (size_t)(i / r->own->lanes) * stride;
@@ -309,9 +287,9 @@ static void fill_vector(const resident_job* r, const int32_t* position, int coun
     }
 }
 
-static cal_status forward(resident_job* r) {
+static cal_status forward(cal_resident_job* r) {
     struct cal_resident* own = r->own;
-    const cal_batch_ops* batch = batch_of(r->ensemble);
+    const cal_batch_ops* batch = cal_resident_batch(r->ensemble);
     const cal_layout* layout = own->plan->layout;
     const int q_count = r->ensemble->model->q_count, v_count = r->ensemble->model->v_count;
     double* const tau = own->slopes;                                     // room for numbers that nobody keeps
@@ -339,10 +317,11 @@ static cal_status forward(resident_job* r) {
 
 static void show_kept(const cal_ensemble* ensemble) {
     const struct cal_resident* own = ensemble->resident;
-    if (batch_of(ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y) != CAL_OK) return; // the next job says so
+    if (cal_resident_batch(ensemble)->read(own->batch, CAL_ONE_STEP_Y, own->y) != CAL_OK)
+        return; // the next job says so
     for (int i = ensemble->first; i < ensemble->end; i++) {
         int lane;
-        const double* group = own->y + group_of(ensemble, i, &lane) * own->y_stride;
+        const double* group = own->y + cal_resident_group(ensemble, i, &lane) * own->y_stride;
         cal_layout_gather(own->plan->layout, lane, group, cal_ensemble_q(ensemble, i), cal_ensemble_v(ensemble, i));
     }
 }
@@ -355,19 +334,19 @@ const cal_plan* cal_ensemble_on_device(const cal_ensemble* ensemble, cal_batch**
 
 cal_status cal_ensemble_send_states(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
-    resident_job r = {ensemble, own, NULL, ensemble->end - ensemble->first};
+    cal_resident_job r = {ensemble, own, NULL, ensemble->end - ensemble->first};
     bool any = false;
     for (int i = 0; i < own->groups * own->lanes; i++) {
         own->chosen[i] = !ensemble->behind && i < r.count && own->begins[i]; // behind: what is there is newer
         any = any || own->chosen[i];
     }
-    const cal_status status = any ? send_beginnings(&r) : CAL_OK;
+    const cal_status status = any ? cal_resident_send(&r) : CAL_OK;
     return status ? status : cal_ensemble_send_drives(ensemble);
 }
 
 cal_status cal_ensemble_adopt(cal_ensemble* ensemble) {
     struct cal_resident* own = ensemble->resident;
-    const cal_status status = batch_of(ensemble)->read(own->batch, CAL_BATCH_TAU, own->tau);
+    const cal_status status = cal_resident_batch(ensemble)->read(own->batch, CAL_BATCH_TAU, own->tau);
     for (int i = ensemble->first; i < ensemble->end; i++) cal_ensemble_revive(ensemble, i);
     memset(own->begins, 1, (size_t)own->groups * (size_t)own->lanes);
     ensemble->behind = true;
@@ -378,12 +357,17 @@ cal_status cal_ensemble_adopt(cal_ensemble* ensemble) {
 static cal_status run(cal_ensemble* ensemble, int worker, int unit, const cal_ensemble_job* job) {
     (void)worker, (void)unit; // all are one
     struct cal_resident* own = ensemble->resident;
-    resident_job r = {ensemble, own, job, ensemble->end - ensemble->first};
+    cal_resident_job r = {ensemble, own, job, ensemble->end - ensemble->first};
     const size_t instances = (size_t)own->groups * (size_t)own->lanes;
     if (job->qdd) return forward(&r);
     if (job->steps >= 0) memset(own->begins, 1, instances);
     for (int c = 0; c < own->clock_count; c++) own->clocks[c].steps = own->clocks[c].evaluations = 0;
     cal_status status = cal_ensemble_send_drives(ensemble);
+    if (!job->ops->fixed_step) {
+        if (!status) status = cal_resident_steer(&r);
+        if (status) memset(own->begins, 1, instances);
+        return status;
+    }
     if (!status) status = begin_clock(&r);
     if (!status) status = take_steps(&r);
     if (!status) status = show(&r);

@@ -1,6 +1,7 @@
 // Roots and powers whose bits do not depend on the C library: additions, multiplications and divisions in a fixed order, and
 // frexp and ldexp, which are exact.
 #pragma once
+#include "base/per_lane.h"
 #include <math.h>
 
 // x^(1/n) for x ≥ 0 and n from 1 to 64, to a relative error below 4 · 2⁻⁵³ (tests/test_power.c); infinity and NaN stay as they are.
@@ -11,7 +12,7 @@
 //
 // falls to the root and stops where rounding keeps it from falling. What is left: the quotient has n roundings, a share of 1/n of
 // which counts, and there are the last division and subtraction.
-static inline double cal_root(double x, int n) {
+CAL_DEVICE static inline double cal_root(double x, int n) {
     if (!(x > 0.0) || x > 1.7976931348623157e308) return x;
     int exponent = 0;
     const double fraction = frexp(x, &exponent); // from ½ to 1

@@ -58,6 +58,35 @@ typedef struct cal_solver_settings {
     int component_count; // live components of y, for root mean squares
 } cal_solver_settings;
 
+// Whether a solver that chooses its steps gets on. One that moves time by less than the least part of its horizon in so many
+// evaluations does not: the horizon would take 1e11 evaluations, weeks of the fastest ones. What counts is the end of accepted steps,
+// not how far attempts reach. Steps of fixed size are as small as the user wants them.
+enum { CAL_HEADWAY_EVALUATIONS = 10000 };
+#define CAL_LEAST_HEADWAY 1e-7
+typedef struct cal_headway {
+    double reached; // the end of the last accepted step
+    double from;    // and what it was at the begin of the watch
+    int count;      // evaluations since
+    bool lost;
+} cal_headway;
+// Before an evaluation.
+CAL_DEVICE static inline bool cal_headway_gets_on(cal_headway* h, double horizon) {
+    const double moved = h->reached > h->from ? h->reached - h->from : h->from - h->reached;
+    if (h->count == 0 || !(moved < CAL_LEAST_HEADWAY * horizon)) h->from = h->reached, h->count = 0;
+    h->lost = ++h->count > CAL_HEADWAY_EVALUATIONS;
+    return !h->lost;
+}
+
+// Of an instance of a batch that has steps of its own.
+typedef struct cal_batch_clock {
+    cal_step_decision decision;
+    cal_headway headway;
+    double evaluated;                     // time of the last evaluation
+    int64_t steps, rejected, evaluations; // since it began
+    int32_t status;                       // a cal_status; what is not well moves no more
+    bool interpolates;                    // a step was just accepted
+} cal_batch_clock;
+
 // Sums are a solver's own and, where the account of energy is kept, the powers of joint forces (joint_power.h): of the user's tau and
 // of motors; and what dampers, dry friction and stops take (joint_law.h).
 enum { CAL_POWER_WORK, CAL_POWER_LOSS, CAL_POWERS };

@@ -49,6 +49,8 @@ enum {
     CAL_BATCH_Y = -4
 }; // beside the solver's vectors 0, 1 …
 typedef struct cal_batch_ops {
+    // Whether instances can be advanced with a solver, each by steps of its own.
+    bool (*steers)(const cal_solver_ops* solver);
     cal_status (*create)(struct cal_machine* machine, const cal_plan* plan, int groups, int vectors, cal_batch** out,
                          cal_error* error);
     void (*destroy)(cal_batch* batch);
@@ -62,7 +64,13 @@ typedef struct cal_batch_ops {
     // One evaluation with a solver riding along (NULL: of vector 0 alone), of the chosen instances; returns before it is done.
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
     cal_status (*wait)(cal_batch* batch);
-    // The solver's interpolate into y, for the chosen instances.
+    // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.
+    cal_status (*begin)(cal_batch* batch, const cal_solver_ops* solver, const cal_solver_settings* settings,
+                        double time);
+    // The chosen ones, which have begun, go on until the last accepted step of each reaches that time.
+    cal_status (*advance)(cal_batch* batch, const cal_solver_ops* solver, double time);
+    cal_status (*read_clocks)(cal_batch* batch, cal_batch_clock* clocks); // of all
+    // The solver's interpolate into y, for the chosen instances; control NULL: each by its own.
     cal_status (*interpolate)(cal_batch* batch, const cal_solver_ops* solver, const void* control, double time);
 } cal_batch_ops;
 

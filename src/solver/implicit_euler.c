@@ -45,6 +45,7 @@
 //   n, step         1,1   2,1 2,2   3,1 3,2 3,3  …   6,6   6,7
 #include "base/sound.h"
 #include "solver/implicit_euler_columns.h"
+#include "solver/step_size.h"
 #include <string.h>
 
 static const double RATIO_NOT_FINITE = 0.25;

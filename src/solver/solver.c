@@ -3,7 +3,6 @@
 #include "solver/bdf.h"
 #include "solver/one_step_columns.h"
 #include "base/error.h"
-#include "math/power.h"
 #include "pass/pass.h"
 #include <string.h>
 
@@ -46,29 +45,28 @@ cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm,
     return CAL_OK;
 }
 
-static const double SAFETY = 0.9, SMALLEST_RATIO = 0.2, LARGEST_RATIO = 5.0;
-
-double cal_step_ratio(double size, int power, bool failed) {
-    const double most = size > 1.0 ? SAFETY : failed ? 1.0 : LARGEST_RATIO;
-    return fmax(SMALLEST_RATIO, fmin(SAFETY / cal_root(size, power), most));
-}
-
 cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error) {
     if (!solver || !solver->fixed_step || (to - from) / step < 1.0 / DBL_EPSILON) return CAL_OK;
     return cal_fail(error, CAL_BAD_ARGUMENT,
                     "from t = %g s to t = %g s there are more steps of %g s than can be counted", from, to, step);
 }
 
-double cal_smallest_step(double time) { return 4.0 * DBL_EPSILON * fabs(time); }
-
-double cal_first_step(const cal_solver_settings* settings, double norm) {
-    const double tolerance = fmin(fmax(settings->relative, 100.0 * DBL_EPSILON), 1e-3), w = settings->horizon;
-    const double h = 1.0 / sqrt(1.0 / (tolerance * w * w) + tolerance * norm * norm);
-    return settings->largest_step > 0.0 ? fmin(h, settings->largest_step) : h;
-}
-
-double cal_first_step_named(const cal_solver_settings* settings, double norm) {
-    const double h = settings->first_step;
-    if (!(h > 0.0)) return cal_first_step(settings, norm);
-    return settings->largest_step > 0.0 ? fmin(h, settings->largest_step) : h;
+cal_status cal_solver_fail(const cal_solver_failure* f, cal_status status, cal_error* error) {
+    if (f->headway->lost)
+        return cal_fail(error, status,
+                        "%s does not get on at t = %.9g s%s: %d evaluations moved time by less than %g s; the state at "
+                        "t = %g s is kept: try another solver or tolerance, or check what happens there",
+                        f->solver, f->headway->from, f->near, (int)CAL_HEADWAY_EVALUATIONS,
+                        CAL_LEAST_HEADWAY * f->horizon, f->kept);
+    if (f->body)
+        return cal_fail(error, status,
+                        "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
+                        "smaller step or tolerance, or check the forces",
+                        f->body, f->at, f->kept);
+    if (status == CAL_NOT_CONVERGED)
+        return cal_fail(error, status,
+                        "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "
+                        "tolerance or solver, or cal_sim_restart where forces jump",
+                        f->solver, f->tolerance, f->at, f->near, f->kept);
+    return cal_fail(error, status, "%s failed at t = %g s: %s", f->solver, f->at, cal_status_text(status));
 }

@@ -11,22 +11,19 @@ const cal_solver_ops* cal_find_solver(const char* name);
 // Whether a solver (NULL: BDF) goes with an algorithm.
 cal_status cal_solver_check(const cal_solver_ops* solver, const char* algorithm, cal_error* error);
 
-// By how much the next step is larger, after one whose error was `size` times what is allowed and grows with the given
-// power of the step: 0.9 size^(−1/power), from 0.2 to 5; after a failure not above 1, and after size > 1 not above 0.9.
-double cal_step_ratio(double size, int power, bool failed);
-
 // Whether steps of a fixed size can be counted from a time to another: numbers below 2⁵² are exact, and have a next one.
 cal_status cal_solver_check_steps(const cal_solver_ops* solver, double step, double from, double to, cal_error* error);
 
-// A step as small as time can tell: four units in its last place. Where a force jumps, an error that is left in such a step cannot be
-// made smaller, and is accepted.
-double cal_smallest_step(double time);
-
-// The size of a first step (LSODE's) that changes a component by about √tolerance: norm is that of dy/dt by the
-// weights.
-double cal_first_step(const cal_solver_settings* settings, double norm);
-// The same for a one-step method, which may begin with the size that the settings name.
-double cal_first_step_named(const cal_solver_settings* settings, double norm);
+// Where and why a solver that chooses its steps came to an end.
+typedef struct cal_solver_failure {
+    const char* solver;
+    double tolerance, horizon;
+    double at, kept; // time of the last evaluation, and of the state that is kept
+    const cal_headway* headway;
+    const char* body; // that is not finite; NULL: not known
+    const char* near; // more about the place, after its time; ""
+} cal_solver_failure;
+cal_status cal_solver_fail(const cal_solver_failure* failure, cal_status status, cal_error* error);
 
 // Divides the quaternions of a y-shaped vector's column by their lengths.
 #ifndef CAL_THREAD_PER_LANE

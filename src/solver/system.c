@@ -136,6 +136,23 @@ static double part_of_tolerance(double tolerance, const cal_solver_ops* ops) {
     return fmin(tolerance, fmax(share * tolerance, 1e-12));
 }
 
+cal_solver_settings cal_system_settings(const cal_model* model, const cal_sim_def* def, const cal_solver_ops* ops) {
+    const int components = model->q_count + model->v_count;
+    cal_solver_settings settings = {.relative = def->relative,
+                                    .historic = def->historic,
+                                    .absolute = def->absolute > 0.0 ? def->absolute : def->relative,
+                                    .step = def->step,
+                                    .largest_step = def->largest_step,
+                                    .horizon = HORIZON,
+                                    .largest_order = def->largest_order,
+                                    .component_count = components > 0 ? components : 1};
+    if (!def->historic) {
+        settings.relative = part_of_tolerance(settings.relative, ops);
+        settings.absolute = part_of_tolerance(settings.absolute, ops);
+    }
+    return settings;
+}
+
 static cal_status fill(cal_system* system, cal_error* error) {
     const cal_sim_def* def = &system->def;
     cal_status status = CAL_OK;
@@ -172,18 +189,7 @@ static cal_status fill(cal_system* system, cal_error* error) {
     status = cal_state_create(system->plan, &system->state);
     if (status) return cal_fail(error, status, "no memory for the simulation's state");
     const int components = system->model->q_count + system->model->v_count;
-    system->settings = (cal_solver_settings){.relative = def->relative,
-                                             .historic = def->historic,
-                                             .absolute = def->absolute > 0.0 ? def->absolute : def->relative,
-                                             .step = def->step,
-                                             .largest_step = def->largest_step,
-                                             .horizon = HORIZON,
-                                             .largest_order = def->largest_order,
-                                             .component_count = components > 0 ? components : 1};
-    if (!def->historic) {
-        system->settings.relative = part_of_tolerance(system->settings.relative, system->ops);
-        system->settings.absolute = part_of_tolerance(system->settings.absolute, system->ops);
-    }
+    system->settings = cal_system_settings(system->model, def, system->ops);
     if (!allocate_motion(system)) return cal_fail(error, CAL_NO_MEMORY, "no memory for the simulation");
     cal_flow_create(&system->flow, system->ops, system->down);
     system->has_powers = cal_joints_have_powers(system->model);

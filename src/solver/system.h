@@ -20,6 +20,8 @@ typedef struct cal_system cal_system;
 
 // Whether numbers and names are such that there could be a system of them.
 cal_status cal_system_check_def(const cal_sim_def* def, cal_error* error);
+// What a solver of a system by that definition works with.
+cal_solver_settings cal_system_settings(const cal_model* model, const cal_sim_def* def, const cal_solver_ops* ops);
 // At the model's start values and time 0. The model, and the definition's machine, must outlive it.
 cal_status cal_system_create(const cal_model* model, const cal_sim_def* def, cal_system** out, cal_error* error);
 // The same where joints with dry friction stick (a system that is advanced directly), or not: that takes events of its own.

@@ -101,19 +101,8 @@ static cal_status apply_motion_forces(cal_system* system) {
     return status || !cal_system_holds(system) ? status : cal_system_add_constraint_forces(system, tau, control);
 }
 
-// A solver that chooses its steps and moves time by less than this part of its horizon in so many evaluations does not get on: the
-// horizon would take 1e11 evaluations, weeks of the fastest ones. What counts is the end of accepted steps, not how far attempts
-// reach. Steps of fixed size are as small as the user wants them.
-enum { HEADWAY_EVALUATIONS = 10000 };
-static const double LEAST_HEADWAY = 1e-7;
-
 static bool gets_on(cal_system* system) {
-    cal_headway* h = &system->headway;
-    if (system->ops && system->ops->fixed_step) return true;
-    if (h->count == 0 || !(fabs(h->reached - h->from) < LEAST_HEADWAY * system->settings.horizon))
-        *h = (cal_headway){.reached = h->reached, .from = h->reached};
-    h->lost = ++h->count > HEADWAY_EVALUATIONS;
-    return !h->lost;
+    return (system->ops && system->ops->fixed_step) || cal_headway_gets_on(&system->headway, system->settings.horizon);
 }
 
 static cal_status evaluate(cal_system* system, double time, const cal_solver_ops* ops, cal_solver_context* context,
@@ -258,12 +247,14 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     if (near)
         snprintf(why, sizeof why, ", next to a singular position of the constraints (condition %.2g)",
                  1.0 / fmax(system->passage.distance, DBL_EPSILON));
-    if (system->headway.lost)
-        return cal_fail(error, status,
-                        "%s does not get on at t = %.9g s%s: %d evaluations moved time by less than %g s; the state at "
-                        "t = %g s is kept: try another solver or tolerance, or check what happens there",
-                        system->def.solver, system->headway.from, why, (int)HEADWAY_EVALUATIONS,
-                        LEAST_HEADWAY * system->settings.horizon, system->time);
+    cal_solver_failure failure = {.solver = system->def.solver,
+                                  .tolerance = system->def.relative,
+                                  .horizon = system->settings.horizon,
+                                  .at = system->state->time,
+                                  .kept = system->time,
+                                  .headway = &system->headway,
+                                  .near = why};
+    if (system->headway.lost) return cal_solver_fail(&failure, status, error);
     if (system->opened != CAL_NONE) {
         cal_model_constraint_name(system->model, system->opened, name, sizeof name);
         system->opened = CAL_NONE;
@@ -285,19 +276,13 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
-        if (node >= 0) cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
-        return cal_fail(error, status,
-                        "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
-                        "smaller step or tolerance, or check the forces",
-                        node >= 0 ? name : "?", system->state->time, system->time);
+        failure.body = "?";
+        if (node >= 0) {
+            cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
+            failure.body = name;
+        }
     }
-    if (status == CAL_NOT_CONVERGED)
-        return cal_fail(error, status,
-                        "%s cannot meet the tolerance %g at t = %g s%s; the state at t = %g s is kept: try another "
-                        "tolerance or solver, or cal_sim_restart where forces jump",
-                        system->def.solver, system->def.relative, system->state->time, why, system->time);
-    return cal_fail(error, status, "%s failed at t = %g s: %s", system->def.solver, system->state->time,
-                    cal_status_text(status));
+    return cal_solver_fail(&failure, status, error);
 }
 
 // One column's numbers of a sample, in the user's order.

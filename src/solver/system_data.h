@@ -28,14 +28,6 @@ typedef struct cal_passage {
     int steps;             // over it
 } cal_passage;
 
-// Whether a solver whose steps are its own gets on (system_advance.c).
-typedef struct cal_headway {
-    double reached; // the end of the last accepted step
-    double from;    // and what it was at the begin of the watch
-    int count;      // evaluations since
-    bool lost;
-} cal_headway;
-
 // Constraints that wait for their gap to close (system_watch.c).
 typedef struct cal_watch {
     bool* waits;  // of each constraint; NULL: the model has none

@@ -1,0 +1,45 @@
+// Instances in the memory of a device: what fixed steps (resident.c) and steps of their own (steered.c) have in common.
+#pragma once
+#include "ensemble/clock.h"
+#include "plan/machine_ops.h"
+
+struct cal_resident {
+    cal_plan* plan; // of W instances
+    cal_batch* batch;
+    int lanes, groups;
+    size_t y_stride, v_stride;
+    double *y, *slopes, *tau, *control; // of the host, all groups: y and dy/dt for what is shown, what drives
+    bool driven;                        // tau or control were changed
+    uint8_t *begins, *chosen;           // per instance
+    // Of fixed steps: instances that began together share a clock.
+    int32_t* clock_of;
+    cal_step_clock* clocks; // as many as instances
+    int clock_count;        // those after it have no instances
+    // Of steps of their own.
+    cal_batch_clock* own_clocks; // NULL: the ensemble's solver has fixed steps
+};
+
+typedef struct cal_resident_job {
+    cal_ensemble* ensemble;
+    struct cal_resident* own;
+    const cal_ensemble_job* job;
+    int count; // instances of the share
+} cal_resident_job;
+
+static inline const cal_batch_ops* cal_resident_batch(const cal_ensemble* ensemble) {
+    return ensemble->device->ops->batch;
+}
+static inline bool cal_resident_is_live(const cal_resident_job* r, int i) {
+    return !cal_ensemble_has_failed(r->ensemble, r->ensemble->first + i);
+}
+// Where an instance's numbers are: its group's part of a vector, and its lane there.
+size_t cal_resident_group(const cal_ensemble* ensemble, int instance, int* lane);
+// The device's y with the rows of the instances that are chosen.
+cal_status cal_resident_send(cal_resident_job* r);
+// The first node, in the order of the tree, with a state or a derivative that is not finite; -1: none.
+int cal_resident_find_not_finite(const cal_resident_job* r, int lane, const double* y, const double* slopes);
+
+// --- Steps of their own (steered.c) --------------------------------------------------------------------------------------
+cal_status cal_resident_create_clocks(cal_ensemble* ensemble);
+// Every instance that has not failed goes to the job's time.
+cal_status cal_resident_steer(cal_resident_job* r);
