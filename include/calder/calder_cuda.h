@@ -1,8 +1,8 @@
 /// \file calder_cuda.h
 /// Calder on an NVIDIA GPU: library calder_cuda, which needs CUDA; the core does not.
 ///
-/// The machine runs algorithm aba, with every solver but bdf riding along, and ensembles of fixed steps; the result has the same
-/// bits as on one core. Memory of the host and of the device are kept in step: whoever reads a state or a simulation sees what
+/// The machine runs algorithm aba, with every solver but bdf riding along, and ensembles with every solver but implicit and bdf;
+/// the result has the same bits as on one core. Memory of the host and of the device are kept in step: whoever reads a state or a simulation sees what
 /// was computed.
 #pragma once
 #include <calder/calder.h>

@@ -9,6 +9,12 @@
 #else
 #define CAL_DEVICE
 #endif
+// Before loops over the entries of an array that shall be in registers.
+#ifdef __CUDACC__
+#define CAL_UNROLL _Pragma("unroll")
+#else
+#define CAL_UNROLL
+#endif
 #if defined(__cplusplus) && !defined(restrict)
 #define restrict __restrict__
 #endif

@@ -15,6 +15,7 @@
 
 CAL_KERNEL void forces_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
     cal_solver_context solver = {0};
@@ -25,6 +26,7 @@ CAL_KERNEL void forces_kernel(const cal_device_work work) {
 
 CAL_KERNEL void velocity_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     LANE(outbound_column)(&context, column);
@@ -33,6 +35,7 @@ CAL_KERNEL void velocity_kernel(const cal_device_work work) {
 // Down and up again at once, a warp per block of threads.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
@@ -42,6 +45,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) limb_kernel(const cal_devi
 
 CAL_KERNEL void inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     pull_children(&work, &context, column);
@@ -50,6 +54,7 @@ CAL_KERNEL void inertia_kernel(const cal_device_work work) {
 
 CAL_KERNEL void acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     LANE(accelerate_column)(&context, column);
@@ -175,6 +180,7 @@ CAL_TEAM_KERNEL(acceleration_team_kernel, acceleration_phase, 2)
 // --- Batches -----------------------------------------------------------------------------------------------------------
 
 CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const cal_column* column;
     const int group = own_part(&work, &column);
     if (group < 0) return;
@@ -185,6 +191,7 @@ CAL_KERNEL void batch_forces_kernel(const cal_device_work work) {
 // Both walks of a group, depth first: scratch memory is a stack. The scratch of limbs is in shared memory, which
 // and the registers leave room for CAL_LIMB_WARPS warps per multiprocessor.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_LIMB_WARPS) batch_walk_kernel(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const int group = own_group(&work);
     if (group < 0) return;
     cal_context context = own_context(&work, group);

@@ -28,6 +28,7 @@ CAL_DEVICE static void clear_area(const cal_context* context, const cal_column* 
 
 CAL_KERNEL void place_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     const cal_slots* slots = slots_of(&context, column);
@@ -40,6 +41,7 @@ CAL_KERNEL void place_kernel(const cal_device_work work) {
 // A part's way down and up again.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     cal_context context = own_context(&work, 0);
     context.workspace = CAL_FAST_MEMORY;
@@ -52,6 +54,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH, CAL_PART_WARPS) part_kernel(const cal_devi
 
 CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     pull_children(&work, &context, column);
@@ -61,6 +64,7 @@ CAL_KERNEL void part_inertia_kernel(const cal_device_work work) {
 
 CAL_KERNEL void part_acceleration_kernel(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
     LANE(accelerate_column)(&context, column);

@@ -89,6 +89,7 @@ CAL_DEVICE static inline void take_apart(const cal_context* context, int index, 
 
 #define ELEMENT_KERNEL(name, doubles, act)                                                                             \
     CAL_KERNEL void name##_kernel(const cal_device_work work) {                                                        \
+        CAL_AFTER_OTHERS;                                                                                              \
         const cal_context context = own_context(&work, 0);                                                             \
         const int number = CAL_OWN_WARP, index = find_element(&context, work.first, work.first + work.count, number);  \
         if (index >= 0) act;                                                                                           \

@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "cuda/device_plan.h"
+#include "pass/coupled_force.h"
+#include "pass/energy_body.h"
+#include <assert.h>
 #include <string.h>
 
 // A state in the device's memory.
@@ -73,7 +76,8 @@ static cal_status hold(const cal_plan* plan, cal_state* state) {
     // The ground, which the state has at the bottom of its stack; that of parts, which have places of their own.
     const size_t ground = plan->on_device->schedule ? layout->scratch_size : CAL_DOWN_COUNT;
     cal_device_write(device, own->scratch, state->context.scratch, ground * sizeof(double));
-    state->changed = ~0u;
+    // Vectors of a solver are zeros here and there until somebody says that they were changed.
+    state->changed |= ~(unsigned)CAL_HELD_VECTORS;
     return CAL_OK;
 }
 
@@ -94,7 +98,7 @@ static cal_status hold_solver(const cal_plan* plan, cal_state* state, const cal_
         return CAL_NO_MEMORY;
     }
     own->solver = solver;
-    state->changed |= CAL_HELD_VECTORS | CAL_HELD_SCALE;
+    state->changed |= CAL_HELD_FIRST | CAL_HELD_SCALE;
     return CAL_OK;
 }
 
@@ -353,6 +357,34 @@ static cal_status interpolate(cal_machine* machine, const cal_plan* plan, cal_st
     return cal_device_wait(own->device);
 }
 
+static_assert((int)CAL_ENERGY_SUMS == (int)CAL_MAX_SUMS, "energy and momentum come up as sums do");
+
+// At what interpolate found last. Where nodes are is not needed otherwise, and brought when somebody asks first.
+static cal_status energy(cal_machine* machine, const cal_plan* plan, cal_state* state, double* out) {
+    (void)machine;
+    cal_device_state* own = state->on_device;
+    cal_device_plan* there = plan->on_device;
+    if (!own || !own->solver || !there || there->schedule || cal_model_has_coupled_forces(plan->model))
+        return CAL_NOT_AVAILABLE;
+    cal_status status = cal_device_plan_bring_nodes(there, plan);
+    if (status) return status;
+    cal_device_work work;
+    find_work(plan, state, &work);
+    work.out = own->sample;
+    work.layout.block_nodes = there->block_nodes;
+    work.context.model = there->energy_model;
+    const int *level = there->level, last = there->level_count - 1;
+    for (int i = 0; i <= last; i++)
+        launch(cal_device_energies.down, own->device, &work, level[i], level[i + 1] - level[i]);
+    for (int i = last; i >= 0; i--)
+        launch(cal_device_energies.up, own->device, &work, level[i], level[i + 1] - level[i]);
+    cal_device_energies.end(own->device, &work, 1);
+    cal_device_post(own->device, own->numbers + CAL_MAX_DOWN, own->sums, CAL_MAX_SUMS * sizeof(double));
+    status = cal_device_wait(own->device);
+    memcpy(out, own->numbers + CAL_MAX_DOWN, CAL_MAX_SUMS * sizeof(double));
+    return status;
+}
+
 // --- The machine -------------------------------------------------------------------------------------------------------
 
 static cal_status attach(cal_machine* machine, cal_plan* plan, cal_error* error) {
@@ -389,6 +421,7 @@ static const cal_machine_ops cuda_ops = {.name = "cuda",
                                          .prepare = prepare,
                                          .follow = follow,
                                          .interpolate = interpolate,
+                                         .energy = energy,
                                          .batch = &cal_cuda_batch};
 
 static const uint32_t COOKIE = 0x43554441;

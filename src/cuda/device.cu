@@ -92,12 +92,16 @@ struct cal_device {
     int index;
     cudaStream_t stream;
     cudaError_t failed; // the first failure since the last wait
+    bool overlaps;
     char name[256];
 };
 
 struct cal_device_graph {
     cudaGraphExec_t run;
 };
+
+// Compiled as all kernels are: code for an older kind of GPU, which a newer one translates, has no waits of its own.
+static __global__ void probe(void) {}
 
 static void note(cal_device* device, cudaError_t result) {
     if (result != cudaSuccess && device->failed == cudaSuccess) device->failed = result;
@@ -139,6 +143,8 @@ cal_status cal_device_open(int index, cal_device** out, cal_error* error) {
         free(device);
         return fail(error, CAL_NOT_AVAILABLE, "the CUDA device cannot be used", result);
     }
+    cudaFuncAttributes code;
+    device->overlaps = cudaFuncGetAttributes(&code, probe) == cudaSuccess && code.ptxVersion >= 90;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     *out = device;
     return CAL_OK;
@@ -232,5 +238,6 @@ void cal_device_graph_free(cal_device_graph* graph) {
     free(graph);
 }
 
+bool cal_device_overlaps(const cal_device* device) { return device->overlaps; }
 void* cal_device_stream(cal_device* device) { return device->stream; }
 #endif

@@ -39,7 +39,8 @@ cal_device_graph* cal_device_record_end(cal_device* device); // NULL: failed
 void cal_device_replay(cal_device* device, cal_device_graph* graph);
 void cal_device_graph_free(cal_device_graph* graph); // NULL is allowed
 
-void* cal_device_stream(cal_device* device); // the driver's own
+bool cal_device_overlaps(const cal_device* device); // whether its kernels wait for each other themselves (kernel.h)
+void* cal_device_stream(cal_device* device);        // the driver's own
 
 #ifdef __cplusplus
 }

@@ -41,8 +41,13 @@ const cal_device_solver* cal_device_find_solver(const cal_solver_ops* ops) {
 
 // Joints with their definitions, and actuators: what the laws of joint forces read.
 static void copy_model(cal_device_plan* own, const cal_model* model) {
-    cal_model copy = {.actuator_count = model->actuator_count, .joint_count = model->joint_count};
-    memcpy(copy.gravity, model->gravity, sizeof copy.gravity);
+    cal_model* const kept = own->model = cal_allocate(1, sizeof *kept);
+    if (!kept) {
+        own->memory.failed = true;
+        return;
+    }
+    *kept = (cal_model){.actuator_count = model->actuator_count, .joint_count = model->joint_count};
+    memcpy(kept->gravity, model->gravity, sizeof kept->gravity);
     const size_t joints = (size_t)model->joint_count;
     cal_joint_def* defs = cal_device_copy(own->device, &own->memory, model->joint_defs,
                                           (size_t)model->joint_def_count * sizeof *model->joint_defs);
@@ -57,12 +62,27 @@ static void copy_model(cal_device_plan* own, const cal_model* model) {
         moved[i].def = defs + (model->joints[i].def - model->joint_defs);
         moved[i].name = NULL;
     }
-    copy.joints = cal_device_copy(own->device, &own->memory, moved, joints * sizeof *moved);
-    copy.actuators = cal_device_copy(own->device, &own->memory, model->actuators,
-                                     (size_t)model->actuator_count * sizeof *model->actuators);
-    own->work.context.model = cal_device_copy(own->device, &own->memory, &copy, sizeof copy);
-    (void)cal_device_wait(own->device); // `moved` and `copy` go
+    kept->joints = cal_device_copy(own->device, &own->memory, moved, joints * sizeof *moved);
+    kept->actuators = cal_device_copy(own->device, &own->memory, model->actuators,
+                                      (size_t)model->actuator_count * sizeof *model->actuators);
+    own->work.context.model = cal_device_copy(own->device, &own->memory, kept, sizeof *kept);
+    (void)cal_device_wait(own->device); // `moved` goes
     cal_free(moved);
+}
+
+cal_status cal_device_plan_bring_nodes(cal_device_plan* own, const cal_plan* plan) {
+    const cal_layout* layout = plan->layout;
+    const size_t lanes = (size_t)layout->block_count * (size_t)layout->width;
+    if (own->energy_model) return CAL_OK;
+    cal_model copy = *own->model;
+    own->block_nodes =
+        cal_device_copy(own->device, &own->memory, layout->block_nodes, lanes * sizeof *layout->block_nodes);
+    copy.nodes = cal_device_copy(own->device, &own->memory, plan->model->nodes,
+                                 (size_t)plan->model->node_count * sizeof *copy.nodes);
+    own->energy_model = cal_device_copy(own->device, &own->memory, &copy, sizeof copy);
+    const cal_status status = cal_device_wait(own->device); // `copy` goes
+    if (own->memory.failed) own->energy_model = NULL;
+    return own->memory.failed ? CAL_NO_MEMORY : status;
 }
 
 static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
@@ -213,5 +233,6 @@ void cal_device_plan_destroy(cal_device_plan* own) {
     cal_device_schedule_destroy(own->schedule);
     cal_free(own->level);
     cal_free(own->rows);
+    cal_free(own->model);
     cal_free(own);
 }

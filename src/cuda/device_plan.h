@@ -32,7 +32,12 @@ typedef struct cal_device_plan {
     const cal_device_mechanics* mechanics; // of the plan's program
     struct cal_device_schedule* schedule;  // of assembly (device_assembly.c); else NULL
     int32_t* rows;                         // of the host: where q, v and tau of an instance are, in rows of 32
+    cal_model* model;                      // of the host: what the device has of the model, its addresses the device's
+    // Where energy is found (energy.cu): nodes of lanes, and a model with them. NULL: nobody has asked yet.
+    int32_t* block_nodes;
+    const cal_model* energy_model;
 } cal_device_plan;
+cal_status cal_device_plan_bring_nodes(cal_device_plan* own, const cal_plan* plan);
 
 cal_status cal_device_plan_create(cal_device* device, const cal_plan* plan, cal_device_plan** out, cal_error* error);
 void cal_device_plan_destroy(cal_device_plan* own); // NULL is allowed

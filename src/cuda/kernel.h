@@ -25,6 +25,17 @@ enum { CAL_PART_WARPS = 8, CAL_PART_AREA = CAL_FAST_DOUBLES, CAL_PART_DOUBLES = 
 enum { CAL_TEAM_WARPS = 8, CAL_TEAM_BLOCKS = 16, CAL_TEAM_ROWS = 21 };
 enum { CAL_TEAM_DOUBLES = CAL_TEAM_BLOCKS * CAL_TEAM_ROWS * CAL_WIDTH };
 
+// Kernels follow each other as in time, but the next one may start while the last blocks of one still work (programmatic launches): it
+// waits here before it reads or writes anything that others write. What is constant may be read before. Teams, which
+// leave most of a device idle, let the next one start at once; of others it would take the place of blocks that work.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define CAL_AFTER_OTHERS asm volatile("griddepcontrol.wait;" ::: "memory")
+#define CAL_BEFORE_OTHERS asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define CAL_AFTER_OTHERS (void)0
+#define CAL_BEFORE_OTHERS (void)0
+#endif
+
 #ifdef CAL_CUDA_EMULATED
 #define CAL_OWN_WARP (cal_emulated_thread / CAL_WIDTH)
 #define CAL_KERNEL static
@@ -63,15 +74,31 @@ enum { CAL_BLOCK_WARPS = 4 };
 #define CAL_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 extern __shared__ double cal_fast_memory[];
 #define CAL_FAST_MEMORY cal_fast_memory
+static inline void cal_launch(void (*kernel)(const cal_device_work), cal_device* device, int blocks, int threads,
+                              size_t bytes, const cal_device_work* work) {
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = bytes;
+    config.stream = (cudaStream_t)cal_device_stream(device);
+    config.attrs = &overlap;
+    config.numAttrs = cal_device_overlaps(device) ? 1 : 0;
+    (void)cudaLaunchKernelEx(&config, kernel, *work); // what fails is told by the next wait
+}
 // Blocks of one warp with shared memory.
 #define CAL_LAUNCH_FAST(kernel, device, warps, doubles, work)                                                          \
-    kernel<<<(warps), CAL_WIDTH, (doubles) * sizeof(double), (cudaStream_t)cal_device_stream(device)>>>(*(work))
+    cal_launch(kernel, device, warps, CAL_WIDTH, (doubles) * sizeof(double), work)
 // `block`: warps that start together.
 #define CAL_LAUNCH_BLOCKS(kernel, device, warps, block, work)                                                          \
-    kernel<<<((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, (cudaStream_t)cal_device_stream(device)>>>(*(work))
+    cal_launch(kernel, device, ((warps) + (block)-1) / (block), (block)*CAL_WIDTH, 0, work)
 // phase_of(work, phase) for each phase.
 #define CAL_TEAM_KERNEL(name, phase_of, phases)                                                                        \
     static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
         _Pragma("unroll") for (int phase = 0; phase < (phases); phase++) {                                             \
             if (phase > 0) __syncthreads();                                                                            \
             phase_of(&work, phase);                                                                                    \
@@ -80,6 +107,8 @@ extern __shared__ double cal_fast_memory[];
 // The same for work.phase_count phases, one team.
 #define CAL_PHASED_KERNEL(name, phase_of)                                                                              \
     static __global__ void __launch_bounds__(CAL_TEAM_WARPS* CAL_WIDTH) name(const cal_device_work work) {             \
+        CAL_AFTER_OTHERS;                                                                                              \
+        CAL_BEFORE_OTHERS;                                                                                             \
         for (int phase = 0; phase < work.phase_count; phase++) {                                                       \
             if (phase > 0) __syncthreads();                                                                            \
             phase_of(&work, phase);                                                                                    \
@@ -90,7 +119,7 @@ extern __shared__ double cal_fast_memory[];
     do {                                                                                                               \
         const int bytes = CAL_TEAM_DOUBLES * (int)sizeof(double);                                                      \
         cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);                                \
-        name<<<(teams), CAL_TEAM_WARPS * CAL_WIDTH, bytes, (cudaStream_t)cal_device_stream(device)>>>(*(work));        \
+        cal_launch(name, device, teams, CAL_TEAM_WARPS* CAL_WIDTH, (size_t)bytes, work);                               \
     } while (0)
 #define CAL_LAUNCH(kernel, device, warps, work) CAL_LAUNCH_BLOCKS(kernel, device, warps, CAL_BLOCK_WARPS, work)
 #define CAL_EXTERN_C extern "C"

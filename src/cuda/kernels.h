@@ -21,6 +21,11 @@ typedef struct cal_device_joins {
 // From a height on after which none has more elements than that they are one launch: two for each warp of a team.
 enum { CAL_LAST_JOINS = 16 };
 
+// Energy and momentum at work.out, a y-shaped vector: of the columns of a level, down and up again; the ground's, into work.sums.
+typedef struct cal_device_energy {
+    cal_device_launch *down, *up, *end;
+} cal_device_energy;
+
 typedef struct cal_device_solver {
     cal_device_launch *prepare, *interpolate; // of blocks
     cal_device_launch* follow;                // of columns, before the sums
@@ -35,6 +40,7 @@ typedef struct cal_device_solver {
 extern "C" {
 #endif
 extern const cal_device_mechanics cal_device_aba, cal_device_assembly;
+extern const cal_device_energy cal_device_energies;
 extern const cal_device_joins cal_device_placing, cal_device_joining;
 extern const cal_device_solver cal_device_gear, cal_device_runge_kutta, cal_device_rk4, cal_device_euler,
     cal_device_implicit;

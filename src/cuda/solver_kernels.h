@@ -17,6 +17,29 @@ CAL_DEVICE static inline double join(double a, double b, bool largest) {
 
 CAL_DEVICE static inline size_t own_instance(int group) { return (size_t)group * CAL_WIDTH + (size_t)CAL_OWN_LANE; }
 
+// The numbers of a warp's threads, so many bytes each, into shared memory and back; the thread's own.
+CAL_PHASE char* cal_bring_on_chip(char* all, int warp, size_t bytes) {
+#ifdef CAL_CUDA_EMULATED
+    return all + ((size_t)warp * CAL_WIDTH + (size_t)CAL_OWN_LANE) * bytes; // threads come one after the other
+#else
+    const double* from = (const double*)(all + (size_t)warp * CAL_WIDTH * bytes);
+    const int count = (int)(CAL_WIDTH * bytes / sizeof(double));
+    for (int i = CAL_OWN_LANE; i < count; i += CAL_WIDTH) CAL_FAST_MEMORY[i] = from[i];
+    __syncwarp();
+    return (char*)CAL_FAST_MEMORY + (size_t)CAL_OWN_LANE * bytes;
+#endif
+}
+CAL_PHASE void cal_take_off_chip(char* all, int warp, size_t bytes) {
+#ifdef CAL_CUDA_EMULATED
+    (void)all, (void)warp, (void)bytes;
+#else
+    double* to = (double*)(all + (size_t)warp * CAL_WIDTH * bytes);
+    const int count = (int)(CAL_WIDTH * bytes / sizeof(double));
+    __syncwarp();
+    for (int i = CAL_OWN_LANE; i < count; i += CAL_WIDTH) to[i] = CAL_FAST_MEMORY[i];
+#endif
+}
+
 // What a solver's functions see of a group's vectors; vectors: room for where they are, NULL for one model.
 CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work* work, const cal_context* context,
                                                            int group, double** vectors) {
@@ -36,10 +59,17 @@ CAL_DEVICE static inline cal_solver_context solver_context(const cal_device_work
 // The sums of what hangs below a lane, in the order of the tree; list: work.h, first_pull.
 CAL_DEVICE static inline void SOLVER(pull_sums)(const cal_device_work* work, int list, double* sums) {
     for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = 0.0;
+    // Read some children at a time: what they left is far away, and the sums are a chain.
+    enum { AHEAD = 4 };
     const int end = work->first_pull[list + 1];
-    for (int next = work->first_pull[list]; next < end; next++) {
-        const double* from = work->context.scratch + work->pulls[next];
-        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(sums[i], from[i * CAL_WIDTH], i < SOLVER_MAXIMA);
+    for (int next = work->first_pull[list]; next < end; next += AHEAD) {
+        double left[AHEAD][SOLVER_SUMS];
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+            const double* from = work->context.scratch + work->pulls[next + k < end ? next + k : next];
+            CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) left[k][i] = from[i * CAL_WIDTH];
+        }
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (next + k < end)
+            sums[i] = join(sums[i], left[k][i], i < SOLVER_MAXIMA);
     }
 }
 
@@ -71,6 +101,7 @@ CAL_PHASED_KERNEL(SOLVER(end_sums_kernel), SOLVER(end_sums_phase))
 CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
     cal_column piece;
     const cal_column* column = own_block(&work, &piece);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
@@ -80,6 +111,7 @@ CAL_KERNEL void SOLVER(prepare_kernel)(const cal_device_work work) {
 CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
     cal_column piece;
     const cal_column* column = own_block(&work, &piece);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     const cal_context context = own_context(&work, 0);
     const cal_solver_context own = solver_context(&work, &context, 0, NULL);
@@ -95,6 +127,7 @@ CAL_KERNEL void SOLVER(interpolate_kernel)(const cal_device_work work) {
 // The follow-up of every column. Where nothing hangs below, the sums too; else the shares wait for those from below.
 CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
     if (!column) return;
     double shares[SOLVER_SUMS], sums[SOLVER_SUMS];
     const cal_context context = own_context(&work, 0);
@@ -115,6 +148,8 @@ CAL_KERNEL void SOLVER(follow_kernel)(const cal_device_work work) {
 // The sums of columns whose shares are kept, in the order of the tree.
 CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const cal_column* column = own_column(&work);
+    CAL_AFTER_OTHERS;
+    CAL_BEFORE_OTHERS;
     if (!column || (column->is_long && CAL_OWN_LANE != 0)) return;
     double sums[SOLVER_SUMS];
     const int lane = column->is_long ? 0 : CAL_OWN_LANE;
@@ -124,14 +159,14 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
     const int count = column->is_long ? column->node_count : column->block_count;
     for (int step = count - 1; step >= 0; step -= AHEAD) {
         double kept[AHEAD][SOLVER_SUMS];
-        for (int k = 0; k < AHEAD; k++) {
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
             const int s = step - k < 0 ? 0 : step - k;
             const int block = column->is_long ? s / CAL_WIDTH : s, l = column->is_long ? s % CAL_WIDTH : lane;
             const double* from = CAL_KEPT_SHARES(&work, column, block) + l;
             for (int i = 0; i < SOLVER_SUMS; i++) kept[k][i] = from[i * CAL_WIDTH];
         }
-        for (int k = 0; k < AHEAD && step - k >= 0; k++)
-            for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
+        CAL_UNROLL for (int k = 0; k < AHEAD; k++) CAL_UNROLL for (int i = 0; i < SOLVER_SUMS; i++) if (step - k >= 0)
+            sums[i] = join(kept[k][i], sums[i], i < SOLVER_MAXIMA);
     }
     double* out = work.context.scratch + column->up_slot + lane;
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = sums[i];
@@ -139,6 +174,7 @@ CAL_KERNEL void SOLVER(sums_kernel)(const cal_device_work work) {
 
 // Most of the registers would be for quaternions, which few columns have.
 CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_kernel)(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const cal_column* column;
     const int group = own_part(&work, &column);
     if (group < 0) return;
@@ -149,6 +185,7 @@ CAL_KERNEL void CAL_BOUNDS(CAL_WIDTH* CAL_BLOCK_WARPS, 8) SOLVER(batch_prepare_k
 }
 
 CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const cal_column* column;
     const int group = own_part(&work, &column);
     if (group < 0) return;
@@ -161,6 +198,7 @@ CAL_KERNEL void SOLVER(batch_follow_kernel)(const cal_device_work work) {
 }
 
 CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const cal_column* column;
     const int group = own_part(&work, &column);
     if (group < 0) return;
@@ -174,6 +212,7 @@ CAL_KERNEL void SOLVER(batch_interpolate_kernel)(const cal_device_work work) {
 #ifdef SOLVER_STEER
 // The follow-up of a group, and the sums of each of its instances in the order of the tree (pass/sums.c), where the walk's stack was.
 CAL_KERNEL void SOLVER(batch_sums_kernel)(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const int group = own_group(&work);
     if (group < 0) return;
     double* vectors[CAL_DEVICE_VECTORS];
@@ -205,33 +244,38 @@ CAL_KERNEL void SOLVER(batch_sums_kernel)(const cal_device_work work) {
     for (int i = 0; i < SOLVER_SUMS; i++) out[i * CAL_WIDTH] = all[i];
 }
 
-// Control of each instance, and whether it has arrived at work.time.
+// Control of each instance, and whether it has arrived at work.time. A warp's controls lie side by side: they are brought on chip
+// together, since each thread goes to and fro in its own.
 CAL_KERNEL void SOLVER(batch_steer_kernel)(const cal_device_work work) {
-    const int group = own_group(&work);
-    if (group < 0) return;
-    const size_t instance = own_instance(group);
-    cal_batch_clock* clock = work.clocks + instance;
-    double sums[SOLVER_SUMS];
-    const double* from = work.sums + (size_t)group * CAL_MAX_SUMS * CAL_WIDTH + CAL_OWN_LANE;
-    for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = from[i * CAL_WIDTH];
-    clock->evaluated = clock->decision.evaluation_time;
-    cal_status status = CAL_NOT_CONVERGED;
-    if (cal_headway_gets_on(&clock->headway, work.horizon)) {
-        clock->evaluations++;
-        status = SOLVER_STEER(work.controls + work.control_bytes * instance, sums, work.downs + CAL_MAX_DOWN * instance,
-                              &clock->decision);
-        clock->steps += clock->decision.accepted ? 1 : 0;
-        clock->rejected += clock->decision.rejected ? 1 : 0;
-        clock->interpolates = clock->decision.accepted;
-        clock->headway.reached = clock->decision.time;
+    CAL_AFTER_OTHERS;
+    const int warp = CAL_OWN_WARP, group = own_group(&work);
+    const size_t instance = own_instance(group < 0 ? 0 : group), bytes = work.control_bytes;
+    char* control = cal_bring_on_chip(work.controls, warp, bytes);
+    if (group >= 0) {
+        cal_batch_clock* clock = work.clocks + instance;
+        double sums[SOLVER_SUMS];
+        const double* from = work.sums + (size_t)group * CAL_MAX_SUMS * CAL_WIDTH + CAL_OWN_LANE;
+        for (int i = 0; i < SOLVER_SUMS; i++) sums[i] = from[i * CAL_WIDTH];
+        clock->evaluated = clock->decision.evaluation_time;
+        cal_status status = CAL_NOT_CONVERGED;
+        if (cal_headway_gets_on(&clock->headway, work.horizon)) {
+            clock->evaluations++;
+            status = SOLVER_STEER(control, sums, work.downs + CAL_MAX_DOWN * instance, &clock->decision);
+            clock->steps += clock->decision.accepted ? 1 : 0;
+            clock->rejected += clock->decision.rejected ? 1 : 0;
+            clock->interpolates = clock->decision.accepted;
+            clock->headway.reached = clock->decision.time;
+        }
+        clock->status = status;
+        const bool moves = status == CAL_OK && !(clock->interpolates && clock->decision.time >= work.time);
+        work.moves[instance] = moves;
+        if (moves) *work.moving = 1;
     }
-    clock->status = status;
-    const bool moves = status == CAL_OK && !(clock->interpolates && clock->decision.time >= work.time);
-    work.moves[instance] = moves;
-    if (moves) *work.moving = 1;
+    cal_take_off_chip(work.controls, warp, bytes);
 }
 
 CAL_KERNEL void SOLVER(batch_begin_kernel)(const cal_device_work work) {
+    CAL_AFTER_OTHERS;
     const int group = own_group(&work);
     if (group < 0) return;
     const size_t instance = own_instance(group);
@@ -255,7 +299,9 @@ SOLVER_LAUNCH(batch_follow)
 SOLVER_LAUNCH(batch_interpolate)
 #ifdef SOLVER_STEER
 SOLVER_LAUNCH(batch_sums)
-SOLVER_LAUNCH(batch_steer)
+static void SOLVER(batch_steer)(cal_device* device, const cal_device_work* work, int warps) {
+    CAL_LAUNCH_FAST(SOLVER(batch_steer_kernel), device, warps, CAL_WIDTH * work->control_bytes / sizeof(double), work);
+}
 SOLVER_LAUNCH(batch_begin)
 #endif
 static void SOLVER(end_sums)(cal_device* device, const cal_device_work* work, int pulls) {

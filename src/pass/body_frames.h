@@ -55,7 +55,8 @@ static inline double* cal_node_qdd(const cal_context* context, int node) {
 }
 
 // R and r of a node.
-static inline void cal_place_node(const cal_node* node, const double* q, double rotation[9], double offset[3]) {
+CAL_DEVICE static inline void cal_place_node(const cal_node* node, const double* q, double rotation[9],
+                                             double offset[3]) {
     const double* fixed = node->rotation;
     memcpy(offset, node->offset, 3 * sizeof(double));
     switch (node->kind) {
@@ -84,7 +85,7 @@ static inline void cal_place_node(const cal_node* node, const double* q, double 
 }
 
 // S x, for x the joint's velocity or acceleration.
-static inline cal_spatial cal_joint_motion(const cal_node* node, const double rotation[9], const double* x) {
+CAL_DEVICE static inline cal_spatial cal_joint_motion(const cal_node* node, const double rotation[9], const double* x) {
     cal_spatial motion = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
     switch (node->kind) {
     case CAL_REVOLUTE: motion.angular[2] = x[0]; break;
@@ -135,8 +136,8 @@ static inline void cal_spatial_add(cal_spatial* sum, const cal_spatial* term) {
 
 // I s for a body with mass m, moment h = ∫ x dm and second moment Σ = ∫ x xᵀ dm: with J = tr Σ − Σ,
 // (J ω + h × v, m v − h × ω). A momentum of a velocity, a force of an acceleration.
-static inline cal_spatial cal_inertia_times(double mass, const double h[3], const double sigma[6],
-                                            const cal_spatial* s) {
+CAL_DEVICE static inline cal_spatial cal_inertia_times(double mass, const double h[3], const double sigma[6],
+                                                       const cal_spatial* s) {
     const double* w = s->angular;
     const double xx = sigma[1] + sigma[2], yy = sigma[0] + sigma[2], zz = sigma[0] + sigma[1];
     cal_spatial out;
@@ -151,8 +152,31 @@ static inline cal_spatial cal_inertia_times(double mass, const double h[3], cons
 }
 
 // The motion of a node in the world, from its parent's (NULL: the ground) and its own q and v.
-void cal_move_node(const cal_node* node, const cal_world_motion* parent, const double* q, const double* v,
-                   cal_world_motion* own);
+//
+//   A_i = A_p R_i                        rotation, node's axes to the world's
+//   x_i = x_p + A_p r_i                  position of the node's origin
+//   ω_i = ω_p + A_i (S_i q̇_i)_ω
+//   v_i = v_p + ω_p × (x_i − x_p) + A_i (S_i q̇_i)_v
+//
+// with (R, r) and S above; the ground has A = 1 and rests at the origin.
+CAL_DEVICE static inline void cal_move_node(const cal_node* node, const cal_world_motion* parent, const double* q,
+                                            const double* v, cal_world_motion* own) {
+    static const cal_world_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
+    double rotation[9], arm[3], swing[3];
+    if (!parent) parent = &ground;
+    cal_place_node(node, q, rotation, arm);
+    cal_multiply33(parent->rotation, rotation, own->rotation);
+    cal_rotate3(parent->rotation, arm, arm);
+    cal_cross3(parent->angular, arm, swing);
+    cal_spatial joint = cal_joint_motion(node, rotation, v);
+    cal_rotate3(own->rotation, joint.angular, joint.angular);
+    cal_rotate3(own->rotation, joint.linear, joint.linear);
+    for (int i = 0; i < 3; i++) {
+        own->position[i] = parent->position[i] + arm[i];
+        own->angular[i] = parent->angular[i] + joint.angular[i];
+        own->linear[i] = parent->linear[i] + swing[i] + joint.linear[i];
+    }
+}
 
 // The kernels that two programs share; node_doubles is the program's, of which the struct above is the beginning.
 // Writes cal_world_motion of the column's nodes, outbound.

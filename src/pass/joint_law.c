@@ -2,19 +2,7 @@
 #include "pass/joint_law.h"
 #include "model/activation.h"
 
-#include "math/rotation_vector.h"
 #include <string.h>
-
-// --- Springs ---------------------------------------------------------------------------------------------------------
-
-double cal_node_energy(const cal_model* model, const cal_node* node, const double* q) {
-    double stretch[3] = {0.0, 0.0, 0.0};
-    if (node->kind == CAL_BALL)
-        cal_rotation_vector(q, stretch);
-    else if (node->kind != CAL_FREE)
-        stretch[0] = q[0] - node->spring_reference;
-    return 0.5 * node->stiffness * cal_dot3(stretch, stretch) + cal_stop_energy(&model->joints[node->joint], q[0]);
-}
 
 // --- All of a model --------------------------------------------------------------------------------------------------
 

@@ -54,8 +54,6 @@ CAL_DEVICE static inline void cal_ball_spring_force(double stiffness, const doub
     for (int i = 0; i < 3; i++) out[i] = -(stiffness * turn[i]);
 }
 
-// Of the spring and the stop of a node, of whatever kind; q is the node's own.
-double cal_node_energy(const cal_model* model, const cal_node* node, const double* q);
 // Spring and damper of a joint, for each of its degrees.
 CAL_DEVICE static inline cal_slopes cal_passive_slopes(const cal_joint_def* joint) {
     return (cal_slopes){.damping = joint->damping, .stiffness = joint->kind == CAL_FREE ? 0.0 : joint->stiffness};
@@ -94,6 +92,16 @@ CAL_DEVICE static inline double cal_stop_energy(const cal_joint* joint, double q
     cal_overrun over;
     if (!joint->def->limited || !cal_is_beyond(joint, q, 0.0, &over)) return 0.0;
     return 0.5 * joint->limit_stiffness * over.x * over.x;
+}
+
+// Of the spring and the stop of a node, of whatever kind; q is the node's own.
+CAL_DEVICE static inline double cal_node_energy(const cal_model* model, const cal_node* node, const double* q) {
+    double stretch[3] = {0.0, 0.0, 0.0};
+    if (node->kind == CAL_BALL)
+        cal_rotation_vector(q, stretch);
+    else if (node->kind != CAL_FREE)
+        stretch[0] = q[0] - node->spring_reference;
+    return 0.5 * node->stiffness * cal_dot3(stretch, stretch) + cal_stop_energy(&model->joints[node->joint], q[0]);
 }
 
 CAL_DEVICE static inline cal_slopes cal_stop_slopes(const cal_joint* joint, double q, double v) {

@@ -1,32 +1,5 @@
-// Kinematics: where every node is in the world, and how fast it moves.
-//
-//   A_i = A_p R_i                        rotation, node's axes to the world's
-//   x_i = x_p + A_p r_i                  position of the node's origin
-//   ω_i = ω_p + A_i (S_i q̇_i)_ω
-//   v_i = v_p + ω_p × (x_i − x_p) + A_i (S_i q̇_i)_v
-//
-// with (R, r) and S of body_frames.h; the ground has A = 1 and rests at the origin.
+// Kinematics: where every node is in the world, and how fast it moves (cal_move_node).
 #include "pass/body_frames.h"
-
-static const cal_world_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
-
-void cal_move_node(const cal_node* node, const cal_world_motion* parent, const double* q, const double* v,
-                   cal_world_motion* own) {
-    double rotation[9], arm[3], swing[3];
-    if (!parent) parent = &ground;
-    cal_place_node(node, q, rotation, arm);
-    cal_multiply33(parent->rotation, rotation, own->rotation);
-    cal_rotate3(parent->rotation, arm, arm);
-    cal_cross3(parent->angular, arm, swing);
-    cal_spatial joint = cal_joint_motion(node, rotation, v);
-    cal_rotate3(own->rotation, joint.angular, joint.angular);
-    cal_rotate3(own->rotation, joint.linear, joint.linear);
-    for (int i = 0; i < 3; i++) {
-        own->position[i] = parent->position[i] + arm[i];
-        own->angular[i] = parent->angular[i] + joint.angular[i];
-        own->linear[i] = parent->linear[i] + swing[i] + joint.linear[i];
-    }
-}
 
 void cal_world_motion_column(const cal_context* context, int column, int node_doubles) {
     const cal_column* run = &context->layout->columns[column];

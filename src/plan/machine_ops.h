@@ -36,6 +36,8 @@ typedef struct cal_machine_ops {
     cal_status (*follow)(struct cal_machine* machine, const cal_plan* plan, cal_state* state);
     cal_status (*interpolate)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, const void* control,
                               double time, double* out);
+    // Of devices, optional: energy and momentum (pass/energy_body.h) at what interpolate found last; CAL_NOT_AVAILABLE: the host looks.
+    cal_status (*energy)(struct cal_machine* machine, const cal_plan* plan, cal_state* state, double* out);
     const struct cal_batch_ops* batch; // optional: many instances in a device's memory
 } cal_machine_ops;
 

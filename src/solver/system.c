@@ -278,7 +278,7 @@ const double* cal_system_control(const cal_system* system) { return system->cont
 void cal_system_restart(cal_system* system) { system->running = system->replays = false; }
 
 void cal_system_moved(cal_system* system) {
-    system->energy_query.current = false;
+    system->energy_query.current = system->sampled = false;
     cal_system_restart(system);
 }
 
@@ -406,6 +406,33 @@ static cal_status open_host(const cal_system* system, const cal_program* program
     return many ? cal_machine_threads(&def, out, NULL) : cal_machine_serial(1, out, NULL);
 }
 
+// Columns in equal parts.
+typedef struct host_columns {
+    const cal_layout* layout;
+    cal_column_function* function;
+    void* argument;
+    int processors;
+} host_columns;
+
+static void do_columns(void* argument, int processor) {
+    const host_columns* work = argument;
+    const int64_t count = work->layout->column_count;
+    const int first = (int)(count * processor / work->processors),
+              end = (int)(count * (processor + 1) / work->processors);
+    for (int i = first; i < end; i++) work->function(work->argument, &work->layout->columns[i]);
+}
+
+cal_status cal_system_each_column(cal_system* system, cal_column_function* function, void* argument) {
+    cal_system_query* o = &system->energy_query; // whose cores these are
+    if (!system->def.machine->device || system->model->joint_count < MANY_JOINTS)
+        return cal_plan_each(system->plan, function, argument);
+    cal_status status = o->machine ? CAL_OK : open_host(system, &cal_program_energy, &o->machine);
+    if (status) return status;
+    if (!o->machine->ops->together) return cal_plan_each(system->plan, function, argument);
+    host_columns work = {system->plan->layout, function, argument, o->machine->processors};
+    return o->machine->ops->together(o->machine, do_columns, &work, work.processors);
+}
+
 // Executes an algorithm at q and v: on the cores of its machine where they share memory and the algorithm
 // spreads over them, else on one; on those of the host where the machine is a device.
 static cal_status look(cal_system* system, cal_system_query* o, const char* algorithm, const double* q,
@@ -442,9 +469,15 @@ cal_status cal_system_check(cal_system* system, double* residual, int* body) {
 
 cal_status cal_system_energy(cal_system* system, double* kinetic, double* potential) {
     if (!kinetic || !potential) return CAL_BAD_ARGUMENT;
-    double energy[2];
-    cal_status status = observe(system);
-    if (!status) status = cal_state_get(system->energy_query.state, CAL_ENERGY, energy);
+    double energy[CAL_MAX_SUMS];
+    const cal_machine_ops* ops = system->def.machine->ops;
+    cal_status status = system->sampled && !system->energy_query.current && ops->energy
+                            ? ops->energy(system->def.machine, system->plan, system->state, energy)
+                            : CAL_NOT_AVAILABLE;
+    if (status == CAL_NOT_AVAILABLE) {
+        status = observe(system);
+        if (!status) status = cal_state_get(system->energy_query.state, CAL_ENERGY, energy);
+    }
     if (status) return status;
     *kinetic = energy[0];
     *potential = energy[1];

@@ -7,6 +7,7 @@
 // there.
 #include "base/error.h"
 #include "base/finite.h"
+#include "plan/machine_ops.h"
 #include "solver/system_data.h"
 #include <float.h>
 #include <math.h>
@@ -210,6 +211,11 @@ static cal_status start_bdf(cal_system* system) {
     return status;
 }
 
+static void place_column(void* argument, const cal_column* column) {
+    const cal_system* system = argument;
+    cal_layout_scatter_column(system->plan->layout, column, system->q, system->v, system->vectors[0]);
+}
+
 static cal_status start(cal_system* system) {
     cal_status status = cal_system_apply(system);
     if (status) return status;
@@ -217,7 +223,8 @@ static cal_status start(cal_system* system) {
     cal_system_begin_watch(system);
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
     if (system->ops) {
-        cal_layout_scatter(system->plan->layout, 0, system->q, system->v, system->vectors[0]);
+        status = cal_system_each_column(system, place_column, system);
+        if (status) return status;
         cal_state_changed(system->state, CAL_HELD_FIRST);
         cal_flow_start(&system->flow);
         system->ops->start(system->memory, &system->settings, system->time, system->down, &system->decision);
@@ -303,9 +310,11 @@ static void sample_column(void* argument, const cal_column* column) {
 
 static cal_status take_sample(cal_system* system, double time) {
     sampling at = {system, true};
+    system->sample_time = time;
+    system->sampled = false;
     cal_status status = cal_plan_interpolate(system->plan, system->state, system->ops, system->memory, &system->context,
                                              time, system->sample);
-    if (!status) status = cal_plan_each(system->plan, sample_column, &at);
+    if (!status) status = cal_system_each_column(system, sample_column, &at);
     if (!status) status = cal_plan_collect(system->plan, system->evaluated_q, system->evaluated_v);
     return status ? status : atomic_load(&at.finite) ? CAL_OK : CAL_NOT_FINITE;
 }
@@ -418,6 +427,8 @@ static void adopt(cal_system* system, double time) {
     system->v = system->q + system->model->q_count, system->evaluated_v = old + system->model->q_count;
     system->time = time;
     system->energy_query.current = false;
+    system->sampled = system->def.machine->device && system->ops && !cal_system_holds(system) &&
+                      !system->stepped_over && system->sample_time == time;
 }
 
 // Whether the solver may begin, or goes on.

@@ -71,6 +71,9 @@ struct cal_system {
     cal_plan* plan;
     cal_plan* following; // of models with constraints, where a solver is not BDF: its follow-up alone; NULL on a device
     cal_state* state;
+    // Of a device: when the sample in its memory is of, and whether that is the system's q and v.
+    double sample_time;
+    bool sampled;
     cal_system_query energy_query, residual_query, constraint_query, joint_force_query;
     char schedule[16];     // as the definition had it
     double* accelerations; // v_count, for cal_system_joint_forces
@@ -162,6 +165,8 @@ void cal_system_count_from(cal_system* system, const cal_sim_report* report);
 bool cal_system_reserve_pushes(cal_system* system, int count); // makes room
 // After q, v or time were changed: what was looked up there is not valid, and the solver begins anew.
 void cal_system_moved(cal_system* system);
+// Calls a function for every column: on the plan's machine, or, where that is a device and the model is large, on all of the host's cores.
+cal_status cal_system_each_column(cal_system* system, cal_column_function* function, void* argument);
 
 // --- Where energy goes (system_flows.c) ------------------------------------------------------------------------------
 
