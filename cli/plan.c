@@ -10,6 +10,7 @@
 #include "copies.h"
 #include "joint_tree.h"
 #include "json.h"
+#include "plan_gpu.h"
 #include "progress.h"
 #include "quantities.h"
 #include "world_price.h"
@@ -24,8 +25,9 @@ typedef struct plan_row {
 
 typedef struct plan {
     const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
-        *schedule;
+        *schedule, *gpu;
     bool tree, json, world;
+    int batch;   // instances on a GPU
     double time; // that a world is simulated; 0: chosen
     cal_model* model;
     cal_costs costs;
@@ -482,7 +484,24 @@ static void print_details(void) {
         "is\n"
         "divided among the processors, which run one after the other here. Of a long list only the ends, powers of two "
         "and\n"
-        "the numbers half way between them are tried.\n");
+        "the numbers half way between them are tried.\n"
+        "With --machine cuda a GPU is priced that need not be here, as --gpu bandwidth=3.35TB/s,joint=3us: its "
+        "memory's\n"
+        "bandwidth, its peak in 64-bit operations, the time of a launch in a recorded sequence, that of a trip to the\n"
+        "host, and what a joint takes where joints follow each other, which 'calder bench forward MODEL --batch 32\n"
+        "--machine cuda' measures. What is not given is an H200's.\n");
+}
+
+// A GPU is priced from what it is like: nothing is measured, and nothing divided.
+static int price_gpu(plan* p) {
+    if (strcmp(p->algorithm, "aba") != 0 || p->compute || p->message || p->send || p->distribution || p->save ||
+        p->tree)
+        return cal_complain(CAL_EXIT_MISTAKE,
+                            "--machine cuda prices algorithm aba, with --gpu and --batch: leave the others out");
+    int status = cal_model_from_argument(p->model_name, &p->model);
+    if (status == CAL_EXIT_DONE) status = cal_plan_gpu(p->model_name, p->model, (int)p->batch, p->gpu, p->json);
+    cal_model_destroy(p->model);
+    return status;
 }
 
 // What goes with a model only.
@@ -507,7 +526,7 @@ static int refuse_for_world(const plan* p) {
 }
 
 int cal_command_plan(int argc, char** argv) {
-    plan p = {.processors = "1..16", .lanes = "0", .algorithm = "aba"};
+    plan p = {.processors = "1..16", .lanes = "0", .algorithm = "aba", .batch = 1};
     const cal_option table[] = {
         {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME", "aba, or assembly, whose schedule is drawn", 0, 0,
@@ -519,7 +538,10 @@ int cal_command_plan(int argc, char** argv) {
         {"send", CAL_OPTION_TEXT, &p.send, "TIME", "the sender's part of --message", 0, 0, NULL},
         {"distribution", CAL_OPTION_CHOICE, &p.distribution, "NAME", "how joints are given to processors", 0, 0,
          distribution_choice},
-        CAL_OPTION_LINE_MACHINE(&p.machine, "what to measure: threads, or mpi"),
+        CAL_OPTION_LINE_MACHINE(&p.machine, "what to measure: threads, or mpi; or cuda: price a GPU"),
+        {"gpu", CAL_OPTION_TEXT, &p.gpu, "WHAT", "of --machine cuda: bandwidth, peak, launch, trip, joint [an H200]", 0,
+         0, NULL},
+        {"batch", CAL_OPTION_COUNT, &p.batch, "N", "of --machine cuda: instances side by side", 1, 1e8, NULL},
         {"lanes", CAL_OPTION_CHOICE, &p.lanes, "W", "bodies that one instruction works on, when measuring", 0, 0,
          cal_lanes_choice},
         {"tree", CAL_OPTION_FLAG, &p.tree, NULL, "draw who computes what", 0, 0, NULL},
@@ -554,6 +576,10 @@ int cal_command_plan(int argc, char** argv) {
                             p.save           ? "save"
                             : p.distribution ? "distribution"
                                              : "send");
+    const bool on_gpu = p.machine && strcmp(p.machine, "cuda") == 0;
+    if (on_gpu) return price_gpu(&p);
+    if (p.gpu || p.batch > 1)
+        return cal_complain(CAL_EXIT_MISTAKE, "--%s is for --machine cuda", p.gpu ? "gpu" : "batch");
     status = read_costs(&p);
     if (status != CAL_EXIT_DONE) return status;
     p.count = cal_processors_parse(p.processors, &p.counts);

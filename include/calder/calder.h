@@ -645,6 +645,30 @@ double cal_machine_virtual_time(const cal_machine* machine);
 /// Measures what joints of this model and exchanges between processors cost on this machine.
 cal_status cal_machine_measure(cal_machine* machine, const cal_model* model, cal_costs* out, cal_error* error);
 
+/// A GPU that one need not have, for cal_price_gpu: from cal_default_gpu_def, an H200 as measured (bench/results/README.md says how).
+typedef struct cal_gpu_def {
+    double bandwidth; ///< of its memory, bytes per s, read and written
+    double peak;      ///< operations per s with 64-bit numbers
+    double launch;    ///< s from the end of a kernel to the begin of the next one of a recorded sequence
+    double
+        trip; ///< s for a kernel and the host's knowing that it is done: once per evaluation where control is on the host
+    double joint; ///< s of an evaluation per joint of a chain, by one thread, where nothing hides how long memory takes
+    uint32_t cookie;
+} cal_gpu_def;
+cal_gpu_def cal_default_gpu_def(void);
+/// What an evaluation takes there.
+typedef struct cal_gpu_price {
+    double seconds; ///< of all instances: the sum of the next four
+    double moving, computing, waiting,
+        launching; ///< s: bytes, operations (beyond the bytes), joints one after the other, kernels
+    double bytes, operations;
+    int levels, launches;
+    double filled; ///< share of lanes of 32 that have a joint
+} cal_gpu_price;
+/// Forward dynamics (algorithm aba) of one model, or of `instances` of them side by side, on a GPU.
+cal_status cal_price_gpu(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_gpu_price* out,
+                         cal_error* error);
+
 /// The algorithms: "aba" (forward dynamics), "armstrong" (the same for ball and free joints, Armstrong's equations), "assembly"
 /// (the same by assembling and disassembling chains, parallel in time that grows with the logarithm of their length), "rnea" (inverse dynamics), "crba" (mass matrix and a dense solve),
 /// "kinematics" (poses), "energy" (energy and momentum). NULL past the last one.

@@ -1,0 +1,121 @@
+// `calder plan MODEL --machine cuda`: what an evaluation would take on a GPU, which need not be here.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "plan_gpu.h"
+#include "progress.h"
+#include "quantities.h"
+
+typedef struct quantity {
+    const char* name;
+    bool is_time;
+    size_t offset;
+    const char* units[2]; // of what is no time: 10¹² and 10⁹
+} quantity;
+
+static const quantity quantities[] = {{"bandwidth", false, offsetof(cal_gpu_def, bandwidth), {"TB/s", "GB/s"}},
+                                      {"peak", false, offsetof(cal_gpu_def, peak), {"TF", "GF"}},
+                                      {"launch", true, offsetof(cal_gpu_def, launch), {NULL, NULL}},
+                                      {"trip", true, offsetof(cal_gpu_def, trip), {NULL, NULL}},
+                                      {"joint", true, offsetof(cal_gpu_def, joint), {NULL, NULL}}};
+
+static bool read_rate(const quantity* q, const char* text, double* out) {
+    char* end;
+    const double number = strtod(text, &end);
+    if (end == text || !isfinite(number) || number <= 0) return false;
+    if (strcmp(end, q->units[0]) == 0) *out = number * 1e12;
+    if (strcmp(end, q->units[1]) == 0) *out = number * 1e9;
+    return strcmp(end, q->units[0]) == 0 || strcmp(end, q->units[1]) == 0;
+}
+
+// One of `name=value`.
+static bool read_one(char* text, cal_gpu_def* gpu) {
+    char* value = strchr(text, '=');
+    if (!value) return false;
+    *value++ = 0;
+    for (size_t i = 0; i < CAL_ARRAY_COUNT(quantities); i++) {
+        const quantity* q = &quantities[i];
+        if (strcmp(text, q->name) != 0) continue;
+        double* out = (double*)((char*)gpu + q->offset);
+        return q->is_time ? cal_duration_parse(value, out) : read_rate(q, value, out);
+    }
+    return false;
+}
+
+static int read_gpu(const char* text, cal_gpu_def* gpu) {
+    char copy[256], *rest = copy;
+    *gpu = cal_default_gpu_def();
+    if (!text) return CAL_EXIT_DONE;
+    bool good = strlen(text) < sizeof copy;
+    if (good) memcpy(copy, text, strlen(text) + 1);
+    for (char* part = good ? strtok_r(copy, ",", &rest) : NULL; good && part; part = strtok_r(NULL, ",", &rest))
+        good = read_one(part, gpu);
+    if (good) return CAL_EXIT_DONE;
+    return cal_complain(CAL_EXIT_MISTAKE,
+                        "--gpu '%s' is not understood; allowed, with commas between: bandwidth=3.9TB/s, peak=33TF, "
+                        "launch=0.57us, trip=11us, joint=2.9us",
+                        text);
+}
+
+static void print_text(const char* name, const cal_model* model, int instances, const cal_gpu_def* gpu,
+                       const cal_gpu_price* price) {
+    char text[6][32];
+    const int joints = cal_model_joint_count(model);
+    printf("%-13s %s: %d joint%s, %d on the longest path", "model", name, joints, joints == 1 ? "" : "s",
+           cal_model_depth(model));
+    printf(instances > 1 ? ", %d instances side by side\n" : "\n", instances);
+    printf("%-13s %.3g TB/s, %.3g TF, %s per launch, %s per joint in turn\n\n", "GPU", gpu->bandwidth * 1e-12,
+           gpu->peak * 1e-12, cal_duration_text(gpu->launch, text[0], sizeof text[0]),
+           cal_duration_text(gpu->joint, text[1], sizeof text[1]));
+    printf(
+        "%-13s %s: %s for %.3g MB, %s for operations beyond, %s for joints one after the other, %s for %d launch%s\n",
+        "evaluation", cal_duration_text(price->seconds, text[0], sizeof text[0]),
+        cal_duration_text(price->moving, text[1], sizeof text[1]), price->bytes * 1e-6,
+        cal_duration_text(price->computing, text[2], sizeof text[2]),
+        cal_duration_text(price->waiting, text[3], sizeof text[3]),
+        cal_duration_text(price->launching, text[4], sizeof text[4]), price->launches,
+        price->launches == 1 ? "" : "es");
+    printf("%-13s %.3g ns per joint, %.3g million evaluations per second\n", "",
+           1e9 * price->seconds / ((double)joints * instances), 1e-6 * instances / price->seconds);
+    printf("%-13s %.3g %% of 32 have a joint, %d level%s\n", "lanes", 100 * price->filled, price->levels,
+           price->levels == 1 ? "" : "s");
+    if (instances == 1)
+        printf("%-13s %s, with control on the host\n", "a round",
+               cal_duration_text(price->seconds + gpu->trip, text[5], sizeof text[5]));
+}
+
+int cal_plan_gpu(const char* name, const cal_model* model, int instances, const char* gpu_text, bool json_asked) {
+    cal_gpu_def gpu;
+    cal_gpu_price price;
+    cal_error error = {CAL_OK, ""};
+    const int status = read_gpu(gpu_text, &gpu);
+    if (status != CAL_EXIT_DONE) return status;
+    if (cal_model_joint_count(model) == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "'%s' has no joints, so nothing to evaluate", name);
+    if (cal_price_gpu(model, instances, &gpu, &price, &error)) return cal_complain_error(&error);
+    if (!json_asked) {
+        print_text(name, model, instances, &gpu, &price);
+        return cal_finish_output(CAL_EXIT_DONE);
+    }
+    cal_json json = {.file = stdout};
+    cal_json_open(&json, NULL, '{');
+    cal_json_text(&json, "model", name);
+    cal_json_integer(&json, "joints", cal_model_joint_count(model));
+    cal_json_integer(&json, "instances", instances);
+    cal_json_number(&json, "evaluation_s", price.seconds);
+    cal_json_number(&json, "round_s", price.seconds + gpu.trip);
+    cal_json_number(&json, "moving_s", price.moving);
+    cal_json_number(&json, "computing_s", price.computing);
+    cal_json_number(&json, "waiting_s", price.waiting);
+    cal_json_number(&json, "launching_s", price.launching);
+    cal_json_number(&json, "bytes", price.bytes);
+    cal_json_number(&json, "operations", price.operations);
+    cal_json_integer(&json, "levels", price.levels);
+    cal_json_integer(&json, "launches", price.launches);
+    cal_json_number(&json, "lanes_filled", price.filled);
+    cal_json_close(&json, '}');
+    return cal_finish_output(CAL_EXIT_DONE);
+}
