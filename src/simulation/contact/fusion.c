@@ -566,8 +566,8 @@ static cal_status rests(cal_world* world, int component, double time, bool* out,
         if (!cal_group_reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
                             g->group.body_count);
-        status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, world->scratch,
-                                         capacity, &speed, &report, error);
+        status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, numbers + g->at_memory,
+                                         world->scratch, capacity, &speed, &report, error);
         if (status != CAL_NO_MEMORY || report.contacts <= capacity) break;
         capacity = report.contacts + report.contacts / 2;
     }

@@ -180,14 +180,15 @@ typedef struct cal_group_ops {
     cal_status (*step)(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                        double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
     // The contacts at a state and the forces in them (world's axes, on the second body), as they act in a step of size h from
-    // there. Scratch and capacity as for a step; report->contacts: how many were written. NULL: it has no way to tell.
+    // there with this memory. Scratch and capacity as for a step; report->contacts: how many were written. NULL: it has no way to tell.
     cal_status (*forces)(const cal_group* group, double time, double h, const double* q, const double* v,
-                         double* scratch, int contacts_capacity, cal_group_contact* contacts, double (*forces)[3],
-                         cal_group_report* report, cal_error* error);
-    // How fast the fastest point is after a step of size h from rest at q: whether what presses lets it rest. Scratch and capacity as
-    // for a step. NULL: it has no way to tell.
-    cal_status (*start)(const cal_group* group, double time, double h, const double* q, double* scratch,
-                        int contacts_capacity, double* speed, cal_group_report* report, cal_error* error);
+                         const double* memory, double* scratch, int contacts_capacity, cal_group_contact* contacts,
+                         double (*forces)[3], cal_group_report* report, cal_error* error);
+    // How fast the fastest point is after a step of size h from rest at q with this memory: whether what presses lets it rest. Friction
+    // may hold what it holds now and would not hold from other forces. Scratch and capacity as for a step. NULL: it has no way to tell.
+    cal_status (*start)(const cal_group* group, double time, double h, const double* q, const double* memory,
+                        double* scratch, int contacts_capacity, double* speed, cal_group_report* report,
+                        cal_error* error);
 } cal_group_ops;
 
 extern const cal_group_ops cal_group_implicit; // the default: stacks rest

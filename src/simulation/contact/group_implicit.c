@@ -65,7 +65,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
                   cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (cal_group_work){.group = group, .report = report, .memory = memory};
+    *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
     bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
     double** const velocities[] = {&w->force, &w->free_change, &w->target,   &w->whole,
                                    &w->first, &w->second,      &w->predicted};
@@ -289,12 +289,12 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
 }
 
 // How deep bodies overlap after a step, since their ways are not straight.
-static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h,
+static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h, bool whole,
                              double* depth, cal_error* error) {
     cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
-    // The contacts of this step are still needed for its forces.
-    cal_work_remember(w, h);
+    // The contacts of this step are still needed for its forces; where halves were tried, theirs are remembered.
+    if (whole) cal_work_remember(w, h);
     status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, 0.0, error);
     for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
     return status;
@@ -403,7 +403,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
         if (!w->varies && jump <= coarse && !nearly && *h > smallest)
-            status = find_depth(w, time + *h, q, w->predicted, *h, &depth, error);
+            status = find_depth(w, time + *h, q, w->predicted, *h, jumps, &depth, error);
         if (status != CAL_OK) return status;
         if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
@@ -492,13 +492,14 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
 
 // One step of the convex problem from where the group is: what its impulses are over h.
 static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
-                         double* scratch, int capacity, cal_group_contact* contacts, double (*out)[3],
-                         cal_group_report* report, cal_error* error) {
+                         const double* memory, double* scratch, int capacity, cal_group_contact* contacts,
+                         double (*out)[3], cal_group_report* report, cal_error* error) {
     cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
+    w.known = memory;
     const cal_status status = cal_work_look(&w, time, q, v, h, error);
     if (status != CAL_OK) return status;
     memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
@@ -524,13 +525,14 @@ static cal_status forces(const cal_group* group, double time, double h, const do
 }
 
 // One step of the convex problem from rest.
-static cal_status start(const cal_group* group, double time, double h, const double* q, double* scratch, int capacity,
-                        double* speed, cal_group_report* report, cal_error* error) {
+static cal_status start(const cal_group* group, double time, double h, const double* q, const double* memory,
+                        double* scratch, int capacity, double* speed, cal_group_report* report, cal_error* error) {
     cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
+    w.known = memory;
     memset(w.second, 0, (size_t)group->v_count * sizeof *w.second);
     memset(w.whole, 0, (size_t)group->v_count * sizeof *w.whole);
     const cal_status status = cal_work_look(&w, time, q, w.second, h, error);

@@ -68,22 +68,22 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
 }
 
 void cal_work_recall(cal_group_work* w) {
-    const int count = w->memory != NULL ? (int)w->memory[CAL_WORK_FORCE_COUNT] : 0;
+    const int count = w->known != NULL ? (int)w->known[CAL_WORK_FORCE_COUNT] : 0;
     for (int k = 0; k < w->problem.row_count; k++) {
         cal_contact_row* touch = &w->problem.rows[k];
         const cal_group_contact* contact = &w->cache.contacts[touch->contact];
         int low = 0, high = count;
         while (low < high) {
             const int middle = (low + high) / 2;
-            if (key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * middle) < contact->key)
+            if (key_of(w->known + CAL_WORK_FORCES + FORCE_NUMBERS * middle) < contact->key)
                 low = middle + 1;
             else
                 high = middle;
         }
         memset(touch->last, 0, sizeof touch->last);
-        if (low == count || key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low) != contact->key) continue;
+        if (low == count || key_of(w->known + CAL_WORK_FORCES + FORCE_NUMBERS * low) != contact->key) continue;
         double frame[9];
         cal_contact_frame(contact->normal, frame);
-        cal_rotate3(frame, w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low + 1, touch->last);
+        cal_rotate3(frame, w->known + CAL_WORK_FORCES + FORCE_NUMBERS * low + 1, touch->last);
     }
 }

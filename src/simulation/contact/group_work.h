@@ -21,9 +21,10 @@ typedef struct cal_group_work {
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
-    double* impulses; // each body
-    double* reach;    // each unit: how far away from it contacts matter
-    double* memory;
+    double* impulses;    // each body
+    double* reach;       // each unit: how far away from it contacts matter
+    double* memory;      // may be NULL: nothing is written down
+    const double* known; // what it holds at the start, or NULL
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
