@@ -169,7 +169,7 @@ static bool take_in_all(cal_problem* p, const double* v, double close) {
         missed |= touch->passive && beside && cal_problem_missed(p, touch, v) > close;
         touch->passive = false;
     }
-    memset(p->passive, 0, (size_t)p->group->unit_count * sizeof *p->passive);
+    for (int i = 0; i < p->group->unit_count; i++) p->passive[i] = p->quiet != NULL && p->quiet[i];
     return missed;
 }
 

@@ -27,6 +27,9 @@ typedef struct cal_member_span {
     bool straight; // free bodies go at constant speeds
 } cal_member_span;
 
+// Of gravity: what accelerates less from rest is held.
+#define CAL_GROUP_HELD 1e-5
+
 enum { CAL_BODY_BOUNDS = 6 }; // of a body's motion: acceleration, slack, turning rate, its derivative
 
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
