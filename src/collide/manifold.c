@@ -31,7 +31,6 @@ typedef struct feature {
     corner corners[MOST_CORNERS];
     double normal[3]; // where count > 2
     double alignment; // of the normal with d
-    uint32_t face;
 } feature;
 
 static void add_corner(const cal_view* view, const double local[3], int id, feature* out) {
@@ -51,7 +50,6 @@ static void show_polytope(const cal_view* view, const double local[3], feature* 
         if (along > most) most = along, best = f;
     }
     const int32_t first = t->face_first[best], length = t->face_first[best + 1] - first;
-    out->face = (uint32_t)best;
     if (most >= face_cosine) {
         const int32_t stride = (length + MOST_CORNERS - 1) / MOST_CORNERS;
         for (int32_t k = 0; k < length; k += stride) {
@@ -95,7 +93,6 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
         const double normal[3] = {0.0, 0.0, up};
         cal_view_direction(view, normal, out->normal);
         out->alignment = fabs(local[2]);
-        out->face = local[2] < 0.0;
     } else if (fabs(local[2]) <= line_sine)
         for (int end = 0; end < 2; end++) {
             const double p[3] = {r * local[0] / rho, r * local[1] / rho, end ? h : -h};
@@ -106,7 +103,7 @@ static void show_cylinder(const cal_view* view, const double local[3], feature* 
 // count is 0 where the piece touches in one point.
 static void show(const cal_view* view, const double d[3], feature* out) {
     double local[3];
-    out->count = 0, out->alignment = -2.0, out->face = 0;
+    out->count = 0, out->alignment = -2.0;
     cal_view_to_local(view, d, local);
     switch (view->piece->core) {
     case CAL_CORE_BOX:
@@ -221,6 +218,22 @@ static int thin_out(measured* points, int count) {
     return left;
 }
 
+// Names of points, the same whichever of the two pieces is the reference: which one is, rounding decides where faces lie flat on
+// each other, and what is remembered of a point must not depend on it.
+enum { CORNER_OF_A = 1, CORNER_OF_B = 2, CROSSING = 3, NAME_BITS = 15, NAMES = 0x7fff };
+
+static uint32_t name_of(uint32_t id, const feature* reference, bool first) {
+    const uint32_t own = first ? CORNER_OF_B : CORNER_OF_A, other = first ? CORNER_OF_A : CORNER_OF_B;
+    if (!(id & 0x800000u)) return own << 2 * NAME_BITS | (id & NAMES);
+    const uint32_t sides = (uint32_t)reference->count, plane = id >> 16 & 0x7f, edge = id & NAMES;
+    const uint32_t name = reference->corners[plane].id & NAMES;
+    if (sides == 2) return other << 2 * NAME_BITS | name; // planes are at its ends
+    if (!(id & 0x8000u))
+        return (uint32_t)CROSSING << 2 * NAME_BITS | (first ? name << NAME_BITS | edge : edge << NAME_BITS | name);
+    // Two sides of the reference: their common corner.
+    return other << 2 * NAME_BITS | ((edge + 1) % sides == plane ? name : reference->corners[edge].id & NAMES);
+}
+
 // Points shared by the features, measured along n (working frame, from b to a).
 static int share(const cal_view* a, const cal_view* b, const double n[3], measured* out) {
     const double opposite[3] = {-n[0], -n[1], -n[2]}, ra = a->piece->radius, rb = b->piece->radius;
@@ -272,7 +285,7 @@ static int share(const cal_view* a, const cal_view* b, const double n[3], measur
         // Half way between the surfaces: from p, on the incident core, across its rounding towards the other body.
         const double shift = first ? 0.5 * (rb + t - ra) : -0.5 * (ra + t - rb);
         for (int i = 0; i < 3; i++) out[k].middle[i] = p[i] + shift * n[i];
-        out[k].id = corners[k].id << 8 | (reference->face & 0x7f) << 1 | (uint32_t)first;
+        out[k].id = name_of(corners[k].id, reference, first);
     }
     return count;
 }

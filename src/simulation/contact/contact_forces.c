@@ -46,9 +46,10 @@ static cal_status solve(cal_world* world, const cal_contact_group* g, const doub
         double(*forces)[3] = cal_allocate((size_t)capacity, sizeof *forces);
         cal_group_report report = {0};
         const bool room = scratch != NULL && contacts != NULL && forces != NULL;
-        cal_status status = room ? world->group_ops->forces(&g->group, world->time, h, numbers, numbers + g->at_v,
-                                                            scratch, capacity, contacts, forces, &report, error)
-                                 : CAL_NO_MEMORY;
+        cal_status status =
+            room ? world->group_ops->forces(&g->group, world->time, h, numbers, numbers + g->at_v,
+                                            numbers + g->at_memory, scratch, capacity, contacts, forces, &report, error)
+                 : CAL_NO_MEMORY;
         for (int i = 0; status == CAL_OK && i < report.contacts; i++)
             if (!append(l, world, g, &contacts[i], forces[i])) status = CAL_NO_MEMORY, report.contacts = 0;
         cal_free(scratch);

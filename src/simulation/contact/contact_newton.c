@@ -169,7 +169,7 @@ static bool take_in_all(cal_problem* p, const double* v, double close) {
         missed |= touch->passive && beside && cal_problem_missed(p, touch, v) > close;
         touch->passive = false;
     }
-    memset(p->passive, 0, (size_t)p->group->unit_count * sizeof *p->passive);
+    for (int i = 0; i < p->group->unit_count; i++) p->passive[i] = p->quiet != NULL && p->quiet[i];
     return missed;
 }
 
@@ -221,7 +221,7 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     if (sweeps) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
     if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
     if (sweeps) hold(p);
-    const double close = p->rough ? rough_law * s.speed : fmax(law * s.speed, p->allowed);
+    const double close = fmax((p->rough ? rough_law : law) * s.speed, p->allowed);
     const bool parts = sweeps && least <= close && leave_out_solved(p);
     steps += solve_by_rounds(p, target, v, &s, close);
     if (parts && take_in_all(p, v, close)) steps += solve_by_rounds(p, target, v, &s, close);

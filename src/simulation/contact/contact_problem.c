@@ -177,6 +177,8 @@ void cal_problem_answer(cal_problem* p, cal_contact_row* touch) {
     touch->response = (touch->own[0] + touch->own[4] + touch->own[8]) / 3.0;
 }
 
+static bool is_quiet(const cal_problem* p, int unit) { return p->quiet != NULL && p->quiet[unit]; }
+
 // CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
 static cal_status fill_row(cal_problem* p, double time, const double* q, const cal_group_contact* contact,
                            cal_contact_row* touch, double* jacobian, cal_arena* arena, cal_error* error) {
@@ -189,7 +191,8 @@ static cal_status fill_row(cal_problem* p, double time, const double* q, const c
         const int unit = group->unit_of_body[contact->body[side]];
         const double sign = side == 0 ? -1.0 : 1.0;
         touch->body[side] = contact->body[side];
-        touch->unit[side] = unit < 0 ? CAL_NONE : unit;
+        touch->unit[side] = unit < 0 || is_quiet(p, unit) ? CAL_NONE : unit;
+        if (unit >= 0 && touch->unit[side] < 0) continue;
         const cal_status status = unit < 0 ? add_drive(group, time, contact, side, frame, sign, touch)
                                            : add_side(p, q, contact, side, frame, sign, touch, jacobian, arena);
         if (status != CAL_OK) return cal_group_body_failed(group, contact->body[side], status, time, error);
@@ -269,12 +272,10 @@ static double reach_of(const cal_group* group, const cal_group_contact* contact,
 }
 
 // CAL_NO_MEMORY: not enough of it; anything else has failed, with an error.
-static cal_status fill(cal_problem* p, double time, const double* q, const double* v, const cal_group_contact* contacts,
-                       int count, const double* reach, double* force, cal_arena* arena, cal_error* error) {
+static cal_status fill_rows(cal_problem* p, double time, const double* q, const cal_group_contact* contacts, int count,
+                            const double* reach, cal_arena* arena, cal_error* error) {
     const cal_group* group = p->group;
     cal_status status = CAL_OK;
-    for (int i = 0; status == CAL_OK && i < group->unit_count; i++) status = fill_unit(p, i, time, q, v, force, error);
-    if (status != CAL_OK) return status;
     p->row_count = 0;
     p->rows =
         (cal_contact_row*)(void*)cal_arena_numbers(arena, (size_t)count * sizeof(cal_contact_row) / sizeof(double));
@@ -285,22 +286,29 @@ static cal_status fill(cal_problem* p, double time, const double* q, const doubl
     for (int i = 0; i < count; i++) {
         cal_contact_row* touch = &p->rows[p->row_count];
         if (reach != NULL && contacts[i].gap > reach_of(group, &contacts[i], reach)) continue;
+        bool moves = false;
+        for (int side = 0; side < 2; side++) {
+            const int unit = group->unit_of_body[contacts[i].body[side]];
+            moves |= unit >= 0 && !is_quiet(p, unit);
+        }
+        if (!moves) continue;
         status = fill_row(p, time, q, &contacts[i], touch, jacobian, arena, error);
         if (status != CAL_OK) return status;
         touch->contact = i;
-        if (touch->unit[0] < 0 && touch->unit[1] < 0) continue;
         if (!(touch->response > 0.0)) continue; // nothing that moves moves there
         p->row_count++;
         if (touch->unit[0] < 0 || touch->unit[1] < 0) continue;
         pairs[pair_count][0] = touch->unit[0], pairs[pair_count++][1] = touch->unit[1];
     }
     p->loose = is_loose(pairs[0], pair_count);
-    p->factors = group->unit_count <= (p->loose ? MOST_FACTORED_BALLS : MOST_FACTORED);
+    int awake = 0;
+    for (int i = 0; i < group->unit_count; i++) awake += !is_quiet(p, i);
+    p->factors = awake <= (p->loose ? MOST_FACTORED_BALLS : MOST_FACTORED);
     if (!p->factors) return CAL_OK;
     if (!cal_blocks_make(&p->matrix, group->unit_count, p->size, p->first, (const int32_t(*)[2])pairs, pair_count,
                          arena))
         return CAL_NO_MEMORY;
-    memset(p->passive, 0, (size_t)group->unit_count * sizeof *p->passive);
+    for (int i = 0; i < group->unit_count; i++) p->passive[i] = is_quiet(p, i);
     p->matrix.passive = p->passive;
     return CAL_OK;
 }
@@ -398,10 +406,25 @@ cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double tim
     return status == CAL_OK ? cal_problem_fill(p, cache, time, q, v, NULL, force, arena, error) : status;
 }
 
-cal_status cal_problem_fill(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
-                            const double* reach, double* force, cal_arena* arena, cal_error* error) {
-    const cal_status status = fill(p, time, q, v, cache->contacts, cache->count, reach, force, arena, error);
+cal_status cal_problem_fill_units(cal_problem* p, double time, const double* q, const double* v, double* force,
+                                  cal_error* error) {
+    cal_status status = CAL_OK;
+    for (int i = 0; status == CAL_OK && i < p->group->unit_count; i++)
+        status = fill_unit(p, i, time, q, v, force, error);
+    return status;
+}
+
+cal_status cal_problem_fill_rows(cal_problem* p, cal_contact_cache* cache, double time, const double* q,
+                                 const double* reach, cal_arena* arena, cal_error* error) {
+    const cal_status status = fill_rows(p, time, q, cache->contacts, cache->count, reach, arena, error);
     if (status == CAL_NO_MEMORY)
         cache->report->contacts = 2 * cache->capacity + 16; // the matrix needs more than guessed
     return status;
+}
+
+cal_status cal_problem_fill(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
+                            const double* reach, double* force, cal_arena* arena, cal_error* error) {
+    p->quiet = NULL;
+    const cal_status status = cal_problem_fill_units(p, time, q, v, force, error);
+    return status == CAL_OK ? cal_problem_fill_rows(p, cache, time, q, reach, arena, error) : status;
 }

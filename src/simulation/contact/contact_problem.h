@@ -76,6 +76,7 @@ typedef struct cal_problem {
     int32_t* stirred;      // of units: the last sweep that changed the velocity
     int last_sweep;        // its number
     bool* passive;         // of units: all their contacts are
+    const bool* quiet;     // of units, for the caller to set: they stay where they are, as fixed bodies do; NULL: none
     double* mass;          // blocks, one after the other
     double* mass_factor;
     int64_t* mass_at;
@@ -120,6 +121,11 @@ cal_status cal_problem_look(cal_problem* p, cal_contact_cache* cache, double tim
 // The same for contacts that were found already; those further away than the reach of both units together are left out (NULL: none).
 cal_status cal_problem_fill(cal_problem* p, cal_contact_cache* cache, double time, const double* q, const double* v,
                             const double* reach, double* force, cal_arena* arena, cal_error* error);
+// The two halves of it: masses, forces and constraints of units; then the rows, without those between units that are quiet or fixed.
+cal_status cal_problem_fill_units(cal_problem* p, double time, const double* q, const double* v, double* force,
+                                  cal_error* error);
+cal_status cal_problem_fill_rows(cal_problem* p, cal_contact_cache* cache, double time, const double* q,
+                                 const double* reach, cal_arena* arena, cal_error* error);
 // v · M v.
 double cal_problem_energy(const cal_problem* p, const double* v);
 // Makes masses and their factors those of a step of size h that takes forces in joints at its end: M + h D + h² K; and what

@@ -17,7 +17,6 @@
 #define RELEASE 5e-3 // of the smaller reach: further apart is no longer in contact
 #define MARGIN 2e-2  // of the smaller reach: how far checks look for contacts
 #define STILL 0.05   // of what is slow, at the surface: slower is still where nothing better is known
-#define HELD 1e-5    // of what is slow: what gets no faster in an interval from rest, by 1e-5 of gravity, is held
 enum { LARGE = 128, CHECKS_TO_SLEEP = 50, FIRST_CONTACTS = 64, MOST_STEPS = 200000 };
 
 // --- Steps --------------------------------------------------------------------------------------------------------------------
@@ -566,12 +565,12 @@ static cal_status rests(cal_world* world, int component, double time, bool* out,
         if (!cal_group_reserve_scratch(world, world->group_ops->scratch_count(&g->group, capacity)))
             return cal_fail(error, CAL_NO_MEMORY, "out of memory for a contact group of %d bodies",
                             g->group.body_count);
-        status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, world->scratch,
-                                         capacity, &speed, &report, error);
+        status = world->group_ops->start(&g->group, time, 1.0 / world->def.group_rate, numbers, numbers + g->at_memory,
+                                         world->scratch, capacity, &speed, &report, error);
         if (status != CAL_NO_MEMORY || report.contacts <= capacity) break;
         capacity = report.contacts + report.contacts / 2;
     }
-    *out = status == CAL_OK && speed <= HELD * world->slow;
+    *out = status == CAL_OK && speed <= CAL_GROUP_HELD * world->slow;
     return status;
 }
 

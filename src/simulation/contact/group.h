@@ -27,6 +27,9 @@ typedef struct cal_member_span {
     bool straight; // free bodies go at constant speeds
 } cal_member_span;
 
+// Of gravity: what accelerates less from rest is held.
+#define CAL_GROUP_HELD 1e-5
+
 enum { CAL_BODY_BOUNDS = 6 }; // of a body's motion: acceleration, slack, turning rate, its derivative
 
 // How a unit moves. Poses are position and quaternion of a body's frame in the world, 7 numbers a body, and all vectors
@@ -180,14 +183,15 @@ typedef struct cal_group_ops {
     cal_status (*step)(const cal_group* group, cal_group_interval* interval, double* q, double* v, double* memory,
                        double* scratch, int contacts_capacity, cal_group_report* report, cal_error* error);
     // The contacts at a state and the forces in them (world's axes, on the second body), as they act in a step of size h from
-    // there. Scratch and capacity as for a step; report->contacts: how many were written. NULL: it has no way to tell.
+    // there with this memory. Scratch and capacity as for a step; report->contacts: how many were written. NULL: it has no way to tell.
     cal_status (*forces)(const cal_group* group, double time, double h, const double* q, const double* v,
-                         double* scratch, int contacts_capacity, cal_group_contact* contacts, double (*forces)[3],
-                         cal_group_report* report, cal_error* error);
-    // How fast the fastest point is after a step of size h from rest at q: whether what presses lets it rest. Scratch and capacity as
-    // for a step. NULL: it has no way to tell.
-    cal_status (*start)(const cal_group* group, double time, double h, const double* q, double* scratch,
-                        int contacts_capacity, double* speed, cal_group_report* report, cal_error* error);
+                         const double* memory, double* scratch, int contacts_capacity, cal_group_contact* contacts,
+                         double (*forces)[3], cal_group_report* report, cal_error* error);
+    // How fast the fastest point is after a step of size h from rest at q with this memory: whether what presses lets it rest. Friction
+    // may hold what it holds now and would not hold from other forces. Scratch and capacity as for a step. NULL: it has no way to tell.
+    cal_status (*start)(const cal_group* group, double time, double h, const double* q, const double* memory,
+                        double* scratch, int contacts_capacity, double* speed, cal_group_report* report,
+                        cal_error* error);
 } cal_group_ops;
 
 extern const cal_group_ops cal_group_implicit; // the default: stacks rest

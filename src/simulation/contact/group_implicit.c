@@ -58,23 +58,29 @@ static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
     return cal_smooth_count(group) + cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) +
-           bodies + 7 * v + 2 * q + (size_t)group->unit_count + 64;
+           bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
 }
 
 static bool begin(cal_group_work* w, const cal_group* group, double* memory, double* scratch, int capacity,
                   cal_group_report* report) {
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
-    *w = (cal_group_work){.group = group, .report = report, .memory = memory};
+    *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
     bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
-    double** const velocities[] = {&w->force, &w->free_change, &w->target,   &w->whole,
-                                   &w->first, &w->second,      &w->predicted};
+    double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
+                                   &w->first, &w->second,      &w->predicted, &w->balance};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
     w->middle_q = cal_arena_numbers(&arena, q);
     w->next_q = cal_arena_numbers(&arena, q);
     w->impulses = cal_arena_numbers(&arena, (size_t)group->body_count);
     w->reach = cal_arena_numbers(&arena, (size_t)group->unit_count);
     w->follows = cal_smooth_takes(group);
+    const size_t flags = (2 * (size_t)group->unit_count * sizeof(bool) + sizeof(double) - 1) / sizeof(double);
+    w->known_force = (double(*)[3])(void*)cal_arena_numbers(&arena, 3 * (size_t)capacity);
+    w->ring = cal_arena_integers(&arena, (size_t)group->unit_count);
+    w->quiet = (bool*)(void*)cal_arena_numbers(&arena, flags);
+    ok = ok && w->known_force != NULL && w->ring != NULL && w->quiet != NULL;
+    w->awake = ok ? w->quiet + group->unit_count : NULL;
     ok = ok && w->reach != NULL && (!w->follows || cal_smooth_begin(&w->smooth, group, &arena));
     ok = ok && cal_problem_begin(&w->problem, group, &arena);
     w->rest = arena;
@@ -100,12 +106,13 @@ static double measure(const cal_group* group, const double* a, const double* b, 
 }
 
 // Moves q along a velocity, takes over another one, and reports the impulses.
-static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along,
-                         const double* velocity, double h, double driven, cal_error* error) {
+static cal_status accept(cal_group_work* w, double time, double* q, double* v, const double* along, double* velocity,
+                         double h, double solved, double driven, cal_error* error) {
     w->report->work += driven;
     const cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
     memcpy(q, w->next_q, (size_t)w->group->q_count * sizeof *q);
+    cal_work_calm(w, v, h, solved, velocity);
     memcpy(v, velocity, (size_t)w->group->v_count * sizeof *v);
     for (int i = 0; w->report->impulses != NULL && i < w->group->body_count; i++)
         w->report->impulses[i] += w->impulses[i];
@@ -265,7 +272,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
     cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
-    if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, error);
+    if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, true, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
     cal_work_solve(w, w->first, 0.5 * h, false, w->second);
@@ -289,12 +296,12 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
 }
 
 // How deep bodies overlap after a step, since their ways are not straight.
-static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h,
+static cal_status find_depth(cal_group_work* w, double time, const double* q, const double* along, double h, bool whole,
                              double* depth, cal_error* error) {
     cal_status status = cal_group_displace(w->group, time, q, along, h, w->next_q, error);
     if (status != CAL_OK) return status;
-    // The contacts of this step are still needed for its forces.
-    cal_work_remember(w, h);
+    // The contacts of this step are still needed for its forces; where halves were tried, theirs are remembered.
+    if (whole) cal_work_remember(w, h);
     status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, 0.0, error);
     for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
     return status;
@@ -318,7 +325,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
     const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
                  fine = w->varies ? tolerance : group->tolerance;
     for (;;) {
-        cal_status status = cal_work_look(w, time, q, v, *h, error);
+        cal_status status = cal_work_look(w, time, q, v, *h, false, error);
         if (status != CAL_OK) return status;
         // Smooth steps are explicit: where joint forces would make them much shorter than the group's, they are not for it.
         const double longest = w->follows ? cal_smooth_longest(&w->problem) : 0.0;
@@ -341,6 +348,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             jump = *h * find_jump(w, v, *h);
         }
         w->problem.rough = false;
+        if (cal_work_wake(w, q, *h)) continue;
         if (!isfinite(jump)) return cal_fail(error, CAL_NOT_FINITE, "a contact group became infinite at time %g", time);
         w->whole_work = cal_work_driven(w);
         memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
@@ -350,7 +358,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             // Nothing moves to speak of: there is no error to find.
             *next = growth * *h;
             cal_work_remember(w, *h);
-            return accept(w, time, q, v, w->whole, w->whole, *h, w->whole_work, error);
+            return accept(w, time, q, v, w->whole, w->whole, *h, *h, w->whole_work, error);
         }
         // Of forces that are known.
         const bool jumps = jump > large && w->memory[CAL_WORK_FORCE_COUNT] > 0.0;
@@ -380,7 +388,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             // What changes here may go on changing: the longer, the more rarely it is tried.
             w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
             w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
-            status = cal_work_look(w, time, q, v, *h, error);
+            status = cal_work_look(w, time, q, v, *h, false, error);
             if (status != CAL_OK) return status;
             solve_whole(w, v, *h, false);
             find_jump(w, v, *h);
@@ -389,27 +397,28 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         double bend = INFINITY, miss = INFINITY;
         if (!jumps || w->varies) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
         if (status != CAL_OK) return status;
+        if (!jumps && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             // Extrapolated as velocities are.
             const double halves = w->first_work + w->second_work,
                          driven = halves + w->extrapolated * (halves - w->whole_work);
-            return accept(w, time, q, v, w->target, w->second, *h, driven, error);
+            return accept(w, time, q, v, w->target, w->second, *h, 0.5 * *h, driven, error);
         }
         if (w->varies && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
             *next = *h;
-            return accept(w, time, q, v, w->target, w->second, *h, w->first_work + w->second_work, error);
+            return accept(w, time, q, v, w->target, w->second, *h, 0.5 * *h, w->first_work + w->second_work, error);
         }
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
         if (!w->varies && jump <= coarse && !nearly && *h > smallest)
-            status = find_depth(w, time + *h, q, w->predicted, *h, &depth, error);
+            status = find_depth(w, time + *h, q, w->predicted, *h, jumps, &depth, error);
         if (status != CAL_OK) return status;
         if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
             if (jumps && *h <= smallest) cal_work_remember(w, *h);
             w->report->straight = true;
-            return accept(w, time, q, v, w->predicted, w->whole, *h, w->whole_work, error);
+            return accept(w, time, q, v, w->predicted, w->whole, *h, jumps ? *h : 0.5 * *h, w->whole_work, error);
         }
         w->report->rejected++;
         w->report->impact_count = w->struck;
@@ -422,7 +431,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
 static cal_status strike(cal_group_work* w, double time, double* q, double* v, double moment, cal_error* error) {
     const cal_group* group = w->group;
     cal_problem* p = &w->problem;
-    cal_status status = cal_work_look(w, time, q, v, 0.0, error);
+    cal_status status = cal_work_look(w, time, q, v, 0.0, false, error);
     if (status != CAL_OK) return status;
     bool hit = false;
     for (int k = 0; k < p->row_count; k++) {
@@ -455,6 +464,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
+    // Smooth steps hold the contacts of all.
+    w.leaves_out = !w.varies && !w.follows;
+    memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
     // Multibodies have few contacts, and stiff joints that need them well.
     w.close = w.varies ? 0.0 : CAL_WORK_FOLLOWS * group->tolerance * group->length;
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
@@ -492,14 +504,15 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
 
 // One step of the convex problem from where the group is: what its impulses are over h.
 static cal_status forces(const cal_group* group, double time, double h, const double* q, const double* v,
-                         double* scratch, int capacity, cal_group_contact* contacts, double (*out)[3],
-                         cal_group_report* report, cal_error* error) {
+                         const double* memory, double* scratch, int capacity, cal_group_contact* contacts,
+                         double (*out)[3], cal_group_report* report, cal_error* error) {
     cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
-    const cal_status status = cal_work_look(&w, time, q, v, h, error);
+    w.known = memory;
+    const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
     if (status != CAL_OK) return status;
     memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);
     cal_work_solve(&w, v, h, false, w.whole);
@@ -524,16 +537,17 @@ static cal_status forces(const cal_group* group, double time, double h, const do
 }
 
 // One step of the convex problem from rest.
-static cal_status start(const cal_group* group, double time, double h, const double* q, double* scratch, int capacity,
-                        double* speed, cal_group_report* report, cal_error* error) {
+static cal_status start(const cal_group* group, double time, double h, const double* q, const double* memory,
+                        double* scratch, int capacity, double* speed, cal_group_report* report, cal_error* error) {
     cal_group_work w;
     if (!begin(&w, group, NULL, scratch, capacity, report)) {
         report->contacts = 2 * capacity + 16;
         return CAL_NO_MEMORY;
     }
+    w.known = memory;
     memset(w.second, 0, (size_t)group->v_count * sizeof *w.second);
     memset(w.whole, 0, (size_t)group->v_count * sizeof *w.whole);
-    const cal_status status = cal_work_look(&w, time, q, w.second, h, error);
+    const cal_status status = cal_work_look(&w, time, q, w.second, h, false, error);
     if (status != CAL_OK) return status;
     cal_work_solve(&w, w.second, h, false, w.whole);
     *speed = cal_group_speed(group, w.whole);

@@ -9,7 +9,11 @@ enum { FORCE_NUMBERS = 4, FORCES_OF_UNIT = 8, FEWEST_FORCES = 64 };
 static int most_forces(const cal_group* group) { return FORCES_OF_UNIT * group->unit_count + FEWEST_FORCES; }
 
 size_t cal_work_memory_count(const cal_group* group) {
-    return CAL_WORK_FORCES + FORCE_NUMBERS * (size_t)most_forces(group);
+    return CAL_WORK_FORCES + FORCE_NUMBERS * (size_t)most_forces(group) + (size_t)group->unit_count;
+}
+
+double* cal_work_calm_steps(const cal_group_work* w) {
+    return w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * most_forces(w->group);
 }
 
 static uint64_t key_of(const double* entry) {
@@ -27,22 +31,38 @@ static int compare_entries(const void* a, const void* b) {
     return 0;
 }
 
-// The forces of the last solve, which was for a step of size h.
+static void write_entry(cal_group_work* w, int number, const cal_group_contact* contact, const double force[3]) {
+    double* entry = w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * number;
+    memcpy(entry, &contact->key, sizeof contact->key);
+    memcpy(entry + 1, force, 3 * sizeof *force);
+}
+
+// The forces of the last solve, which was for a step of size h; those between units that it left out stay.
 void cal_work_remember(cal_group_work* w, double h) {
+    const cal_problem* p = &w->problem;
     const int most = most_forces(w->group);
-    int count = 0;
-    for (int k = 0; k < w->problem.row_count && count < most; k++) {
-        const cal_contact_row* touch = &w->problem.rows[k];
-        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
-        if (!(touch->impulse[0] > 0.0) || contact->key == 0) continue;
-        double frame[9], *entry = w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count++;
-        cal_contact_frame(contact->normal, frame);
-        memcpy(entry, &contact->key, sizeof contact->key);
-        for (int i = 0; i < 3; i++) {
-            double sum = 0.0;
-            for (int r = 0; r < 3; r++) sum += frame[3 * r + i] * touch->impulse[r];
-            entry[1 + i] = sum / h;
+    int count = 0, row = 0;
+    for (int k = 0; k < w->cache.count && count < most; k++) {
+        const cal_group_contact* contact = &w->cache.contacts[k];
+        const cal_contact_row* touch = row < p->row_count && p->rows[row].contact == k ? &p->rows[row++] : NULL;
+        if (contact->key == 0) continue;
+        if (touch != NULL && touch->impulse[0] > 0.0) {
+            double frame[9], force[3];
+            cal_contact_frame(contact->normal, frame);
+            for (int i = 0; i < 3; i++) {
+                double sum = 0.0;
+                for (int r = 0; r < 3; r++) sum += frame[3 * r + i] * touch->impulse[r];
+                force[i] = sum / h;
+            }
+            write_entry(w, count++, contact, force);
         }
+        if (touch != NULL || p->quiet == NULL || cal_dot3(w->known_force[k], w->known_force[k]) == 0.0) continue;
+        bool left_out = true;
+        for (int side = 0; side < 2; side++) {
+            const int unit = w->group->unit_of_body[contact->body[side]];
+            left_out &= unit < 0 || p->quiet[unit];
+        }
+        if (left_out) write_entry(w, count++, contact, w->known_force[k]);
     }
     w->memory[CAL_WORK_FORCE_COUNT] = count;
     memset(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * count, 0,
@@ -67,23 +87,29 @@ void cal_work_add_memory(const cal_group* group, const cal_group* other, const d
     qsort(memory + CAL_WORK_FORCES, (size_t)(have + count), FORCE_NUMBERS * sizeof(double), compare_entries);
 }
 
-void cal_work_recall(cal_group_work* w) {
-    const int count = w->memory != NULL ? (int)w->memory[CAL_WORK_FORCE_COUNT] : 0;
-    for (int k = 0; k < w->problem.row_count; k++) {
-        cal_contact_row* touch = &w->problem.rows[k];
-        const cal_group_contact* contact = &w->cache.contacts[touch->contact];
+void cal_work_know(cal_group_work* w) {
+    const int count = w->known != NULL ? (int)w->known[CAL_WORK_FORCE_COUNT] : 0;
+    for (int k = 0; k < w->cache.count; k++) {
+        const uint64_t key = w->cache.contacts[k].key;
         int low = 0, high = count;
         while (low < high) {
             const int middle = (low + high) / 2;
-            if (key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * middle) < contact->key)
+            if (key_of(w->known + CAL_WORK_FORCES + FORCE_NUMBERS * middle) < key)
                 low = middle + 1;
             else
                 high = middle;
         }
-        memset(touch->last, 0, sizeof touch->last);
-        if (low == count || key_of(w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low) != contact->key) continue;
+        const double* entry = low < count ? w->known + CAL_WORK_FORCES + FORCE_NUMBERS * low : NULL;
+        const bool is_there = entry != NULL && key_of(entry) == key;
+        for (int i = 0; i < 3; i++) w->known_force[k][i] = is_there ? entry[1 + i] : 0.0;
+    }
+}
+
+void cal_work_recall(cal_group_work* w) {
+    for (int k = 0; k < w->problem.row_count; k++) {
+        cal_contact_row* touch = &w->problem.rows[k];
         double frame[9];
-        cal_contact_frame(contact->normal, frame);
-        cal_rotate3(frame, w->memory + CAL_WORK_FORCES + FORCE_NUMBERS * low + 1, touch->last);
+        cal_contact_frame(w->cache.contacts[touch->contact].normal, frame);
+        cal_rotate3(frame, w->known_force[touch->contact], touch->last);
     }
 }

@@ -59,7 +59,8 @@ static void set_reach(cal_group_work* w, const double* v, double h, double pull)
 }
 
 // Contacts, masses and forces at a configuration, for steps up to h.
-cal_status cal_work_look(cal_group_work* w, double time, const double* q, const double* v, double h, cal_error* error) {
+cal_status cal_work_look(cal_group_work* w, double time, const double* q, const double* v, double h, bool again,
+                         cal_error* error) {
     const cal_group* group = w->group;
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
     const double margin = 2.0 * h * (cal_group_speed(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
@@ -67,7 +68,12 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     if (status != CAL_OK) return status;
     cal_arena arena = w->rest;
     set_reach(w, v, h, pull);
-    status = cal_problem_fill(&w->problem, &w->cache, time, q, v, w->reach, w->force, &arena, error);
+    status = cal_problem_fill_units(&w->problem, time, q, v, w->force, error);
+    if (status != CAL_OK) return status;
+    cal_work_know(w);
+    w->problem.quiet = NULL;
+    if (w->leaves_out) status = cal_work_find_quiet(w, time, q, v, h, again, error);
+    if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
     if (status != CAL_OK) return status;
     cal_work_recall(w);
     // A solver that starts from a good guess would hide it.

@@ -1,16 +1,19 @@
-// What the implicit integrator of contact groups works with (group_implicit.c), in three files: the forces that it remembers
-// (group_memory.c), the contact problem of one configuration (group_solve.c), and steps.
+// What the implicit integrator of contact groups works with (group_implicit.c), in four files: the forces that it remembers
+// (group_memory.c), the contact problem of one configuration (group_solve.c), who is left out of it (group_quiet.c), and steps.
 #pragma once
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
 
 // Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
-// many forces, and for each the contact's key and the force on its second body, by key.
+// many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
+// was calm (group_quiet.c).
 enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
 
 #define CAL_WORK_TOUCHING 1e-7 // of the length: a gap that counts as none, so that rounding decides nothing
 // Of the group's tolerance: that of what adds up over thousands of steps.
 #define CAL_WORK_FOLLOWS 1e-4
+enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at most
+
 #define CAL_WORK_SLACK 1e-3 // of the length: contacts are looked for at least this far
 
 typedef struct cal_group_work {
@@ -21,9 +24,18 @@ typedef struct cal_group_work {
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
-    double* impulses; // each body
-    double* reach;    // each unit: how far away from it contacts matter
-    double* memory;
+    double* impulses;    // each body
+    double* reach;       // each unit: how far away from it contacts matter
+    double* memory;      // may be NULL: nothing is written down
+    const double* known; // what it holds at the start, or NULL
+    // Of contacts: the forces that are known, on their second bodies, in the world's axes.
+    double (*known_force)[3];
+    // Of units: left out of the step; must not be; and for those that are woken how many contacts away. Rounds of waking.
+    bool *quiet, *awake;
+    int32_t* ring;
+    int rings;
+    double* balance; // what acts on quiet units
+    bool leaves_out; // quiet units are looked for
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
@@ -37,8 +49,11 @@ typedef struct cal_group_work {
 } cal_group_work;
 
 size_t cal_work_memory_count(const cal_group* group);
-// The forces of the last solve, which was for a step of size h; and what is remembered of the contacts of a problem.
+// The forces of the last solve, which was for a step of size h; what is remembered of the contacts that were found; and the same for the
+// rows of a problem.
 void cal_work_remember(cal_group_work* work, double h);
+void cal_work_know(cal_group_work* work);
+double* cal_work_calm_steps(const cal_group_work* work);
 void cal_work_recall(cal_group_work* work);
 // As cal_group_ops.add_memory.
 void cal_work_add_memory(const cal_group* group, const cal_group* other, const double* from, double* memory);
@@ -49,9 +64,17 @@ double cal_group_speed(const cal_group* group, const double* v);
 cal_status cal_group_displace(const cal_group* group, double time, const double* q, const double* v, double h,
                               double* out, cal_error* error);
 cal_status cal_group_project(const cal_group* group, double time, double* q, double* v, cal_error* error);
-// Contacts, masses and forces at a configuration, for steps up to h.
-cal_status cal_work_look(cal_group_work* work, double time, const double* q, const double* v, double h,
+// Contacts, masses and forces at a configuration, for steps up to h; again: those that were quiet before are, and others are not.
+cal_status cal_work_look(cal_group_work* work, double time, const double* q, const double* v, double h, bool again,
                          cal_error* error);
+// Which units are left out, or what acts on them now; their forces become zero. Masses, forces and known forces are there.
+cal_status cal_work_find_quiet(cal_group_work* work, double time, const double* q, const double* v, double h,
+                               bool again, cal_error* error);
+// Whether the last solve, for a step of size h at q, moves units that were left out: the step must be begun again with them.
+bool cal_work_wake(cal_group_work* work, const double* q, double h);
+// Velocities of units that have come to rest become zero, at the end of a step of size h from the velocities `before`, whose last solve
+// was of size `solved`.
+void cal_work_calm(cal_group_work* work, const double* before, double h, double solved, double* v);
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, double* out);
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
