@@ -1,6 +1,7 @@
 // Constraints at work (constraint.h): rows, their matrix, multipliers and projection. Who meets whom is in order.c.
 #include "constraint/constraint.h"
 #include "base/memory.h"
+#include "constraint/constraint_matrix.h"
 #include "constraint/elimination_order.h"
 #include "layout/layout.h"
 #include "model/coordinates.h"
@@ -8,18 +9,15 @@
 #include <float.h>
 #include <string.h>
 
-// Squares of pivots of rows of length one that count as dependent where that is only shown, and of rows that nothing can move: twice
-// the digits that y has, and a few for a long way.
-static const double THRESHOLD = 1e-8, IMMOVABLE = 1e-24;
 // The smallest and the largest shift of a projection, and how much it is above the square of what is open.
 static const double LEAST_SHIFT = 1e-12, MOST_SHIFT = 1e-4, WARY = 1e4;
 // What is left of a gap of one in the last place of numbers of size one, and of the few that make it.
 static const double ROUNDING = 1e-15;
-enum { MOST_REFINEMENTS = 8 };
 
 void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
+    cal_matrix_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
     cal_loop_factor_destroy(set->loop_factor);
@@ -27,9 +25,9 @@ void cal_constraints_destroy(cal_constraints* set) {
     cal_free(set->factored_q);
     cal_plan_destroy(set->plan);
     cal_machine_destroy(set->machine);
-    void* arrays[] = {set->frames, set->active, set->motions, set->rows,  set->y,      set->scale,
-                      set->lambda, set->right,  set->work,    set->rest,  set->effort, set->accelerations,
-                      set->change, set->at_q,   set->at_v,    set->before};
+    void* arrays[] = {set->frames, set->active, set->motions, set->rows,   set->y,      set->scale,
+                      set->lambda, set->right,  set->work,    set->rest,   set->effort, set->accelerations,
+                      set->change, set->at_q,   set->at_v,    set->before, set->extent};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(set);
 }
@@ -53,10 +51,11 @@ static bool allocate(cal_constraints* set) {
     set->change = cal_allocate((size_t)model->v_count, sizeof(double));
     set->at_q = cal_allocate((size_t)model->q_count, sizeof(double));
     set->at_v = cal_allocate((size_t)model->v_count, sizeof(double));
+    set->extent = cal_allocate(nodes, sizeof(double));
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           cal_mass_factor_create(model, &set->tree) == CAL_OK;
+           set->extent && cal_matrix_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -156,301 +155,7 @@ cal_violation cal_constraints_violation(const cal_constraints* set, int only) {
     return out;
 }
 
-static int row_total(const cal_constraints* set, int place) {
-    return set->first_row[place + 1] - set->first_row[place];
-}
-
-static void find_y(cal_constraints* set, int place) {
-    const int constraint = set->order[place], first = set->support_start[constraint];
-    const int count = set->support_start[constraint + 1] - first, degrees = set->degrees[constraint];
-    for (int i = 0; i < row_total(set, place); i++) {
-        cal_mass_factor_add(&set->tree, &set->rows[set->first_row[place] + i], 1.0);
-        cal_mass_factor_inbound(&set->tree, set->support + first, count,
-                                set->y + set->y_start[constraint] + (size_t)i * (size_t)degrees);
-    }
-}
-
-static double row_square(const cal_row* row) {
-    double sum = 0.0;
-    for (int i = 0; i < row->node_count; i++)
-        sum += cal_dot3(row->moment[i], row->moment[i]) + cal_dot3(row->force[i], row->force[i]);
-    return sum;
-}
-
-// The y of a row, and how many there are.
-static double* row_y(const cal_constraints* set, int place, int row, int* count) {
-    const int constraint = set->order[place];
-    *count = set->degrees[constraint];
-    return set->y + set->y_start[constraint] + (size_t)row * (size_t)*count;
-}
-
-// Divides the rows' y by their lengths. A row that nothing in the mechanism can move (across the plane of a planar one) has only
-// rounding there.
-static void scale_rows(cal_constraints* set) {
-    double easiest = 0.0;
-    for (int place = 0; place < set->model->constraint_count; place++)
-        for (int r = 0; r < row_total(set, place); r++) {
-            const int i = set->first_row[place] + r;
-            int count;
-            const double *y = row_y(set, place, r, &count), square = row_square(&set->rows[i]);
-            double sum = 0.0;
-            for (int k = 0; k < count; k++) sum += y[k] * y[k];
-            set->scale[i] = sum;
-            if (square > 0.0) easiest = fmax(easiest, sum / square);
-        }
-    for (int place = 0; place < set->model->constraint_count; place++)
-        for (int r = 0; r < row_total(set, place); r++) {
-            const int i = set->first_row[place] + r;
-            int count;
-            double *y = row_y(set, place, r, &count), scale = set->scale[i];
-            scale = scale > IMMOVABLE * easiest * row_square(&set->rows[i]) ? 1.0 / sqrt(scale) : 0.0;
-            for (int k = 0; k < count; k++) y[k] *= scale;
-            set->scale[i] = scale;
-        }
-}
-
-static void make_matrix(cal_constraints* set) {
-    if (set->loops) return;
-    cal_constraints_factor_mass(set);
-    for (int place = 0; place < set->model->constraint_count; place++)
-        if (set->active[set->order[place]]) find_y(set, place);
-    scale_rows(set);
-}
-
-// What a node's joint feels of all rows, degree by degree, goes into the triangle.
-static void add_node(cal_constraints* set, int node, int first_user) {
-    cal_skyline* m = &set->matrix;
-    const int first = set->first_row[set->user[first_user]];
-    for (int d = 0; d < cal_kind_v(set->model->nodes[node].kind); d++) {
-        for (int u = first_user; u < set->user_start[node + 1]; u++) {
-            const int place = set->user[u];
-            int count;
-            for (int r = 0; r < row_total(set, place); r++)
-                m->row[set->first_row[place] + r] = row_y(set, place, r, &count)[set->user_at[u] + d];
-        }
-        cal_skyline_add(m, first);
-    }
-}
-
-// Whether a row is one of turns only.
-static bool turns(const cal_row* row) {
-    double sum = 0.0;
-    for (int i = 0; i < row->node_count; i++) sum += cal_dot3(row->force[i], row->force[i]);
-    return sum == 0.0;
-}
-
-// How easily a row is moved: the square of y for forces and moments of size one.
-static double ease_of(const cal_constraints* set, int row) {
-    const double scale = set->scale[row];
-    return scale > 0.0 ? 1.0 / (scale * scale * row_square(&set->rows[row])) : 0.0;
-}
-
-// Of a constraint the most easily moved of its displacements, and of its turns.
-static void easiest_of(const cal_constraints* set, int place, double easiest[2]) {
-    easiest[0] = easiest[1] = 0.0;
-    for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
-        const int kind = turns(&set->rows[i]) ? 1 : 0;
-        easiest[kind] = fmax(easiest[kind], ease_of(set, i));
-    }
-}
-
-// Puts a constraint's rows in order: rows that can hardly be moved come last, as what they hold follows from others as a rule. What
-// is left of a row must be above the shift's root, and above the rounding of y, which does not become less with y.
-static int reveal(cal_constraints* set, int place, double shift, double easiest) {
-    const int first = set->first_row[place], count = row_total(set, place);
-    cal_skyline_choice how;
-    double own[2];
-    easiest_of(set, place, own);
-    for (int r = 0; r < count; r++) {
-        const double ease = ease_of(set, first + r);
-        how.weight[r] = ease > 0.0 ? sqrt(ease / own[turns(&set->rows[first + r])]) : 0.0;
-        how.least[r] = ease > 0.0 ? sqrt(fmax(shift, IMMOVABLE * easiest / ease)) : 1.0;
-    }
-    return cal_skyline_reveal(&set->matrix, first, count, &how);
-}
-
-static void count_rank(cal_constraints* set) {
-    set->rank = 0;
-    for (int i = 0; i < set->row_count; i++) set->rank += cal_constraints_depends(set, i) ? 0 : 1;
-}
-
-// The same in the order of the tree.
-static void factor_loops(cal_constraints* set, double shift) {
-    const cal_loop_factor* f = set->loop_factor;
-    const size_t size = (size_t)set->model->q_count * sizeof(double);
-    // Projections and forces ask for the same place in turn; an implicit step adds to the mass matrix.
-    if (set->factored && !set->tree.added && set->factored_shift == shift &&
-        memcmp(set->factored_q, set->at_q, size) == 0)
-        return;
-    memcpy(set->factored_q, set->at_q, size);
-    set->factored = !set->tree.added;
-    set->factored_shift = shift;
-    for (int place = 0; place < set->model->constraint_count; place++)
-        set->row_of[set->order[place]] = row_total(set, place) > 0 ? set->first_row[place] : -1;
-    cal_loop_factor_compute(set->loop_factor, set->motions, set->rows, set->row_of, shift);
-    double easiest = 0.0;
-    for (int i = 0; i < set->row_count; i++) {
-        const double square = row_square(&set->rows[i]);
-        if (square > 0.0) easiest = fmax(easiest, f->gross[i] / square);
-    }
-    for (int i = 0; i < set->row_count; i++) {
-        const bool moves = f->gross[i] > IMMOVABLE * easiest * row_square(&set->rows[i]);
-        set->scale[i] = moves ? 1.0 / sqrt(f->gross[i]) : 0.0;
-        set->matrix.left[i] = f->left[i];
-    }
-    count_rank(set);
-}
-
-// R of Y, in the order of first columns. Rows of which less than √shift is left are dropped.
-static void factor(cal_constraints* set, double shift) {
-    if (set->loops) {
-        factor_loops(set, shift);
-        return;
-    }
-    cal_skyline* m = &set->matrix;
-    double easiest = 0.0;
-    for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
-    cal_skyline_clear(m);
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place];
-        if (!set->active[constraint]) continue;
-        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1]; i++) {
-            const int node = set->support[i];
-            int user = set->user_start[node];
-            while (!set->active[set->order[set->user[user]]]) user++;
-            if (set->user[user] == place) add_node(set, node, user);
-        }
-        (void)reveal(set, place, shift, easiest);
-    }
-    count_rank(set);
-}
-
-bool cal_constraints_depends(const cal_constraints* set, int row) {
-    const double left = set->matrix.left[row];
-    return !(left > 0.0 && left * left > THRESHOLD);
-}
-
-// out = Yᵀ Y x
-static void multiply(cal_constraints* set, const double* x, double* out) {
-    const cal_model* model = set->model;
-    memset(set->effort, 0, (size_t)model->v_count * sizeof(double));
-    for (int turn = 0; turn < 2; turn++)
-        for (int place = 0; place < model->constraint_count; place++) {
-            const int constraint = set->order[place];
-            for (int r = 0; r < row_total(set, place); r++) {
-                const int row = set->first_row[place] + r;
-                int count, at = 0;
-                const double* y = row_y(set, place, r, &count);
-                double sum = 0.0;
-                for (int i = set->support_start[constraint]; at < count; i++) {
-                    const cal_node* node = &model->nodes[set->support[i]];
-                    double* effort = set->effort + node->first_v;
-                    for (int k = 0; k < cal_kind_v(node->kind); k++, at++)
-                        if (turn == 0)
-                            effort[k] += y[at] * x[row];
-                        else
-                            sum += y[at] * effort[k];
-                }
-                if (turn == 1) out[row] = sum;
-            }
-        }
-}
-
-double cal_constraints_margin(const cal_constraints* set) {
-    double easiest = 0.0, least = 1.0;
-    for (int i = 0; i < set->row_count; i++) easiest = fmax(easiest, ease_of(set, i));
-    for (int i = 0; i < set->row_count; i++) {
-        const double left = set->matrix.left[i];
-        if (set->scale[i] > 0.0) least = fmin(least, left * left * ease_of(set, i) / easiest);
-    }
-    return least;
-}
-
-double cal_constraints_distance(const cal_constraints* set) {
-    double least = 1.0;
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        double easiest[2];
-        easiest_of(set, place, easiest);
-        for (int i = set->first_row[place]; i < set->first_row[place + 1]; i++) {
-            const double left = set->matrix.left[i];
-            if (left > 0.0) least = fmin(least, left * left * ease_of(set, i) / easiest[turns(&set->rows[i])]);
-        }
-    }
-    return sqrt(least);
-}
-
-static double largest(const double* values, int count) {
-    double out = 0.0;
-    for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
-    return out;
-}
-
-int cal_constraints_rank(cal_constraints* set) {
-    if (set->row_count == 0) return 0;
-    make_matrix(set);
-    factor(set, CAL_SHIFT_CLOSED);
-    return set->rank;
-}
-
 // --- Forces ------------------------------------------------------------------------------------------------------------
-
-// The largest of those rows that are kept.
-static double largest_kept(const cal_constraints* set, const double* values) {
-    double out = 0.0;
-    for (int i = 0; i < set->row_count; i++)
-        if (set->matrix.left[i] > 0.0) out = fmax(out, fabs(values[i]));
-    return out;
-}
-
-// set->lambda and set->change ← λ and M⁻¹ Aᵀ λ for set->right, in the order of the tree.
-static void solve_loops(cal_constraints* set) {
-    const int count = set->row_count, degrees = set->model->v_count;
-    double *r = set->work, *lambda = set->rest, *change = set->effort, before = (double)INFINITY;
-    memset(set->lambda, 0, (size_t)count * sizeof(double));
-    memset(set->change, 0, (size_t)degrees * sizeof(double));
-    memcpy(r, set->right, (size_t)count * sizeof(double));
-    const double negligible = ROUNDING * largest_kept(set, r);
-    for (int k = 0; k < MOST_REFINEMENTS; k++) {
-        const double now = largest_kept(set, r);
-        // What does not become smaller is rounding.
-        if (!(now > negligible && now < 0.5 * before)) break;
-        before = now;
-        cal_loop_factor_solve(set->loop_factor, set->row_of, r, lambda, change);
-        for (int i = 0; i < count; i++) {
-            const cal_row* row = &set->rows[i];
-            set->lambda[i] += lambda[i];
-            for (int n = 0; n < row->node_count; n++) {
-                const double* a = set->loop_factor->motion + 6 * (size_t)row->node[n];
-                r[i] -= cal_dot3(row->moment[n], a) + cal_dot3(row->force[n], a + 3);
-            }
-        }
-        for (int i = 0; i < degrees; i++) set->change[i] += change[i];
-    }
-}
-
-// set->lambda ← a solution for set->right, with zeros for rows that were dropped.
-static void solve(cal_constraints* set) {
-    if (set->loops) {
-        solve_loops(set);
-        return;
-    }
-    const int count = set->row_count;
-    double *x = set->lambda, *r = set->work, *product = set->rest;
-    for (int i = 0; i < count; i++) r[i] = set->right[i] *= set->scale[i], x[i] = 0.0;
-    double before = largest_kept(set, r);
-    const double negligible = ROUNDING * before;
-    for (int k = 0; k < MOST_REFINEMENTS && before > negligible; k++) {
-        cal_skyline_solve(&set->matrix, r);
-        for (int i = 0; i < count; i++) x[i] += r[i];
-        multiply(set, x, product);
-        for (int i = 0; i < count; i++) r[i] = set->right[i] - product[i];
-        const double now = largest_kept(set, r);
-        // What does not become smaller is rounding.
-        if (!(now < 0.5 * before)) break;
-        before = now;
-    }
-    for (int i = 0; i < count; i++) x[i] *= set->scale[i];
-}
 
 static double stabilize(const cal_row* row, cal_stabilization law, double gain) {
     if (law == CAL_STABILIZE_NONE) return 0.0;
@@ -472,29 +177,49 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
-// How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
-// it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular position what is left open comes back divided by the square of the distance to it.
-static double openness(const cal_constraints* set, bool of_speed) {
+// Of each node the size of the coordinates of all nodes between it and its root, one at least.
+static void find_extents(const cal_constraints* set, bool of_speed) {
+    const cal_node* nodes = set->model->nodes;
+    for (int n = 0; n < set->model->node_count; n++) {
+        const cal_node_motion* m = &set->motions[n];
+        double extent = nodes[n].parent < 0 ? 1.0 : set->extent[nodes[n].parent];
+        for (int k = 0; k < 3; k++) {
+            const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
+            if (size > extent) extent = size;
+            if (of_speed && turn > extent) extent = turn;
+        }
+        set->extent[n] = extent;
+    }
+}
+
+// The largest of some rows' |φ| or |φ̇|; what is not a number counts as the largest.
+static double most_open(const cal_constraints* set, int first, int end, bool of_speed) {
     double out = 0.0;
+    for (int i = first; i < end; i++) {
+        const double size = fabs(of_speed ? set->rows[i].speed : set->rows[i].error);
+        if (!(size <= out)) out = size;
+    }
+    return out;
+}
+
+// How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
+// it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular
+// position what is left open comes back divided by the square of the distance to it. Sizes are one at least: what is closed without
+// them is closed.
+static double openness(const cal_constraints* set, bool of_speed) {
+    double out = most_open(set, 0, set->row_count, of_speed);
+    if (out <= set->closed) return out;
+    out = 0.0;
+    find_extents(set, of_speed);
     for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place], first = set->first_row[place], count = row_total(set, place);
-        double scale = 1.0, open = 0.0;
-        for (int i = set->support_start[constraint]; i < set->support_start[constraint + 1] && count > 0; i++) {
-            const cal_node_motion* m = &set->motions[set->support[i]];
-            for (int k = 0; k < 3; k++) {
-                const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
-                if (size > scale) scale = size;
-                if (of_speed && turn > scale) scale = turn;
-            }
-        }
+        const int constraint = set->order[place], first = set->first_row[place], end = set->first_row[place + 1];
         const int nodes = set->support_start[constraint + 1] - set->support_start[constraint];
+        double scale = 1.0;
+        for (int i = first; i < end; i++)
+            for (int k = 0; k < set->rows[i].node_count; k++) scale = fmax(scale, set->extent[set->rows[i].node[k]]);
         scale *= fmax(1.0, sqrt(nodes) * DBL_EPSILON / ROUNDING);
-        for (int r = 0; r < count; r++) {
-            const double size = fabs(of_speed ? set->rows[first + r].speed : set->rows[first + r].error);
-            // What is not a number counts as the largest.
-            if (!(size <= open)) open = size;
-        }
-        if (!(open / scale <= out)) out = open / scale;
+        const double open = most_open(set, first, end, of_speed) / scale;
+        if (!(open <= out)) out = open;
     }
     return out;
 }
@@ -506,56 +231,47 @@ static double shift_for(const cal_constraints* set) {
     return fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT);
 }
 
-// Leaves Aᵀλ in the tree's wrenches.
 static void find_multipliers(cal_constraints* set, const double* q, const double* v, const double* qdd,
                              cal_stabilization law, double gain, double shift, const double* forcing) {
     cal_constraints_evaluate(set, q, v);
-    make_matrix(set);
-    factor(set, fmin(shift, shift_for(set)));
+    cal_matrix_make(set);
+    cal_matrix_factor(set, fmin(shift, shift_for(set)));
     cal_constraints_demand(set, v, qdd, law, gain, forcing);
-    solve(set);
-    for (int i = 0; i < set->row_count && !set->loops; i++)
-        cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
+    cal_matrix_solve(set);
 }
 
 void cal_constraints_hold(cal_constraints* set, const double* q, const double* v, const double* qdd,
                           cal_stabilization law, double gain, double shift, double* tau) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
-    if (set->loops)
-        cal_loop_factor_forces(set->loop_factor, set->motions, set->change, tau);
-    else
-        cal_mass_factor_joint_forces(&set->tree, tau);
+    if (set->loops) cal_loop_factor_forces(set->loop_factor, set->motions, set->change, tau);
+    for (int i = 0; i < set->row_count && !set->loops; i++)
+        cal_mass_factor_add(&set->tree, &set->rows[i], set->lambda[i]);
+    if (!set->loops) cal_mass_factor_joint_forces(&set->tree, tau);
 }
 
 void cal_constraints_find_change(cal_constraints* set, const double* q, const double* v, const double* qdd,
                                  cal_stabilization law, double gain, double shift) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, shift, NULL);
-    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
+    cal_matrix_find_change(set);
 }
 
 void cal_constraints_accelerate(cal_constraints* set, const double* q, const double* v, double* qdd,
                                 cal_stabilization law, double gain, const double* forcing) {
     if (set->row_count == 0) return;
     find_multipliers(set, q, v, qdd, law, gain, CAL_SHIFT_OPEN, forcing);
-    if (!set->loops) cal_mass_factor_solve(&set->tree, set->change);
+    cal_matrix_find_change(set);
     for (int i = 0; i < set->model->v_count; i++) qdd[i] += set->change[i];
 }
 
-// --- Projection --------------------------------------------------------------------------------------------------------
-
-// set->change ← B⁻¹ Aᵀ (A B⁻¹ Aᵀ)⁻¹ set->right, with the last factorisation; set->right is scaled already.
-static void correct(cal_constraints* set) {
-    if (set->loops) {
-        solve_loops(set);
-        return;
-    }
-    cal_skyline_solve(&set->matrix, set->right);
-    for (int i = 0; i < set->row_count; i++)
-        cal_mass_factor_add(&set->tree, &set->rows[i], set->scale[i] * set->right[i]);
-    cal_mass_factor_solve(&set->tree, set->change);
+static double largest(const double* values, int count) {
+    double out = 0.0;
+    for (int i = 0; i < count; i++) out = fmax(out, fabs(values[i]));
+    return out;
 }
+
+// --- Projection --------------------------------------------------------------------------------------------------------
 
 // Scales set->right, and factors the matrix anew where it is new. The shift is as large as what is to be corrected (Levenberg and
 // Marquardt's method, with Yamashita and Fukushima's choice, the square): rows that are independent only because the constraints
@@ -563,13 +279,13 @@ static void correct(cal_constraints* set) {
 // it, and nothing is held back.
 static void scale_right(cal_constraints* set, bool factored) {
     if (set->loops) {
-        if (!factored) factor(set, shift_for(set));
+        if (!factored) cal_matrix_factor(set, shift_for(set));
         return;
     }
     for (int i = 0; i < set->row_count; i++) set->right[i] *= set->scale[i];
     if (factored) return;
     const double open = largest(set->right, set->row_count);
-    factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
+    cal_matrix_factor(set, fmin(fmax(WARY * open * open, LEAST_SHIFT), MOST_SHIFT));
 }
 
 static const double LONGEST = 0.3, NEAR = 1e-5, LITTLE = 1e-10;
@@ -587,11 +303,11 @@ static bool project_position(cal_constraints* set, double* q, const double* v, i
     cal_constraints_evaluate(set, q, v);
     double now = openness(set, false);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
-        if (!factored) make_matrix(set);
+        if (!factored) cal_matrix_make(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].error;
         scale_right(set, factored);
         if (too_near(set, set->blind * set->blind)) return true;
-        correct(set);
+        cal_matrix_correct(set);
         const double change = largest(set->change, set->model->v_count);
         if (!isfinite(change)) return false;
         memcpy(set->before, q, size);
@@ -615,12 +331,12 @@ static void project_velocity(cal_constraints* set, const double* q, double* v, i
     cal_constraints_evaluate(set, q, v);
     double now = openness(set, true);
     for (int k = 0; k < patience && now > set->closed && isfinite(now); k++) {
-        if (!factored) make_matrix(set);
+        if (!factored) cal_matrix_make(set);
         for (int i = 0; i < set->row_count; i++) set->right[i] = -set->rows[i].speed;
         scale_right(set, factored);
         if (too_near(set, set->blind)) return;
         factored = true;
-        correct(set);
+        cal_matrix_correct(set);
         memcpy(set->before, v, size);
         for (int i = 0; i < set->model->v_count; i++) v[i] += set->change[i];
         const double before = now;
@@ -636,10 +352,10 @@ static void project_velocity(cal_constraints* set, const double* q, double* v, i
 void cal_constraints_keep_normal(cal_constraints* set, const double* q, double* change) {
     if (set->row_count == 0) return;
     cal_constraints_evaluate(set, q, change);
-    make_matrix(set);
+    cal_matrix_make(set);
     for (int i = 0; i < set->row_count; i++) set->right[i] = set->rows[i].speed + set->rows[i].rate;
     scale_right(set, false);
-    correct(set);
+    cal_matrix_correct(set);
     memcpy(change, set->change, (size_t)set->model->v_count * sizeof *change);
 }
 

@@ -38,6 +38,10 @@ typedef struct cal_constraints {
     size_t* y_start;                  // of each constraint: where its rows' y are
     int32_t *user_start, *user;       // of each node: the places of constraints that it is between, rising
     int32_t* user_at;                 // beside it: where in their rows' y it begins
+    size_t* degree_start;             // of each constraint: the degrees of freedom of its support,
+    int32_t* degree_v;                // and where they are in v
+    size_t* alone_start;              // of each constraint: which of these no other constraint's forces pass
+    int32_t* alone;
     // What follows from who is active.
     int row_count;
     int32_t* first_row; // of each place; one past the end
@@ -54,10 +58,16 @@ typedef struct cal_constraints {
     cal_plan* plan;       // of the mass matrix's factors
     cal_state* state;
     cal_node_motion* motions;
-    cal_mount* frames;    // of each constraint: a and b
-    cal_row* rows;        // as they are eliminated
-    double* y;            // the rows', one after the other
-    double* scale;        // of each row
+    cal_mount* frames; // of each constraint: a and b
+    cal_row* rows;     // as they are eliminated
+    double* y;         // the rows', one after the other
+    double* scale;     // of each row
+    double *ease,
+        easiest; // of each row: how easily it is moved, the square of y for forces and moments of size one; the largest
+    double* nearness;     // of each row: ease beside the largest one of its constraint's displacements, or turns
+    bool* turns;          // of each row: it is one of turns only
+    double* columns;      // of a constraint: the y that are its own
+    double* extent;       // of each node: the size of coordinates between it and its root
     double* lambda;       // of each row
     double *right, *work; // of each row
     double* rest;         // of each row

@@ -14,9 +14,11 @@ static double dot(const double* a, const double* b, int count) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// √(a² + b²) of which the larger is taken out: squares of numbers below 1e-154 are zero.
-static double length_of(double a, double b) {
-    const double large = fmax(fabs(a), fabs(b)), small = fmin(fabs(a), fabs(b));
+// √(a² + b²). Squares of numbers below 1e-154 are zero, and those above 1e154 infinite: there the larger is taken out.
+static inline double length_of(double a, double b) {
+    static const double least = 1e-140, most = 1e140;
+    const double x = fabs(a), y = fabs(b), large = x > y ? x : y, small = x > y ? y : x;
+    if (large > least && large < most) return sqrt(large * large + small * small);
     if (large == 0.0) return 0.0;
     const double ratio = small / large;
     return large * sqrt(1.0 + ratio * ratio);

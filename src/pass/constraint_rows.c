@@ -71,21 +71,28 @@ void cal_constraint_find_frames(const cal_model* model, int constraint, cal_moun
     }
 }
 
-static side find_side(const cal_mount* frame, const cal_node_motion* motions) {
-    side out = {.node = frame->node, .motion = frame->node < 0 ? &ground : &motions[frame->node]};
-    cal_multiply33(out.motion->rotation, frame->rotation, out.axes);
-    cal_rotate3(out.motion->rotation, frame->offset, out.origin);
-    for (int i = 0; i < 3; i++) {
-        out.base[i] = out.motion->base[i];
-        out.origin[i] += out.motion->origin[i];
+static inline void find_side(const cal_mount* frame, const cal_node_motion* motions, bool turns, side* out) {
+    out->node = frame->node;
+    out->motion = frame->node < 0 ? &ground : &motions[frame->node];
+    if (frame->node < 0) {
         // What sits on the ground is its own base.
-        if (frame->node < 0) out.base[i] = out.origin[i], out.origin[i] = 0.0;
+        memcpy(out->axes, frame->rotation, sizeof out->axes);
+        for (int i = 0; i < 3; i++) out->base[i] = frame->offset[i], out->origin[i] = 0.0;
+        return;
     }
-    return out;
+    if (turns) cal_multiply33(out->motion->rotation, frame->rotation, out->axes);
+    cal_rotate3(out->motion->rotation, frame->offset, out->origin);
+    for (int i = 0; i < 3; i++) {
+        out->base[i] = out->motion->base[i];
+        out->origin[i] += out->motion->origin[i];
+    }
 }
 
-static pair find_pair(const cal_mount frames[2], const cal_node_motion* motions) {
-    pair p = {.a = find_side(&frames[0], motions), .b = find_side(&frames[1], motions)};
+// turns: the axes of b are asked for, too.
+static pair find_pair(const cal_mount frames[2], const cal_node_motion* motions, bool turns) {
+    pair p;
+    find_side(&frames[0], motions, true, &p.a);
+    find_side(&frames[1], motions, turns, &p.b);
     const cal_node_motion *a = p.a.motion, *b = p.b.motion;
     double swing_b[3], swing_a[3], in_b[3], in_a[3], coriolis[3], apart[3];
     for (int i = 0; i < 3; i++) {
@@ -113,15 +120,15 @@ static void axis_of(const double axes[9], int index, double out[3]) {
 // --- Rows --------------------------------------------------------------------------------------------------------------
 
 // Adds what one node feels; the ground feels nothing, and a node that is met again is one node.
-static void touch(cal_row* row, int node, const double moment[3], const double force[3], double sign) {
+static inline void touch(cal_row* row, int node, const double moment[3], const double force[3], double sign) {
     if (node < 0) return;
     int at = 0;
     while (at < row->node_count && row->node[at] != node) at++;
-    if (at == row->node_count) row->node_count++;
-    row->node[at] = node;
+    const bool again = at < row->node_count;
+    if (!again) row->node[row->node_count++] = node;
     for (int i = 0; i < 3; i++) {
-        row->moment[at][i] += sign * moment[i];
-        row->force[at][i] += sign * force[i];
+        row->moment[at][i] = (again ? row->moment[at][i] : 0.0) + sign * moment[i];
+        row->force[at][i] = (again ? row->force[at][i] : 0.0) + sign * force[i];
     }
 }
 
@@ -134,7 +141,7 @@ static void find_speed(cal_row* row, const cal_node_motion* motions) {
 }
 
 // A force e on b at x, and −e on a at the same point.
-static void pull(cal_row* row, const pair* p, const double e[3]) {
+static inline void pull(cal_row* row, const pair* p, const double e[3]) {
     double on_b[3], on_a[3];
     cal_cross3(p->rho, e, on_b);
     cal_cross3(p->r, e, on_a);
@@ -161,10 +168,12 @@ static void function_row(cal_row* row, const pair* p, double value, const double
 }
 
 static void displacement_row(cal_row* row, const pair* p, int axis) {
-    static const double flat[6] = {0.0};
-    double gradient[3] = {0.0, 0.0, 0.0};
-    gradient[axis] = 1.0;
-    function_row(row, p, p->point[axis], gradient, flat);
+    double e[3];
+    axis_of(p->a.axes, axis, e);
+    pull(row, p, e);
+    row->holonomic = true;
+    row->error = p->point[axis];
+    row->bias = cal_dot3(e, p->c);
 }
 
 static void distance_row(cal_row* row, const pair* p, double length) {
@@ -354,11 +363,19 @@ int cal_constraint_make_rows_at(const cal_model* model, int constraint, const ca
     enum { PLACE = CAL_ROW_X | CAL_ROW_Y | CAL_ROW_Z, TURN_XY = CAL_ROW_TURN_X | CAL_ROW_TURN_Y };
     const cal_constraint_def* def = &model->constraints[constraint];
     int count = cal_constraint_rows(def, NULL);
-    for (int i = 0; i < count; i++) rows[i] = (cal_row){.constraint = constraint};
+    for (int i = 0; i < count; i++) {
+        // Nodes that are not touched have no numbers.
+        cal_row* row = &rows[i];
+        row->constraint = constraint, row->node_count = 0, row->holonomic = false;
+        row->error = row->speed = row->bias = row->rate = row->change = 0.0;
+    }
     if (def->kind == CAL_COUPLING) {
         coupling_row(rows, model, def, time, motions, q, v);
     } else {
-        const pair p = find_pair(frames, motions);
+        const bool displaces = def->kind == CAL_LOOP_BALL || def->kind == CAL_DISTANCE || def->kind == CAL_ON_CIRCLE ||
+                               def->kind == CAL_ON_SURFACE ||
+                               (def->kind == CAL_ROWS && (def->rows & ~(uint32_t)PLACE) == 0);
+        const pair p = find_pair(frames, motions, !displaces);
         switch (def->kind) {
         case CAL_WELD: count = named_rows(rows, &p, PLACE | TURN_XY | CAL_ROW_TURN_Z); break;
         case CAL_LOOP_REVOLUTE: count = named_rows(rows, &p, PLACE | TURN_XY); break;

@@ -155,26 +155,7 @@ CAL_WIDE_INLINE void take_any_share(const cal_mass_factor* tree, const cal_node*
         take_share(tree, node, degrees, wrench, y);
 }
 
-CAL_WIDE static void take_mass_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
-    const cal_node* all = tree->model->nodes;
-    int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
-    int at = 0;
-    for (int i = 0; i < count; i++) at += cal_kind_v(all[nodes[i]].kind);
-    for (int i = count - 1; i >= 0; i--) {
-        const int n = nodes[i];
-        double wrench[SIX];
-        int below = i + 1;
-        take_wrench(tree, n, wrench);
-        for (; below < count && nodes[below] < all[n].end; below = after[below])
-            pull_wrench(tree, nodes[below], wrench);
-        after[i] = below;
-        at -= cal_kind_v(all[n].kind);
-        take_any_share(tree, &all[n], wrench, y + at);
-        memcpy(tree->motion + SIX * (size_t)n, wrench, sizeof wrench);
-    }
-}
-
-CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, int n, int degrees, double* out) {
+CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, const double* share, int n, int degrees, double* out) {
     const cal_node* node = &tree->model->nodes[n];
     const size_t first = (size_t)(SIX * node->first_v);
     double motion[SIX] = {0.0}, *rate = out + node->first_v;
@@ -186,14 +167,25 @@ CAL_WIDE_INLINE void find_rates(cal_mass_factor* tree, int n, int degrees, doubl
         motion[5] = above[5] + (above[0] * s[1] - above[1] * s[0]);
     }
     for (int k = 0; k < degrees; k++)
-        rate[k] = tree->share[node->first_v + k] - dot6(tree->response + first + SIX * k, motion);
+        rate[k] = share[node->first_v + k] - dot6(tree->response + first + SIX * k, motion);
     divide_transposed(tree->root + first, degrees, rate);
     for (int k = 0; k < degrees; k++)
         for (int i = 0; i < SIX; i++) motion[i] += tree->axes[first + (size_t)(SIX * k + i)] * rate[k];
     memcpy(tree->motion + SIX * (size_t)n, motion, sizeof motion);
 }
 
-CAL_WIDE static void solve_mass(cal_mass_factor* tree, double* out) {
+CAL_WIDE static void find_mass_rates(cal_mass_factor* tree, const double* share, double* out) {
+    const cal_model* model = tree->model;
+    for (int n = 0; n < model->node_count; n++) {
+        const int degrees = cal_kind_v(model->nodes[n].kind);
+        if (degrees == 1)
+            find_rates(tree, share, n, 1, out);
+        else
+            find_rates(tree, share, n, degrees, out);
+    }
+}
+
+CAL_WIDE static void take_mass_inbound(cal_mass_factor* tree) {
     const cal_model* model = tree->model;
     for (int n = model->node_count - 1; n >= 0; n--) {
         double wrench[SIX];
@@ -201,13 +193,6 @@ CAL_WIDE static void solve_mass(cal_mass_factor* tree, double* out) {
         for (int c = cal_first_child(model, n); c >= 0; c = cal_next_child(model, n, c)) pull_wrench(tree, c, wrench);
         take_any_share(tree, &model->nodes[n], wrench, tree->share + model->nodes[n].first_v);
         memcpy(tree->motion + SIX * (size_t)n, wrench, sizeof wrench);
-    }
-    for (int n = 0; n < model->node_count; n++) {
-        const int degrees = cal_kind_v(model->nodes[n].kind);
-        if (degrees == 1)
-            find_rates(tree, n, 1, out);
-        else
-            find_rates(tree, n, degrees, out);
     }
 }
 
@@ -293,39 +278,69 @@ void cal_mass_factor_joint_forces(cal_mass_factor* tree, double* tau) {
     }
 }
 
+// What the joint adds to its node's motion, for one number per degree of freedom.
+static inline void add_joint(const cal_node* node, const double* R, const double* rate, double* restrict out) {
+    if (node->kind == CAL_REVOLUTE || node->kind == CAL_PRISMATIC) {
+        double* along = node->kind == CAL_REVOLUTE ? out : out + 3;
+        for (int i = 0; i < 3; i++) along[i] += R[3 * i + 2] * rate[0];
+        return;
+    }
+    double axes[SQUARE];
+    find_axes(node, R, axes);
+    for (int k = 0; k < cal_kind_v(node->kind); k++)
+        for (int i = 0; i < SIX; i++) out[i] += axes[SIX * k + i] * rate[k];
+}
+
+CAL_WIDE_INLINE void accelerate_node(const cal_node* node, const cal_node_motion* own, const cal_node_motion* parent,
+                                     const double* above, const double* v, const double* qdd, double* restrict out) {
+    double joint[SIX] = {0.0}, extra[SIX] = {0.0};
+    add_joint(node, own->rotation, v, joint);
+    add_joint(node, own->rotation, qdd, extra);
+    double gyration[3], swing[3], inward[3], lever[3];
+    cal_cross3(parent->angular, joint, gyration);
+    cal_cross3(parent->angular, own->arm, swing);
+    cal_cross3(parent->angular, swing, inward);
+    cal_cross3(above, own->arm, lever);
+    for (int i = 0; i < 3; i++) {
+        out[i] = above[i] + gyration[i] + extra[i];
+        out[3 + i] = above[3 + i] + lever[i] + inward[i];
+    }
+    if (node->kind == CAL_REVOLUTE || node->kind == CAL_BALL) return;
+    double coriolis[3];
+    cal_cross3(parent->angular, joint + 3, coriolis);
+    for (int i = 0; i < 3; i++) out[3 + i] += 2.0 * coriolis[i] + extra[3 + i];
+}
+
 void cal_node_accelerations(const cal_model* model, const cal_node_motion* motions, const double* v, const double* qdd,
                             double* out) {
     static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     static const double rest[SIX] = {0.0};
     for (int n = 0; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
-        const cal_node_motion *own = &motions[n], *parent = node->parent < 0 ? &ground : &motions[node->parent];
-        const double* above = node->parent < 0 ? rest : out + SIX * (size_t)node->parent;
-        double axes[SQUARE], joint[SIX] = {0.0}, extra[SIX] = {0.0};
-        find_axes(node, own->rotation, axes);
-        for (int k = 0; k < cal_kind_v(node->kind); k++)
-            for (int i = 0; i < SIX; i++) {
-                joint[i] += axes[SIX * k + i] * v[node->first_v + k];
-                extra[i] += axes[SIX * k + i] * qdd[node->first_v + k];
-            }
-        double arm[3], gyration[3], swing[3], inward[3], coriolis[3], lever[3];
-        for (int i = 0; i < 3; i++) arm[i] = own->origin[i] - parent->origin[i];
-        cal_cross3(parent->angular, joint, gyration);
-        cal_cross3(parent->angular, arm, swing);
-        cal_cross3(parent->angular, swing, inward);
-        cal_cross3(parent->angular, joint + 3, coriolis);
-        cal_cross3(above, arm, lever);
-        double* acceleration = out + SIX * (size_t)n;
-        for (int i = 0; i < 3; i++) {
-            acceleration[i] = above[i] + gyration[i] + extra[i];
-            acceleration[3 + i] = above[3 + i] + lever[i] + inward[i] + 2.0 * coriolis[i] + extra[3 + i];
-        }
+        const int parent = node->parent;
+        accelerate_node(node, &motions[n], parent < 0 ? &ground : &motions[parent],
+                        parent < 0 ? rest : out + SIX * (size_t)parent, v + node->first_v, qdd + node->first_v,
+                        out + SIX * (size_t)n);
     }
 }
 
 // What is compiled several times is not called from other files (base/wide.h).
-void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y) {
-    take_mass_inbound(tree, nodes, count, y);
+void cal_mass_factor_outbound(cal_mass_factor* tree, const double* share, double* out) {
+    find_mass_rates(tree, share, out);
 }
 
-void cal_mass_factor_solve(cal_mass_factor* tree, double* out) { solve_mass(tree, out); }
+void cal_mass_factor_solve(cal_mass_factor* tree, double* out) {
+    take_mass_inbound(tree);
+    find_mass_rates(tree, tree->share, out);
+}
+
+typedef void rows_kernel(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
+                         double* y, size_t stride);
+rows_kernel cal_mass_factor_rows_w1, cal_mass_factor_rows_w1_fma, cal_mass_factor_rows_w2, cal_mass_factor_rows_w4,
+    cal_mass_factor_rows_w8;
+
+void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* rows, int count, const int32_t* nodes,
+                             int node_count, double* y, size_t stride) {
+    static rows_kernel* const kernels[CAL_VARIANTS] = CAL_VARIANTS_OF(cal_mass_factor_rows);
+    kernels[variant](tree, rows, count, nodes, node_count, y, stride);
+}

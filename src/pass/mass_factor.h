@@ -21,13 +21,14 @@ typedef struct cal_mass_factor {
     const cal_model* model;
     const cal_node_motion* motions; // where the matrix is wanted: the caller's
     double *axes, *response,
-        *root;       // S, V = U C⁻ᵀ (6 a degree of freedom, one after the other), C (rows, its diagonal inverted)
-    double* inertia; // 36 a node: the first 21 are what it leaves for its parent, where that is in another column
-    double* arm;     // 3 a node: from the parent's origin
-    double* wrench;  // 6 a node: moment, force; what a solve consumes
-    double* motion;  // 6 a node: scratch; inbound what a node passes on, outbound its motion
-    double* share;   // v_count: scratch
-    int32_t* after;  // node_count: scratch
+        *root; // S, V = U C⁻ᵀ (6 a degree of freedom, one after the other), C (rows, its diagonal inverted)
+    double*
+        inertia; // 36 a node: the first 21 are what it leaves for its parent, where that is in another column; then scratch
+    double* arm;         // 3 a node: from the parent's origin
+    double* wrench;      // 6 a node: moment, force; what a solve consumes
+    double* motion;      // 6 a node: scratch; inbound what a node passes on, outbound its motion
+    double* share;       // v_count: scratch
+    int32_t* after;      // node_count: scratch
     const double* added; // v_count: to the diagonal of M, for an implicit step; NULL: nothing
 } cal_mass_factor;
 
@@ -46,11 +47,14 @@ void cal_mass_factor_own(const cal_node* node, const double rotation[9], double*
 
 // Adds factor times a row's wrenches to tree->wrench.
 void cal_mass_factor_add(cal_mass_factor* tree, const cal_row* row, double factor);
-// The y of what tree->wrench holds, for nodes that contain with each node its parent, in rising order; one double a degree of
-// freedom of these nodes, one after the other. Leaves tree->wrench zero.
-void cal_mass_factor_inbound(cal_mass_factor* tree, const int32_t* nodes, int count, double* y);
+// The y of the rows of one constraint, for nodes that contain with each node its parent, in rising order: `stride` doubles per row, one
+// per degree of freedom of these nodes. variant: of the kernels (pass.h), the same bits from all.
+void cal_mass_factor_inbound(cal_mass_factor* tree, int variant, const cal_row* rows, int count, const int32_t* nodes,
+                             int node_count, double* y, size_t stride);
 // M⁻¹ Jᵀ of what tree->wrench holds, in the user's order. Leaves tree->wrench zero.
 void cal_mass_factor_solve(cal_mass_factor* tree, double* out);
+// The same of what is inbound already: share, one number per degree of freedom in the user's order, is the sum of rows' y times λ.
+void cal_mass_factor_outbound(cal_mass_factor* tree, const double* share, double* out);
 // The diagonal of M⁻¹ in the user's order: what a unit force on each degree of freedom alone accelerates there. Outbound, with K = U D⁻¹
 // and Ω a node's response to a wrench on it (36 numbers, in tree->inertia, which the factors do not need any more),
 //

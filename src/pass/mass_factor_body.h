@@ -2,12 +2,11 @@
 // pass/aba_body.h, whose functions it uses, without biases. Include after math/lanes.h, math/lane_algebra.h and math/lane_memory.h,
 // once a width.
 #include "pass/aba_body.h"
-#undef second_moment // a member of nodes, too
 
 #define factored LANE(cal_factored)
 #define get_lane LANE(cal_get_lane)
 #define set_lane LANE(cal_set_lane)
-#define dot_six LANE(cal_dot_six)
+#define dot_axis LANE(cal_dot_axis)
 #define root_of LANE(cal_root_of)
 
 // One step of a column: the joint's axes S and V = I S C⁻ᵀ (6 a degree of freedom), C with its diagonal inverted, the arm from the
@@ -33,8 +32,11 @@ LANE_INLINE double get_lane(const lane* x, int l) { return (*x)[l]; }
 LANE_INLINE void set_lane(lane* x, int l, double value) { (*x)[l] = value; }
 #endif
 
-LANE_INLINE lane dot_six(const lane* a, const lane* b) {
-    return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
+// An axis of a joint times a wrench: a joint that turns has no displacement, one that slides no turn.
+LANE_INLINE lane dot_axis(int kind, const lane* axis, const lane* wrench) {
+    const lane turn = axis[0] * wrench[0] + axis[1] * wrench[1] + axis[2] * wrench[2],
+               slide = axis[3] * wrench[3] + axis[4] * wrench[4] + axis[5] * wrench[5];
+    return kind == CAL_PRISMATIC ? slide : kind == CAL_FREE ? turn + slide : turn;
 }
 
 LANE_INLINE lane root_of(lane x) {
@@ -56,13 +58,13 @@ LANE_INLINE void find_axes(int kind, const lane* R, lane* S) {
         for (int i = 0; i < 3; i++) S[6 * (first + k) + i] = R[3 * i + k];
 }
 
-// Θ = tr Σ − Σ, H = h×, M = m in the world's axes; second: Σ as xx, yy, zz, xy, xz, yz; moment: node's axes.
+// Θ = tr Σ − Σ, H = h×, M = m in the world's axes.
 #define own_inertia LANE(cal_own_inertia)
-LANE_INLINE articulated own_inertia(const lane* R, const lane* second, const lane* moment, lane mass) {
+LANE_INLINE articulated own_inertia(int kind, const lane* R, const double* constants) {
     const m3 E = {{R[0], R[3], R[6]}, {R[1], R[4], R[7]}, {R[2], R[5], R[8]}};
-    const s3 S = s3_congruent(E, (s3){second[0], second[1], second[2], second[3], second[4], second[5]});
-    const v3 h = m3_times(E, (v3){moment[0], moment[1], moment[2]});
-    const lane zero = lane_set(0.0);
+    const s3 S = second_moment(kind, E, constants);
+    const v3 h = m3_times(E, load3(constants, CAL_CONSTANT_MOMENT));
+    const lane zero = lane_set(0.0), mass = LOAD(constants, CAL_CONSTANT_MASS);
     return (articulated){.T = {S.yy + S.zz, S.xx + S.zz, S.xx + S.yy, -S.xy, -S.xz, -S.yz},
                          .H = {{zero, h.z, -h.y}, {-h.z, zero, h.x}, {h.y, -h.x, zero}},
                          .M = {mass, mass, mass, zero, zero, zero}};
@@ -112,7 +114,7 @@ LANE_INLINE void factor_node(int kind, bool has_parent, factored* w) {
     for (int k = 0; k < degrees; k++) respond_to(&w->I, kind, w->S + 6 * k, w->V + 6 * k);
     for (int i = 0; i < degrees; i++)
         for (int j = 0; j <= i; j++)
-            w->C[i * degrees + j] = dot_six(w->S + 6 * i, w->V + 6 * j) + (i == j ? w->armature[i] : zero);
+            w->C[i * degrees + j] = dot_axis(kind, w->S + 6 * i, w->V + 6 * j) + (i == j ? w->armature[i] : zero);
     const lane over = lane_set(1.0) / w->C[0]; // of one degree of freedom: D⁻¹
     find_root(w->C, degrees);
     if (degrees > 1) divide_columns(w->C, degrees, w->V);

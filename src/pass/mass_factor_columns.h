@@ -16,28 +16,29 @@ LANE_INLINE void load_lanes(const double* packed, int count, lane* out) {
     for (int i = 0; i < count; i++) out[i] = slot_load(packed, i);
 }
 
-LANE_INLINE void load_node(int kind, const cal_mass_factor* tree, const int32_t* nodes, factored* w) {
-    static const double ground[3] = {0.0, 0.0, 0.0};
-    enum { ROTATION = 0, ORIGIN = 9, ABOVE = 12, MASS = 15, MOMENT = 16, SECOND = 19, ARMATURE = 25, COUNT = 31 };
+LANE_INLINE void load_node(int kind, const cal_context* context, const cal_column* column, int step,
+                           const int32_t* nodes, factored* w) {
+    enum { ROTATION = 0, ARM = 9, ARMATURE = 12, COUNT = 18 };
+    const cal_mass_factor* tree = context->own;
+    const double* constants = find_place(context, column, kind, 0, step).constants;
     double packed[COUNT * CAL_LANES] __attribute__((aligned(CAL_LANES * sizeof(double)))); // read as lanes
     for (int l = 0; l < CAL_LANES; l++) {
-        const cal_node* node = &tree->model->nodes[nodes[l]];
         put_lane(packed + ROTATION * CAL_LANES, l, tree->motions[nodes[l]].rotation, 9);
-        put_lane(packed + ORIGIN * CAL_LANES, l, tree->motions[nodes[l]].origin, 3);
-        put_lane(packed + ABOVE * CAL_LANES, l, node->parent < 0 ? ground : tree->motions[node->parent].origin, 3);
-        put_lane(packed + MASS * CAL_LANES, l, &node->mass, 1);
-        for (int i = 0; i < cal_kind_v(kind); i++)
-            packed[(ARMATURE + i) * CAL_LANES + l] =
-                tree->added ? node->armature + tree->added[node->first_v + i] : node->armature;
-        put_lane(packed + MOMENT * CAL_LANES, l, node->moment, 3);
-        put_lane(packed + SECOND * CAL_LANES, l, node->second_moment, 6);
+        put_lane(packed + ARM * CAL_LANES, l, tree->motions[nodes[l]].arm, 3);
+        if (tree->added)
+            put_lane(packed + ARMATURE * CAL_LANES, l, tree->added + tree->model->nodes[nodes[l]].first_v,
+                     cal_kind_v(kind));
     }
     lane own[COUNT];
-    load_lanes(packed, ARMATURE + cal_kind_v(kind), own);
-    w->arm = (v3){own[ORIGIN] - own[ABOVE], own[ORIGIN + 1] - own[ABOVE + 1], own[ORIGIN + 2] - own[ABOVE + 2]};
-    for (int i = 0; i < cal_kind_v(kind); i++) w->armature[i] = own[ARMATURE + i];
+    load_lanes(packed, ARMATURE, own);
+    if (tree->added) load_lanes(packed + ARMATURE * CAL_LANES, cal_kind_v(kind), own + ARMATURE);
+    w->arm = (v3){own[ARM], own[ARM + 1], own[ARM + 2]};
+    for (int i = 0; i < cal_kind_v(kind); i++) {
+        w->armature[i] = LOAD(constants, CAL_CONSTANT_ARMATURE);
+        if (tree->added) w->armature[i] = w->armature[i] + own[ARMATURE + i];
+    }
     find_axes(kind, own + ROTATION, w->S);
-    w->I = own_inertia(own + ROTATION, own + SECOND, own + MOMENT, own[MASS]);
+    w->I = own_inertia(kind, own + ROTATION, constants);
 }
 
 LANE_INLINE void store_node(int kind, bool ends, const cal_mass_factor* tree, const int32_t* nodes, const bool* lives,
@@ -101,7 +102,7 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
         for (int l = 0; l < CAL_LANES; l++)
             if (own[l] >= 0) any = own[l];
         for (int l = 0; l < CAL_LANES; l++) live[l] = own[l] >= 0, nodes[l] = live[l] ? own[l] : any;
-        load_node(kind, tree, nodes, w);
+        load_node(kind, context, column, i, nodes, w);
         if (i == count - 1)
             add_children(tree, nodes, live, &w->I);
         else

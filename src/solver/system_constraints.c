@@ -145,13 +145,15 @@ static cal_status add_accelerations(cal_system* system, bool* done) {
     const double shift = system->projects ? CAL_SHIFT_CLOSED : CAL_SHIFT_OPEN;
     cal_constraints_find_change(set, system->evaluated_q, system->evaluated_v, system->qdd, system->law,
                                 system->def.gain, shift);
-    *done = !system->projects || !cal_system_is_near(system);
+    const double moved = cal_constraints_motion_power(set, 0.0), closing = cal_constraints_power(set);
+    // Looks elsewhere, but leaves the change that was found.
+    *done = !system->projects || !cal_system_changes_near(system);
     if (!*done) return CAL_OK;
     for (int i = 0; i < system->model->v_count; i++) system->qdd[i] += set->change[i];
     cal_layout_scatter(system->plan->layout, 0, NULL, system->qdd, system->state->context.ydot);
     cal_state_changed(system->state, CAL_HELD_YDOT);
-    system->moved = cal_constraints_motion_power(set, 0.0);
-    system->closing = cal_constraints_power(set);
+    system->moved = moved;
+    system->closing = closing;
     system->accelerated = true;
     return CAL_OK;
 }

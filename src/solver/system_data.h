@@ -254,6 +254,8 @@ bool cal_system_create_singular(cal_system* system); // system->forces
 void cal_system_project_step(cal_system* system, double* q, double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
 bool cal_system_is_near(const cal_system* system);
+// The same where σ changes so fast that there is noise; σ is looked at elsewhere, and constraints' rows and factors are those there.
+bool cal_system_changes_near(cal_system* system);
 // At evaluated_q and evaluated_v, with changed_tau and changed_control what drives the model and system->forces the constraints': replaces
 // these where rounding spoils them.
 cal_status cal_system_interpolate_singular(cal_system* system, double time);

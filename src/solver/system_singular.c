@@ -36,6 +36,8 @@ enum { PLACES = 10, MOST_TURNS = 6, MOST_REACHES = 8 };
 // The share of the tolerance that noise may have, the widest zone, the smallest part of one, and by how many tolerances polynomials may
 // differ.
 static const double SHARE = 0.2, WIDEST = 0.05, SMALLEST = 1e-3, MOST_DOUBT = 3.0, MOST_CURVED = 0.2;
+// How much faster than it seems σ may change where nothing was projected: what is open there is of third order.
+static const double SURELY = 2.0;
 // What is open by less than this part of the tolerance need not be closed: with ε three times as much the zone above is 0.014 rad
 // wide, for all tolerances and all speeds as far as rounding allows.
 static const double CLOSED_SHARE = 1e-7, CLOSED_LEAST = 1e-15, EPSILONS = 3.0;
@@ -252,6 +254,34 @@ bool cal_system_is_near(const cal_system* system) {
     const double distance = cal_constraints_distance(system->constraints);
     return distance < WIDEST &&
            distance * distance * distance < zone_cubed(system, fastest(system->evaluated_v, system->model->v_count));
+}
+
+// σ where the motion is `later`, with the accelerations in a.center, without a projection: what is open there is of third order, and
+// changes σ little.
+static double distance_ahead(cal_system* system, double later) {
+    const across a = find_room(system);
+    for (int i = 0; i < system->model->v_count; i++)
+        a.change[i] = later * (system->evaluated_v[i] + 0.5 * later * a.center[i]);
+    memcpy(a.q, system->evaluated_q, (size_t)system->model->q_count * sizeof(double));
+    cal_model_displace(system->model, a.change, 1.0, a.q);
+    cal_constraints_evaluate(system->constraints, a.q, system->evaluated_v);
+    (void)cal_constraints_rank(system->constraints);
+    return cal_constraints_distance(system->constraints);
+}
+
+// A long mechanism is near for long, and σ changes slowly while parts of it move fast. It is looked at as far ahead as find_crossing
+// does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
+bool cal_system_changes_near(cal_system* system) {
+    if (!cal_system_is_near(system)) return false;
+    const across a = find_room(system);
+    const int count = system->model->v_count;
+    for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
+    const double distance = cal_constraints_distance(system->constraints), speed = fastest(system->evaluated_v, count),
+                 change = fastest(a.center, count);
+    const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
+    const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
+    const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
+    return distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
 }
 
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {

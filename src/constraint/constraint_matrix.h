@@ -1,0 +1,24 @@
+// The matrix of a set of constraints (constraint.h), factored, and solutions: as one triangle (skyline.h), or in the order of the tree
+// (loop_factor.h).
+#pragma once
+#include "constraint/constraint.h"
+
+// Of a place: how many rows it has.
+static inline int cal_row_total(const cal_constraints* set, int place) {
+    return set->first_row[place + 1] - set->first_row[place];
+}
+
+// Lists of degrees of freedom, found once.
+bool cal_matrix_create(cal_constraints* set);
+void cal_matrix_destroy(cal_constraints* set);
+
+// Y where the constraints were evaluated last, rows scaled to length one: set->scale, set->ease.
+void cal_matrix_make(cal_constraints* set);
+// Its triangle. Rows of which less than √shift is left are dropped.
+void cal_matrix_factor(cal_constraints* set, double shift);
+// set->lambda ← a solution for set->right, with zeros for rows that were dropped. In the order of the tree set->change comes with it.
+void cal_matrix_solve(cal_constraints* set);
+// set->change ← M⁻¹ Aᵀ λ of that solution.
+void cal_matrix_find_change(cal_constraints* set);
+// set->change ← M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ set->right, which is scaled already: a solution without refinement, for corrections.
+void cal_matrix_correct(cal_constraints* set);

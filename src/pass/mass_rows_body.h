@@ -1,0 +1,98 @@
+// The y of a constraint's rows (mass_factor.h), a row per lane. Include after math/lanes.h, once a width.
+#define take_rows LANE(cal_take_rows)
+#define put_rows LANE(cal_put_rows)
+#define pull_rows LANE(cal_pull_rows)
+#define share_rows LANE(cal_share_rows)
+#define act_rows LANE(cal_act_rows)
+#define row_of_lane LANE(cal_row_of_lane)
+
+#if CAL_LANES == 1
+LANE_INLINE void put_rows(lane* x, int l, double value) {
+    (void)l;
+    *x = value;
+}
+LANE_INLINE double row_of_lane(const lane* x, int l) {
+    (void)l;
+    return *x;
+}
+#else
+LANE_INLINE void put_rows(lane* x, int l, double value) { (*x)[l] = value; }
+LANE_INLINE double row_of_lane(const lane* x, int l) { return (*x)[l]; }
+#endif
+
+// Adds what a child passes on to its parent's wrenches.
+LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, lane* wrench) {
+    lane passed[SIX];
+    memcpy(passed, tree->inertia + SQUARE * (size_t)child, sizeof passed);
+    const double* arm = tree->arm + 3 * (size_t)child;
+    const lane *f = passed + 3, s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
+    wrench[0] += passed[0] + (s[1] * f[2] - s[2] * f[1]);
+    wrench[1] += passed[1] + (s[2] * f[0] - s[0] * f[2]);
+    wrench[2] += passed[2] + (s[0] * f[1] - s[1] * f[0]);
+    for (int i = 0; i < 3; i++) wrench[3 + i] += f[i];
+}
+
+// y of one node; its wrenches then hold what goes on. A joint that turns feels moments alone, one that slides forces alone.
+LANE_INLINE void share_rows(const cal_mass_factor* tree, const cal_node* node, int kind, lane* wrench, lane* y) {
+    const size_t first = (size_t)(SIX * node->first_v);
+    const int degrees = cal_kind_v(kind);
+    const double *S = tree->axes + first, *V = tree->response + first, *C = tree->root + first;
+    for (int k = 0; k < degrees; k++) {
+        const double* axis = S + SIX * k;
+        lane turn = lane_set(0.0), slide = lane_set(0.0);
+        if (kind != CAL_PRISMATIC)
+            turn = (lane_set(axis[0]) * wrench[0] + lane_set(axis[1]) * wrench[1]) + lane_set(axis[2]) * wrench[2];
+        if (kind == CAL_PRISMATIC || kind == CAL_FREE)
+            slide = (lane_set(axis[3]) * wrench[3] + lane_set(axis[4]) * wrench[4]) + lane_set(axis[5]) * wrench[5];
+        y[k] = kind == CAL_PRISMATIC ? slide : kind == CAL_FREE ? turn + slide : turn;
+        for (int e = 0; e < k; e++) y[k] -= lane_set(C[k * degrees + e]) * y[e];
+        y[k] = y[k] * lane_set(C[k * degrees + k]);
+    }
+    for (int k = 0; k < degrees; k++)
+        for (int i = 0; i < SIX; i++) wrench[i] -= lane_set(V[SIX * k + i]) * y[k];
+}
+
+// The rows' own wrenches on a node.
+LANE_INLINE void act_rows(const cal_row* rows, int count, int node, lane* wrench) {
+    for (int r = 0; r < count; r++)
+        for (int k = 0; k < rows[r].node_count; k++)
+            for (int d = 0; d < 3 && rows[r].node[k] == node; d++) {
+                put_rows(&wrench[d], r, rows[r].moment[k][d]);
+                put_rows(&wrench[3 + d], r, rows[r].force[k][d]);
+            }
+}
+
+// count: rows, not more than lanes; y: of the first one, those of the others `stride` further each.
+static void take_rows(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes, int node_count,
+                      double* y, size_t stride) {
+    const cal_node* all = tree->model->nodes;
+    int32_t* after = tree->after; // per place in the list: where what hangs below the node ends in it
+    int32_t touched[CAL_ROW_NODES * CAL_LANES];
+    int touched_count = find_touched(rows, count, touched);
+    size_t at = stride;
+    for (int i = node_count - 1; i >= 0; i--) {
+        const int n = nodes[i];
+        const cal_node* node = &all[n];
+        lane wrench[SIX], share[SIX];
+        int below = i + 1;
+        for (int d = 0; d < SIX; d++) wrench[d] = lane_set(0.0);
+        if (touched_count > 0 && touched[touched_count - 1] == n) {
+            act_rows(rows, count, n, wrench);
+            touched_count--;
+        }
+        for (; below < node_count && nodes[below] < node->end; below = after[below])
+            pull_rows(tree, nodes[below], wrench);
+        after[i] = below;
+        const int degrees = cal_kind_v(node->kind);
+        if (node->kind == CAL_REVOLUTE)
+            share_rows(tree, node, CAL_REVOLUTE, wrench, share);
+        else if (node->kind == CAL_PRISMATIC)
+            share_rows(tree, node, CAL_PRISMATIC, wrench, share);
+        else
+            share_rows(tree, node, node->kind, wrench, share);
+        at -= (size_t)degrees;
+        for (int k = 0; k < degrees; k++)
+            for (int r = 0; r < count; r++) y[(size_t)r * stride + at + (size_t)k] = row_of_lane(&share[k], r);
+        memcpy(tree->inertia + SQUARE * (size_t)n, wrench, sizeof wrench);
+    }
+}

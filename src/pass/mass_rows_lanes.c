@@ -1,0 +1,57 @@
+// The y of a constraint's rows (mass_factor.h), up to four of them side by side. Compiled once for each width (aba_lanes.c says how).
+#include "pass/mass_factor.h"
+#include <string.h>
+
+enum { SIX = 6, SQUARE = 36 };
+
+// The nodes that rows act on, rising, each once.
+static int find_touched(const cal_row* rows, int count, int32_t* out) {
+    int found = 0;
+    for (int r = 0; r < count; r++)
+        for (int k = 0; k < rows[r].node_count; k++) {
+            const int node = rows[r].node[k];
+            int at = found;
+            while (at > 0 && out[at - 1] >= node) at--;
+            if (at < found && out[at] == node) continue;
+            memmove(out + at + 1, out + at, (size_t)(found - at) * sizeof *out);
+            out[at] = node;
+            found++;
+        }
+    return found;
+}
+
+#define CAL_LANES 1
+#include "math/lanes.h"
+#include "pass/mass_rows_body.h"
+#if CAL_WIDTH > 1
+#undef CAL_LANES
+#define CAL_LANES 2
+#include "math/lanes.h"
+#include "pass/mass_rows_body.h"
+#endif
+#if CAL_WIDTH > 2
+#undef CAL_LANES
+#define CAL_LANES 4
+#include "math/lanes.h"
+#include "pass/mass_rows_body.h"
+#endif
+
+#define JOIN_(name, suffix) name##suffix
+#define JOIN(name, suffix) JOIN_(name, suffix)
+#define KERNEL(name) JOIN(name, CAL_KERNEL_SUFFIX)
+
+void KERNEL(cal_mass_factor_rows)(cal_mass_factor* tree, const cal_row* rows, int count, const int32_t* nodes,
+                                  int node_count, double* y, size_t stride) {
+    int done = 0;
+#if CAL_WIDTH > 2
+    for (; count - done > 2; done += count - done < 4 ? 3 : 4)
+        cal_take_rows_4(tree, rows + done, count - done < 4 ? 3 : 4, nodes, node_count, y + (size_t)done * stride,
+                        stride);
+#endif
+#if CAL_WIDTH > 1
+    for (; count - done > 1; done += 2)
+        cal_take_rows_2(tree, rows + done, 2, nodes, node_count, y + (size_t)done * stride, stride);
+#endif
+    for (; done < count; done++)
+        cal_take_rows_1(tree, rows + done, 1, nodes, node_count, y + (size_t)done * stride, stride);
+}
