@@ -272,12 +272,17 @@ static cal_status begin_new(cal_world* world, cal_error* error) {
     for (int i = 0; status == CAL_OK && i < world->table.pair_count; i++) {
         if (looks == NULL) cal_fetch_pairs(world, i);
         if (!has_new(world, &world->table.pairs[i])) continue;
-        if (looks == NULL || !looks[i].done) {
+        cal_first_look look = {0};
+        if (looks != NULL)
+            look = looks[i];
+        else if (world->def.loop == CAL_TIMEWARP)
+            cal_look_at_pair(world, &world->table.pairs[i], true, &look);
+        if (!look.done) {
             status = cal_pair_predict(world, i, world->time, error);
             continue;
         }
-        cal_take_look(world, &looks[i]);
-        cal_pair_take(world, i, &looks[i].prediction);
+        cal_take_look(world, &look);
+        cal_pair_take(world, i, &look.prediction);
     }
     cal_free(looks);
     for (int h = 0; status == CAL_OK && h < world->periodic_hook_count; h++) {

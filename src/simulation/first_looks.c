@@ -61,27 +61,35 @@ static bool is_known(const cal_world* world, int body, double until) {
     return part->component < 0 ? part->def.motion == CAL_FIXED : cal_free_body_is_known(world, body, until);
 }
 
+void cal_look_at_pair(cal_world* world, const cal_pair* pair, bool predicts, cal_first_look* out) {
+    double until = (double)INFINITY;
+    *out = (cal_first_look){0};
+    for (int k = 0; k < 2; k++) until = fmin(until, *cal_body_presence(world, pair->body[k]).box_end);
+    if (!is_known(world, pair->body[0], until) || !is_known(world, pair->body[1], until)) return;
+    const int64_t checks = world->report.checks, predictions = world->report.predictions;
+    cal_separation gap;
+    double size;
+    if (predicts)
+        out->done = cal_pair_waits(world, pair, world->time, &out->prediction) ||
+                    cal_pair_look(world, pair, world->time, true, &out->prediction, NULL) == CAL_OK;
+    else
+        out->done = cal_find_overlap(world, pair, &gap, &out->depth, &size, NULL) == CAL_OK;
+    out->checks = (int)(world->report.checks - checks);
+    out->predictions = (int)(world->report.predictions - predictions);
+    world->report.checks = checks, world->report.predictions = predictions;
+}
+
 // Counts go into a world of the piece's own.
 static void look_at_some(void* user, int first, int end) {
     looking* l = user;
     cal_world own = *l->world;
     for (int i = first; i < end; i++) {
         const cal_pair* pair = &own.table.pairs[i];
-        cal_first_look* look = &l->looks[i];
         cal_fetch_pairs(&own, i);
         if (pair->event < 0) continue;
         const cal_sim_body *a = &own.bodies[pair->body[0]], *b = &own.bodies[pair->body[1]];
         if (a->stage != CAL_NEW && b->stage != CAL_NEW) continue;
-        double until = (double)INFINITY;
-        for (int k = 0; k < 2; k++) until = fmin(until, *cal_body_presence(&own, pair->body[k]).box_end);
-        if (!is_known(&own, pair->body[0], until) || !is_known(&own, pair->body[1], until)) continue;
-        const int64_t checks = own.report.checks, predictions = own.report.predictions;
-        cal_separation gap;
-        double size;
-        look->done = (l->predicts ? cal_pair_look(&own, pair, own.time, &look->prediction, NULL)
-                                  : cal_find_overlap(&own, pair, &gap, &look->depth, &size, NULL)) == CAL_OK;
-        look->checks = (int)(own.report.checks - checks);
-        look->predictions = (int)(own.report.predictions - predictions);
+        cal_look_at_pair(&own, pair, l->predicts, &l->looks[i]);
     }
 }
 

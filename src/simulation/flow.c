@@ -53,7 +53,7 @@ static double find_floor(const cal_world* world) {
 // Steps of groups may be off by the root of their tolerance (contact/group_implicit.c), those of systems by a finer one.
 static cal_status read_now(cal_world* world, cal_reading* out) {
     cal_world_report report;
-    cal_status status = cal_world_get_report(world, &report);
+    cal_status status = cal_world_measure(world, false, &report);
     *out = (cal_reading){.time = world->time,
                          .kinetic = report.kinetic,
                          .potential = report.potential,

@@ -345,8 +345,10 @@ static void find_motions(void* user, int first, int end) {
             cal_group_shown_speeds(m->world, m->first + i, m->world->time, &m->at[i]);
 }
 
-// Energy, momentum and hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`, NULL: of none.
-static cal_status add_bodies(cal_world* world, int first, int count, const cal_motion* at, cal_world_report* out) {
+// Energy, momentum and (hashed) hash of some bodies that follow each other, in their order; of those that are there, motions are in `at`,
+// NULL: of none.
+static cal_status add_bodies(cal_world* world, int first, int count, const cal_motion* at, bool hashed,
+                             cal_world_report* out) {
     for (int i = first; i < first + count; i++) {
         const cal_sim_body* part = &world->bodies[i];
         cal_motion own;
@@ -361,6 +363,7 @@ static cal_status add_bodies(cal_world* world, int first, int count, const cal_m
         if (motion == &own) cal_group_shown_speeds(world, i, world->time, &own);
         cal_add_energy(world, part, motion, out);
         out->asleep += cal_component_is_asleep(world, cal_body_component(world, i, world->time));
+        if (!hashed) continue;
         out->hash = cal_hash_doubles(out->hash, motion->pose.position, 3);
         out->hash = cal_hash_doubles(out->hash, motion->quaternion, 4);
         out->hash = cal_hash_doubles(out->hash, motion->u, 3);
@@ -370,21 +373,20 @@ static cal_status add_bodies(cal_world* world, int first, int count, const cal_m
 }
 
 // Where there are processors they find the motions; sums are taken in the order of bodies, whoever found these.
-static cal_status add_all_bodies(cal_world* world, cal_world_report* out) {
+static cal_status add_all_bodies(cal_world* world, bool hashed, cal_world_report* out) {
     cal_motion* at = world->machine != NULL ? cal_allocate(MOTIONS, sizeof *at) : NULL; // without memory: one by one
     cal_status status = CAL_OK;
     for (int first = 0; status == CAL_OK && first < world->body_count; first += MOTIONS) {
         const int count = world->body_count - first < MOTIONS ? world->body_count - first : MOTIONS;
         many_motions some = {world, first, at};
         if (at != NULL) cal_world_share(world, count, find_motions, &some);
-        status = add_bodies(world, first, count, at, out);
+        status = add_bodies(world, first, count, at, hashed, out);
     }
     cal_free(at);
     return status;
 }
 
-cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
-    if (!world || !out) return CAL_BAD_ARGUMENT;
+cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* out) {
     *out = world->report;
     out->time = world->time;
     out->cores = world->machine != NULL ? world->machine->processors : 0;
@@ -394,10 +396,14 @@ cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
         out->bodies = world->body_count - world->removed_count;
         return world->failed;
     }
-    cal_status status = add_all_bodies(world, out);
+    cal_status status = add_all_bodies(world, hashed, out);
     for (int i = 0; status == CAL_OK && i < world->component_count; i++) {
         const cal_component_ops* ops = world->components[i].ops;
         if (ops != NULL && ops->report != NULL) status = ops->report(world, i, out);
     }
     return status;
+}
+
+cal_status cal_world_get_report(cal_world* world, cal_world_report* out) {
+    return world && out ? cal_world_measure(world, true, out) : CAL_BAD_ARGUMENT;
 }

@@ -112,3 +112,5 @@ struct cal_world {
 
 // Makes a model the world's own, to be destroyed with it; on failure at once (world.c).
 cal_status cal_world_keep_model(cal_world* world, cal_model* model, cal_error* error);
+// A report; hashed: with the hash of all bodies (world.c).
+cal_status cal_world_measure(cal_world* world, bool hashed, cal_world_report* out);

@@ -77,7 +77,7 @@ static void predict(cal_domains* d, int domain, cal_border_find* find) {
         return;
     if (!cal_free_body_is_known(view, low, until) || !cal_free_body_is_known(view, high, until)) return;
     const cal_pair pair = {.body = {low, high}, .kind = (int32_t)cal_classify(view, low, high)};
-    find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), &find->prediction, NULL) == CAL_OK;
+    find->done = cal_pair_look(view, &pair, fmax(find->from, view->gvt), true, &find->prediction, NULL) == CAL_OK;
 }
 
 static bool keep_finds(cal_domains* d, int domain, int body, const int32_t* ids, int count) {

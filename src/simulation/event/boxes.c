@@ -46,14 +46,13 @@ cal_status cal_box_of_motion(cal_world* world, int body, double from, double to,
 
 // A free body's parabola needs no orientation, and no series as far as the box goes.
 cal_status cal_box_of_flight(cal_world* world, int body, double from, double to, cal_box* out) {
-    double ends[2][3], acceleration[3];
-    if (!cal_free_body_ends(world, body, from, to, ends, acceleration))
-        return cal_box_of_motion(world, body, from, to, out);
-    const double h = to - from,
-                 pad = world->bodies[body].reach + sqrt(cal_dot3(acceleration, acceleration)) * h * h / 8.0;
+    cal_flight flight;
+    if (!cal_free_body_flight(world, body, from, to, &flight)) return cal_box_of_motion(world, body, from, to, out);
+    const double h = to - from, *a = flight.acceleration;
+    const double pad = world->bodies[body].reach + sqrt(cal_dot3(a, a)) * h * h / 8.0;
     for (int i = 0; i < 3; i++) {
-        out->low[i] = fmin(ends[0][i], ends[1][i]) - pad;
-        out->high[i] = fmax(ends[0][i], ends[1][i]) + pad;
+        out->low[i] = fmin(flight.ends[0][i], flight.ends[1][i]) - pad;
+        out->high[i] = fmax(flight.ends[0][i], flight.ends[1][i]) + pad;
     }
     return CAL_OK;
 }
@@ -94,12 +93,29 @@ static cal_status join_ahead(cal_world* world, int body, double time, bool own, 
     return CAL_OK;
 }
 
+// Of a free body that flies all the time, see below; its turning rate is bounded, and nothing of the series is needed. False: it does not.
+static bool hold_flight_longer(const cal_world* world, int body, double from, double to, cal_box* box) {
+    const cal_sim_body* part = &world->bodies[body];
+    cal_flight flight;
+    if (part->component < 0 || !world->components[part->component].ops->single ||
+        !cal_free_body_flight(world, body, from, to, &flight))
+        return false;
+    const double interval = 1.0 / world->def.group_rate, turned = interval * part->reach * flight.turn;
+    const double fall = 0.5 * sqrt(cal_dot3(world->def.gravity, world->def.gravity)) * interval * interval;
+    join_point(box, flight.ends[1], part->reach + fall + turned);
+    for (int i = 0; i < 3; i++) flight.ends[1][i] += interval * flight.velocity[i];
+    join_point(box, flight.ends[1], part->reach + fall + turned);
+    *box = cal_box_pad(box, turned + fall);
+    return true;
+}
+
 // A box holds a body for an interval of group checks longer than it says, if it went on from any time in it as it does then: what
 // may join a group in that time is then a pair (contact/joining.c). Along a piece of its motion, x + T u is on a line between those of
 // the ends but for what the acceleration changes u by.
 static cal_status hold_longer(cal_world* world, int body, double from, double to, cal_box* box) {
     const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
+    if (hold_flight_longer(world, body, from, to, box)) return CAL_OK;
     if (part->component < 0 || cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
     const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),
                  fall = part->reach + 0.5 * g * interval * interval;
@@ -148,6 +164,16 @@ static cal_status move_box(cal_world* world, int body, double from, double to, i
     return cal_domain_note_box(world, body, error);
 }
 
+// Whether a free body's change is settled after this: its pairs are then predicted from where it changed, which is not later
+// (state/graph.c).
+static bool is_to_change(const cal_world* world, int body) {
+    for (int i = 0; i < world->change_count; i++) {
+        const cal_component* c = &world->components[world->changes[i].component];
+        if (c->body == body && c->ops != NULL && c->ops->single && !cal_component_is_fused(c)) return true;
+    }
+    return false;
+}
+
 static cal_status begin_pairs(cal_world* world, int body, int began, double time, cal_error* error) {
     cal_status status = CAL_OK;
     for (int i = 0; status == CAL_OK && i < began; i++) {
@@ -155,7 +181,7 @@ static cal_status begin_pairs(cal_world* world, int body, int began, double time
         if (!cal_may_collide(world, body, other) || cal_pair_find(world, body, other) >= 0) continue;
         int pair;
         status = cal_pair_add(world, body, other, &pair, error);
-        if (status == CAL_OK) status = cal_pair_predict(world, pair, time, error);
+        if (status == CAL_OK && !is_to_change(world, other)) status = cal_pair_predict(world, pair, time, error);
     }
     return status;
 }
@@ -204,7 +230,10 @@ cal_status cal_body_changed(cal_world* world, int body, double time, cal_error* 
     int began = 0;
     cal_status status = renew(world, body, time, &began, error);
     if (status == CAL_OK) status = cal_domain_note_change(world, body, time, error);
-    for (int i = 0; status == CAL_OK && i < part->pair_count; i++)
+    for (int i = 0; status == CAL_OK && i < part->pair_count; i++) {
+        const int* pair = world->table.pairs[part->pairs[i]].body;
+        if (is_to_change(world, pair[0] == body ? pair[1] : pair[0])) continue;
         status = cal_pair_predict(world, part->pairs[i], time, error);
+    }
     return status == CAL_OK ? begin_pairs(world, body, began, time, error) : status;
 }

@@ -237,18 +237,51 @@ static cal_status schedule_bound(cal_world* world, cal_pair* p, double time, cal
     return CAL_OK;
 }
 
-static cal_status look(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_error* error) {
+// Whether the motions of two bodies after a time go on as they do, as far as is known.
+static bool is_settled(const cal_world* world, const cal_pair* p, double time) {
+    return !(fmin(next_change(world, p->body[0], time), next_change(world, p->body[1], time)) < (double)INFINITY);
+}
+
+// How far a look goes, and whether nothing is left to look at after that as long as the motions go on as they do.
+typedef struct horizon {
+    double clear; // nothing happens before
+    double end;
+    bool exact; // there is a formula, which looks as far as the motions go
+    bool last;
+} horizon;
+
+// A search looks as far as the boxes go. Where the balls about the two do not overlap before that, nothing is to be looked at before they
+// do; and what may go on with their series (boxed: nobody may) is looked at until they do not any more.
+static horizon horizon_of(const cal_world* world, const cal_pair* p, double time, bool boxed) {
+    const bool settled = is_settled(world, p, time);
+    horizon h = {.clear = time, .exact = settled && cal_has_formula(world, p, time)};
+    h.end = h.exact
+                ? (double)INFINITY
+                : fmin(*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end);
+    h.last = h.exact;
+    if (h.exact || !settled) return h;
+    double overlap[2];
+    cal_reach_interval(world, p, time, overlap);
+    h.clear = overlap[0];
+    h.last = overlap[0] <= h.end && overlap[1] < (double)INFINITY && (!boxed || overlap[1] < h.end);
+    if (h.last) h.end = overlap[1];
+    return h;
+}
+
+static cal_status look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
+                       cal_error* error) {
     const int a = p->body[0], b = p->body[1];
     *out = (cal_prediction){.time = (double)INFINITY, .off = !world->placing && cal_component_holds(world, a, b, time)};
     if (out->off || world->placing) return CAL_OK;
-    // A closed formula looks as far as the motions go; a search as far as the boxes do.
-    const bool settled = !(fmin(next_change(world, a, time), next_change(world, b, time)) < (double)INFINITY);
-    const bool exact = settled && cal_has_formula(world, p, time);
-    const double until = fmin(*cal_body_presence(world, a).box_end, *cal_body_presence(world, b).box_end);
+    const horizon h = horizon_of(world, p, time, boxed);
+    if (h.clear > h.end) {
+        out->time = h.clear;
+        return CAL_OK;
+    }
     cal_hit hit = {(double)INFINITY, 0.0};
-    for (double from = exact ? time : search_start(world, p, time);;) {
+    for (double from = h.exact ? time : search_start(world, p, time);;) {
         const double change = fmin(next_change(world, a, from), next_change(world, b, from));
-        const cal_status status = cal_find_hit(world, p, from, exact ? change : fmin(until, change), &hit, error);
+        const cal_status status = cal_find_hit(world, p, from, fmin(h.end, change), &hit, error);
         if (status != CAL_OK) return status;
         // What is final has happened, also where a search that begins before finds it again.
         if (world->domain != CAL_DOMAIN_WHOLE && hit.time < world->gvt && from < world->gvt) {
@@ -256,19 +289,20 @@ static cal_status look(cal_world* world, const cal_pair* p, double time, cal_pre
             from = world->gvt;
             continue;
         }
-        if (hit.time < (double)INFINITY || !(change < (exact ? (double)INFINITY : until))) break;
+        if (hit.time < (double)INFINITY || !(change < h.end)) break;
         from = change;
     }
     out->hit = hit.time < (double)INFINITY;
-    out->open = !out->hit && !exact;
-    out->time = out->hit ? hit.time : exact ? (double)INFINITY : look_again(world, p, until, time);
+    out->open = !out->hit && !h.last;
+    out->time = out->hit ? hit.time : h.last ? (double)INFINITY : look_again(world, p, h.end, time);
     return CAL_OK;
 }
 
 // On ranks a look by another rank is found by its place in the row of looks of a domain: who repeats a run comes to the same ones, at the
 // same states. A formula is quicker than that.
-cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_prediction* out, cal_error* error) {
-    if (world->memo == NULL || p->kind <= CAL_PAIR_BALL_PLANE) return look(world, p, time, out, error);
+cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, bool boxed, cal_prediction* out,
+                         cal_error* error) {
+    if (world->memo == NULL || p->kind <= CAL_PAIR_BALL_PLANE) return look(world, p, time, boxed, out, error);
     enum { TIME, HIT, OFF, OPEN, CHECKS, PREDICTIONS, WORDS };
     const double row[3] = {*cal_body_presence(world, p->body[0]).box_end, *cal_body_presence(world, p->body[1]).box_end,
                            (double)++world->looks};
@@ -283,7 +317,7 @@ cal_status cal_pair_look(cal_world* world, const cal_pair* p, double time, cal_p
         return CAL_OK;
     }
     const int64_t checks = world->report.checks, predictions = world->report.predictions;
-    const cal_status status = look(world, p, time, out, error);
+    const cal_status status = look(world, p, time, boxed, out, error);
     double* kept = status == CAL_OK ? cal_memo_keep(world, &key, WORDS) : NULL;
     if (kept == NULL) return status;
     kept[TIME] = out->time, kept[HIT] = out->hit, kept[OFF] = out->off, kept[OPEN] = out->open;
@@ -300,6 +334,17 @@ void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction)
     cal_events_schedule(&world->events, p->event, prediction->time, cal_pair_key(p->body[0], p->body[1]));
 }
 
+// Often one of them goes another way before. Not for the border, which is searched by all workers at once, and asked for what collides
+// before the end of a window.
+bool cal_pair_waits(const cal_world* world, const cal_pair* p, double time, cal_prediction* out) {
+    if (p->kind <= CAL_PAIR_BALL_PLANE || world->domain == CAL_DOMAIN_BORDER || world->placing) return false;
+    if (cal_component_holds(world, p->body[0], p->body[1], time) || !is_settled(world, p, time)) return false;
+    double overlap[2];
+    cal_reach_interval(world, p, time, overlap);
+    *out = (cal_prediction){.time = overlap[0]};
+    return overlap[0] > time;
+}
+
 cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* error) {
     cal_pair* p = &world->table.pairs[pair];
     // A group that goes back repeats a step from its beginning, which may be before GVT. What happened before that stays, and what
@@ -314,7 +359,9 @@ cal_status cal_pair_predict(cal_world* world, int pair, double when, cal_error* 
         return schedule_bound(world, p, time, error);
     }
     cal_prediction found;
-    const cal_status status = cal_pair_look(world, p, time, &found, error);
+    const cal_status status = cal_pair_waits(world, p, time, &found)
+                                  ? CAL_OK
+                                  : cal_pair_look(world, p, time, world->domain == CAL_DOMAIN_BORDER, &found, error);
     if (status == CAL_OK) cal_pair_take(world, pair, &found);
     return status;
 }

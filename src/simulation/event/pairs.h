@@ -51,7 +51,11 @@ typedef struct cal_prediction {
     double time;
     bool hit, off, open;
 } cal_prediction;
-cal_status cal_pair_look(cal_world* world, const cal_pair* pair, double time, cal_prediction* out, cal_error* error);
+// boxed: as far as the boxes go, for several who look at the same bodies at the same time.
+cal_status cal_pair_look(cal_world* world, const cal_pair* pair, double time, bool boxed, cal_prediction* out,
+                         cal_error* error);
+// Whether a search from a time on is put off until the balls about two bodies overlap.
+bool cal_pair_waits(const cal_world* world, const cal_pair* pair, double time, cal_prediction* out);
 void cal_pair_take(cal_world* world, int pair, const cal_prediction* prediction);
 // Searches from a time on and schedules what comes of it.
 cal_status cal_pair_predict(cal_world* world, int pair, double time, cal_error* error);

@@ -127,22 +127,29 @@ static double first_reach(const cal_world* world, const cal_pair* pair, int movi
     return cal_dot3(n, x) - n[3] <= reach ? from : hit.time;
 }
 
-// From when on the balls about two bodies overlap: nothing happens before. Infinite when they never do.
-double cal_first_overlap(const cal_world* world, const cal_pair* pair, double from) {
+// When the balls about two bodies overlap: nothing happens before, and after. The end is infinite where it is not known, and the beginning
+// where they never do.
+void cal_reach_interval(const cal_world* world, const cal_pair* pair, double from, double out[2]) {
+    out[1] = (double)INFINITY;
     for (int i = 0; i < 2; i++) {
         const cal_sim_body* plane = &world->bodies[pair->body[1 - i]];
-        if (plane->form == CAL_FORM_PLANE && plane->def.motion == CAL_FIXED) return first_reach(world, pair, i, from);
+        if (plane->form != CAL_FORM_PLANE || plane->def.motion != CAL_FIXED) continue;
+        out[0] = first_reach(world, pair, i, from);
+        return;
     }
     double origin, r[3], v[3];
-    if (!relative_flight(world, pair, from, &origin, r, v)) return from;
+    out[0] = from;
+    if (!relative_flight(world, pair, from, &origin, r, v)) return;
     const double reach = 1.0001 * (world->bodies[pair->body[0]].reach + world->bodies[pair->body[1]].reach);
     const double closing = -cal_dot3(r, v), c = cal_dot3(r, r) - reach * reach, speed = cal_dot3(v, v);
     const double square = closing * closing - speed * c;
-    if (c > 0.0 && (closing <= 0.0 || square < 0.0)) return (double)INFINITY;
-    if (!(speed > 0.0)) return from;
-    const double end = origin + (closing + sqrt(square)) / speed;
-    if (end < from) return (double)INFINITY;
-    return c > 0.0 ? fmax(from, origin + c / (closing + sqrt(square))) : from;
+    const bool never = c > 0.0 && (closing <= 0.0 || square < 0.0);
+    if (!never && !(speed > 0.0)) return;
+    if (!never) out[1] = origin + (closing + sqrt(square)) / speed;
+    if (never || out[1] < from)
+        out[0] = (double)INFINITY;
+    else if (c > 0.0)
+        out[0] = fmax(from, origin + c / (closing + sqrt(square)));
 }
 
 bool cal_closed_hit(const cal_world* world, const cal_pair* pair, double from, cal_hit* out) {

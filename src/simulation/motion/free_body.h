@@ -33,11 +33,28 @@ static inline double cal_free_body_origin(const cal_sim_body* part, double time,
     return part->round ? time : data[part->series + 1 + (int)CAL_SERIES_NUMBERS];
 }
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out);
+// The motion of a free body from a state on, for many looks at it: valid from `begin` on, before `next`, and up to `end`.
+typedef struct cal_free_view {
+    const cal_sim_body* part; // NULL: there is none
+    double* data;
+    double begin, origin, next, end;
+} cal_free_view;
+// Where a body is free and no group is in charge at a time: goes on with its series as far as that. part is NULL otherwise.
+cal_status cal_free_body_view(cal_world* world, int body, double time, cal_free_view* out);
+static inline bool cal_free_view_holds(const cal_free_view* view, double time) {
+    return view->part != NULL && time >= view->begin && time < view->next && time <= view->end;
+}
+void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_motion* out);
 cal_status cal_free_body_bounds(cal_world* world, int component, int body, double from, double until,
                                 cal_motion_bounds* out);
-// Where the centre is at both ends of an interval that is one flight, and its acceleration. False: it is not, as far as is known.
-bool cal_free_body_ends(const cal_world* world, int body, double from, double to, double ends[2][3],
-                        double acceleration[3]);
+// A free body over an interval that is one flight: its centre at both ends, its velocity at the second, its acceleration, and the most
+// that it turns at (0: turning does not matter).
+typedef struct cal_flight {
+    double ends[2][3], velocity[3], acceleration[3];
+    double turn;
+} cal_flight;
+// False: it is no such interval, as far as is known.
+bool cal_free_body_flight(const cal_world* world, int body, double from, double to, cal_flight* out);
 // Whether where it is until a time is known without going on with its series: nobody writes who looks at it.
 bool cal_free_body_is_known(const cal_world* world, int body, double until);
 // Puts the state that holds at a time at the end of its queue (segment.c).

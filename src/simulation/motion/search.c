@@ -22,6 +22,7 @@
 #include "simulation/body.h"
 #include "simulation/component.h"
 #include "simulation/event/pairs.h"
+#include "simulation/motion/free_body.h"
 #include "simulation/state/graph.h"
 #include "simulation/world.h"
 #include <float.h>
@@ -29,11 +30,22 @@
 #define TOUCH 4e-15         // of balls, relative to sizes and distances from the origin
 #define TOUCH_GENERAL 1e-11 // of other shapes, relative to the reach of the smaller one
 enum { MOST_STEPS = 1000000, MOST_DOUBLINGS = 24 };
+// Balls of a body that are placed once for all balls of the other one, and how many times the least interval of a bisection it is
+// worth knowing of who is far apart.
+enum { FEW_BALLS = 8, MANY_WIDTHS = 64 };
+
+// Of balls of two bodies: a bit for each two that do not touch within an interval about a time, whatever the motions do.
+typedef struct far_balls {
+    uint64_t bits;
+    double time, within;
+} far_balls;
 
 typedef struct chase {
     cal_world* world;
     int body[2];
     cal_motion at[2];
+    cal_free_view view[2];
+    far_balls far;
     cal_motion_bounds limits[2];
     double until;    // how far the bounds hold
     double relative; // acceleration of the centres to each other, at most
@@ -65,7 +77,13 @@ static chase begin_chase(cal_world* world, const cal_pair* pair) {
 
 static cal_status move_to(chase* c, double time) {
     for (int i = 0; i < 2; i++) {
-        const cal_status status = cal_body_place_at(c->world, c->body[i], time, &c->at[i]);
+        cal_status status = CAL_OK;
+        if (!cal_free_view_holds(&c->view[i], time))
+            status = cal_free_body_view(c->world, c->body[i], time, &c->view[i]);
+        if (status == CAL_OK && c->view[i].part != NULL)
+            cal_free_view_at(&c->view[i], time, c->view[i].part->spinning, &c->at[i]);
+        else if (status == CAL_OK)
+            status = cal_body_place_at(c->world, c->body[i], time, &c->at[i]);
         if (status != CAL_OK) return status;
     }
     return CAL_OK;
@@ -90,36 +108,76 @@ static double bend(const cal_motion_bounds* limits, const double arm[3]) {
     return (limits->twist + limits->turn * limits->turn) * sqrt(cal_dot3(arm, arm));
 }
 
-// The soonest that any ball of a can touch b, and whether one does now, to a share of sizes and distances from the origin.
-static sight look_rounded(const chase* c, double share) {
-    const int a = c->world->bodies[c->body[0]].form == CAL_FORM_BALLS ? 0 : 1, b = 1 - a;
-    const cal_sim_body *p = &c->world->bodies[c->body[a]], *q = &c->world->bodies[c->body[b]];
-    const cal_motion *at_p = &c->at[a], *at_q = &c->at[b];
-    const bool balls = q->form == CAL_FORM_BALLS;
+// Who of a pair has the balls, and the other one, which has balls, too, or is a plane or a block.
+typedef struct rounded {
+    int a, b;
+    const cal_sim_body *p, *q;
+    bool balls;
+    int count; // of what the other one has
+} rounded;
+
+static rounded rounded_of(const chase* c) {
+    rounded r = {.a = c->world->bodies[c->body[0]].form == CAL_FORM_BALLS ? 0 : 1};
+    r.b = 1 - r.a;
+    r.p = &c->world->bodies[c->body[r.a]], r.q = &c->world->bodies[c->body[r.b]];
+    r.balls = r.q->form == CAL_FORM_BALLS;
+    r.count = r.balls ? r.q->ball_count : 1;
+    return r;
+}
+
+static bool can_be_far(const rounded* r) { return r->p->ball_count <= FEW_BALLS && r->count <= FEW_BALLS; }
+
+static uint64_t bit_of(int i, int j) { return UINT64_C(1) << (i * FEW_BALLS + j); }
+
+// The gap between a ball of p with its centre at x and what q has there, the normal n towards x, and the nearest point y (of a ball: its
+// centre). places: of the first balls of q.
+static double gap_between(const chase* c, const rounded* r, const double x[3], double radius, int j,
+                          double places[FEW_BALLS][3], double n[3], double y[3]) {
+    if (!r->balls) return cal_from_solid(r->q, &c->at[r->b], x, n, y) - radius;
+    if (j < FEW_BALLS)
+        for (int d = 0; d < 3; d++) y[d] = places[j][d];
+    else
+        cal_place_ball(r->q, &c->at[r->b], j, y);
+    for (int d = 0; d < 3; d++) n[d] = x[d] - y[d];
+    const double length = sqrt(cal_dot3(n, n));
+    for (int d = 0; d < 3; d++) n[d] = length > 0.0 ? n[d] / length : (double)(d == 2);
+    return length - radius - r->q->balls[j][3];
+}
+
+static void place_balls(const chase* c, const rounded* r, double places[FEW_BALLS][3]) {
+    for (int j = 0; r->balls && j < r->count && j < FEW_BALLS; j++) cal_place_ball(r->q, &c->at[r->b], j, places[j]);
+}
+
+static double far_from_origin(const double x[3], double radius) {
+    return fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + radius;
+}
+
+// The soonest that any ball of a can touch b, and whether one does now, to a share of sizes and distances from the origin. skipped: bits
+// of those that are known to be far apart.
+static sight look_rounded(const chase* c, double share, uint64_t skipped) {
+    const rounded r = rounded_of(c);
+    const cal_sim_body *p = r.p, *q = r.q;
+    const cal_motion *at_p = &c->at[r.a], *at_q = &c->at[r.b];
     const double turning =
-        balls || cal_dot3(at_q->w, at_q->w) == 0.0 ? 0.0 : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
+        r.balls || cal_dot3(at_q->w, at_q->w) == 0.0 ? 0.0 : 2.0 * q->reach * sqrt(cal_dot3(at_q->w, at_q->w));
+    double places[FEW_BALLS][3];
+    place_balls(c, &r, places);
     sight s = {.step = (double)INFINITY};
     for (int i = 0; i < p->ball_count; i++) {
         const double* ball = p->balls[i];
         double x[3], v[3];
+        if (skipped != 0 && (~skipped >> (i * FEW_BALLS) & ((1u << r.count) - 1)) == 0) continue;
         cal_place_ball(p, at_p, i, x);
         cal_point_velocity(at_p, x, v);
-        const double k_p = c->relative + (p->spinning ? bend(&c->limits[a], ball) : 0.0);
-        for (int j = 0; j < (balls ? q->ball_count : 1); j++) {
-            double n[3], y[3], w[3], gap, k = k_p;
-            if (balls) {
-                cal_place_ball(q, at_q, j, y);
-                for (int d = 0; d < 3; d++) n[d] = x[d] - y[d];
-                const double length = sqrt(cal_dot3(n, n));
-                for (int d = 0; d < 3; d++) n[d] = length > 0.0 ? n[d] / length : (double)(d == 2);
-                gap = length - ball[3] - q->balls[j][3];
-                if (q->spinning) k += bend(&c->limits[b], q->balls[j]);
-            } else {
-                gap = cal_from_solid(q, at_q, x, n, y) - ball[3];
-            }
+        const double k_p = c->relative + (p->spinning ? bend(&c->limits[r.a], ball) : 0.0);
+        for (int j = 0; j < r.count; j++) {
+            double n[3], y[3], w[3];
+            if (skipped != 0 && (skipped & bit_of(i, j)) != 0) continue;
+            const double gap = gap_between(c, &r, x, ball[3], j, places, n, y);
+            const double k = r.balls && q->spinning ? k_p + bend(&c->limits[r.b], q->balls[j]) : k_p;
             cal_point_velocity(at_q, y, w);
             const double closing = cal_dot3(n, w) - cal_dot3(n, v);
-            const double far = fabs(x[0]) + fabs(x[1]) + fabs(x[2]) + ball[3], touch = share * far;
+            const double far = far_from_origin(x, ball[3]), touch = share * far;
             // What does not come nearer in a window by as much as places are rounded to rests against it.
             const bool rests = closing * c->world->window <= DBL_EPSILON * far;
             const double step = closing_time(fmax(gap, rests ? TOUCH * far : 0.0), closing + turning, k);
@@ -130,6 +188,30 @@ static sight look_rounded(const chase* c, double share) {
         }
     }
     return s;
+}
+
+// Which balls cannot touch within an interval about a time at which the bodies are placed: a gap closes no faster than the centres'
+// relative speed, what that can change by, and how fast the balls go about the centres; and it is known to what places are rounded to, a
+// few times. Only of balls, and of what is fixed.
+static far_balls find_far(const chase* c, double time, double within) {
+    const rounded r = rounded_of(c);
+    far_balls out = {.time = time, .within = within};
+    if (!can_be_far(&r) || (!r.balls && (r.q->component >= 0 || r.q->def.motion != CAL_FIXED))) return out;
+    double places[FEW_BALLS][3], relative[3];
+    place_balls(c, &r, places);
+    for (int d = 0; d < 3; d++) relative[d] = c->at[0].u[d] - c->at[1].u[d];
+    const double speed = sqrt(cal_dot3(relative, relative)) + c->relative * within + c->limits[r.a].turn * r.p->reach +
+                         (r.balls ? c->limits[r.b].turn * r.q->reach : 0.0);
+    for (int i = 0; i < r.p->ball_count; i++) {
+        double x[3], n[3], y[3];
+        cal_place_ball(r.p, &c->at[r.a], i, x);
+        for (int j = 0; j < r.count; j++) {
+            const double gap = gap_between(c, &r, x, r.p->balls[i][3], j, places, n, y);
+            const double rounded_to = 64.0 * DBL_EPSILON * far_from_origin(x, r.p->balls[i][3]);
+            if (gap > speed * within + rounded_to) out.bits |= bit_of(i, j);
+        }
+    }
+    return out;
 }
 
 static cal_sweep sweep_of(const chase* c, int which) {
@@ -167,12 +249,14 @@ static double resolution(const cal_world* world, double time) {
 
 // Looks at a time, with bounds as far as `to`; a root that time cannot resolve counts as touching.
 static cal_status look(chase* c, const cal_pair* pair, double time, double to, sight* out) {
-    cal_status status = time >= c->until || time == to ? bound_chase(c, time, to) : CAL_OK;
+    // Balls that touch at the end do so whatever the bounds are.
+    const bool ends = time == to && pair->kind == CAL_PAIR_GENERAL;
+    cal_status status = (time >= c->until && time < to) || ends ? bound_chase(c, time, to) : CAL_OK;
     if (status == CAL_OK) status = move_to(c, time);
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     const double horizon = fmax(c->until - time, 0.0), least = resolution(c->world, time);
-    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c, TOUCH);
+    *out = pair->kind == CAL_PAIR_GENERAL ? look_general(c, horizon, least) : look_rounded(c, TOUCH, 0);
     out->touching |= out->step < least && horizon > least && out->speed > 0.0;
     out->step = fmax(fmin(out->step, horizon), least);
     return CAL_OK;
@@ -180,11 +264,16 @@ static cal_status look(chase* c, const cal_pair* pair, double time, double to, s
 
 static cal_status search(cal_world* world, const cal_pair* pair, double from, double to, cal_hit* out) {
     *out = (cal_hit){(double)INFINITY, 0.0};
-    double time = cal_first_overlap(world, pair, from);
+    double overlap[2];
+    cal_reach_interval(world, pair, from, overlap);
+    double time = overlap[0];
     if (time > to) return CAL_OK;
+    const bool parts = overlap[1] < to; // before the end, at which there is nothing to look at then
+    if (parts) to = overlap[1];
     chase c = begin_chase(world, pair);
     cal_status status = bound_chase(&c, time, to);
     for (int i = 0; status == CAL_OK && i < MOST_STEPS; i++) {
+        if (parts && time >= to) return CAL_OK;
         sight s;
         status = look(&c, pair, time, to, &s);
         if (status == CAL_OK && s.touching) *out = (cal_hit){time, s.speed};
@@ -234,7 +323,9 @@ static cal_status touches(chase* c, const cal_pair* pair, double time, bool* out
     if (status != CAL_OK) return status;
     c->world->report.checks++;
     c->warm = (cal_distance_cache){0};
-    *out = (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time)) : look_rounded(c, 0.0))
+    const uint64_t skipped = fabs(time - c->far.time) <= c->far.within ? c->far.bits : 0;
+    *out = (pair->kind == CAL_PAIR_GENERAL ? look_general(c, 0.0, resolution(c->world, time))
+                                           : look_rounded(c, 0.0, skipped))
                .touching;
     return CAL_OK;
 }
@@ -256,6 +347,11 @@ static cal_status settle_time(chase* c, const cal_pair* pair, double begin, cal_
     bool first = false, last = false;
     cal_status status = move_to(c, hit->time);
     double width = 4.0 * rounding(c, hit);
+    if (status == CAL_OK && pair->kind == CAL_PAIR_ROUNDED) {
+        const double within = fmin(MANY_WIDTHS * width, hit->time - begin);
+        status = bound_chase(c, begin, hit->time + within);
+        if (status == CAL_OK && c->until >= hit->time + within) c->far = find_far(c, hit->time, within);
+    }
     for (int i = 0; status == CAL_OK && i < MOST_DOUBLINGS; i++, width *= 2.0) {
         const double high = fmin(hit->time + width, b);
         low = fmax(hit->time - width, begin);

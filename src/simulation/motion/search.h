@@ -27,8 +27,9 @@ void cal_world_distance(cal_world* world, int a, const cal_motion* at_a, int b, 
 
 // The collision of two bodies by a closed formula; false where none applies (closed_forms.c).
 bool cal_closed_hit(const cal_world* world, const cal_pair* pair, double from, cal_hit* out);
-// From when on the balls about two bodies overlap: nothing happens before. Infinite when they never do (closed_forms.c).
-double cal_first_overlap(const cal_world* world, const cal_pair* pair, double from);
+// When the balls about two bodies overlap, from a time on: nothing happens before, and after. The end is infinite where it is not known,
+// and the beginning where they never do (closed_forms.c).
+void cal_reach_interval(const cal_world* world, const cal_pair* pair, double from, double out[2]);
 // Where the centre of a body's ball is (distance.c).
 void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, double out[3]);
 // Distance of a point from a plane or a block, the normal (towards the point), and the nearest point on it (distance.c).

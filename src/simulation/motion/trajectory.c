@@ -118,13 +118,21 @@ void cal_free_body_begin(const cal_sim_body* part, double origin, double* data) 
     series[0] = rate > 0.0 ? length_of(rows, rate) : (double)INFINITY;
 }
 
-static void evaluate_series(const double* rows, double t, double q[4], double w[3]) {
-    double value[7];
-    memcpy(value, rows + 7 * CAL_SERIES, sizeof value);
-    for (int n = CAL_SERIES - 1; n >= 0; n--)
-        for (int i = 0; i < 7; i++) value[i] = rows[7 * n + i] + t * value[i];
-    memcpy(q, value, 4 * sizeof *q);
-    memcpy(w, value + 4, 3 * sizeof *w);
+// Horner's rule for four numbers at a time: q, and the last of q with ω.
+CAL_WIDE static void evaluate_rotation_series(const double* rows, double t, double q[4], double w[3]) {
+    const double* row = rows + 7 * CAL_SERIES;
+    row4 first, last, of_first, of_last;
+    memcpy(&first, row, sizeof first);
+    memcpy(&last, row + 3, sizeof last);
+    while (row > rows) {
+        row -= 7;
+        memcpy(&of_first, row, sizeof first);
+        memcpy(&of_last, row + 3, sizeof last);
+        first = of_first + t * first;
+        last = of_last + t * last;
+    }
+    memcpy(q, &first, 4 * sizeof *q);
+    for (int i = 0; i < 3; i++) w[i] = last[1 + i];
     cal_quaternion_normalize(q);
 }
 
@@ -144,7 +152,7 @@ static void turn(const cal_sim_body* part, double* data, double t, double q[4], 
         return;
     }
     if (!part->round) {
-        evaluate_series(series_of(part, data) + 1, t, q, w);
+        evaluate_rotation_series(series_of(part, data) + 1, t, q, w);
         return;
     }
     memcpy(w, data + CAL_AT_ANGULAR, 3 * sizeof *w);
@@ -246,26 +254,52 @@ cal_status cal_free_body_work(cal_world* world, int component, const cal_member_
     return CAL_OK;
 }
 
+static cal_free_view view_of(const cal_component* c, const cal_sim_body* part, int64_t n) {
+    const bool last = n + 1 == c->queue.tail;
+    cal_free_view view = {.part = part,
+                          .data = cal_data_at(&c->queue, n),
+                          .begin = cal_saved_state_at(&c->queue, n)->time,
+                          .next = last ? (double)INFINITY : cal_saved_state_at(&c->queue, n + 1)->time,
+                          .end = (double)INFINITY};
+    view.origin = cal_free_body_origin(part, view.begin, view.data);
+    if (last && !part->round) view.end = view.begin + series_of(part, view.data)[0];
+    return view;
+}
+
+cal_status cal_free_body_view(cal_world* world, int body, double time, cal_free_view* out) {
+    *out = (cal_free_view){0};
+    const cal_sim_body* part = &world->bodies[body];
+    if (part->component < 0 || !world->components[part->component].ops->single) return CAL_OK;
+    const cal_component* c = &world->components[part->component];
+    int64_t n = cal_queue_find(&c->queue, time);
+    if (n < 0 || cal_saved_state_at(&c->queue, n)->kind == CAL_FUSED) return CAL_OK;
+    const cal_status status = state_for(world, part->component, time, &n);
+    if (status == CAL_OK) *out = view_of(c, part, n);
+    return status;
+}
+
+void cal_free_view_at(const cal_free_view* view, double time, bool turning, cal_motion* out) {
+    fly(view->data, time - view->origin, out->pose.position, out->u);
+    if (!turning) { // any orientation: a ball has none
+        static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        memcpy(out->pose.rotation, upright, sizeof upright);
+        memset(out->w, 0, sizeof out->w);
+        return;
+    }
+    double w[3];
+    turn(view->part, view->data, time - view->begin, out->quaternion, w);
+    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
+    cal_rotate3(out->pose.rotation, w, out->w);
+}
+
 cal_status cal_free_body_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
     (void)body;
     int64_t n;
     const cal_status status = state_for(world, component, time, &n);
     if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
-    const cal_sim_body* part = &world->bodies[c->body];
-    double* data = cal_data_at(&c->queue, n);
-    const double begin = cal_saved_state_at(&c->queue, n)->time, t = time - begin;
-    fly(data, time - cal_free_body_origin(part, begin, data), out->pose.position, out->u);
-    if (!turning) { // any orientation: a ball has none
-        static const double upright[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-        memcpy(out->pose.rotation, upright, sizeof upright);
-        memset(out->w, 0, sizeof out->w);
-        return CAL_OK;
-    }
-    double w[3];
-    turn(part, data, t, out->quaternion, w);
-    cal_quaternion_matrix(out->quaternion, out->pose.rotation);
-    cal_rotate3(out->pose.rotation, w, out->w);
+    const cal_free_view view = view_of(c, &world->bodies[c->body], n);
+    cal_free_view_at(&view, time, turning, out);
     return CAL_OK;
 }
 
@@ -283,6 +317,13 @@ static double largest_turn(const cal_sim_body* part, const double w[3], const do
     for (int i = 0; i < 3; i++)
         if (fabs(I[i] - I[(i + 1) % 3]) <= EQUAL * I[i]) return (1.0 + MARGIN) * sqrt(cal_dot3(w, w));
     return fmin(sqrt(momentum) / least, sqrt(energy / least));
+}
+
+// The same over a time after a state; 0 where turning does not matter. A body with equal moments has a series where a torque acts.
+static double turning_bound(const cal_sim_body* part, const double* data, double h) {
+    const double* w = data + CAL_AT_ANGULAR;
+    if (!part->spinning) return 0.0;
+    return part->round ? sqrt(cal_dot3(w, w)) : largest_turn(part, w, data + CAL_AT_TORQUE, h);
 }
 
 // Euler's equations: ω̇ᵢ = τᵢ / Iᵢ + rᵢ ωⱼ ωₖ with rᵢ = (Iⱼ − Iₖ) / Iᵢ, and Σ ωⱼ² ωₖ² ≤ |ω|⁴ / 3. Of two equal moments one r is
@@ -317,31 +358,27 @@ cal_status cal_free_body_bounds(cal_world* world, int component, int body, doubl
     if (status != CAL_OK) return status;
     const cal_component* c = &world->components[component];
     const cal_sim_body* part = &world->bodies[c->body];
-    const double *data = cal_data_at(&c->queue, n), *w = data + CAL_AT_ANGULAR, *torque = data + CAL_AT_TORQUE;
+    const double* data = cal_data_at(&c->queue, n);
     memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
     out->until = fmin(until, motion_end(&c->queue, n));
-    if (!part->spinning) return CAL_OK;
-    if (part->round) {
-        out->turn = sqrt(cal_dot3(w, w)); // a torque would have a series
-        return CAL_OK;
-    }
-    out->turn = largest_turn(part, w, torque, out->until - cal_saved_state_at(&c->queue, n)->time);
-    out->twist = largest_twist(part, w, torque, out->turn);
+    out->turn = turning_bound(part, data, out->until - cal_saved_state_at(&c->queue, n)->time);
+    if (part->spinning && !part->round)
+        out->twist = largest_twist(part, data + CAL_AT_ANGULAR, data + CAL_AT_TORQUE, out->turn);
     return CAL_OK;
 }
 
-bool cal_free_body_ends(const cal_world* world, int body, double from, double to, double ends[2][3],
-                        double acceleration[3]) {
+// What holds of the turning after a state needs no series: it follows from what the motion keeps.
+bool cal_free_body_flight(const cal_world* world, int body, double from, double to, cal_flight* out) {
     const cal_sim_body* part = &world->bodies[body];
     const cal_queue* queue = &world->components[part->component].queue;
     const int64_t n = cal_queue_find(queue, from);
     if (n < 0 || cal_saved_state_at(queue, n)->kind == CAL_FUSED || motion_end(queue, n) < to) return false;
-    const double* data = cal_data_at(queue, n);
-    const double origin = cal_free_body_origin(part, cal_saved_state_at(queue, n)->time, data);
-    double u[3];
-    fly(data, from - origin, ends[0], u);
-    fly(data, to - origin, ends[1], u);
-    memcpy(acceleration, data + CAL_AT_ACCELERATION, 3 * sizeof *acceleration);
+    const double *data = cal_data_at(queue, n), begin = cal_saved_state_at(queue, n)->time;
+    const double origin = cal_free_body_origin(part, begin, data);
+    fly(data, from - origin, out->ends[0], out->velocity);
+    fly(data, to - origin, out->ends[1], out->velocity);
+    memcpy(out->acceleration, data + CAL_AT_ACCELERATION, sizeof out->acceleration);
+    out->turn = turning_bound(part, data, to - begin);
     return true;
 }
 

@@ -90,9 +90,8 @@ cal_saved_state* cal_queue_push(cal_world* asking, int component, cal_saved_stat
     return knot;
 }
 
-// Most questions are about the newest states; a stiff multibody has thousands of them, though, and then the way back doubles
-// until it is too far, and is halved again.
-int64_t cal_queue_find(const cal_queue* queue, double time) {
+// A stiff multibody has thousands of states: the way back doubles until it is too far, and is halved again.
+int64_t cal_queue_find_earlier(const cal_queue* queue, double time) {
     int64_t later = queue->tail, n = later - 1;
     for (int64_t way = 1; n >= queue->head && cal_saved_state_at(queue, n)->time > time; way *= 2) {
         later = n;

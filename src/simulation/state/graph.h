@@ -72,8 +72,13 @@ void cal_queue_destroy(cal_queue* queue);
 void cal_queue_release(cal_world* world, int component);
 // A new state at the end, with the numbers of the one before that are copied (zeros for the first); NULL: no memory.
 cal_saved_state* cal_queue_push(cal_world* world, int component, cal_saved_state_kind kind, double time);
-// The newest state that is not after a time, −1: there is none.
-int64_t cal_queue_find(const cal_queue* queue, double time);
+// The newest state that is not after a time, −1: there is none. Most questions are about the newest one.
+int64_t cal_queue_find_earlier(const cal_queue* queue, double time);
+static inline int64_t cal_queue_find(const cal_queue* queue, double time) {
+    const int64_t last = queue->tail - 1;
+    const bool newest = last >= queue->head && cal_saved_state_at(queue, last)->time <= time;
+    return newest ? last : cal_queue_find_earlier(queue, time);
+}
 // A junction of newly made states; −1: no memory.
 int cal_junction_create(cal_world* world);
 bool cal_junction_add(cal_world* world, int junction, int component, int64_t number);
