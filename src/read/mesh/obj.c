@@ -331,11 +331,14 @@ static bool is_mujoco_ear(const reader* r, const int axes[2], int first) {
 }
 
 static bool cut_as_mujoco(reader* r) {
-    int axes[2], first = 0, tries = r->corner_count;
+    int axes[2], first = 0, before = r->corner_count, tries = before;
     if (r->corner_count == 4) return cut_four(r);
     find_axes(r, axes);
-    while (r->corner_count > 3 && r->corner_count <= MOST_CLIPPED && tries-- > 0) {
+    // Tries are counted anew after an ear, but for one that the last try has found: then the rest stays open.
+    while (r->corner_count > 3 && r->corner_count <= MOST_CLIPPED && tries > 0) {
         const int n = r->corner_count;
+        tries = n != before ? n : tries - 1;
+        before = n;
         first %= n;
         if (!is_mujoco_ear(r, axes, first)) {
             first++;
@@ -343,7 +346,6 @@ static bool cut_as_mujoco(reader* r) {
         }
         if (!add_triangle(r, first, (first + 1) % n, (first + 2) % n)) return false;
         drop_corner(r, (first + 1) % n);
-        tries = n - 1;
     }
     if (r->corner_count == 3) return add_triangle(r, 0, 1, 2);
     r->build->mesh.open++;

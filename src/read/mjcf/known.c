@@ -80,7 +80,7 @@ static const row rows[] = {
                   "damping ref springref armature frictionloss"),
     NOTE("joint", "group user", NO_EFFECT),
     LOST("joint", "solreflimit solimplimit solreffriction solimpfriction margin", SERVO),
-    NOTE("joint", "actuatorgravcomp",
+    LOST("joint", "actuatorgravcomp",
          "ignored: gravity compensation acts without the actuator, and is not limited by it"),
     READ("freejoint", "name"),
     NOTE("freejoint", "group", NO_EFFECT),
