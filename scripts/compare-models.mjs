@@ -86,15 +86,9 @@ function copyFolder(folder) {
     else if (/\.(xml|stl|obj|msh|urdf|png)$/i.test(entry.name)) mujoco.FS.writeFile(full, fs.readFileSync(full));
   }
 }
-function dropFolder(folder) {
-  for (const name of mujoco.FS.readdir(folder)) {
-    if (name === '.' || name === '..') continue;
-    const full = folder + '/' + name;
-    if (mujoco.FS.isDir(mujoco.FS.stat(full).mode)) dropFolder(full);
-    else mujoco.FS.unlink(full);
-  }
-  mujoco.FS.rmdir(folder);
-  copied.delete(folder);
+async function refresh() {
+  mujoco = await loadMujoco();
+  copied.clear();
 }
 
 // abc ∫₀^∞ dλ / ((a² + λ) √((a² + λ)(b² + λ)(c² + λ))) by Carlson's doubling.
@@ -233,9 +227,8 @@ async function examine(file, top, again) {
   } catch (error) {
     row.mujoco = String(error?.message ?? heard ?? error).split('\n').join(' ').trim() || heard;
   }
-  if (!model && /memory|unreachable|table index/.test(row.mujoco ?? '') && !again) {
-    mujoco = await loadMujoco(); // it does not survive a crash; a fresh one may manage
-    copied.clear();
+  if (!model && !/Error: (Loading|XML)|not found/.test(row.mujoco ?? '') && !again) {
+    await refresh(); // it does not survive a crash, nor does it give memory back; a fresh one may manage
     return examine(file, top, true);
   }
   if (!model) row.mujoco ??= heard || 'refused';
@@ -251,8 +244,7 @@ async function examine(file, top, again) {
       Object.assign(row, compare(file, model, info.value));
     } catch (error) {
       row.error = String(error?.message ?? error);
-      mujoco = await loadMujoco();
-      copied.clear();
+      await refresh();
     }
     const worst = Math.max(row.qdd, row.mass, row.total, row.pose);
     row.kind = row.error || row.sizes ? 'not compared' : worst < tolerance ? 'agrees' : 'differs';
@@ -279,7 +271,7 @@ for (const folder of folders) {
     const files = fs.statSync(full).isDirectory() ? filesBelow(full) : full.endsWith('.xml') ? [full] : [];
     const top = fs.statSync(full).isDirectory() ? full : folder;
     for (const file of files) if (!match || file.includes(match)) await run(file, top);
-    if (copied.has(path.resolve(top)) && !copied.has(path.resolve(folder))) dropFolder(path.resolve(top));
+    if (copied.has(path.resolve(top)) && !copied.has(path.resolve(folder))) await refresh();
   }
 }
 const counts = {};

@@ -60,6 +60,9 @@ static void groups_say_what_is_shown(void** unused) {
     cal_run_destroy(run);
     assert_int_equal(drawing->instance_count, 3); // floor, look, only
     for (int i = 0; i < drawing->instance_count; i++) assert_true(drawing->instances[i].size[0] != 0.2);
+    assert_int_equal(drawing->contact_count, 3); // hidden, hull, mark: for whoever shows their groups
+    assert_int_equal(drawing->instances[3].group, 4);
+    assert_int_equal(drawing->instances[5].group, 5);
     cal_drawing_destroy(drawing);
     cal_model_destroy(model);
 }

@@ -361,7 +361,7 @@ static void nothing_is_dropped_silently(void** unused) {
     const char* text = "<mujoco>\n<worldbody>\n<body><joint type='ball' range='0 30' wobble='3'/>\n"
                        "<geom size='1' solref='0.1 1'/><geom size='1' solref='0.1 1'/>\n<thing/></body>\n</worldbody>\n"
                        "<deformable><flex/></deformable>\n"
-                       "<sensor><magnetometer site='x'/></sensor>\n</mujoco>";
+                       "<sensor><camprojection site='x'/></sensor>\n</mujoco>";
     cal_read_report* report = NULL;
     cal_model* model = read_text(text, &report);
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "joint range", 3, 1));
@@ -369,7 +369,7 @@ static void nothing_is_dropped_silently(void** unused) {
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "geom solref", 4, 2));
     assert_true(reported(report, CAL_ISSUE_NOT_UNDERSTOOD, "<thing>", 5, 1));
     assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "<deformable>", 7, 1));
-    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "sensor magnetometer", 8, 1));
+    assert_true(reported(report, CAL_ISSUE_NOT_SIMULATED, "sensor camprojection", 8, 1));
     assert_int_equal(cal_read_report_count(report), 6);
     cal_read_report_destroy(report);
     cal_model_destroy(model);

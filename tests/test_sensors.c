@@ -34,30 +34,51 @@ static const double expected[] = {
     1.2130496575305059,   0.27232977981960449,   0.18862688468186764,  -1.6604076317596197,   1.865712863323385,
     1.8717256563966582,   -0.69999999999999996};
 
-static cal_model* read_model(void) {
+// The same of models/refsites.xml.
+static const double between_control[] = {0.4, -0.7, 0.3, 0.6, -0.2};
+static const double between_q[] = {
+    -0.29998651323839393, -0.24898053051390709, 1.0608115631904507,    0.96472280103880803,  0.21933264015131176,
+    -0.145443599308333,   0.007019226476500752, -0.061194967087914692, -0.14225630072981876, 0.97635373379104196,
+    -0.20979528244463355, 0.030867226760088299, 0.042030230649009188,  0.18573999194695615};
+static const double between_v[] = {0.14707005738609932,  0.018740084403539116, 0.60261424323665647,
+                                   0.79213527664175976,  0.36193877438173577,  0.7465781807650711,
+                                   -0.32463628925598986, -0.11831867588605674, 0.63919630415700213,
+                                   0.24479796264544032,  0.64245485805089353,  0.73845297467822812};
+static const double between_expected[] = {
+    -0.24664472353024819,  0.30917483718386984,   18.980992031539706,     -0.21251260707508568, 0.14193334069948729,
+    -19.048128045502949,   9.9020861691744368,    -0.0070785351480357403, -0.49989789045164279, 0.0072106492187038436,
+    -0.018725905523756088, -0.036421556672553528, 0.066110724922282552,   0.054680521809417695, 0.436422513759958,
+    -0.041556994229843436, 0.96907989129139116,   -0.23071122077069792,   -0.08648434485716644, 0.013302443376532375,
+    0.035272101397438915,  0.28679281039555049,   0.95734307474824831,    -0.17063982655425838, 0.034972035034505328,
+    0.24159195480472512,   0.61540322164204175,   0.20457857777834079,    0.4411521796223859,   -0.10985174817896602,
+    0.028292974110246734,  0.041289046519607672};
+
+static cal_model* read_model(const char* name) {
     cal_error error = {0};
     cal_model *model = NULL, *variant = NULL;
-    if (cal_model_read(CALDER_TEST_MODELS "/sensors.xml", NULL, &model, NULL, &error)) fail_msg("%s", error.text);
+    char path[256];
+    snprintf(path, sizeof path, CALDER_TEST_MODELS "/%s.xml", name);
+    if (cal_model_read(path, NULL, &model, NULL, &error)) fail_msg("%s", error.text);
     if (cal_model_variant(model, CAL_PART_CONSTRAINT, CAL_NONE, &variant, &error)) fail_msg("%s", error.text);
     cal_model_destroy(model);
     return variant;
 }
 
-static cal_sim* open_sim(const cal_model* model) {
+static cal_sim* open_at(const cal_model* model, const double* positions, const double* velocities,
+                        const double* controls) {
     cal_sim_def def = cal_default_sim_def();
     cal_sim* sim = NULL;
     cal_error error = {0};
-    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_set(sim, 0.0, q, v, &error) ||
-        cal_sim_drive(sim, NULL, control, &error))
+    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_set(sim, 0.0, positions, velocities, &error) ||
+        cal_sim_drive(sim, NULL, controls, &error))
         fail_msg("%s", error.text);
     return sim;
 }
 
-static void test_numbers(void** state) {
-    (void)state;
-    cal_model* model = read_model();
-    cal_sim* sim = open_sim(model);
-    assert_int_equal(cal_model_sensor_size(model), sizeof expected / sizeof expected[0]);
+static cal_sim* open_sim(const cal_model* model) { return open_at(model, q, v, control); }
+
+static void compare_sensors(const cal_model* model, cal_sim* sim, const double* numbers, size_t count) {
+    assert_int_equal(cal_model_sensor_size(model), count);
     int at = 0;
     for (int i = 0; i < cal_model_sensor_count(model); i++) {
         cal_sensor_def def;
@@ -67,20 +88,37 @@ static void test_numbers(void** state) {
         if (cal_sim_sensor(sim, i, values, &error)) fail_msg("%s: %s", def.name, error.text);
         const int size = cal_sensor_size(def.kind);
         // A quaternion and its opposite are the same.
-        const double sign = size == 4 && values[0] * expected[at] < 0.0 ? -1.0 : 1.0;
+        const double sign = size == 4 && values[0] * numbers[at] < 0.0 ? -1.0 : 1.0;
         for (int k = 0; k < size; k++, at++)
-            cal_test_expect_below(fabs(sign * values[k] - expected[at]) / (1.0 + fabs(expected[at])), 1e-11,
+            cal_test_expect_below(fabs(sign * values[k] - numbers[at]) / (1.0 + fabs(numbers[at])), 1e-11,
                                   cal_sensor_kind_name(def.kind), def.name);
     }
     cal_error error = {0};
     assert_int_equal(cal_sim_sensor(sim, at, NULL, &error), CAL_BAD_ARGUMENT);
+}
+
+static void test_numbers(void** state) {
+    (void)state;
+    cal_model* model = read_model("sensors");
+    cal_sim* sim = open_sim(model);
+    compare_sensors(model, sim, expected, sizeof expected / sizeof expected[0]);
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
+// Motors between two sites, frames seen from others, a magnetic field, what actuators do to joints, angular momentum.
+static void test_references(void** state) {
+    (void)state;
+    cal_model* model = read_model("refsites");
+    cal_sim* sim = open_at(model, between_q, between_v, between_control);
+    compare_sensors(model, sim, between_expected, sizeof between_expected / sizeof between_expected[0]);
     cal_sim_destroy(sim);
     cal_model_destroy(model);
 }
 
 static void test_table(void** state) {
     (void)state;
-    cal_model* model = read_model();
+    cal_model* model = read_model("sensors");
     cal_sim* sim = open_sim(model);
     cal_run* run = NULL;
     cal_csv* csv = NULL;
@@ -179,7 +217,8 @@ static void test_touch(void** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-                                       cmocka_unit_test(test_ranges), cmocka_unit_test(test_touch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_references),
+                                       cmocka_unit_test(test_table), cmocka_unit_test(test_ranges),
+                                       cmocka_unit_test(test_touch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

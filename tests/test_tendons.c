@@ -148,9 +148,9 @@ static void test_energy_of_bodies(void** state) {
 // What is written and read again is the same model.
 static void test_written(void** state) {
     (void)state;
-    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp",    "muscles",
-                                        "sensors",       "activations",     "rangefinders"};
-    for (int i = 0; i < 6; i++) {
+    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp",     "muscles",
+                                        "sensors",       "activations",     "rangefinders", "refsites"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char folder[] = "written-XXXXXX", path[64];
         cal_error error = {0};
         cal_model *model = read_model(names[i], 0), *again = NULL;
@@ -164,7 +164,9 @@ static void test_written(void** state) {
             cal_sensor_def a, b;
             cal_model_sensor(model, k, &a);
             cal_model_sensor(again, k, &b);
-            assert_true(a.kind == b.kind && a.number == b.number && a.body == b.body && a.cutoff == b.cutoff);
+            assert_true(a.kind == b.kind && a.number == b.number && a.body == b.body && a.cutoff == b.cutoff &&
+                        a.reference == b.reference);
+            assert_memory_equal(a.reference_position, b.reference_position, sizeof a.reference_position);
             assert_memory_equal(a.position, b.position, sizeof a.position);
         }
         unlink(path);

@@ -152,7 +152,8 @@ typedef enum cal_activation_kind {
 /// g = gain + gain_slope[0] · gear · q + gain_slope[1] · gear · v. A plain motor has gain 1 and no bias; a position servo gain kp and
 /// bias {0, -kp, -kv}: a spring and a damper whose reference is the control. On a ball q and v are the parts of its rotation vector and
 /// its angular velocity along one of its axes. On a tendon q and v are its length and the rate of that, and a force above zero pushes the tendon's ends
-/// apart. On a body they are 0 and the rate along `wrench`.
+/// apart. On a body they are 0 and the rate along `wrench`. On a body against a reference q is the wrench's product with the displacement and the
+/// rotation vector of the body's frame in the reference's, and v its rate while that frame's axes stand still.
 typedef struct cal_actuator_def {
     const char* name; ///< NULL: named by its number
     /// What it acts on: the number of a one-degree joint or a ball, a tendon's, or a body's; the other two are CAL_NONE.
@@ -160,6 +161,10 @@ typedef struct cal_actuator_def {
     int axis;                          ///< of a ball: 0, 1 or 2, about its x, y or z; else 0
     double position[3], quaternion[4]; ///< of a frame in the body; the quaternion need not be normalised
     double wrench[6];                  ///< force (3) and torque (3) in that frame that a force of 1 is, for the body
+    /// Of a body: CAL_NONE, or the body (CAL_GROUND: the world) that the opposite wrench acts on. Then `wrench` is in the reference's frame;
+    /// what both bodies hang from in common feels neither.
+    int reference;
+    double reference_position[3], reference_quaternion[4]; ///< of a frame in the reference
     double gain_slope[2];
     bool is_muscle; ///< its force is the muscle's, and not of gain and bias
     cal_muscle muscle;
@@ -381,7 +386,11 @@ typedef enum cal_sensor_kind {
     CAL_SENSOR_ACTUATOR_LENGTH,            ///< 1, gear times q of what it acts on; of a body 0
     CAL_SENSOR_ACTUATOR_VELOCITY,          ///< 1, the rate that its law takes
     CAL_SENSOR_TOUCH, ///< 1, N: the sum of the normal forces of contacts of the frame's body from which a ray out of the body meets the zone
-    CAL_SENSOR_RANGEFINDER ///< 1, m: along the frame's z to the first shape with an opacity that is not the body's; −1: there is none
+    CAL_SENSOR_RANGEFINDER, ///< 1, m: along the frame's z to the first shape with an opacity that is not the body's; −1: there is none
+    CAL_SENSOR_MAGNETOMETER,          ///< 3, the magnetic field in the frame's own axes
+    CAL_SENSOR_JOINT_ACTUATOR_FORCE,  ///< 1, of a joint of one degree: what all actuators do to it
+    CAL_SENSOR_TENDON_ACTUATOR_FORCE, ///< 1, the sum of the forces of the actuators on a tendon, before their gears
+    CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM ///< 3, of the body and all that hangs from it, about their centre of mass, world's axes
 } cal_sensor_kind;
 /// A sensor; from cal_default_sensor_def.
 typedef struct cal_sensor_def {
@@ -390,9 +399,12 @@ typedef struct cal_sensor_def {
     int number;                        ///< of the joint, tendon or actuator
     int body;                          ///< of frames and subtrees
     double position[3], quaternion[4]; ///< of the frame in the body; the quaternion need not be normalised
-    cal_shape_kind zone;               ///< of touch: a sphere, capsule, cylinder, ellipsoid or box in the frame
-    double zone_size[3];               ///< as that of shapes
-    double cutoff; ///< each number is kept within ± this, those of touch and range below it; 0: it is not
+    /// Of CAL_SENSOR_FRAME_POSITION to _ANGULAR_VELOCITY: CAL_NONE, or the body (CAL_GROUND: the world) of a frame in which they are measured.
+    int reference;
+    double reference_position[3], reference_quaternion[4]; ///< of that frame in its body
+    cal_shape_kind zone; ///< of touch: a sphere, capsule, cylinder, ellipsoid or box in the frame
+    double zone_size[3]; ///< as that of shapes
+    double cutoff;       ///< each number is kept within ± this, those of touch and range below it; 0: it is not
     uint32_t cookie;
 } cal_sensor_def;
 
@@ -475,6 +487,8 @@ int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def);
 int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def);
 /// What bodies with drags move in: density (kg/m³), viscosity (Pa s), and its velocity (m/s). Nothing unless set.
 void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]);
+/// What magnetometers feel, the world's axes, in any unit; (0, -0.5, 0), as MuJoCo's, unless set.
+void cal_builder_set_magnetic_field(cal_builder* builder, const double field[3]);
 /// Numbers of any meaning under a name, for whoever knows it.
 int cal_builder_add_numbers(cal_builder* builder, const char* name, const double* values, int count);
 void cal_builder_set_timestep(cal_builder* builder, double seconds); ///< for fixed steps; 0, the default: not given

@@ -79,6 +79,8 @@ cal_actuator_def cal_default_actuator_def(void) {
                               .tendon = CAL_NONE,
                               .body = CAL_NONE,
                               .quaternion = {1.0, 0.0, 0.0, 0.0},
+                              .reference = CAL_NONE,
+                              .reference_quaternion = {1.0, 0.0, 0.0, 0.0},
                               .gear = 1.0,
                               .gain = 1.0,
                               .cookie = ACTUATOR_COOKIE};
@@ -117,6 +119,7 @@ cal_status cal_builder_create(cal_builder** out) {
     cal_builder* builder = cal_allocate(1, sizeof *builder);
     if (builder == NULL) return CAL_NO_MEMORY;
     builder->gravity[2] = -9.81;
+    builder->kept.magnetic_field[1] = -0.5;
     builder->start = CAL_NONE;
     *out = builder;
     return CAL_OK;
@@ -280,6 +283,7 @@ int cal_builder_add_actuator(cal_builder* builder, const cal_actuator_def* def) 
     if (entry == NULL) return CAL_NONE;
     *entry = (actuator_entry){*def, name};
     cal_quaternion_normalize(entry->def.quaternion);
+    cal_quaternion_normalize(entry->def.reference_quaternion);
     return (int)builder->actuators.count++;
 }
 
@@ -392,6 +396,10 @@ int cal_builder_add_drag(cal_builder* builder, const cal_drag_def* def) {
 int cal_builder_add_sensor(cal_builder* builder, const cal_sensor_def* def) {
     if (!builder) return CAL_NONE;
     return note_kept(builder, cal_model_extras_add_sensor(&builder->kept, def), "sensor");
+}
+
+void cal_builder_set_magnetic_field(cal_builder* builder, const double field[3]) {
+    if (builder && field) memcpy(builder->kept.magnetic_field, field, sizeof builder->kept.magnetic_field);
 }
 
 void cal_builder_set_medium(cal_builder* builder, double density, double viscosity, const double wind[3]) {

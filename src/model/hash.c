@@ -48,7 +48,11 @@ static uint64_t hash_target(uint64_t hash, const cal_actuator_def* def) {
     if (def->body == CAL_NONE) return hash;
     hash = cal_hash_doubles(hash, def->position, 3);
     hash = cal_hash_doubles(hash, def->quaternion, 4);
-    return cal_hash_doubles(hash, def->wrench, 6);
+    hash = cal_hash_doubles(hash, def->wrench, 6);
+    if (def->reference == CAL_NONE) return hash;
+    hash = cal_hash_doubles(hash, (double[]){def->reference}, 1);
+    hash = cal_hash_doubles(hash, def->reference_position, 3);
+    return cal_hash_doubles(hash, def->reference_quaternion, 4);
 }
 
 static uint64_t hash_muscle(uint64_t hash, const cal_muscle* m) {

@@ -52,6 +52,8 @@ cal_sensor_def cal_default_sensor_def(void) {
                             .number = CAL_NONE,
                             .body = CAL_GROUND,
                             .quaternion = {1.0, 0.0, 0.0, 0.0},
+                            .reference = CAL_NONE,
+                            .reference_quaternion = {1.0, 0.0, 0.0, 0.0},
                             .zone = CAL_SPHERE,
                             .zone_size = {0.005, 0.005, 0.005},
                             .cookie = (uint32_t)SENSOR_COOKIE};
@@ -137,6 +139,7 @@ int cal_model_extras_add_sensor(cal_model_extras* kept, const cal_sensor_def* de
     cal_sensor_def copy = *def;
     if (!copy_name(def->name, &copy.name)) return CAL_KEPT_NO_MEMORY;
     cal_quaternion_normalize(copy.quaternion);
+    cal_quaternion_normalize(copy.reference_quaternion);
     sensors[kept->sensor_count] = copy;
     return kept->sensor_count++;
 }
@@ -219,6 +222,7 @@ bool cal_model_extras_copy(const cal_model_extras* from, cal_model_extras* to) {
     bool fine = true;
     to->timestep = from->timestep;
     to->medium = from->medium;
+    memcpy(to->magnetic_field, from->magnetic_field, sizeof to->magnetic_field);
     for (int i = 0; fine && i < from->site_count; i++) fine = cal_model_extras_add_site(to, &from->sites[i]) >= 0;
     for (int i = 0; fine && i < from->tendon_count; i++) fine = cal_model_extras_add_tendon(to, &from->tendons[i]) >= 0;
     for (int i = 0; fine && i < from->drag_count; i++) fine = cal_model_extras_add_drag(to, &from->drags[i]) >= 0;
@@ -389,7 +393,11 @@ static const struct {
                [CAL_SENSOR_ACTUATOR_LENGTH] = {"actuatorpos", 1, ""},
                [CAL_SENSOR_ACTUATOR_VELOCITY] = {"actuatorvel", 1, ""},
                [CAL_SENSOR_TOUCH] = {"touch", 1, "N"},
-               [CAL_SENSOR_RANGEFINDER] = {"rangefinder", 1, "m"}};
+               [CAL_SENSOR_RANGEFINDER] = {"rangefinder", 1, "m"},
+               [CAL_SENSOR_MAGNETOMETER] = {"magnetometer", 3, ""},
+               [CAL_SENSOR_JOINT_ACTUATOR_FORCE] = {"jointactuatorfrc", 1, ""},
+               [CAL_SENSOR_TENDON_ACTUATOR_FORCE] = {"tendonactuatorfrc", 1, "N"},
+               [CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM] = {"subtreeangmom", 3, "kg m²/s"}};
 enum { SENSOR_KINDS = (int)(sizeof sensors / sizeof sensors[0]) };
 
 int cal_sensor_size(cal_sensor_kind kind) {

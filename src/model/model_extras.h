@@ -31,6 +31,7 @@ typedef struct cal_model_extras {
         number_count;
     double timestep;
     cal_medium medium;
+    double magnetic_field[3];
 } cal_model_extras;
 
 // What the additions below return when they fail.

@@ -148,9 +148,16 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
     if (def->tendon != CAL_NONE && (def->tendon < 0 || def->tendon >= model->kept.tendon_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: it pulls tendon %d, but there are tendons 0 to %d only", who,
                         def->tendon, model->kept.tendon_count - 1);
-    if (def->body != CAL_NONE && (def->body < 0 || def->body >= model->body_count))
+    // Against a reference it may be the world that does not move.
+    const int least = def->reference != CAL_NONE ? CAL_GROUND : 0;
+    if (def->body != CAL_NONE && (def->body < least || def->body >= model->body_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: it pushes body %d, but there are bodies 0 to %d only", who,
                         def->body, model->body_count - 1);
+    if (def->reference != CAL_NONE && (def->reference < CAL_GROUND || def->reference >= model->body_count))
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it pushes against body %d, but there are bodies 0 to %d only", who,
+                        def->reference, model->body_count - 1);
+    if (def->reference != CAL_NONE && def->body == CAL_NONE)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: it has a reference, but acts on no body", who);
     const bool on_joint = def->tendon == CAL_NONE && def->body == CAL_NONE;
     if (on_joint && (def->joint < 0 || def->joint >= model->joint_count))
         return cal_fail(error, CAL_BAD_MODEL, "%s: it drives joint %d, but there are joints 0 to %d only", who,
@@ -165,7 +172,8 @@ static cal_status validate_actuator(const cal_model* model, int number, cal_erro
                         def->axis);
     if (!isfinite(def->gear) || !isfinite(def->gain) || !cal_all_finite(def->bias, 3) ||
         !isfinite(def->initial_control) || !cal_all_finite(def->gain_slope, 2) || !cal_all_finite(def->position, 3) ||
-        !cal_all_finite(def->quaternion, 4) || !cal_all_finite(def->wrench, 6))
+        !cal_all_finite(def->quaternion, 4) || !cal_all_finite(def->wrench, 6) ||
+        !cal_all_finite(def->reference_position, 3) || !cal_all_finite(def->reference_quaternion, 4))
         return cal_fail(error, CAL_BAD_MODEL, "%s: its gear, gain, bias or start control is not finite", who);
     if (!isfinite(def->initial_activation) || !is_magnitude(def->time_constant[0]) ||
         !is_magnitude(def->time_constant[1]) || !(def->activation_range[0] <= def->activation_range[1]))
@@ -207,6 +215,11 @@ static cal_status validate_drag(const cal_model* model, int number, cal_error* e
                            number);
 }
 
+// Whether what it measures can be seen from another frame.
+static bool is_relative(cal_sensor_kind kind) {
+    return kind >= CAL_SENSOR_FRAME_POSITION && kind <= CAL_SENSOR_FRAME_ANGULAR_VELOCITY;
+}
+
 static cal_status validate_sensor(const cal_model* model, int number, cal_error* error) {
     const cal_sensor_def* def = &model->kept.sensors[number];
     char who[TEXT];
@@ -217,8 +230,10 @@ static cal_status validate_sensor(const cal_model* model, int number, cal_error*
     case CAL_SENSOR_JOINT_POSITION:
     case CAL_SENSOR_JOINT_VELOCITY:
     case CAL_SENSOR_BALL_QUATERNION:
+    case CAL_SENSOR_JOINT_ACTUATOR_FORCE:
     case CAL_SENSOR_BALL_VELOCITY: count = model->joint_count; break;
     case CAL_SENSOR_TENDON_LENGTH:
+    case CAL_SENSOR_TENDON_ACTUATOR_FORCE:
     case CAL_SENSOR_TENDON_VELOCITY: count = model->kept.tendon_count; break;
     case CAL_SENSOR_ACTUATOR_FORCE:
     case CAL_SENSOR_ACTUATOR_LENGTH:
@@ -228,6 +243,11 @@ static cal_status validate_sensor(const cal_model* model, int number, cal_error*
         if (def->body != CAL_GROUND && (def->body < 0 || def->body >= model->body_count))
             return cal_fail(error, CAL_BAD_MODEL, "%s: it is on body %d, but there are bodies 0 to %d only", who,
                             def->body, model->body_count - 1);
+        if (def->reference != CAL_NONE && !is_relative(def->kind))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: what it measures is relative to no other frame", who);
+        if (def->reference != CAL_NONE && (def->reference < CAL_GROUND || def->reference >= model->body_count))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: it is relative to body %d, but there are bodies 0 to %d only",
+                            who, def->reference, model->body_count - 1);
         if (def->kind == CAL_SENSOR_TOUCH &&
             (!(def->zone_size[0] > 0.0 && def->zone_size[1] >= 0.0 && def->zone_size[2] >= 0.0) ||
              !cal_all_finite(def->zone_size, 3) || def->zone == CAL_PLANE || def->zone == CAL_MESH ||
@@ -240,7 +260,8 @@ static cal_status validate_sensor(const cal_model* model, int number, cal_error*
         return cal_fail(error, CAL_BAD_MODEL, "%s: it measures number %d, but there are 0 to %d only", who, def->number,
                         count - 1);
     const bool ball = def->kind == CAL_SENSOR_BALL_QUATERNION || def->kind == CAL_SENSOR_BALL_VELOCITY;
-    const bool joint = ball || def->kind == CAL_SENSOR_JOINT_POSITION || def->kind == CAL_SENSOR_JOINT_VELOCITY;
+    const bool joint = ball || def->kind == CAL_SENSOR_JOINT_POSITION || def->kind == CAL_SENSOR_JOINT_VELOCITY ||
+                       def->kind == CAL_SENSOR_JOINT_ACTUATOR_FORCE;
     const int degrees = joint ? cal_joint_v_count(model->joints[def->number].def->kind) : 0;
     if (joint && degrees != (ball ? 3 : 1))
         return cal_fail(error, CAL_BAD_MODEL, "%s: joint %d has %d degrees of freedom", who, def->number, degrees);

@@ -183,6 +183,7 @@ static cal_status copy_all(const cal_model* model, bool rests, cal_builder* buil
     for (int i = 0; fine && i < kept->site_count; i++)
         fine = cal_builder_add_site(builder, &kept->sites[i]) != CAL_NONE;
     cal_builder_set_medium(builder, kept->medium.density, kept->medium.viscosity, kept->medium.wind);
+    cal_builder_set_magnetic_field(builder, kept->magnetic_field);
     for (int i = 0; fine && i < kept->drag_count; i++)
         fine = cal_builder_add_drag(builder, &kept->drags[i]) != CAL_NONE;
     for (int i = 0; fine && i < kept->sensor_count; i++)

@@ -4,6 +4,7 @@
 #include "pass/body_frames.h"
 #include "pass/drag.h"
 #include "pass/joint_law.h"
+#include "math/rotation_vector.h"
 #include <string.h>
 
 // --- Memory ------------------------------------------------------------------------------------------------------------------
@@ -108,8 +109,20 @@ static double tendon_energy(const cal_model* model, int tendon, double length) {
     return 0.5 * def->stiffness * stretch * stretch + cal_stop_energy(&model->tendon_laws[tendon].joint, length);
 }
 
+static void find_motor_forces(cal_coupled* c, const double* control) {
+    const cal_model* model = c->model;
+    memset(c->forces[CAL_COUPLED_WORK], 0, (size_t)model->kept.tendon_count * sizeof(double));
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* motor = &model->actuators[i];
+        if (motor->tendon < 0) continue;
+        c->forces[CAL_COUPLED_WORK][motor->tendon] +=
+            cal_motor_force(motor, control[i], c->lengths[motor->tendon], c->rates[motor->tendon]);
+    }
+}
+
 static void find_tendon_forces(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
+    find_motor_forces(c, control);
     for (int t = 0; t < model->kept.tendon_count; t++) {
         const cal_tendon_def* def = &model->kept.tendons[t];
         const cal_joint* law = &model->tendon_laws[t].joint;
@@ -118,13 +131,6 @@ static void find_tendon_forces(cal_coupled* c, const double* control) {
         c->forces[CAL_COUPLED_ENERGY][t] = elastic - def->stiffness * stretch_of(def, length);
         c->forces[CAL_COUPLED_LOSS][t] = cal_friction_force(def->friction_loss, rate) - def->damping * rate +
                                          (def->limited ? cal_stop_force(law, length, rate) - elastic : 0.0);
-        c->forces[CAL_COUPLED_WORK][t] = 0.0;
-    }
-    for (int i = 0; i < model->actuator_count; i++) {
-        const cal_actuator_def* motor = &model->actuators[i];
-        if (motor->tendon < 0) continue;
-        c->forces[CAL_COUPLED_WORK][motor->tendon] +=
-            cal_motor_force(motor, control[i], c->lengths[motor->tendon], c->rates[motor->tendon]);
     }
 }
 
@@ -193,16 +199,21 @@ static void sum_up(cal_coupled* c) {
 
 // --- On bodies -----------------------------------------------------------------------------------------------------------------
 
-// A frame of a body in the world; its node, −1: the body does not move.
+// A frame of a body in the world; its node, −1: the body does not move, or is the ground.
 static int place_frame(const cal_coupled* c, int body, const double position[3], const double quaternion[4],
                        double rotation[9], double origin[3]) {
     const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
     double own[9], mounted[9];
     const int node = cal_place_point(c->model, &at, body, position, origin);
-    if (node < 0) return -1;
     cal_quaternion_matrix(quaternion, own);
-    cal_multiply33(c->model->mounts[body].rotation, own, mounted);
-    cal_multiply33(c->motions[node].rotation, mounted, rotation);
+    if (body == CAL_GROUND)
+        memcpy(mounted, own, sizeof own);
+    else
+        cal_multiply33(c->model->mounts[body].rotation, own, mounted);
+    if (node < 0)
+        memcpy(rotation, mounted, sizeof mounted);
+    else
+        cal_multiply33(c->motions[node].rotation, mounted, rotation);
     return node;
 }
 
@@ -255,20 +266,95 @@ static void drag_bodies(cal_coupled* c) {
     }
 }
 
+// What a motor on a body pushes: end 0 is the body's frame, end 1 the reference's, which has the node −1 where there is none.
+typedef struct thrust {
+    int node[2], common; // −1: the ground
+    double origin[2][3];
+    double force[3], torque[3]; // that a force of 1 is at end 0, world's axes
+    double length, rate;
+} thrust;
+
+// What both hang from; children have higher numbers than their parents.
+static int common_node(const cal_model* model, int a, int b) {
+    while (a != b) {
+        int* lower = a > b ? &a : &b;
+        *lower = model->nodes[*lower].parent;
+    }
+    return a;
+}
+
+// Velocity of a point of a node, and the node's angular velocity, seen from another node.
+static void relative_velocity(const cal_coupled* c, int node, int from, const double point[3], double linear[3],
+                              double angular[3]) {
+    memset(linear, 0, 3 * sizeof *linear);
+    memset(angular, 0, 3 * sizeof *angular);
+    for (int end = 0; end < 2; end++) {
+        const int n = end == 0 ? node : from;
+        double velocity[3];
+        if (n < 0) continue;
+        velocity_of(&c->motions[n], point, velocity);
+        for (int i = 0; i < 3; i++) {
+            linear[i] += end == 0 ? velocity[i] : -velocity[i];
+            angular[i] += end == 0 ? c->motions[n].angular[i] : -c->motions[n].angular[i];
+        }
+    }
+}
+
+static void find_thrust(const cal_coupled* c, const cal_actuator_def* motor, thrust* out) {
+    double rotation[9], other[9], linear[3], angular[3];
+    *out = (thrust){.common = -1, .node = {-1, -1}};
+    out->node[0] = place_frame(c, motor->body, motor->position, motor->quaternion, rotation, out->origin[0]);
+    const bool alone = motor->reference == CAL_NONE;
+    if (!alone) {
+        double apart[3], offset[3], relative[9], turn[4], vector[3];
+        out->node[1] = place_frame(c, motor->reference, motor->reference_position, motor->reference_quaternion, other,
+                                   out->origin[1]);
+        out->common = common_node(c->model, out->node[0], out->node[1]);
+        for (int i = 0; i < 3; i++) apart[i] = out->origin[0][i] - out->origin[1][i];
+        cal_unrotate3(other, apart, offset);
+        cal_transpose_multiply33(other, rotation, relative);
+        cal_matrix_quaternion(relative, turn);
+        cal_rotation_vector(turn, vector);
+        out->length = cal_dot3(motor->wrench, offset) + cal_dot3(motor->wrench + 3, vector);
+    }
+    cal_rotate3(alone ? rotation : other, motor->wrench, out->force);
+    cal_rotate3(alone ? rotation : other, motor->wrench + 3, out->torque);
+    for (int end = 0; end < (alone ? 1 : 2); end++) {
+        relative_velocity(c, out->node[end], out->common, out->origin[end], linear, angular);
+        const double along = cal_dot3(out->force, linear) + cal_dot3(out->torque, angular);
+        out->rate += end == 0 ? along : -along;
+    }
+}
+
+void cal_coupled_body_motor(const cal_coupled* c, const cal_actuator_def* motor, double* length, double* rate) {
+    thrust own;
+    find_thrust(c, motor, &own);
+    *length = own.length;
+    *rate = own.rate;
+}
+
 static void push_bodies(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
-    static const double none[3] = {0.0, 0.0, 0.0};
     for (int i = 0; i < model->actuator_count; i++) {
         const cal_actuator_def* motor = &model->actuators[i];
-        double rotation[9], origin[3], velocity[6], force[6];
-        if (motor->body < 0) continue;
-        const int node = place_frame(c, motor->body, motor->position, motor->quaternion, rotation, origin);
-        if (node < 0) continue;
-        find_velocity(&c->motions[node], rotation, origin, none, velocity);
-        const double rate = cal_dot3(motor->wrench, velocity + 3) + cal_dot3(motor->wrench + 3, velocity);
-        const double strength = cal_motor_force(motor, control[i], 0.0, rate);
-        for (int k = 0; k < 6; k++) force[k] = strength * motor->wrench[k];
-        push_frame(c, CAL_COUPLED_WORK, node, rotation, origin, force + 3, force);
+        thrust own;
+        if (motor->body == CAL_NONE) continue;
+        find_thrust(c, motor, &own);
+        const double strength = cal_motor_force(motor, control[i], own.length, own.rate);
+        for (int end = 0; end < 2; end++) {
+            const double sign = end == 0 ? strength : -strength;
+            if (own.node[end] == own.common) continue; // the ground, or what both hang from
+            // Onto the node, and off what it shares with the other end.
+            for (int k = 0; k < 2; k++) {
+                const int node = k == 0 ? own.node[end] : own.common;
+                if (node < 0) continue;
+                double force[3];
+                for (int j = 0; j < 3; j++) force[j] = (k == 0 ? sign : -sign) * own.force[j];
+                push(c, CAL_COUPLED_WORK, node, own.origin[end], force);
+                for (int j = 0; j < 3; j++)
+                    c->wrenches[CAL_COUPLED_WORK][node].angular[j] += (k == 0 ? sign : -sign) * own.torque[j];
+            }
+        }
     }
 }
 
@@ -276,7 +362,7 @@ static void push_bodies(cal_coupled* c, const double* control) {
 static bool acts_on_bodies(const cal_model* model) {
     if (cal_model_has_weightless(model) || cal_model_has_drag(model)) return true;
     for (int i = 0; i < model->actuator_count; i++)
-        if (model->actuators[i].body >= 0) return true;
+        if (model->actuators[i].body != CAL_NONE) return true;
     for (int i = 0; i < model->kept.tendon_count; i++)
         if (model->kept.tendons[i].parts[0].kind != CAL_TENDON_JOINT) return true;
     return false;
@@ -295,15 +381,39 @@ void cal_coupled_find_lengths(cal_coupled* c) {
     find_lengths(c);
 }
 
+static void clear(cal_coupled* c) {
+    for (int kind = 0; kind < CAL_COUPLED_KINDS; kind++) {
+        memset(c->tau[kind], 0, (size_t)c->model->v_count * sizeof(double));
+        memset(c->wrenches[kind], 0, (size_t)c->model->node_count * sizeof *c->wrenches[kind]);
+    }
+}
+
+const double* cal_coupled_motor_forces(cal_coupled* c, const double* control) {
+    const cal_model* model = c->model;
+    cal_coupled_find_lengths(c);
+    clear(c);
+    for (int kind = 0; kind < CAL_COUPLED_KINDS; kind++)
+        memset(c->forces[kind], 0, (size_t)model->kept.tendon_count * sizeof(double));
+    find_motor_forces(c, control);
+    apply_tendons(c);
+    push_bodies(c, control);
+    sum_up(c);
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* motor = &model->actuators[i];
+        if (motor->joint < 0) continue;
+        const cal_joint* joint = &model->joints[motor->joint];
+        const double q = cal_motor_position(model, motor, c->q + joint->first_q, 1);
+        c->tau[CAL_COUPLED_WORK][joint->first_v + motor->axis] +=
+            cal_motor_force(motor, control[i], q, c->v[joint->first_v + motor->axis]);
+    }
+    return c->tau[CAL_COUPLED_WORK];
+}
+
 void cal_coupled_evaluate(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
     const bool bodies = acts_on_bodies(model);
-    const size_t nodes = (size_t)model->node_count;
     if (bodies) move_nodes(c);
-    for (int kind = 0; kind < CAL_COUPLED_KINDS; kind++) {
-        memset(c->tau[kind], 0, (size_t)model->v_count * sizeof(double));
-        memset(c->wrenches[kind], 0, nodes * sizeof *c->wrenches[kind]);
-    }
+    clear(c);
     find_lengths(c);
     find_tendon_forces(c, control);
     apply_tendons(c);
@@ -344,6 +454,48 @@ static cal_slopes tendon_slopes(const cal_coupled* c, int tendon, const double* 
     return slopes;
 }
 
+// What a force of 1 of a motor on a body is for joints, into the gradient.
+static void find_thrust_gradient(cal_coupled* c, const thrust* own) {
+    memset(c->gradient, 0, (size_t)c->model->v_count * sizeof(double));
+    for (int end = 0; end < 2; end++)
+        for (int n = own->node[end]; n >= 0 && n != own->common; n = c->model->nodes[n].parent) {
+            cal_spatial wrench;
+            double arm[3];
+            for (int i = 0; i < 3; i++) arm[i] = own->origin[end][i] - c->motions[n].position[i];
+            cal_cross3(arm, own->force, wrench.angular);
+            for (int i = 0; i < 3; i++) {
+                wrench.angular[i] = (end == 0 ? 1.0 : -1.0) * (wrench.angular[i] + own->torque[i]);
+                wrench.linear[i] = (end == 0 ? 1.0 : -1.0) * own->force[i];
+            }
+            add_joint_share(&c->model->nodes[n], c->motions[n].rotation, &wrench,
+                            c->gradient + c->model->nodes[n].first_v);
+        }
+}
+
+// g gᵀ times the slopes, as a diagonal.
+static void add_slopes(cal_coupled* c, cal_slopes slopes) {
+    double sum = 0.0;
+    for (int i = 0; i < c->model->v_count; i++) sum += fabs(c->gradient[i]);
+    for (int i = 0; i < c->model->v_count; i++) {
+        c->damping[i] += slopes.damping * fabs(c->gradient[i]) * sum;
+        c->stiffness[i] += slopes.stiffness * fabs(c->gradient[i]) * sum;
+    }
+}
+
+static void find_thrust_slopes(cal_coupled* c, const double* control) {
+    for (int i = 0; i < c->model->actuator_count; i++) {
+        const cal_actuator_def* motor = &c->model->actuators[i];
+        thrust own;
+        if (motor->body == CAL_NONE) continue;
+        find_thrust(c, motor, &own);
+        cal_slopes slopes = cal_motor_slopes(motor, control[i], own.length, own.rate);
+        if (motor->reference == CAL_NONE) slopes.stiffness = 0.0; // it has no length
+        if (slopes.damping == 0.0 && slopes.stiffness == 0.0) continue;
+        find_thrust_gradient(c, &own);
+        add_slopes(c, slopes);
+    }
+}
+
 void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
     const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
@@ -352,18 +504,14 @@ void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
     memset(c->stiffness, 0, size);
     for (int t = 0; t < model->kept.tendon_count; t++) {
         const cal_slopes slopes = tendon_slopes(c, t, control);
-        double sum = 0.0;
         if (slopes.damping == 0.0 && slopes.stiffness == 0.0) continue;
         memset(c->gradient, 0, size);
         cal_tendon_add_joints(model, t, 1.0, c->gradient);
         for (int i = c->first_pull[t]; i < c->first_pull[t + 1]; i++)
             cal_tendon_end_add_gradient(model, &at, &c->pulls[i], 1.0, c->gradient);
-        for (int i = 0; i < model->v_count; i++) sum += fabs(c->gradient[i]);
-        for (int i = 0; i < model->v_count; i++) {
-            c->damping[i] += slopes.damping * fabs(c->gradient[i]) * sum;
-            c->stiffness[i] += slopes.stiffness * fabs(c->gradient[i]) * sum;
-        }
+        add_slopes(c, slopes);
     }
+    find_thrust_slopes(c, control);
 }
 
 bool cal_coupled_add_slopes(cal_coupled* c, const double* control, const double* q, const double* v, double* damping,

@@ -8,6 +8,11 @@
 // Three sums are kept apart, for the balance of energy (solver/flows.h): forces that work, forces that lose, and forces that have
 // a potential energy, which is part of what the program "energy" finds.
 //
+// A motor between two bodies pushes one at a frame p with a wrench w, and the other one at a frame r with −w, w in the axes of r. Both hang
+// from a node c (the ground, where they have none in common), which is given what the two would do to it, so that neither c nor anything
+// above it feels them. The motor's length is w·(displacement and rotation vector of p in r), its rate w·(velocity of p − that of r), both seen
+// from c: MuJoCo's transmission with a refsite.
+//
 //   work      motors on tendons and on bodies; a medium that moves
 //   loss      dampers, dry friction, what stops differ from springs by; a medium at rest (drag.h)
 //   energy    springs, slack between two lengths, and the elastic part of stops; what carries weights
@@ -41,6 +46,10 @@ typedef struct cal_coupled {
 // NULL where there is no memory.
 cal_coupled* cal_coupled_create(const cal_model* model);
 void cal_coupled_destroy(cal_coupled* coupled); // NULL is allowed
+// Length and rate, before the gear, of a motor on a body, where nodes were moved (cal_coupled_find_lengths).
+void cal_coupled_body_motor(const cal_coupled* coupled, const cal_actuator_def* motor, double* length, double* rate);
+// What motors do to joints at coupled->q and coupled->v: v_count numbers, which stay until the next evaluation.
+const double* cal_coupled_motor_forces(cal_coupled* coupled, const double* control);
 // Lengths and rates alone, at coupled->q and coupled->v.
 void cal_coupled_find_lengths(cal_coupled* coupled);
 // Evaluates at coupled->q and coupled->v. control: one per actuator of the model.

@@ -129,8 +129,11 @@ static bool choose_mesh(maker* m, int number, const cal_mesh_def* mesh) {
 }
 
 static bool add_instance(maker* m, const cal_shape_def* shape, const cal_mesh_def* mesh, bool contact) {
-    cal_drawn instance = {
-        .body = shape->body, .mesh = mesh ? shape->mesh : -1, .kind = shape->kind, .touches = shape->collides};
+    cal_drawn instance = {.body = shape->body,
+                          .mesh = mesh ? shape->mesh : -1,
+                          .kind = shape->kind,
+                          .touches = shape->collides,
+                          .group = shape->group};
     memcpy(instance.position, shape->position, sizeof instance.position);
     memcpy(instance.quaternion, shape->quaternion, sizeof instance.quaternion);
     memcpy(instance.size, shape->size, sizeof instance.size);
@@ -150,12 +153,13 @@ static bool add_shape(void* user, const cal_shape_def* shape, const cal_mesh_def
     return !is_drawn(user, shape) || add_instance(user, shape, mesh, false);
 }
 
-// What is hidden is shown in a colour of its own.
+// What touches and is hidden is shown in a colour of its own.
 static bool add_contact(void* user, const cal_shape_def* shape, const cal_mesh_def* mesh) {
     const maker* m = user;
-    if (is_drawn(m, shape) || !shape->collides || shape->body >= m->drawing->body_count) return true;
+    const bool hidden = !shape->visible && shape->color[3] > 0; // as a whole group is
+    if (is_drawn(m, shape) || !(shape->collides || hidden) || shape->body >= m->drawing->body_count) return true;
     cal_shape_def seen = *shape;
-    memcpy(seen.color, (float[4]){0.95f, 0.55f, 0.2f, 1}, sizeof seen.color);
+    if (shape->collides) memcpy(seen.color, (float[4]){0.95f, 0.55f, 0.2f, 1}, sizeof seen.color);
     return add_instance(user, &seen, mesh, true);
 }
 
@@ -300,7 +304,7 @@ static void write_counts(const cal_drawing* drawing, FILE* file) {
         fprintf(file, "\"moving\":%d,", drawing->moving);
 }
 
-// Rows: body, kind, mesh, position, quaternion, size, colour, whether it touches others; and of those with a texture, that and how often it
+// Rows: body, kind, mesh, position, quaternion, size, colour, whether it touches others, group; and of those with a texture, that and how often it
 // repeats along x and y.
 static void write_instances(const cal_drawn* instances, int count, FILE* file) {
     fputc('[', file);
@@ -312,7 +316,7 @@ static void write_instances(const cal_drawn* instances, int count, FILE* file) {
         for (int k = 0; k < 4; k++) write_number(file, instance->quaternion[k], false);
         for (int k = 0; k < 3; k++) write_number(file, instance->size[k], false);
         for (int k = 0; k < 4; k++) write_number(file, instance->color[k], false);
-        fprintf(file, ",%d", instance->touches);
+        fprintf(file, ",%d,%d", instance->touches, instance->group);
         if (instance->texture != CAL_NONE) {
             fprintf(file, ",%d", instance->texture);
             for (int k = 0; k < 2; k++) write_number(file, instance->texture_repeat[k], false);

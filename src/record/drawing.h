@@ -14,6 +14,7 @@ typedef struct cal_drawn {
     double size[3];                    // as cal_shape_def's
     float color[4];
     bool touches; // others, beside being looked at
+    int group;    // of shapes that are shown and hidden together
     int texture;  // of the drawing's model; CAL_NONE: none
     double texture_repeat[2];
 } cal_drawn;
@@ -25,7 +26,7 @@ typedef struct cal_drawing {
     int body_count;         // bodies that are drawn and whose poses are told: the first ones of very large models
     int instance_count, capacity;
     cal_drawn* instances;
-    // What touches others and is not drawn: for whoever wants to see that. At the end of the list.
+    // What is not drawn, though it touches others or is of a group that is hidden: for whoever wants to see that. At the end of the list.
     int contact_count;
     int mesh_count;
     cal_mesh_def* meshes; // by the instances' numbers, in memory of their own; without vertices: not used
@@ -57,7 +58,7 @@ void cal_drawn_become_box(cal_drawn* instance, const cal_mesh_def* mesh);
 bool cal_drawing_add_defaults(cal_drawing* drawing, const bool* shown);
 
 // Members of a JSON object, without its braces: model, counts, up, instances as arrays of numbers, meshes (null for those
-// that no instance uses), textures. Contacts: the shapes that touch others and are not drawn, as instances.
+// that no instance uses), textures. Contacts: the shapes that are not drawn, as instances.
 CAL_FOR_PARTS void cal_drawing_write_json(const cal_drawing* drawing, FILE* file);
 // Channels as a JSON array.
 CAL_FOR_PARTS void cal_channels_write_json(const cal_channel* channels, int count, FILE* file);

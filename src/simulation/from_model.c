@@ -475,7 +475,7 @@ static bool copy_system(cal_import* m, int tree, int* body_number, cal_builder* 
         cal_model_actuator(m->model, motor, &def);
         if (def.joint >= 0) def.joint = m->joint_number[def.joint];
         if (def.tendon >= 0) def.tendon = m->tendon_number[def.tendon];
-        if (def.body >= 0) def.body = body_number[def.body];
+        cal_import_place_motor(m, body_number, &def);
         if (m->control != NULL) def.initial_control = m->control[motor];
         if (m->control != NULL && def.activation != CAL_ACTIVATION_NONE)
             def.initial_activation = m->control[m->actuator_count + motor];

@@ -42,6 +42,8 @@ void cal_import_unite_tendons(cal_import* import);
 void cal_import_sort_tendons(cal_import* import);
 // The system that a motor belongs to, −1: none.
 int cal_import_motor_system(const cal_import* import, int motor);
+// Bodies and frames of a motor, from the numbers of the whole model to those of its system.
+void cal_import_place_motor(const cal_import* import, const int* body_number, cal_actuator_def* def);
 // Copies the tendons of a system into the model that is being made; false: no memory.
 bool cal_import_copy_tendons(cal_import* import, int system, const int* body_number, cal_builder* builder);
 // Whether anything but gravity acts on the bodies of a tree that flies: a motor, a medium, what carries weight.

@@ -22,7 +22,17 @@ static int first_body_of(const cal_import* m, const cal_tendon_def* def) {
     return CAL_GROUND;
 }
 
+// The body, CAL_GROUND where it does not move.
+static int moving(const cal_import* m, int body) {
+    return body == CAL_GROUND || m->top[body] == CAL_GROUND ? CAL_GROUND : body;
+}
+
 void cal_import_unite_tendons(cal_import* m) {
+    for (int i = 0; i < m->actuator_count; i++) {
+        cal_actuator_def def;
+        cal_model_actuator(m->model, i, &def);
+        if (def.reference != CAL_NONE) cal_import_unite(m, moving(m, def.body), moving(m, def.reference));
+    }
     for (int t = 0; t < cal_model_tendon_count(m->model); t++) {
         cal_tendon_def def;
         cal_model_tendon(m->model, t, &def);
@@ -54,11 +64,21 @@ int cal_import_motor_system(const cal_import* m, int motor) {
         cal_tendon_def tendon;
         cal_model_tendon(m->model, def.tendon, &tendon);
         body = first_body_of(m, &tendon);
-    } else if (def.body >= 0)
-        body = m->top[def.body] == CAL_GROUND ? CAL_GROUND : def.body;
-    else
+    } else if (def.body != CAL_NONE) {
+        body = moving(m, def.body);
+        if (body == CAL_GROUND && def.reference != CAL_NONE) body = moving(m, def.reference);
+    } else
         cal_model_joint(m->model, def.joint, NULL, &body, NULL, NULL);
     return body == CAL_GROUND ? -1 : m->system[m->top[body]];
+}
+
+void cal_import_place_motor(const cal_import* m, const int* body_number, cal_actuator_def* def) {
+    if (def->body == CAL_NONE) return;
+    const int body = cal_import_settle(m, def->body, def->position, def->quaternion);
+    def->body = body == CAL_GROUND ? CAL_GROUND : body_number[body];
+    if (def->reference == CAL_NONE) return;
+    const int other = cal_import_settle(m, def->reference, def->reference_position, def->reference_quaternion);
+    def->reference = other == CAL_GROUND ? CAL_GROUND : body_number[other];
 }
 
 static void copy_part(const cal_import* m, const int* body_number, cal_tendon_part* part) {

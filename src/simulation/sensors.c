@@ -91,14 +91,14 @@ typedef struct frame {
     double origin[3], rotation[9], velocity[3], angular[3];
 } frame;
 
-static void place(const looks* l, const cal_sensor_def* def, frame* out) {
+static void place_frame(const looks* l, int body, const double position[3], const double quaternion[4], frame* out) {
     static const double one[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     const cal_placed at = {(const double*)l->motions, (size_t)CAL_DOUBLES(cal_world_motion), l->q, NULL};
     double own[9], mounted[9], arm[3];
-    *out = (frame){.node = cal_place_point(l->model, &at, def->body, def->position, out->origin)};
-    cal_place_point(l->model, &at, def->body, def->position, out->origin);
-    cal_quaternion_matrix(def->quaternion, own);
-    cal_multiply33(def->body == CAL_GROUND ? one : l->model->mounts[def->body].rotation, own, mounted);
+    *out = (frame){.node = -1};
+    out->node = cal_place_point(l->model, &at, body, position, out->origin);
+    cal_quaternion_matrix(quaternion, own);
+    cal_multiply33(body == CAL_GROUND ? one : l->model->mounts[body].rotation, own, mounted);
     cal_multiply33(out->node < 0 ? one : l->motions[out->node].rotation, mounted, out->rotation);
     if (out->node < 0) return;
     const cal_world_motion* motion = &l->motions[out->node];
@@ -106,6 +106,29 @@ static void place(const looks* l, const cal_sensor_def* def, frame* out) {
     for (int i = 0; i < 3; i++) arm[i] = out->origin[i] - motion->position[i];
     memcpy(out->velocity, motion->linear, sizeof out->velocity);
     add_cross(motion->angular, arm, 1.0, out->velocity);
+}
+
+static void place(const looks* l, const cal_sensor_def* def, frame* out) {
+    place_frame(l, def->body, def->position, def->quaternion, out);
+}
+
+// The frame as it is seen from the sensor's reference: v − v_r − ω_r × (p − p_r), ω − ω_r, all in the reference's axes.
+static void refer(const looks* l, const cal_sensor_def* def, frame* f) {
+    frame r;
+    double apart[3], turned[9];
+    if (def->reference == CAL_NONE) return;
+    place_frame(l, def->reference, def->reference_position, def->reference_quaternion, &r);
+    for (int i = 0; i < 3; i++) {
+        apart[i] = f->origin[i] - r.origin[i];
+        f->velocity[i] -= r.velocity[i];
+        f->angular[i] -= r.angular[i];
+    }
+    add_cross(r.angular, apart, -1.0, f->velocity);
+    cal_unrotate3(r.rotation, apart, f->origin);
+    cal_unrotate3(r.rotation, f->velocity, f->velocity);
+    cal_unrotate3(r.rotation, f->angular, f->angular);
+    cal_transpose_multiply33(r.rotation, f->rotation, turned);
+    memcpy(f->rotation, turned, sizeof turned);
 }
 
 static void frame_acceleration(const looks* l, const frame* f, acceleration* out) {
@@ -138,14 +161,17 @@ static cal_status joint_wrench(const looks* l, const cal_sensor_def* def, const 
     return CAL_OK;
 }
 
+static bool hangs_from(const looks* l, int body, int top) {
+    while (body != CAL_GROUND && body != top) body = l->model->bodies[body].parent;
+    return body == top;
+}
+
 // Centre of mass of what hangs from a body, itself included, or its velocity.
 static void subtree(const looks* l, int body, bool velocity, double* out) {
     const cal_placed at = {(const double*)l->motions, (size_t)CAL_DOUBLES(cal_world_motion), l->q, NULL};
     double mass = 0.0, sum[3] = {0.0, 0.0, 0.0};
     for (int b = 0; b < l->model->body_count; b++) {
-        int above = b;
-        while (above != CAL_GROUND && above != body) above = l->model->bodies[above].parent;
-        if (above != body) continue;
+        if (!hangs_from(l, b, body)) continue;
         const cal_body_def* def = l->model->bodies[b].def;
         double center[3], arm[3], moved[3] = {0.0, 0.0, 0.0};
         const int node = cal_place_point(l->model, &at, b, def->center, center);
@@ -160,10 +186,37 @@ static void subtree(const looks* l, int body, bool velocity, double* out) {
     for (int i = 0; i < 3; i++) out[i] = mass > 0.0 ? sum[i] / mass : 0.0;
 }
 
+// Angular momentum of what hangs from a body about its centre of mass, in the world's axes: ∑ R I Rᵀ ω + m (c − C) × (v − V).
+static void subtree_momentum(const looks* l, int body, double* out) {
+    double middle[3], drift[3];
+    subtree(l, body, false, middle);
+    subtree(l, body, true, drift);
+    memset(out, 0, 3 * sizeof *out);
+    for (int b = 0; b < l->model->body_count; b++) {
+        const cal_body_def* def = l->model->bodies[b].def;
+        const double *I = def->inertia, unturned[4] = {1.0, 0.0, 0.0, 0.0};
+        frame f;
+        double w[3], arm[3], speed[3];
+        if (!hangs_from(l, b, body)) continue;
+        place_frame(l, b, def->center, unturned, &f);
+        cal_unrotate3(f.rotation, f.angular, w);
+        const double spin[3] = {I[0] * w[0] + I[3] * w[1] + I[4] * w[2], I[3] * w[0] + I[1] * w[1] + I[5] * w[2],
+                                I[4] * w[0] + I[5] * w[1] + I[2] * w[2]};
+        cal_rotate3(f.rotation, spin, w);
+        for (int i = 0; i < 3; i++) {
+            out[i] += w[i];
+            arm[i] = f.origin[i] - middle[i];
+            speed[i] = f.velocity[i] - drift[i];
+        }
+        add_cross(arm, speed, def->mass, out);
+    }
+}
+
 static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* out, cal_error* error) {
     frame f;
     acceleration a;
     place(l, def, &f);
+    refer(l, def, &f);
     switch (def->kind) {
     case CAL_SENSOR_FRAME_POSITION: memcpy(out, f.origin, sizeof f.origin); break;
     case CAL_SENSOR_FRAME_QUATERNION: cal_matrix_quaternion(f.rotation, out); break;
@@ -188,6 +241,8 @@ static cal_status read_frame(const looks* l, const cal_sensor_def* def, double* 
         frame_acceleration(l, &f, &a);
         cal_unrotate3(f.rotation, a.linear, out);
         break;
+    case CAL_SENSOR_MAGNETOMETER: cal_unrotate3(f.rotation, l->model->kept.magnetic_field, out); break;
+    case CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM: subtree_momentum(l, def->body, out); break;
     case CAL_SENSOR_FORCE: return joint_wrench(l, def, &f, false, out, error);
     case CAL_SENSOR_TORQUE: return joint_wrench(l, def, &f, true, out, error);
     default: subtree(l, def->body, def->kind == CAL_SENSOR_SUBTREE_VELOCITY, out);
@@ -212,10 +267,7 @@ static cal_status read_range(const looks* l, const cal_sensor_def* def, double* 
         const cal_shape_def* shape = &l->model->shapes[i];
         if (shape->body == def->body || !(shape->color[3] > 0.0F)) continue;
         frame at;
-        cal_sensor_def own = {.body = shape->body};
-        memcpy(own.position, shape->position, sizeof own.position);
-        memcpy(own.quaternion, shape->quaternion, sizeof own.quaternion);
-        place(l, &own, &at);
+        place_frame(l, shape->body, shape->position, shape->quaternion, &at);
         cal_pose pose;
         memcpy(pose.position, at.origin, sizeof pose.position);
         memcpy(pose.rotation, at.rotation, sizeof pose.rotation);
@@ -297,17 +349,40 @@ static cal_status open_looks(cal_sim* sim, const cal_sensor_def* def, looks* l, 
     return CAL_OK;
 }
 
-// The tendon that a sensor, or a motor, is about.
-static cal_status read_tendon(const looks* l, int tendon, double* length, double* rate) {
+static cal_coupled* open_coupled(const looks* l) {
     cal_coupled* c = cal_coupled_create(l->model);
-    if (!c) return CAL_NO_MEMORY;
+    if (!c) return NULL;
     memcpy(c->q, l->q, (size_t)l->model->q_count * sizeof *c->q);
     memcpy(c->v, l->v, (size_t)l->model->v_count * sizeof *c->v);
     cal_coupled_find_lengths(c);
-    *length = c->lengths[tendon];
-    *rate = c->rates[tendon];
+    return c;
+}
+
+// Length and rate of a tendon, or of a motor on a body.
+static cal_status read_length(const looks* l, int tendon, const cal_actuator_def* motor, double* length, double* rate) {
+    cal_coupled* c = open_coupled(l);
+    if (!c) return CAL_NO_MEMORY;
+    if (tendon >= 0) {
+        *length = c->lengths[tendon];
+        *rate = c->rates[tendon];
+    } else
+        cal_coupled_body_motor(c, motor, length, rate);
     cal_coupled_destroy(c);
     return CAL_OK;
+}
+
+// What all actuators do to a joint; and those of a tendon to it.
+static cal_status read_joint_motors(const cal_sim* sim, const looks* l, int joint, double* out) {
+    cal_coupled* c = open_coupled(l);
+    double* inputs = cal_allocate((size_t)l->model->actuator_count + 1, sizeof *inputs);
+    if (c && inputs) {
+        cal_drive_inputs(l->model, cal_sim_drive_of(sim), cal_sim_time(sim), inputs);
+        *out = cal_coupled_motor_forces(c, inputs)[l->model->joints[joint].first_v];
+    }
+    const cal_status status = c && inputs ? CAL_OK : CAL_NO_MEMORY;
+    cal_free(inputs);
+    cal_coupled_destroy(c);
+    return status;
 }
 
 static cal_status read_motor(const cal_sim* sim, const looks* l, cal_sensor_kind kind, int number, double* out) {
@@ -318,21 +393,9 @@ static cal_status read_motor(const cal_sim* sim, const looks* l, cal_sensor_kind
         const cal_joint* joint = &l->model->joints[motor->joint];
         length = cal_motor_position(l->model, motor, l->q + joint->first_q, 1);
         rate = l->v[joint->first_v + motor->axis];
-    } else if (motor->tendon >= 0)
-        status = read_tendon(l, motor->tendon, &length, &rate);
-    else {
-        frame f;
-        cal_sensor_def at = cal_default_sensor_def();
-        double velocity[3], angular[3];
-        at.body = motor->body;
-        memcpy(at.position, motor->position, sizeof at.position);
-        memcpy(at.quaternion, motor->quaternion, sizeof at.quaternion);
-        place(l, &at, &f);
-        cal_unrotate3(f.rotation, f.velocity, velocity);
-        cal_unrotate3(f.rotation, f.angular, angular);
-        rate = cal_dot3(motor->wrench, velocity) + cal_dot3(motor->wrench + 3, angular);
-    }
-    *out = motor->body >= 0 ? 0.0 : motor->gear * length;
+    } else
+        status = read_length(l, motor->tendon, motor, &length, &rate);
+    *out = motor->gear * length;
     if (kind == CAL_SENSOR_ACTUATOR_VELOCITY) *out = motor->gear * rate;
     if (kind != CAL_SENSOR_ACTUATOR_FORCE || status) return status;
     double* inputs = cal_allocate((size_t)l->model->actuator_count, sizeof *inputs);
@@ -340,6 +403,18 @@ static cal_status read_motor(const cal_sim* sim, const looks* l, cal_sensor_kind
     cal_drive_inputs(l->model, cal_sim_drive_of(sim), cal_sim_time(sim), inputs);
     *out = cal_clamp(cal_motor_wish(motor, inputs[number], length, rate), motor->force_range);
     cal_free(inputs);
+    return status;
+}
+
+static cal_status read_tendon_motors(const cal_sim* sim, const looks* l, int tendon, double* out) {
+    cal_status status = CAL_OK;
+    *out = 0.0;
+    for (int i = 0; !status && i < l->model->actuator_count; i++) {
+        double force = 0.0;
+        if (l->model->actuators[i].tendon != tendon) continue;
+        status = read_motor(sim, l, CAL_SENSOR_ACTUATOR_FORCE, i, &force);
+        *out += force;
+    }
     return status;
 }
 
@@ -358,12 +433,14 @@ static cal_status read_one(cal_sim* sim, const looks* l, const cal_sensor_def* d
         return CAL_OK;
     case CAL_SENSOR_TENDON_LENGTH:
     case CAL_SENSOR_TENDON_VELOCITY:
-        status = read_tendon(l, def->number, &length, &rate);
+        status = read_length(l, def->number, NULL, &length, &rate);
         *out = def->kind == CAL_SENSOR_TENDON_LENGTH ? length : rate;
         break;
     case CAL_SENSOR_ACTUATOR_FORCE:
     case CAL_SENSOR_ACTUATOR_LENGTH:
     case CAL_SENSOR_ACTUATOR_VELOCITY: status = read_motor(sim, l, def->kind, def->number, out); break;
+    case CAL_SENSOR_JOINT_ACTUATOR_FORCE: status = read_joint_motors(sim, l, def->number, out); break;
+    case CAL_SENSOR_TENDON_ACTUATOR_FORCE: status = read_tendon_motors(sim, l, def->number, out); break;
     case CAL_SENSOR_TOUCH: return read_touch(sim, l, def, out, error);
     case CAL_SENSOR_RANGEFINDER: return read_range(l, def, out, error);
     case CAL_SENSOR_CLOCK: *out = cal_sim_time(sim); break;

@@ -117,6 +117,7 @@ class Viewer {
     }
     this.model = new ModelView(scene, () => (this.stage.dirty = true));
     this.model.setShapes(element<HTMLSelectElement>('set-shapes').value as 'looks');
+    this.offerGroups();
     this.model.setLight(this.stage.light);
     this.hand.model = this.model;
     this.stage.scene.add(this.model.root);
@@ -514,6 +515,31 @@ class Viewer {
     window.addEventListener('resize', () => this.plots?.resize());
   }
 
+  // A box for each group of shapes, where there is more than one.
+  private offerGroups(): void {
+    const groups = [...(this.model?.groups() ?? [])];
+    const list = element('groups');
+    list.hidden = groups.length < 2;
+    list.replaceChildren(
+      list.firstElementChild!,
+      ...groups.map(([group, shown]) => {
+        const label = document.createElement('label');
+        const box = document.createElement('input');
+        box.type = 'checkbox';
+        box.id = `show-group-${group}`;
+        box.checked = shown;
+        box.addEventListener('change', () => {
+          this.model?.setGroup(group, box.checked);
+          this.stage.dirty = true;
+          box.blur(); // keys are the page's again
+        });
+        label.className = 'check';
+        label.append(box, ` ${group}`);
+        return label;
+      }),
+    );
+  }
+
   private listenToPanels(): void {
     for (const button of document.querySelectorAll<HTMLElement>('#tabs button')) button.addEventListener('click', () => this.showTab(button.dataset['tab']!));
     for (const name of ['frames', 'centers', 'contacts', 'limits'] as const) {
@@ -535,6 +561,7 @@ class Viewer {
     const shapes = element<HTMLSelectElement>('set-shapes');
     shapes.addEventListener('change', () => {
       this.model?.setShapes(shapes.value as 'looks');
+      this.offerGroups();
       this.stage.dirty = true;
       shapes.blur();
     });

@@ -18,6 +18,8 @@ export class ModelView {
   private wish: Wish | null = null;
   private baked = { distance: 0, scale: 0 };
   private shapes: 'looks' | 'touches' | 'both' = 'looks';
+  private readonly hidden = new Set<number>(); // groups
+  private readonly asked = new Set<number>(); // groups of which all shapes are shown
   private placed = false; // its bodies are where a frame says
 
   // changed: something is to be drawn anew.
@@ -56,8 +58,24 @@ export class ModelView {
     this.wish = null;
   }
 
+  // The groups that there are, and whether something of each is shown.
+  groups(): Map<number, boolean> {
+    const seen = new Set(this.seen.map((part) => part.group));
+    return new Map([...new Set(this.parts.map((part) => part.group))].sort((a, b) => a - b).map((group) => [group, seen.has(group)]));
+  }
+
+  // Shows a group, all of it where nothing of it was shown, or hides it.
+  setGroup(group: number, show: boolean): void {
+    this.asked.delete(group);
+    this.hidden.delete(group);
+    if (!show) this.hidden.add(group);
+    else if (this.groups().get(group) === false) this.asked.add(group);
+    this.wish = null;
+  }
+
   private get seen(): Part[] {
-    return this.parts.filter((part) => (this.shapes === 'looks' ? part.looks : this.shapes === 'touches' ? part.touches : true));
+    const chosen = (part: Part): boolean => (this.shapes === 'looks' ? part.looks : this.shapes === 'touches' ? part.touches : part.looks || part.touches);
+    return this.parts.filter((part) => !this.hidden.has(part.group) && (this.asked.has(part.group) || chosen(part)));
   }
 
   // Makes the meshes anew where quality or distance ask for it; `height` pixels show the camera's whole angle.

@@ -16,6 +16,7 @@ export interface Part {
   box?: Part; // of a mesh: the box around it
   touches: boolean; // others
   looks: boolean; // it is what one looks at
+  group: number; // of shapes that are shown and hidden together
   texture: number; // negative: none
   repeat: [number, number]; // of a plane's texture, per m
 }
@@ -26,7 +27,7 @@ export interface Hit {
 }
 
 export function readPart(instance: Instance, looks: boolean): Part {
-  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity, touches, texture, repeatX, repeatY] = instance as unknown as [number, string, number, ...number[]];
+  const [body, kind, mesh, px, py, pz, qw, qx, qy, qz, sx, sy, sz, red, green, blue, opacity, touches, group, texture, repeatX, repeatY] = instance as unknown as [number, string, number, ...number[]];
   const part = (form: Form, x: number, y: number, z: number): Part => ({
     body,
     form,
@@ -38,6 +39,7 @@ export function readPart(instance: Instance, looks: boolean): Part {
     opacity: opacity!,
     touches: touches === 1,
     looks,
+    group: group ?? 0,
     texture: texture ?? -1,
     repeat: [repeatX ?? 1, repeatY ?? 1],
   });

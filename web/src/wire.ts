@@ -2,7 +2,7 @@
 
 export type Kind = 'sphere' | 'capsule' | 'ellipsoid' | 'cylinder' | 'box' | 'plane' | 'mesh' | 'height field';
 
-// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4, whether it touches others; where it has a texture, that
+// body, kind, mesh, position × 3, quaternion × 4 (w first), size × 3, colour × 4, whether it touches others, group; where it has a texture, that
 // and how often it repeats per m along x and y
 export type Instance = [number, Kind, number, ...number[]];
 
@@ -50,7 +50,7 @@ export interface Scene {
   pull?: boolean; // whether bodies can be pulled
   up: [number, number, number];
   instances: Instance[];
-  contacts?: Instance[]; // shapes that touch others and are not drawn
+  contacts?: Instance[]; // shapes that are not drawn: they touch others, or are of a hidden group
   meshes: ({ vertices: number[]; triangles: number[]; coordinates?: number[] } | null)[];
   textures?: (string | null)[]; // PNG files in base 64
   channels: Channel[];

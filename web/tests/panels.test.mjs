@@ -15,8 +15,9 @@ const ROBOT = `<mujoco model="robot">
     <geom name="floor" type="plane" size="0 0 1" material="tiles"/>
     <body name="base" pos="0 0 .6"><freejoint/>
       <geom type="box" size=".2 .1 .05" rgba=".9 .1 .1 1" mass="4"/>
+      <geom type="sphere" size=".18" group="4" contype="0" conaffinity="0" rgba=".9 .1 .9 1" mass="0"/>
       <body name="arm" pos=".2 0 0"><joint name="elbow" type="hinge" axis="0 1 0" range="-60 80" limited="true"/>
-        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" rgba=".1 .2 .9 1" mass="1"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" rgba=".1 .2 .9 1" mass="1" group="1"/>
       </body>
     </body>
   </worldbody>
@@ -109,6 +110,34 @@ test('a gallery opens cards and folders; joints are posed, motors driven, number
   });
   const seen = await page.evaluate(() => globalThis.calderViewer.overlay.root.children.map((child) => child.visible));
   assert.deepEqual(seen, [true, true, true, true, true]);
+  // Groups: what is hidden is shown by a click, and what is shown is hidden.
+  const boxes = () => page.$$eval('#groups input', (all) => all.map((box) => [box.id, box.checked]));
+  const pixels = (red, green, blue) =>
+    page.evaluate(
+      ([red, green, blue]) => {
+        const { stage } = globalThis.calderViewer;
+        stage.renderer.render(stage.scene, stage.camera);
+        const gl = stage.renderer.getContext();
+        const bytes = new Uint8Array(4 * gl.drawingBufferWidth * gl.drawingBufferHeight);
+        gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
+        let count = 0;
+        for (let i = 0; i < bytes.length; i += 4) if (bytes[i] > 100 === red && bytes[i + 1] > 100 === green && bytes[i + 2] > 100 === blue) count++;
+        return count;
+      },
+      [red, green, blue],
+    );
+  assert.deepEqual(await boxes(), [['show-group-0', true], ['show-group-1', true], ['show-group-4', false]]);
+  const [violet, blue] = [await pixels(true, false, true), await pixels(false, false, true)];
+  await page.check('#show-group-4');
+  await page.uncheck('#show-group-1');
+  await page.waitForTimeout(300);
+  const shown = [await pixels(true, false, true), await pixels(false, false, true)];
+  assert.ok(shown[0] > violet + 300, `violet: ${violet}, then ${shown[0]} pixels`);
+  assert.ok(blue > 100 && shown[1] < blue / 2, `blue: ${blue}, then ${shown[1]} pixels`);
+  await page.uncheck('#show-group-4');
+  await page.check('#show-group-1');
+  await page.waitForTimeout(300);
+  assert.ok((await pixels(true, false, true)) < violet + 100);
   await page.selectOption('#set-shapes', 'touches');
   assert.ok((await picture(page)).painted > 300, 'what touches is drawn');
 

@@ -164,21 +164,32 @@ static cal_status refuse_kind(const char* name, cal_error* error) {
 }
 
 // text ends with a NUL that is not counted.
-static cal_status parse_text(const char* name, const char* text, size_t count, cal_triangles* out, cal_error* error) {
-    cal_mesh_build build = {.name = name, .error = error};
+static cal_status parse_text(const char* name, const char* text, size_t count, bool as_mujoco, cal_triangles* out,
+                             cal_error* error) {
+    cal_mesh_build build = {.name = name, .error = error, .as_mujoco = as_mujoco};
     build.status = find_parser(name)(&build, text, count);
     return finish(&build, out);
 }
 
-cal_status cal_mesh_parse(const char* name, const void* bytes, size_t count, cal_triangles* out, cal_error* error) {
+static cal_status parse_bytes(const char* name, const void* bytes, size_t count, bool as_mujoco, cal_triangles* out,
+                              cal_error* error) {
     *out = (cal_triangles){0};
     if (!cal_mesh_is_known(name)) return refuse_kind(name, error);
     char* text = count <= CAL_MESH_FILE_LIMIT ? cal_allocate(count + 1, 1) : NULL;
     if (text == NULL) return cal_fail(error, CAL_NO_MEMORY, "out of memory for a mesh of %zu bytes", count);
     if (count > 0) memcpy(text, bytes, count);
-    const cal_status status = parse_text(name, text, count, out, error);
+    const cal_status status = parse_text(name, text, count, as_mujoco, out, error);
     cal_free(text);
     return status;
+}
+
+cal_status cal_mesh_parse(const char* name, const void* bytes, size_t count, cal_triangles* out, cal_error* error) {
+    return parse_bytes(name, bytes, count, false, out, error);
+}
+
+cal_status cal_mesh_parse_as_mujoco(const char* name, const void* bytes, size_t count, cal_triangles* out,
+                                    cal_error* error) {
+    return parse_bytes(name, bytes, count, true, out, error);
 }
 
 cal_status cal_mesh_read(const char* path, cal_triangles* out, cal_error* error) {
@@ -188,7 +199,7 @@ cal_status cal_mesh_read(const char* path, cal_triangles* out, cal_error* error)
     size_t count;
     cal_status status = cal_file_read(path, CAL_MESH_FILE_LIMIT, NULL, &text, &count, error);
     if (status != CAL_OK) return status;
-    status = parse_text(path, text, count, out, error);
+    status = parse_text(path, text, count, false, out, error);
     cal_free(text);
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct cal_triangles {
     int vertex_count, triangle_count;
     float* coordinates; // of a texture, 2 a corner of a triangle, y downwards; NULL: there are none
     int left_out;       // faces of an OBJ file's further objects, which are not part of the mesh
+    int open;           // faces of an OBJ file that were not covered, as in MuJoCo
 } cal_triangles;
 
 // How a mesh's mass is spread (MJCF's names).
@@ -32,6 +33,9 @@ bool cal_mesh_is_known(const char* name);
 cal_status cal_mesh_read(const char* path, cal_triangles* out, cal_error* error);
 // The same from memory; name is for messages and its ending.
 cal_status cal_mesh_parse(const char* name, const void* bytes, size_t count, cal_triangles* out, cal_error* error);
+// The same with the faces of OBJ files cut as MuJoCo cuts them.
+cal_status cal_mesh_parse_as_mujoco(const char* name, const void* bytes, size_t count, cal_triangles* out,
+                                    cal_error* error);
 // From numbers (MJCF's inline `vertex` and `face`); without triangles it becomes the convex hull.
 cal_status cal_mesh_from_arrays(const char* name, const double* vertices, int vertex_count, const int32_t* triangles,
                                 int triangle_count, cal_triangles* out, cal_error* error);

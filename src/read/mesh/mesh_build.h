@@ -8,6 +8,7 @@ typedef struct cal_mesh_build {
     int32_t* table; // from points to vertices: open addressing, -1: empty
     size_t table_size;
     const char* name; // of the file, for complaints
+    bool as_mujoco;   // cuts faces
     cal_error* error;
     cal_status status; // of the first failure
 } cal_mesh_build;

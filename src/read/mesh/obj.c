@@ -14,12 +14,19 @@
 // Other faces with more than three corners are cut by clipping ears: a corner that bulges, and whose triangle contains none
 // of the other corners, goes first.
 //
+// For MJCF all faces are cut as MuJoCo's reader (tinyobjloader) does it, since the cut decides about the mass: of corners that are not in one
+// plane, and of concave faces where triangles weigh whatever way they face (mesh inertia "legacy"). Four corners are cut along the shorter
+// diagonal even where that lies outside; of more corners ears are clipped by a measure that holds for some faces only, and what no ear is
+// found in is left open.
+//
 // `o` and `g` begin an object. Of several, the first that has faces is the mesh, as in MuJoCo, and the faces of the others
 // are only checked; the vertices of all of them belong to the mesh, and so to its convex hull.
 #include "read/mesh/mesh_build.h"
 #include "base/memory.h"
 #include "math/vector.h"
 #include "read/xml.h"
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -246,14 +253,16 @@ static float squared_distance(const reader* r, int a, int b) {
     return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 }
 
-static bool add_face(reader* r) {
+static bool cut_four(reader* r) {
+    if (squared_distance(r, 0, 2) < squared_distance(r, 1, 3))
+        return add_triangle(r, 0, 1, 2) && add_triangle(r, 0, 2, 3);
+    return add_triangle(r, 0, 1, 3) && add_triangle(r, 1, 2, 3);
+}
+
+static bool cut_face(reader* r) {
     double normal[3];
     polygon_normal(r, normal);
-    if (r->corner_count == 4 && is_convex(r, normal)) {
-        if (squared_distance(r, 0, 2) < squared_distance(r, 1, 3))
-            return add_triangle(r, 0, 1, 2) && add_triangle(r, 0, 2, 3);
-        return add_triangle(r, 0, 1, 3) && add_triangle(r, 1, 2, 3);
-    }
+    if (r->corner_count == 4 && is_convex(r, normal)) return cut_four(r);
     // Corner 1 is tried first, so that convex faces become fans around corner 0.
     while (r->corner_count > 3 && r->corner_count <= MOST_CLIPPED) {
         const int n = r->corner_count;
@@ -266,6 +275,80 @@ static bool add_face(reader* r) {
     }
     for (int i = 1; i + 1 < r->corner_count; i++)
         if (!add_triangle(r, 0, i, i + 1)) return false;
+    return true;
+}
+
+// --- Polygons to MuJoCo's triangles ------------------------------------------------------------------------------------------
+
+// Single precision decides in MuJoCo about corners that are almost in line and diagonals that are almost equally long.
+typedef struct flat {
+    float x, y;
+} flat;
+
+// The two coordinates in which a face is seen: without that along which the normal at the first corner that bends is longest.
+static void find_axes(const reader* r, int axes[2]) {
+    axes[0] = 1, axes[1] = 2;
+    for (int i = 0; i < r->corner_count; i++) {
+        float e[2][3], n[3];
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < 3; k++)
+                e[side][k] =
+                    (float)at(r, (i + side + 1) % r->corner_count)[k] - (float)at(r, (i + side) % r->corner_count)[k];
+        for (int k = 0; k < 3; k++)
+            n[k] = fabsf(e[0][(k + 1) % 3] * e[1][(k + 2) % 3] - e[0][(k + 2) % 3] * e[1][(k + 1) % 3]);
+        if (!(n[0] > FLT_EPSILON || n[1] > FLT_EPSILON || n[2] > FLT_EPSILON)) continue;
+        if (n[0] > n[1] && n[0] > n[2]) return;
+        axes[0] = 0;
+        if (n[2] > n[0] && n[2] > n[1]) axes[1] = 1;
+        return;
+    }
+}
+
+static flat seen(const reader* r, const int axes[2], int corner) {
+    const double* p = at(r, corner % r->corner_count);
+    return (flat){(float)p[axes[0]], (float)p[axes[1]]};
+}
+
+// Whether a line from the point to the right crosses the triangle's edges an odd number of times.
+static bool is_inside(const flat t[3], flat p) {
+    bool inside = false;
+    for (int i = 0, j = 2; i < 3; j = i++)
+        if ((t[i].y > p.y) != (t[j].y > p.y) && p.x < (t[j].x - t[i].x) * (p.y - t[i].y) / (t[j].y - t[i].y) + t[i].x)
+            inside = !inside;
+    return inside;
+}
+
+// Whether the triangle of a corner and the next two may be cut off: it bends as its first edge turns about the origin, which is MuJoCo's
+// measure, and no other corner is inside of it.
+static bool is_mujoco_ear(const reader* r, const int axes[2], int first) {
+    const flat t[3] = {seen(r, axes, first), seen(r, axes, first + 1), seen(r, axes, first + 2)};
+    const float bend = (t[1].x - t[0].x) * (t[2].y - t[1].y) - (t[1].y - t[0].y) * (t[2].x - t[1].x);
+    const float sweep = (t[0].x * t[1].y - t[0].y * t[1].x) * 0.5F;
+    if (bend * sweep < 0.0F) return false;
+    for (int k = 3; k < r->corner_count; k++)
+        if (is_inside(t, seen(r, axes, first + k))) return false;
+    return true;
+}
+
+static bool cut_as_mujoco(reader* r) {
+    int axes[2], first = 0, before = r->corner_count, tries = before;
+    if (r->corner_count == 4) return cut_four(r);
+    find_axes(r, axes);
+    // Tries are counted anew after an ear, but for one that the last try has found: then the rest stays open.
+    while (r->corner_count > 3 && r->corner_count <= MOST_CLIPPED && tries > 0) {
+        const int n = r->corner_count;
+        tries = n != before ? n : tries - 1;
+        before = n;
+        first %= n;
+        if (!is_mujoco_ear(r, axes, first)) {
+            first++;
+            continue;
+        }
+        if (!add_triangle(r, first, (first + 1) % n, (first + 2) % n)) return false;
+        drop_corner(r, (first + 1) % n);
+    }
+    if (r->corner_count == 3) return add_triangle(r, 0, 1, 2);
+    r->build->mesh.open++;
     return true;
 }
 
@@ -284,7 +367,7 @@ static cal_status read_face(reader* r, const char** text) {
         return CAL_OK;
     }
     r->has_faces = true;
-    return add_face(r) ? CAL_OK : r->build->status;
+    return (r->build->as_mujoco ? cut_as_mujoco(r) : cut_face(r)) ? CAL_OK : r->build->status;
 }
 
 // --- Lines --------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ static cal_status link_actuator(mjcf_model* model, mjcf_source* source, cal_xml_
     *motor =
         (mjcf_motor){.actuator = *(const mjcf_actuator*)user, .joint = CAL_NONE, .tendon = CAL_NONE, .site = CAL_NONE};
     motor->number = CAL_NONE;
+    motor->reference = found[1];
     motor->source = source;
     motor->node = node;
     int* const target = cal_xml_text(node, "tendon") != NULL ? &motor->tendon
@@ -39,13 +40,16 @@ static int axis_of(const mjcf_actuator* a) {
     return count > 1 ? -1 : axis;
 }
 
+static int site_body(const mjcf_model* model, int site) {
+    return site == CAL_NONE ? CAL_GROUND : ((mjcf_site*)model->sites.items)[site].body;
+}
+
 static const char* reason_to_leave_out(const mjcf_model* model, const mjcf_motor* motor) {
     const mjcf_actuator* a = &motor->actuator;
     if (motor->joint == CAL_NONE && motor->tendon == CAL_NONE && motor->site == CAL_NONE)
         return "it acts on no joint, tendon or site; it is left out";
-    if (motor->site != CAL_NONE && cal_xml_text(motor->node, "refsite") != NULL)
-        return "it acts between two sites; it is left out";
-    if (motor->site != CAL_NONE && ((mjcf_site*)model->sites.items)[motor->site].body == CAL_GROUND)
+    if (motor->site != CAL_NONE && site_body(model, motor->site) == CAL_GROUND &&
+        site_body(model, motor->reference) == CAL_GROUND)
         return "its site does not move; it is left out";
     const cal_joint_kind kind =
         motor->joint != CAL_NONE ? ((mjcf_joint*)model->joints.items)[motor->joint].kind : CAL_PRISMATIC;
@@ -73,18 +77,19 @@ static cal_status read_actuator(mjcf_source* source, cal_xml_node* node, const m
     MJCF_TRY(mjcf_class_of(source, node, "class", mjcf_main_class(source), &class, error));
     mjcf_actuator actuator = class->actuator;
     MJCF_TRY(mjcf_read_actuator(node, &actuator, error));
-    static const mjcf_reference targets[] = {{"joint", MJCF_JOINT, true},
-                                             {"jointinparent", MJCF_JOINT, true},
-                                             {"tendon", MJCF_TENDON, true},
-                                             {"site", MJCF_SITE, true}};
+    static const mjcf_reference targets[][2] = {{{"joint", MJCF_JOINT, true}},
+                                                {{"jointinparent", MJCF_JOINT, true}},
+                                                {{"tendon", MJCF_TENDON, true}},
+                                                {{"site", MJCF_SITE, true}, {"refsite", MJCF_SITE, false}}};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
-        if (cal_xml_text(node, targets[i].attribute) != NULL)
-            return mjcf_link_in(model, source, node, copy, &targets[i], 1, link_actuator, &actuator, error);
+        if (cal_xml_text(node, targets[i][0].attribute) != NULL)
+            return mjcf_link_in(model, source, node, copy, targets[i], targets[i][1].attribute != NULL ? 2 : 1,
+                                link_actuator, &actuator, error);
     // Something else: it has a place among the controls, and no effect.
-    const int none = CAL_NONE;
+    const int none[2] = {CAL_NONE, CAL_NONE};
     if (node->linked) return CAL_OK;
     node->linked = true;
-    return link_actuator(model, source, node, copy, &none, &actuator, error);
+    return link_actuator(model, source, node, copy, none, &actuator, error);
 }
 
 // Whether a range counts: what the file says, or whether there is one.
@@ -118,6 +123,21 @@ static void spread_armatures(mjcf_model* model) {
     }
 }
 
+// A turn between two sites is that of their frames. MuJoCo (engine_core_smooth.c, mj_transmission) multiplies the quaternions of site and body
+// in the other order, which is the same where the sites are not turned in their bodies.
+static void report_turned_sites(const mjcf_model* model, const mjcf_motor* motor) {
+    const double* gear = motor->actuator.gear + 3;
+    bool turned = false;
+    for (int end = 0; end < 2; end++) {
+        const double* q = ((mjcf_site*)model->sites.items)[end == 0 ? motor->site : motor->reference].quaternion;
+        turned |= q[1] != 0.0 || q[2] != 0.0 || q[3] != 0.0;
+    }
+    if (turned && (gear[0] != 0.0 || gear[1] != 0.0 || gear[2] != 0.0))
+        cal_report_add(
+            model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "actuator refsite",
+            "the angle is that of the two sites' frames; MuJoCo's differs where sites are turned in their bodies");
+}
+
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
     MJCF_TRY(mjcf_each(model, "actuator", read_actuator, error));
     for (int i = 0; i < model->actuators.count; i++) {
@@ -137,6 +157,7 @@ cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error) {
         if (early != NULL && strcmp(early, "true") == 0 && motor->actuator.activation != CAL_ACTIVATION_NONE)
             cal_report_add(model->reader->report, motor->node, CAL_ISSUE_NOT_SIMULATED, "activation",
                            "actearly is ignored: the force is of the activation now, not one step later");
+        if (motor->reference != CAL_NONE) report_turned_sites(model, motor);
         if (motor->site != CAL_NONE) continue;
         // A motor's own damping and rotor act through the gear.
         const double square = motor->actuator.gear[0] * motor->actuator.gear[0];
@@ -255,6 +276,11 @@ static void aim(const mjcf_model* model, const mjcf_motor* motor, cal_actuator_d
         memcpy(def->position, site->position, sizeof def->position);
         memcpy(def->quaternion, site->quaternion, sizeof def->quaternion);
         memcpy(def->wrench, a->gear, sizeof def->wrench);
+        if (motor->reference == CAL_NONE) return;
+        const mjcf_site* other = &((mjcf_site*)model->sites.items)[motor->reference];
+        def->reference = other->body;
+        memcpy(def->reference_position, other->position, sizeof def->reference_position);
+        memcpy(def->reference_quaternion, other->quaternion, sizeof def->reference_quaternion);
     } else {
         const mjcf_joint* joint = &((mjcf_joint*)model->joints.items)[motor->joint];
         def->joint = joint->number;

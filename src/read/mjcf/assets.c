@@ -245,7 +245,7 @@ static cal_status mesh_from_file(mjcf_source* source, mjcf_mesh* mesh, bool* ava
     MJCF_TRY(mjcf_resolve_file(source, source->compiler.mesh_folder, file, mesh->node, path, error));
     MJCF_TRY(cal_file_read(path, CAL_MESH_FILE_LIMIT, mesh->node, &bytes, &size, error));
     cal_error inner = {CAL_OK, ""};
-    const cal_status status = cal_mesh_parse(file, bytes, size, &mesh->triangles, &inner);
+    const cal_status status = cal_mesh_parse_as_mujoco(file, bytes, size, &mesh->triangles, &inner);
     cal_free(bytes);
     if (status == CAL_NOT_AVAILABLE) {
         *available = false;
@@ -257,6 +257,10 @@ static cal_status mesh_from_file(mjcf_source* source, mjcf_mesh* mesh, bool* ava
     if (mesh->triangles.left_out > 0)
         cal_report_add(source->reader->report, mesh->node, CAL_ISSUE_NOTE, "mesh file",
                        "has several objects: the first is the mesh, the faces of the others are left out");
+    if (mesh->triangles.open > 0)
+        cal_report_add(source->reader->report, mesh->node, CAL_ISSUE_NOTE, "mesh file",
+                       "has faces of many corners that are cut as in MuJoCo, which leaves %d of them open",
+                       mesh->triangles.open);
     return CAL_OK;
 }
 

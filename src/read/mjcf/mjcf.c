@@ -418,6 +418,7 @@ static cal_status build(mjcf_model* model, cal_error* error) {
     const char* name = cal_xml_text(model->main->root, "model");
     if (name != NULL) cal_builder_set_name(builder, name);
     cal_builder_set_gravity(builder, model->gravity);
+    cal_builder_set_magnetic_field(builder, model->magnetic_field);
     cal_builder_set_timestep(builder, model->timestep);
     MJCF_TRY(mjcf_read_bodies(model, error));
     MJCF_TRY(mjcf_weigh_bodies(model, error));
@@ -442,8 +443,11 @@ static cal_status build(mjcf_model* model, cal_error* error) {
 }
 
 cal_status cal_mjcf_read(cal_reader* reader, cal_xml_document* document, cal_error* error) {
-    mjcf_model model = {
-        .reader = reader, .gravity = {0.0, 0.0, -9.81}, .timestep = 0.002, .bytes = (int64_t)reader->size};
+    mjcf_model model = {.reader = reader,
+                        .gravity = {0.0, 0.0, -9.81},
+                        .magnetic_field = {0.0, -0.5, 0.0},
+                        .timestep = 0.002,
+                        .bytes = (int64_t)reader->size};
     model.restitution = model.friction = (double)NAN;
     mjcf_source* source;
     cal_status status = mjcf_open_source(&model, document, "", 0, &source, error);

@@ -204,7 +204,8 @@ typedef struct mjcf_body {
 
 typedef struct mjcf_motor {
     mjcf_actuator actuator;
-    int joint, tendon, site, number; // of mjcf_model's lists; in the builder, CAL_NONE when it is not simulated
+    int joint, tendon, site, reference; // of mjcf_model's lists; reference: the refsite
+    int number;                         // in the builder, CAL_NONE when it is not simulated
     const mjcf_source* source;
     cal_xml_node* node;
 } mjcf_motor;
@@ -222,7 +223,7 @@ typedef struct mjcf_model {
     mjcf_list documents; // included files; pointers
     mjcf_list bodies, joints, geoms, sites, tendons, actuators, copies;
     cal_name_table *body_names, *joint_names, *geom_names, *site_names, *tendon_names;
-    double gravity[3], timestep, density, viscosity, wind[3];
+    double gravity[3], timestep, density, viscosity, wind[3], magnetic_field[3];
     double restitution, friction; // of the world, from custom numbers; NaN when not given
     uint32_t disabled;            // CAL_PART_… of <flag>
     uint32_t disabled_groups;     // of actuators, a bit each

@@ -12,9 +12,11 @@ static target target_of(cal_sensor_kind kind) {
     switch (kind) {
     case CAL_SENSOR_JOINT_POSITION:
     case CAL_SENSOR_JOINT_VELOCITY:
+    case CAL_SENSOR_JOINT_ACTUATOR_FORCE:
     case CAL_SENSOR_BALL_QUATERNION:
     case CAL_SENSOR_BALL_VELOCITY: return OF_JOINT;
     case CAL_SENSOR_TENDON_LENGTH:
+    case CAL_SENSOR_TENDON_ACTUATOR_FORCE:
     case CAL_SENSOR_TENDON_VELOCITY: return OF_TENDON;
     case CAL_SENSOR_ACTUATOR_FORCE:
     case CAL_SENSOR_ACTUATOR_LENGTH:
@@ -25,8 +27,10 @@ static target target_of(cal_sensor_kind kind) {
     case CAL_SENSOR_FORCE:
     case CAL_SENSOR_TORQUE:
     case CAL_SENSOR_TOUCH:
+    case CAL_SENSOR_MAGNETOMETER:
     case CAL_SENSOR_RANGEFINDER: return OF_SITE;
     case CAL_SENSOR_SUBTREE_CENTER:
+    case CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM:
     case CAL_SENSOR_SUBTREE_VELOCITY: return OF_BODY;
     case CAL_SENSOR_CLOCK: return OF_NOTHING;
     default: return OF_OBJECT;
@@ -53,21 +57,20 @@ static bool is_turned(cal_sensor_kind kind) {
     return kind >= CAL_SENSOR_FRAME_QUATERNION && kind <= CAL_SENSOR_FRAME_Z_AXIS;
 }
 
-// A frame by its kind and name; *why: it is left out.
-static cal_status use_object(mjcf_model* model, cal_xml_node* node, int type, int number, cal_sensor_def* def,
+// A frame by its kind and name; *why: it is left out. turned: its axes count, too.
+enum { BODY, XBODY, GEOM, SITE, CAMERA };
+#define OBJECTS "body|xbody|geom|site|camera"
+static cal_status use_object(mjcf_model* model, int type, int number, bool turned, cal_sensor_def* def,
                              const char** why, cal_error* error) {
-    enum { BODY, XBODY, GEOM, SITE };
     if (type == SITE) use_site(model, number, def);
     if (type == XBODY || type == BODY) def->body = number;
     if (type == BODY && number >= 0)
         memcpy(def->position, ((mjcf_body*)model->bodies.items)[number].solid.center, sizeof def->position);
-    if (type == BODY && is_turned(def->kind))
-        *why = "axes of a body's inertia are not measured; name an xbody or a site";
+    if (type == BODY && turned) *why = "axes of a body's inertia are not measured; name an xbody or a site";
     if (type != GEOM) return CAL_OK;
     cal_shape_def shape;
     bool drawn;
     MJCF_TRY(mjcf_geom_shape(&((mjcf_geom*)model->geoms.items)[number], &shape, &drawn, error));
-    (void)node;
     def->body = shape.body;
     memcpy(def->position, shape.position, sizeof def->position);
     memcpy(def->quaternion, shape.quaternion, sizeof def->quaternion);
@@ -86,6 +89,36 @@ static int find_motor(const mjcf_model* model, const char* name, const mjcf_copy
         return motor->number;
     }
     return CAL_NONE;
+}
+
+// The frame that it is relative to, by reftype and refname; *here: its name means something in this copy.
+static cal_status use_reference(mjcf_source* source, cal_xml_node* node, const mjcf_copy* copy, cal_sensor_def* def,
+                                bool* here, const char** why, cal_error* error) {
+    mjcf_model* model = source->model;
+    static const mjcf_noun objects[] = {MJCF_BODY, MJCF_BODY, MJCF_GEOM, MJCF_SITE};
+    cal_sensor_def other = *def;
+    const char* name = cal_xml_text(node, "refname");
+    int type = -1, number = CAL_GROUND;
+    bool own = false;
+    *here = true;
+    MJCF_TRY(mjcf_choose(node, "reftype", OBJECTS, &type, error));
+    if (type < 0 && name == NULL) return CAL_OK;
+    if (type < 0 || name == NULL)
+        return cal_xml_fail(node, error, CAL_BAD_MODEL, "it needs the attribute %s",
+                            name == NULL ? "refname" : "reftype");
+    if (type == CAMERA) *why = "there are no cameras";
+    if (*why != NULL) return CAL_OK;
+    if (!((type == BODY || type == XBODY) && strcmp(name, "world") == 0))
+        number = mjcf_find_in(model, objects[type], name, copy, &own);
+    *here = number != CAL_NONE;
+    if (!*here) return CAL_OK;
+    memcpy(other.position, (double[3]){0.0, 0.0, 0.0}, sizeof other.position);
+    memcpy(other.quaternion, (double[4]){1.0, 0.0, 0.0, 0.0}, sizeof other.quaternion);
+    MJCF_TRY(use_object(model, type, number, type == BODY && number != CAL_GROUND, &other, why, error));
+    def->reference = other.body;
+    memcpy(def->reference_position, other.position, sizeof def->reference_position);
+    memcpy(def->reference_quaternion, other.quaternion, sizeof def->reference_quaternion);
+    return CAL_OK;
 }
 
 // The number that the sensor's name stands for in the copy, CAL_NONE: nothing there.
@@ -114,13 +147,12 @@ static cal_status add_sensor(mjcf_source* source, cal_xml_node* node, const mjcf
     int type = -1, number = CAL_NONE;
     bool own = copy->prefix[0] == '\0' && copy->suffix[0] == '\0';
     if (of == OF_OBJECT) {
-        MJCF_TRY(mjcf_choose(node, "objtype", "body|xbody|geom|site|camera", &type, error));
+        MJCF_TRY(mjcf_choose(node, "objtype", OBJECTS, &type, error));
         if (type < 0) return cal_xml_fail(node, error, CAL_BAD_MODEL, "it needs the attribute objtype");
     }
-    if (type == 4 || cal_xml_text(node, "camera") != NULL) why = "there are no cameras";
+    if (type == CAMERA || cal_xml_text(node, "camera") != NULL) why = "there are no cameras";
     const char* data = cal_xml_text(node, "data");
     if (data != NULL && strcmp(data, "dist") != 0) why = "of a rangefinder only dist is measured";
-    if (cal_xml_text(node, "reftype") != NULL) why = "it is relative to another frame, which is not measured";
     if (why == NULL && of != OF_NOTHING) MJCF_TRY(find_target(source, node, copy, of, type, &number, &own, error));
     if (why == NULL && of != OF_NOTHING && number == CAL_NONE) {
         if (of == OF_ACTUATOR)
@@ -129,13 +161,18 @@ static cal_status add_sensor(mjcf_source* source, cal_xml_node* node, const mjcf
             return CAL_OK; // not in this copy
     }
     if (!own && why == NULL) return CAL_OK;
+    if (why == NULL && of == OF_OBJECT) {
+        bool here;
+        MJCF_TRY(use_object(model, type, number, is_turned(def->kind), def, &why, error));
+        MJCF_TRY(use_reference(source, node, copy, def, &here, &why, error));
+        if (!here) return CAL_OK;
+    }
     node->linked = true;
     if (why == NULL && of == OF_JOINT) def->number = ((mjcf_joint*)model->joints.items)[number].number;
     if (why == NULL && of == OF_TENDON) def->number = ((mjcf_tendon*)model->tendons.items)[number].number;
     if (why == NULL && of == OF_ACTUATOR) def->number = number;
     if (why == NULL && of == OF_SITE) use_site(model, number, def);
     if (why == NULL && of == OF_BODY) def->body = number;
-    if (why == NULL && of == OF_OBJECT) MJCF_TRY(use_object(model, node, type, number, def, &why, error));
     if (why != NULL) {
         leave_out(source, node, why);
         return CAL_OK;

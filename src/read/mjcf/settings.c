@@ -139,6 +139,7 @@ static cal_status read_option(mjcf_model* model, cal_xml_node* node, cal_error* 
     MJCF_TRY(cal_xml_number(node, "density", &model->density, error));
     MJCF_TRY(cal_xml_number(node, "viscosity", &model->viscosity, error));
     MJCF_TRY(cal_xml_numbers(node, "wind", 3, 3, model->wind, NULL, error));
+    MJCF_TRY(cal_xml_numbers(node, "magnetic", 3, 3, model->magnetic_field, NULL, error));
     if (!(model->density >= 0.0 && model->viscosity >= 0.0))
         return cal_xml_fail(node, error, CAL_BAD_MODEL, "density and viscosity must not be negative");
     MJCF_TRY(cal_xml_number(node, "timestep", &model->timestep, error));

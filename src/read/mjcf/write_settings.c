@@ -40,6 +40,7 @@ void cal_mjcf_write_settings(cal_mjcf_writer* w) {
     cal_text_end(&w->text, "compiler");
     cal_text_start(&w->text, "option");
     cal_text_numbers(&w->text, "gravity", model->gravity, 3);
+    cal_text_numbers(&w->text, "magnetic", model->kept.magnetic_field, 3);
     if (model->kept.timestep > 0.0) cal_text_number(&w->text, "timestep", model->kept.timestep);
     write_flags(w);
     cal_text_end(&w->text, "option");

@@ -39,7 +39,7 @@ static const char* find_shape(const cal_model* model, const cal_tendon_part* par
 
 static bool needs_site(cal_sensor_kind kind) {
     return (kind >= CAL_SENSOR_FRAME_POSITION && kind <= CAL_SENSOR_TORQUE) || kind == CAL_SENSOR_TOUCH ||
-           kind == CAL_SENSOR_RANGEFINDER;
+           kind == CAL_SENSOR_RANGEFINDER || kind == CAL_SENSOR_MAGNETOMETER;
 }
 
 // The site whose zone a sensor of touch has.
@@ -84,6 +84,16 @@ static const char* find_frame(const cal_model* model, const cal_sensor_def* def,
     return NULL;
 }
 
+// The frame that a sensor is relative to, whose axes count.
+static cal_sensor_def reference_of(const cal_sensor_def* def) {
+    cal_sensor_def other = cal_default_sensor_def();
+    other.kind = CAL_SENSOR_FRAME_QUATERNION;
+    other.body = def->reference;
+    memcpy(other.position, def->reference_position, sizeof other.position);
+    memcpy(other.quaternion, def->reference_quaternion, sizeof other.quaternion);
+    return other;
+}
+
 static cal_status fail(const char* noun, const char* name, int number, const char* why, cal_error* error) {
     char who[80];
     return cal_fail(error, CAL_BAD_MODEL, "%s: %s", cal_describe(noun, name, number, who, sizeof who), why);
@@ -112,12 +122,18 @@ cal_status cal_mjcf_check_references(const cal_model* model, cal_error* error) {
         const cal_actuator_def* def = &model->actuators[i];
         if (def->body != CAL_NONE && find_site(model, def->body, def->position, def->quaternion) == NULL)
             return fail("actuator", def->name, i, "it acts where no site with a name is", error);
+        if (def->reference != CAL_NONE &&
+            find_site(model, def->reference, def->reference_position, def->reference_quaternion) == NULL)
+            return fail("actuator", def->name, i, "it pushes against a frame where no site with a name is", error);
     }
     for (int i = 0; i < model->kept.sensor_count; i++) {
         const cal_sensor_def* def = &model->kept.sensors[i];
         const char* name;
         if (needs_site(def->kind) && find_frame(model, def, &name) == NULL)
             return fail("sensor", def->name, i, "it measures where no site with a name is", error);
+        const cal_sensor_def other = reference_of(def);
+        if (def->reference != CAL_NONE && find_frame(model, &other, &name) == NULL)
+            return fail("sensor", def->name, i, "it is relative to a frame where no site with a name is", error);
         if (of_actuator(def->kind) && model->actuators[def->number].name == NULL)
             return fail("sensor", def->name, i, "its actuator has no name", error);
     }
@@ -179,6 +195,9 @@ void cal_mjcf_write_target(cal_mjcf_writer* w, const cal_actuator_def* def) {
         write_tendon_name(w, "tendon", def->tendon);
     } else if (def->body != CAL_NONE) {
         cal_text_word(&w->text, "site", find_site(w->model, def->body, def->position, def->quaternion));
+        if (def->reference != CAL_NONE)
+            cal_text_word(&w->text, "refsite",
+                          find_site(w->model, def->reference, def->reference_position, def->reference_quaternion));
         cal_text_numbers(&w->text, "gear", def->wrench, 6);
         return;
     } else
@@ -227,6 +246,21 @@ void cal_mjcf_write_gain(cal_mjcf_writer* w, const cal_actuator_def* def) {
     cal_text_numbers(text, "biasprm", def->bias, 3);
 }
 
+static void write_frame(cal_mjcf_writer* w, const cal_sensor_def* def) {
+    const bool of_object = def->kind <= CAL_SENSOR_FRAME_ANGULAR_ACCELERATION;
+    const cal_sensor_def other = reference_of(def);
+    for (int end = 0; end < (def->reference != CAL_NONE ? 2 : 1); end++) {
+        const cal_sensor_def* at = end == 0 ? def : &other;
+        const char *name, *type = find_frame(w->model, at, &name);
+        const char* attribute = !of_object ? "site" : end == 0 ? "objname" : "refname";
+        if (of_object) cal_text_word(&w->text, end == 0 ? "objtype" : "reftype", type);
+        if (name != NULL)
+            cal_text_word(&w->text, attribute, name);
+        else
+            cal_mjcf_write_body_name(w, attribute, at->body);
+    }
+}
+
 void cal_mjcf_write_sensors(cal_mjcf_writer* w) {
     const cal_model* model = w->model;
     cal_text* text = &w->text;
@@ -238,21 +272,16 @@ void cal_mjcf_write_sensors(cal_mjcf_writer* w) {
         cal_text_start(text, element);
         if (def->name != NULL) cal_text_word(text, "name", def->name);
         cal_text_unless(text, "cutoff", &def->cutoff, 1, 0.0);
-        if (def->kind <= CAL_SENSOR_BALL_VELOCITY) cal_mjcf_write_joint_name(w, "joint", def->number);
-        if (def->kind == CAL_SENSOR_TENDON_LENGTH || def->kind == CAL_SENSOR_TENDON_VELOCITY)
+        if (def->kind <= CAL_SENSOR_BALL_VELOCITY || def->kind == CAL_SENSOR_JOINT_ACTUATOR_FORCE)
+            cal_mjcf_write_joint_name(w, "joint", def->number);
+        if (def->kind == CAL_SENSOR_TENDON_LENGTH || def->kind == CAL_SENSOR_TENDON_VELOCITY ||
+            def->kind == CAL_SENSOR_TENDON_ACTUATOR_FORCE)
             write_tendon_name(w, "tendon", def->number);
         if (of_actuator(def->kind)) cal_text_word(text, "actuator", model->actuators[def->number].name);
-        if (def->kind == CAL_SENSOR_SUBTREE_CENTER || def->kind == CAL_SENSOR_SUBTREE_VELOCITY)
+        if (def->kind == CAL_SENSOR_SUBTREE_CENTER || def->kind == CAL_SENSOR_SUBTREE_VELOCITY ||
+            def->kind == CAL_SENSOR_SUBTREE_ANGULAR_MOMENTUM)
             cal_mjcf_write_body_name(w, "body", def->body);
-        if (needs_site(def->kind)) {
-            const bool of_object = def->kind <= CAL_SENSOR_FRAME_ANGULAR_ACCELERATION;
-            const char *name, *type = find_frame(model, def, &name);
-            if (of_object) cal_text_word(text, "objtype", type);
-            if (name != NULL)
-                cal_text_word(text, of_object ? "objname" : "site", name);
-            else
-                cal_mjcf_write_body_name(w, "objname", def->body);
-        }
+        if (needs_site(def->kind)) write_frame(w, def);
         cal_text_end(text, element);
     }
     cal_text_end(text, "sensor");

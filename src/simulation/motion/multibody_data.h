@@ -34,7 +34,8 @@ typedef struct cal_multibody_model {
     cal_constraints* constraints; // NULL: the model has none
     cal_projector projector;
     double *rows, *noise, *bias, *projector_memory;
-    bool pushed; // aba_state has forces from outside
+    cal_constraints* inertia; // for the factored mass matrix; NULL where there is no second system to choose
+    bool pushed;              // aba_state has forces from outside
     double *drive,
         *inputs; // of who uses it; what its motors take at the time of the last accelerations (model/activation.h)
 } cal_multibody_model;

@@ -121,7 +121,10 @@ static cal_status find_curves(const cal_world* world, const cal_multibody* m, ca
     return CAL_OK;
 }
 
-// The largest of (h D + h² K) / M over degrees of freedom, at a state.
+// The largest of (h D + h² K)ᵢᵢ (M⁻¹)ᵢᵢ over degrees of freedom, at a state: with the diagonal S = h D + h² K, the elements on the diagonal of
+// S^½ M⁻¹ S^½, none of which is above its largest eigenvalue. (Mᵢᵢ would count what hangs from a joint as its inertia, though a light body
+// between two joints of one axis feels only its own.) Constraints are left out: they take motions away, and a step that is implicit without
+// need is as exact.
 static cal_status find_stiffness(const cal_multibody* m, const double* data, double time, double h, double* out) {
     cal_multibody_model* e = m->engine;
     double *damping = e->work, *stiffness = damping + e->v_count;
@@ -131,10 +134,12 @@ static cal_status find_stiffness(const cal_multibody* m, const double* data, dou
     bool any = cal_joint_slopes(e->model, control, data, v, damping, stiffness);
     any |= cal_coupled_add_slopes(e->aba_state->coupled, control, data, v, damping, stiffness);
     if (!any) return CAL_OK;
-    const cal_status status = cal_multibody_model_mass(e, data, e->mass);
-    for (int i = 0; status == CAL_OK && i < e->v_count; i++)
-        *out = fmax(*out, h * (damping[i] + h * stiffness[i]) / e->mass[i * (e->v_count + 1)]);
-    return status;
+    double* inverse = stiffness + e->v_count;
+    cal_constraints_evaluate(e->inertia, data, v);
+    cal_constraints_factor_mass(e->inertia);
+    cal_mass_factor_inverse_diagonal(&e->inertia->tree, inverse);
+    for (int i = 0; i < e->v_count; i++) *out = fmax(*out, h * (damping[i] + h * stiffness[i]) * inverse[i]);
+    return CAL_OK;
 }
 
 // By which system it goes on from a state that a step of size h has led to.

@@ -22,6 +22,7 @@ void cal_multibody_model_release(cal_multibody_model* e) {
     cal_plan_destroy(e->kinematics);
     cal_machine_destroy(e->machine);
     cal_loops_destroy(e);
+    cal_constraints_destroy(e->inertia);
     cal_free(e->poses);
     cal_free(e->placed_q);
     cal_free(e->jacobian);
@@ -90,6 +91,7 @@ cal_status cal_multibody_model_create(const cal_world* world, const cal_model* m
         if (status == CAL_OK) status = cal_state_create(e->kinematics, &e->kinematics_state);
         if (status == CAL_OK) status = cal_state_create(e->energy, &e->energy_state);
         if (status == CAL_OK) status = cal_loops_create(e);
+        if (status == CAL_OK && e->systems[1] != NULL) status = cal_constraints_create(e->model, &e->inertia);
         if (status == CAL_OK && !allocate(e)) status = CAL_NO_MEMORY;
         if (status != CAL_OK) status = cal_fail(error, status, "out of memory for a multibody");
     }
