@@ -285,11 +285,16 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
-        if (node >= 0) cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
+        if (node < 0)
+            return cal_fail(error, status,
+                            "numbers are so large at t = %g s that their sums are infinite; the state at t = %g s is "
+                            "kept: check masses, springs and forces, or use other units",
+                            system->state->time, system->time);
         return cal_fail(error, status,
                         "body '%s' became infinite or not a number at t = %g s; the state at t = %g s is kept: use a "
                         "smaller step or tolerance, or check the forces",
-                        node >= 0 ? name : "?", system->state->time, system->time);
+                        cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name),
+                        system->state->time, system->time);
     }
     if (status == CAL_NOT_CONVERGED)
         return cal_fail(error, status,
