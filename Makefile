@@ -9,7 +9,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy sanitize sanitize-all fuzz coverage same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy analyze sanitize sanitize-all fuzz coverage same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -60,7 +60,7 @@ screenshot: # the viewer's picture in the documentation
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) layers format-check tidy sanitize same-bits
+	@$(MAKE) layers format-check tidy analyze sanitize same-bits
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
@@ -79,6 +79,12 @@ tidy: # clang-tidy on all of our own C code
 	cmake --preset $(PRESET) > /dev/null
 	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
 	scripts/sources src cli bench python | grep -v /peers/ | grep '\.c$$' | xargs -n 1 -P $(JOBS) clang-tidy --quiet -p build/$(PRESET) $(TIDY_ARGUMENTS:%=--extra-arg=%) 2> /dev/null
+
+analyze: ## gcc's -fanalyzer and cppcheck on all of our own C code
+	@scripts/setup build analyze
+	cmake --preset $(PRESET) > /dev/null
+	cmake --build --preset $(PRESET) --target calder_tables > /dev/null
+	JOBS=$(JOBS) scripts/analyze build/$(PRESET)
 
 # Long computations on few lines of code, which run without sanitizers, and kernels of widths that tests use least: compiling them so
 # takes minutes. sanitize-all has them all.
@@ -104,7 +110,7 @@ FUZZ_TARGETS ?=
 
 fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specifications, options, worlds, command lines, the viewer
 	@scripts/setup build fuzz
-	cmake --preset fuzz
+	cmake --preset fuzz -D "CALDER_SANITIZE_LANES=$(SANITIZED_LANES)"
 	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.

@@ -121,7 +121,7 @@ cal_status cal_session_run_cell(char letter, int case_index, int solver, cal_ses
                                .paper = entry->paper[solver],
                                .reference = entry->reference[solver]};
     if (!cell->available) return CAL_OK;
-    cal_session_case own;
+    cal_session_case own = {0};
     cal_model* model = NULL;
     write_case(entry, &own);
     cal_status status = cal_model_generate(own.specification, &model, error);

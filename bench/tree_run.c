@@ -104,7 +104,7 @@ static cal_status run_alone(const cal_tree_lab* lab, const cal_model* model, boo
 static cal_status count_messages(const cal_plan* plan, const cal_state* state, cal_tree_result* out) {
     cal_status status = CAL_OK;
     for (int pass = 0; status == CAL_OK; pass++) {
-        cal_pass_traffic sent, said;
+        cal_pass_traffic sent = {0}, said = {0};
         status = cal_plan_traffic(plan, pass, 0, &said);
         if (status == CAL_OK) status = cal_state_traffic(state, pass, &sent);
         if (status != CAL_OK || sent.executions == 0) continue;

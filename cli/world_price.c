@@ -55,7 +55,7 @@ int cal_world_choose_time(const cal_world_source* source, double* time) {
     cal_world_made made;
     int status = cal_world_make(source, NULL, &made);
     for (*time = FIRST_TIME; status == CAL_EXIT_DONE; *time *= 2) {
-        cal_world_report report;
+        cal_world_report report = {0};
         cal_error error = {CAL_OK, ""};
         error.status = cal_world_advance(made.world, *time, &error);
         if (error.status == CAL_OK) error.status = cal_world_get_report(made.world, &report);

@@ -255,7 +255,7 @@ static bool read_instance(const ensemble* self, PyObject* object, int* first, in
 }
 
 static void remember(double* all, int width, int instance, const double* row) {
-    memcpy(all + (size_t)instance * (size_t)width, row, (size_t)width * sizeof *row);
+    if (row) memcpy(all + (size_t)instance * (size_t)width, row, (size_t)width * sizeof *row);
 }
 
 static bool apply(ensemble* self, PyObject* q, PyObject* v, PyObject* tau, PyObject* control, PyObject* instance) {

@@ -237,6 +237,7 @@ bool cal_epa(const cal_view* a, const cal_view* b, const cal_simplex* start, dou
         int nearest = -1;
         for (int i = 0; i < s.face_count; i++)
             if (s.faces[i].alive && (nearest < 0 || s.faces[i].rank < s.faces[nearest].rank)) nearest = i;
+        if (nearest < 0) return false; // rounding let a point see all of them
         const face* f = &s.faces[nearest];
         cal_difference point;
         support(&s, f->normal, &point);

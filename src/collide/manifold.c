@@ -210,6 +210,7 @@ static int thin_out(measured* points, int count) {
             }
             if (!kept[i] && least > most) most = least, best = i;
         }
+        if (best < 0) break; // numbers that are none are no distance
         kept[best] = true;
     }
     int left = 0;

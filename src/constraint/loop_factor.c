@@ -76,11 +76,12 @@ _Static_assert(sizeof(inertia) == CAL_LOOP_INERTIA * sizeof(double), "as many as
 // J = tr Σ − Σ, H = h×, M = m in the world's axes, Σ and h the body's second and first moments.
 CAL_WIDE_INLINE void own_inertia(const cal_node* node, const double* R, inertia* I) {
     const double *s = node->second_moment, *m = node->moment;
-    double x[3], y[3], z[3], h[3]; // rows of R Σ
+    double rows[9] = {0}, h[3]; // of R Σ
+    const double *x = rows, *y = rows + 3, *z = rows + 6;
     for (int i = 0; i < 3; i++) {
         const double *r = R + 3 * i, first = r[0] * s[0] + r[1] * s[3] + r[2] * s[4],
                      second = r[0] * s[3] + r[1] * s[1] + r[2] * s[5], third = r[0] * s[4] + r[1] * s[5] + r[2] * s[2];
-        double* row = i == 0 ? x : i == 1 ? y : z;
+        double* row = rows + 3 * i;
         row[0] = first, row[1] = second, row[2] = third;
         h[i] = r[0] * m[0] + r[1] * m[1] + r[2] * m[2];
     }
@@ -188,14 +189,11 @@ CAL_WIDE_INLINE int next_pivot(const view* v, const bool* taken, double shift, d
 
 // Closes the rows of a front: Λ = G Gᵀ of them, pivot by pivot, taken off everything else. I: NULL on the ground.
 CAL_WIDE_INLINE void close_rows(cal_loop_factor* f, int n, const view* v, double shift, inertia* I) {
-    bool taken[CAL_LOOP_MOST_ROWS];
+    bool taken[CAL_LOOP_MOST_ROWS] = {false};
     const int k = v->rows;
     double easiest = 0.0;
     int kept = 0;
-    for (int i = 0; i < v->closed; i++) {
-        easiest = v->gross[i] > easiest ? v->gross[i] : easiest;
-        taken[i] = false;
-    }
+    for (int i = 0; i < v->closed; i++) easiest = v->gross[i] > easiest ? v->gross[i] : easiest;
     for (; kept < v->closed; kept++) {
         double most;
         const int pivot = next_pivot(v, taken, shift > IMMOVABLE ? shift : IMMOVABLE, easiest, &most);

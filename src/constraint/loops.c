@@ -88,7 +88,7 @@ static size_t solve_least(double* G, double* b, size_t n, size_t count, double* 
     memset(x, 0, n * sizeof *x);
     for (size_t turn = 0; turn < n; turn++) {
         size_t next = 0;
-        double most = -1.0;
+        double most = 0.0;
         for (size_t i = 0; i < n; i++) {
             const double square = dot(G + i * n, G + i * n, count);
             if (square > most) most = square, next = i;

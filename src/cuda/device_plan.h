@@ -54,7 +54,7 @@ typedef struct cal_device_schedule {
     int height_count, last;
     int32_t* height;
 } cal_device_schedule;
-cal_status cal_device_schedule_create(cal_device_plan* own, const cal_plan* plan);
+cal_status cal_device_schedule_create(cal_device_plan* plan, const cal_plan* host);
 void cal_device_schedule_destroy(cal_device_schedule* own); // NULL is allowed; its device memory is the plan's
 // What a state has for it; scratch: the state's in the device's memory. NULL: the device has no more memory.
 void* cal_device_schedule_begin(const cal_device_plan* plan, cal_device_memory_list* memory, double* scratch);

@@ -339,8 +339,10 @@ static double seconds(void) {
 
 // Waits for the moment at which the interval's result is due, or notes by how much that has passed.
 static void keep_pace(seat* own, double began, double now, int steps) {
-    if (own->clock < 0.0) own->clock = began;
-    own->clock += own->rps->def.deadline * own->rps->def.step * (double)steps;
+    const double interval = own->rps->def.deadline * own->rps->def.step * (double)steps;
+    // Nothing is due later than an interval from now, but where a clock went back.
+    if (own->clock < 0.0 || own->clock > now) own->clock = fmin(began, now);
+    own->clock += interval;
     const double late = now - own->clock;
     if (late > 0.0) {
         own->overruns++;

@@ -78,8 +78,8 @@ static void fail(const cal_resident_job* r, int i, cal_status status, int node) 
                                   .kept = cal_ensemble_row(ensemble, ensemble->first + i)[CAL_ROW_TIME],
                                   .headway = &clock->headway,
                                   .near = ""};
-    if (status == CAL_NOT_FINITE)
-        failure.body = node >= 0 ? cal_model_body_name(model, model->nodes[node].body, name, sizeof name) : "?";
+    if (status == CAL_NOT_FINITE && node >= 0)
+        failure.body = cal_model_body_name(model, model->nodes[node].body, name, sizeof name);
     (void)cal_solver_fail(&failure, status, &error);
     cal_ensemble_fail(r->ensemble, ensemble->first + i, status, error.text);
     r->own->begins[i] = 1;

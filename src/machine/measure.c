@@ -109,7 +109,7 @@ static cal_status measure_exchanges(cal_machine* machine, cal_costs* out, cal_er
     int32_t processor_of_joint[2 * TEETH];
     for (int i = 0; i < 2 * TEETH; i++) processor_of_joint[i] = i % 2;
     cal_model *pair = NULL, *comb = NULL;
-    double compute, seconds, price;
+    double compute = 0.0, seconds = 0.0, price = 0.0;
     cal_status status = build_comb(1, &pair, error);
     if (status == CAL_OK) status = build_comb(TEETH, &comb, error);
     if (status == CAL_OK) status = time_comb(machine, pair, processor_of_joint, &compute, &seconds, error);

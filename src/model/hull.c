@@ -51,7 +51,7 @@ static const double* at(const work* w, int32_t point) { return w->points + 3 * (
 // Room for `needed` items of a growing array; false when there is no memory.
 static bool reserve(void** items, int32_t* capacity, int32_t needed, size_t size) {
     if (needed <= *capacity) return true;
-    const int32_t grown_capacity = needed > INT32_MAX / 2 ? needed : 2 * needed + 64;
+    const int32_t grown_capacity = needed > (INT32_MAX - 64) / 2 ? needed : 2 * needed + 64;
     void* grown = cal_allocate((size_t)grown_capacity, size);
     if (grown == NULL) return false;
     if (*items != NULL) memcpy(grown, *items, (size_t)*capacity * size);

@@ -203,7 +203,7 @@ static void carry_response(const cal_mass_factor* tree, int n, double* out) {
     const double *arm = tree->arm + 3 * (size_t)n, *above = tree->inertia + SQUARE * (size_t)(parent < 0 ? 0 : parent);
     memset(out, 0, SQUARE * sizeof *out);
     if (parent < 0) return;
-    double carried[SQUARE];
+    double carried[SQUARE] = {0};
     for (int side = 0; side < 2; side++) {
         const double* from = side ? carried : above;
         double* to = side ? out : carried;

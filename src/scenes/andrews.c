@@ -84,7 +84,7 @@ static void add_spring(cal_builder* builder, const int* numbers, double mass) {
 static cal_status build(const double* values, cal_builder* builder, cal_error* error) {
     (void)error;
     static const char* const loops[PARTS] = {NULL, NULL, "E3", NULL, "E4", NULL, "E6"};
-    int numbers[PARTS];
+    int numbers[PARTS] = {0};
     cal_set_planar_gravity(builder, 0.0);
     for (int i = 0; i < PARTS; i++) {
         const part* p = &parts[i];

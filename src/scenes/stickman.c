@@ -121,7 +121,7 @@ static cal_status build(const double* values, cal_builder* builder, cal_error* e
     const bool stands = strength > 0.0;
     const cal_figure figure = {true, values[at_floor] != 0.0 || stands, values[at_start], values[at_gravity],
                                values[at_drop]};
-    standing_link links[MOST_LINKS];
+    standing_link links[MOST_LINKS] = {0};
     cal_add_segments(builder, segments, (int)(sizeof segments / sizeof *segments), &figure, stands ? &feet : NULL);
     const int count = stand(links);
     if (stands) let_hands_pass(builder, links, count);

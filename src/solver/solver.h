@@ -20,7 +20,7 @@ typedef struct cal_solver_failure {
     double tolerance, horizon;
     double at, kept; // time of the last evaluation, and of the state that is kept
     const cal_headway* headway;
-    const char* body; // that is not finite; NULL: not known
+    const char* body; // that is not finite; NULL: none is, or it is not known
     const char* near; // more about the place, after its time; ""
 } cal_solver_failure;
 cal_status cal_solver_fail(const cal_solver_failure* failure, cal_status status, cal_error* error);

@@ -283,11 +283,8 @@ static cal_status fail(cal_system* system, cal_status status, double time, cal_e
     if (status == CAL_NOT_FINITE && cal_state_bring(system->state, CAL_HELD_MOTION) == CAL_OK) {
         const int node =
             cal_state_find_not_finite(system->state, system->state->context.y, system->state->context.ydot);
-        failure.body = "?";
-        if (node >= 0) {
-            cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
-            failure.body = name;
-        }
+        if (node >= 0)
+            failure.body = cal_model_body_name(system->model, system->model->nodes[node].body, name, sizeof name);
     }
     return cal_solver_fail(&failure, status, error);
 }

@@ -348,6 +348,12 @@ static void* run(void* argument) {
         const int count = take_commands(r, commands, &stop);
         for (int i = 0; i < count && !stop && !cal_runner_is_ending(r); i++) cal_runner_apply(r, &commands[i]);
         double now = wall();
+        // No deadline is more than a frame ahead, but where a clock went back.
+        if (next - now > 2 * CAL_FRAME_SECONDS) {
+            next = now, published = described = -INFINITY;
+            cal_runner_set_clock(r);
+            cal_pace_start(&r->pace, now, cal_run_time(r->run));
+        }
         if (now >= next) {
             // Deadlines are absolute: one that was missed by a little is made up for, so that sixty a second stay sixty.
             next = fmax(next + CAL_FRAME_SECONDS, now - LATE * CAL_FRAME_SECONDS);

@@ -72,7 +72,7 @@ static void pose_joint(cal_runner* r, int index, double value) {
         status = cal_fail(&error, CAL_BAD_ARGUMENT, "there is no q %d to set", index);
     else if (!other)
         status = cal_fail(&error, CAL_NO_MEMORY, "no memory for a pose");
-    if (!status) {
+    if (!status && other) {
         memcpy(other, q, (size_t)cal_model_q_count(model) * sizeof *other);
         other[index] = value;
         status = cal_run_set(r->run, cal_run_time(r->run), other, NULL, &error);

@@ -7,6 +7,7 @@
 #include "view/server.h"
 
 #include <libwebsockets.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -294,7 +295,7 @@ static void run_command(cal_server* server, session* s, cal_view_command* comman
 // False when it sends more than anybody would.
 static bool count_message(session* s) {
     const double now = wall();
-    s->allowance += MESSAGES_A_SECOND * (now - s->counted);
+    s->allowance += MESSAGES_A_SECOND * fmax(now - s->counted, 0); // a clock may go back
     if (s->allowance > MESSAGES_A_SECOND) s->allowance = MESSAGES_A_SECOND;
     s->counted = now;
     return --s->allowance >= 0;

@@ -147,7 +147,7 @@ static cal_status open_viewer(cal_viewer* viewer, cal_run* run, const cal_viewer
 cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
     if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_create: run and out must not be NULL");
     *out = NULL;
-    if (!run || !def || def->cookie != COOKIE)
+    if (!def || def->cookie != COOKIE)
         return cal_fail(error, CAL_BAD_ARGUMENT,
                         "a viewer needs a run, and a definition that comes from cal_default_viewer_def()");
     if (def->port < 0 || def->port > 65535)
@@ -191,9 +191,9 @@ cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
 }
 
 int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
-    if (!viewer) return CAL_NONE;
-    const int card = cal_server_chosen(viewer->server, file);
-    if (!**file) *file = NULL;
+    const char* sent = "";
+    const int card = viewer ? cal_server_chosen(viewer->server, &sent) : CAL_NONE;
+    if (file) *file = *sent ? sent : NULL;
     return card;
 }
 
@@ -211,8 +211,8 @@ bool cal_viewer_available(void) { return false; }
 static const char left_out[] = "the viewer was left out of this build: install libwebsockets and jansson (Debian: "
                                "libwebsockets-dev libjansson-dev) and build again";
 cal_status cal_viewer_create(cal_run* run, const cal_viewer_def* def, cal_viewer** out, cal_error* error) {
-    (void)run;
     (void)def;
+    if (!run || !out) return cal_fail(error, CAL_BAD_ARGUMENT, "cal_viewer_create: run and out must not be NULL");
     *out = NULL;
     return cal_fail(error, CAL_NOT_AVAILABLE, "%s", left_out);
 }
@@ -231,7 +231,7 @@ cal_status cal_viewer_show(cal_viewer* viewer, cal_error* error) {
 }
 int cal_viewer_chosen(const cal_viewer* viewer, const char** file) {
     (void)viewer;
-    *file = NULL;
+    if (file) *file = NULL;
     return CAL_NONE;
 }
 int cal_viewer_port(const cal_viewer* viewer) {

@@ -294,8 +294,11 @@ cal_status cal_mesh_parse_dae(cal_mesh_build* build, const char* text, size_t co
     const cal_xml_node* asset = cal_xml_child(r.root, "asset");
     cal_xml_node* unit = asset != NULL ? cal_xml_child(asset, "unit") : NULL;
     if (!cal_xml_is(r.root, "COLLADA")) status = complain(&r, r.root, "it is no COLLADA file");
-    if (status == CAL_OK && unit != NULL) status = cal_xml_number(unit, "meter", &r.unit, build->error);
-    if (status == CAL_OK && !(r.unit > 0.0 && isfinite(r.unit))) status = complain(&r, unit, "its unit has no length");
+    if (status == CAL_OK && unit != NULL) {
+        status = cal_xml_number(unit, "meter", &r.unit, build->error);
+        if (status == CAL_OK && !(r.unit > 0.0 && isfinite(r.unit)))
+            status = complain(&r, unit, "its unit has no length");
+    }
     if (status == CAL_OK) status = show_scene(&r);
     if (status == CAL_OK && build->mesh.triangle_count == 0)
         status = cal_mesh_complain(build, CAL_BAD_MODEL, 0, "it shows no triangles");

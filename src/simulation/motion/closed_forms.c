@@ -123,6 +123,7 @@ static double first_reach(const cal_world* world, const cal_pair* pair, int movi
     cal_hit hit;
     if (!reach_plane(world, pair, moving, reach, from, &hit)) return from;
     const double* data = flight(world, pair->body[moving], from, &start);
+    if (data == NULL) return from;
     fly(data, from - start, x, u);
     return cal_dot3(n, x) - n[3] <= reach ? from : hit.time;
 }
