@@ -5,6 +5,10 @@
 //
 // Waiting and moving are added, since a kernel begins and ends with joints whose memory nobody hides; the joint's time is of all three
 // passes, so that it is counted once per level. Many instances are one kernel, in which a thread goes along all joints.
+//
+// Bytes are those of whole blocks of 32 lanes, dead ones too: what passes read and write of a joint but its constants; constants once,
+// since equal columns share them; what columns leave for each other; and the scratch of columns that have children, which goes out of the
+// cache between the way down and the way up. That of others, and of instances, which go down and up at once, does not.
 #include "base/error.h"
 #include "base/memory.h"
 #include "layout/layout.h"
@@ -33,14 +37,35 @@ static cal_status check(const cal_model* model, int instances, const cal_gpu_def
     return CAL_OK;
 }
 
-// Bytes and operations of a degree of freedom in all passes of the algorithm.
+// Bytes and operations of a joint in all passes of the algorithm, without its constants.
 static void find_costs(double* bytes, double* flops) {
-    *bytes = *flops = 0.0;
+    *bytes = -8.0 * CAL_CONSTANT_COUNT;
+    *flops = 0.0;
     for (int i = 0; i < cal_program_aba.pass_count; i++) {
         if (cal_program_aba.passes[i].for_solver) continue;
         *bytes += cal_program_aba.passes[i].cost.bytes;
         *flops += cal_program_aba.passes[i].cost.flops;
     }
+}
+
+// What a group of columns moves and computes in an evaluation.
+static void add_columns(const cal_layout* layout, cal_gpu_price* out) {
+    double bytes, flops, constants = 0.0, numbers = 0.0;
+    find_costs(&bytes, &flops);
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        const double blocks = column->block_count;
+        const bool limb = column->child_count == 0 && !column->is_long;
+        // Left by it and pulled; left by its parent and read; left for its children.
+        numbers += 2.0 * CAL_UP_COUNT + CAL_DOWN_COUNT + (limb ? 0.0 : CAL_DOWN_COUNT);
+        if (!limb && layout->copies == 1) numbers += 2.0 * CAL_SCRATCH_COUNT * blocks;
+        constants = fmax(constants, (double)column->constants + CAL_CONSTANT_COUNT * WIDTH * blocks);
+    }
+    if (layout->copies > 1) constants = 0.0; // of one instance, for all
+    const double lanes = (double)layout->block_count * WIDTH;
+    out->bytes = bytes * lanes + 8.0 * (WIDTH * numbers + constants);
+    out->operations = flops * lanes;
+    out->filled = lanes > 0.0 ? (double)layout->copies * layout->model->node_count / lanes : 1.0;
 }
 
 // The longest column of each level, in blocks (or, of a long one, in joints), and how many levels there are.
@@ -62,24 +87,25 @@ static int32_t* find_levels(const cal_layout* layout, int* count) {
     return NULL;
 }
 
-static cal_status price_model(const cal_model* model, const cal_gpu_def* gpu, cal_gpu_price* out, cal_error* error) {
+static cal_status price_layout(const cal_model* model, int copies, const cal_gpu_def* gpu, cal_gpu_price* out,
+                               cal_error* error) {
     const cal_layout_def def = {.model = model,
                                 .width = WIDTH,
-                                .copies = 1,
+                                .copies = copies,
                                 .processors = 1,
                                 .keep = CAL_KEEP_ALL,
+                                .constants = true,
                                 .by_lane = true,
-                                .lasting = true};
+                                .lasting = copies == 1};
     cal_layout* layout = NULL;
     cal_status status = cal_layout_create(&def, &layout, error);
     if (status) return status;
+    add_columns(layout, out);
     int32_t* longest = find_levels(layout, &out->levels);
     if (!longest) status = cal_fail(error, CAL_NO_MEMORY, "no memory for pricing %d joints", model->joint_count);
     for (int i = 0; longest && i < out->levels; i++) out->waiting += longest[i] * gpu->joint;
     // The last level goes down and up in one kernel.
     out->launches = PASSES * out->levels - (out->levels > 0 ? 1 : 0);
-    const double lanes = (double)layout->block_count * WIDTH;
-    out->filled = lanes > 0.0 ? model->node_count / lanes : 1.0;
     cal_free(longest);
     cal_layout_destroy(layout);
     return status;
@@ -91,16 +117,14 @@ cal_status cal_price_gpu(const cal_model* model, int instances, const cal_gpu_de
     *out = (cal_gpu_price){.filled = 1.0};
     cal_status status = check(model, instances, gpu, error);
     if (status) return status;
-    double bytes, flops;
-    find_costs(&bytes, &flops);
-    out->bytes = bytes * model->v_count * instances;
-    out->operations = flops * model->v_count * instances;
-    if (instances == 1)
-        status = price_model(model, gpu, out, error);
-    else {
+    status = price_layout(model, instances == 1 ? 1 : WIDTH, gpu, out, error);
+    if (instances > 1) {
+        const double groups = ceil((double)instances / WIDTH);
         out->levels = out->launches = 1;
         out->waiting = model->node_count * gpu->joint;
-        out->filled = instances / ((double)WIDTH * ceil((double)instances / WIDTH));
+        out->bytes *= groups;
+        out->operations *= groups;
+        out->filled = instances / (WIDTH * groups);
     }
     out->moving = out->bytes / gpu->bandwidth;
     out->computing = fmax(0.0, out->operations / gpu->peak - out->moving);
