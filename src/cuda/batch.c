@@ -122,19 +122,17 @@ static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const do
     const cal_context* context = &batch->work.context;
     const int parts = batch->groups * batch->plan->layout->column_count;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
-    double *const y = context->y, *const ydot = context->ydot, *const downs = batch->work.downs;
+    double *const y = context->y, *const downs = batch->work.downs;
     if (!ops) batch->work.context.y = batch->work.vectors[0];
     batch->work.downs = NULL; // one `down` is everybody's
     if (solver) {
         memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
         solver->batch_prepare(batch->device, &batch->work, parts);
-        if (solver->batch_keeps) batch->work.context.ydot = batch->work.vectors[solver->batch_keeps(down)];
     }
     if (context->force != context->tau) cal_device_aba.batch_forces(batch->device, &batch->work, parts);
     cal_device_aba.batch_walk(batch->device, &batch->work, batch->groups);
-    if (solver && !solver->batch_keeps) solver->batch_follow(batch->device, &batch->work, parts);
+    if (solver) solver->batch_follow(batch->device, &batch->work, parts);
     batch->work.context.y = y;
-    batch->work.context.ydot = ydot;
     batch->work.downs = downs;
     return CAL_OK;
 }

@@ -8,7 +8,6 @@
 #define SOLVER_MAXIMA 0
 #define SOLVER_PREPARE rk4_prepare
 #define SOLVER_FOLLOW_UP rk4_follow_up
-#define SOLVER_KEEPS rk4_keeps
 #define SOLVER_INTERPOLATE rk4_interpolate
 #include "cuda/solver_kernels.h"
 
@@ -17,6 +16,5 @@
 #define SOLVER_MAXIMA 0
 #define SOLVER_PREPARE euler_prepare
 #define SOLVER_FOLLOW_UP euler_follow_up
-#define SOLVER_KEEPS euler_keeps
 #define SOLVER_INTERPOLATE euler_interpolate
 #include "cuda/solver_kernels.h"

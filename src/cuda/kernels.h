@@ -32,8 +32,6 @@ typedef struct cal_device_solver {
     cal_device_launch* sums;     // of the columns of a level that have children or are long, the deepest first
     cal_device_launch* end_sums; // the ground's: how many it pulls
     cal_device_launch *batch_prepare, *batch_follow, *batch_interpolate; // of groups' columns
-    // The vector in which a batch's follow-up keeps dy/dt, where it does no more than that: dy/dt is written there at once. NULL: it does.
-    int (*batch_keeps)(const double* down);
     // Of groups whose instances have steps of their own: their follow-up with its sums; control; what begins. NULL: they cannot.
     cal_device_launch *batch_sums, *batch_steer, *batch_begin;
 } cal_device_solver;

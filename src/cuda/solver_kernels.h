@@ -1,6 +1,6 @@
 // The kernels of one solver. Include after its *_columns.h, with SOLVER_PREPARE, SOLVER_FOLLOW_UP, SOLVER_INTERPOLATE and
-// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, SOLVER_STEER where each instance of a
-// batch can have control of its own, and SOLVER_KEEPS where the follow-up only keeps dy/dt; may be included again.
+// SOLVER_KERNELS (the name of the table), SOLVER_SUMS and SOLVER_MAXIMA (how many) defined, and SOLVER_STEER where each instance of a
+// batch can have control of its own; may be included again.
 #define SOLVER_JOIN_(a, b) a##_##b
 #define SOLVER_JOIN(a, b) SOLVER_JOIN_(a, b)
 #define SOLVER(name) SOLVER_JOIN(SOLVER_KERNELS, name)
@@ -330,7 +330,6 @@ CAL_EXTERN_C const cal_device_solver SOLVER_KERNELS = {
 #undef SOLVER_KERNELS
 #undef SOLVER_PREPARE
 #undef SOLVER_STEER
-#undef SOLVER_KEEPS
 #undef SOLVER_SUMS
 #undef SOLVER_MAXIMA
 #undef SOLVER_FOLLOW_UP

@@ -21,7 +21,7 @@ static const uint32_t COOKIE = 0x47505531;
 // One H200, as bench/results/README.md says.
 cal_gpu_def cal_default_gpu_def(void) {
     return (cal_gpu_def){
-        .bandwidth = 3.9e12, .peak = 33e12, .launch = 0.57e-6, .trip = 11e-6, .joint = 2.9e-6, .cookie = COOKIE};
+        .bandwidth = 3.9e12, .peak = 33e12, .launch = 0.57e-6, .trip = 11e-6, .joint = 2.8e-6, .cookie = COOKIE};
 }
 
 static cal_status check(const cal_model* model, int instances, const cal_gpu_def* gpu, cal_error* error) {

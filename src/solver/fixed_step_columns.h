@@ -164,20 +164,11 @@ CAL_WIDE_INLINE void keep_derivative(const cal_solver_context* context, double* 
         }
 }
 
-// Where a stage's derivative is kept.
-CAL_DEVICE static inline int rk4_keeps(const double* down) {
-    const int stage = (int)down[DOWN_STAGE];
-    return stage == 0 ? (int)CAL_ONE_STEP_F : (int)VECTOR_K + stage - 1;
-}
-CAL_DEVICE static inline int euler_keeps(const double* down) {
-    (void)down;
-    return CAL_ONE_STEP_F;
-}
-
 CAL_WIDE static void rk4_follow_up(const cal_solver_context* context, const cal_column* column, int block,
                                    double* shares) {
     (void)column;
-    keep_derivative(context, context->vectors[rk4_keeps(context->down)], block, shares);
+    const int stage = (int)context->down[DOWN_STAGE];
+    keep_derivative(context, context->vectors[stage == 0 ? CAL_ONE_STEP_F : VECTOR_K + stage - 1], block, shares);
 }
 
 CAL_WIDE static void euler_follow_up(const cal_solver_context* context, const cal_column* column, int block,
