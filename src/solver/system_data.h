@@ -102,6 +102,10 @@ struct cal_system {
     int opened;                  // the constraint that came apart, or CAL_NONE
     double progress;             // the last time from which the solver has moved on by a hop
     int attempts, singularities; // since then: evaluations, steps over singular positions
+    struct {
+        bool known;
+        double time, reach;
+    } calm; // within a step: so long before and after a time constraints are near no singular position that is passed
     cal_passage passage;
     double* kept; // q and v at the end of the last step; NULL without constraints
     int singular_count;

@@ -273,6 +273,7 @@ static double distance_ahead(cal_system* system, double later) {
 // does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
 bool cal_system_changes_near(cal_system* system) {
     if (!cal_system_is_near(system)) return false;
+    if (system->calm.known && fabs(system->state->time - system->calm.time) <= system->calm.reach) return false;
     const across a = find_room(system);
     const int count = system->model->v_count;
     for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
@@ -281,7 +282,11 @@ bool cal_system_changes_near(cal_system* system) {
     const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
     const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
     const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
-    return distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
+    const bool near = distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
+    system->calm.known = !near;
+    system->calm.time = system->state->time;
+    system->calm.reach = step;
+    return near;
 }
 
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {
