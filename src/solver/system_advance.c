@@ -222,6 +222,7 @@ static cal_status start(cal_system* system) {
     cal_system_begin_passages(system);
     cal_system_begin_watch(system);
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
+    system->calm_reach = 0.0;
     if (system->ops) {
         status = cal_system_each_column(system, place_column, system);
         if (status) return status;
@@ -346,11 +347,8 @@ static cal_status close_step(cal_system* system) {
 // One evaluation, and what control makes of it. Does not go over singular positions beyond `time`.
 static cal_status attempt(cal_system* system, double time) {
     cal_status status = evaluate(system, system->decision.evaluation_time, system->ops, &system->context, system->sums);
-    if (status) system->calm.known = false;
     if (status) return status;
     status = system->ops->control(system->memory, system->sums, system->down, &system->decision);
-    // What was seen in a step is not used in the next one, which may be another run's.
-    if (status || system->decision.accepted || system->decision.rejected) system->calm.known = false;
     system->report.steps += system->decision.accepted ? 1 : 0;
     system->report.rejected += system->decision.rejected ? 1 : 0;
     system->interpolates = system->decision.accepted;

@@ -99,13 +99,10 @@ struct cal_system {
     double* added;        // v_count: what it adds to the diagonal of the mass matrix
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
-    int opened;                  // the constraint that came apart, or CAL_NONE
-    double progress;             // the last time from which the solver has moved on by a hop
-    int attempts, singularities; // since then: evaluations, steps over singular positions
-    struct {
-        bool known;
-        double time, reach;
-    } calm; // within a step: so long before and after a time constraints are near no singular position that is passed
+    int opened;                   // the constraint that came apart, or CAL_NONE
+    double progress;              // the last time from which the solver has moved on by a hop
+    int attempts, singularities;  // since then: evaluations, steps over singular positions
+    double calm_time, calm_reach; // so long before and after a time constraints pass no singular position; 0: not known
     cal_passage passage;
     double* kept; // q and v at the end of the last step; NULL without constraints
     int singular_count;

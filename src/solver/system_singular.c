@@ -273,7 +273,7 @@ static double distance_ahead(cal_system* system, double later) {
 // does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
 bool cal_system_changes_near(cal_system* system) {
     if (!cal_system_is_near(system)) return false;
-    if (system->calm.known && fabs(system->state->time - system->calm.time) <= system->calm.reach) return false;
+    if (system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach) return false;
     const across a = find_room(system);
     const int count = system->model->v_count;
     for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
@@ -283,9 +283,8 @@ bool cal_system_changes_near(cal_system* system) {
     const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
     const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
     const bool near = distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
-    system->calm.known = !near;
-    system->calm.time = system->state->time;
-    system->calm.reach = step;
+    system->calm_time = system->state->time;
+    system->calm_reach = near ? 0.0 : step;
     return near;
 }
 
@@ -399,6 +398,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->vectors[0]);
     cal_state_changed(system->state, CAL_HELD_FIRST);
     system->ops->start(system->memory, &system->settings, from + step, system->down, &system->decision);
+    system->calm_reach = 0.0;
     system->interpolates = false;
     double* const numbers = system->last.numbers;
     const size_t q_count = (size_t)model->q_count, v_count = (size_t)model->v_count;
