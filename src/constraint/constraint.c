@@ -203,6 +203,11 @@ static double most_open(const cal_constraints* set, int first, int end, bool of_
     return out;
 }
 
+bool cal_constraints_are_closed(const cal_constraints* set) {
+    return most_open(set, 0, set->row_count, false) <= set->closed &&
+           most_open(set, 0, set->row_count, true) <= set->closed;
+}
+
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between
 // it and its roots. Each of n nodes rounds, which adds up to √n ε as a rule (Higham, Accuracy and Stability, 2.6). Near a singular
 // position what is left open comes back divided by the square of the distance to it. Sizes are one at least: what is closed without

@@ -221,16 +221,17 @@ static cal_status find_energy_at(cal_system* system, const double* q, const doub
     return status;
 }
 
-// system->closed: what closing changes of the energy.
+// system->closed: what closing changes of the energy; nothing where everything is closed, as a rule with small steps.
 cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
     double before = 0.0, after = 0.0;
     cal_status status = CAL_OK;
     system->closed = 0.0;
     system->constraints->time = time;
     const bool finite = cal_all_finite(q, system->model->q_count) && cal_all_finite(v, system->model->v_count);
-    if (system->projects && finite) status = find_energy_at(system, q, v, &before);
+    const bool open = system->projects && finite && cal_system_is_open(system, q, v);
+    if (open) status = find_energy_at(system, q, v, &before);
     if (!status) status = cal_system_project_after(system, time, q, v, true);
-    if (!status && system->projects) status = find_energy_at(system, q, v, &after);
+    if (!status && open) status = find_energy_at(system, q, v, &after);
     if (!status) system->closed = after - before;
     return status ? status : cal_system_follow_passage(system, q, v);
 }

@@ -253,6 +253,8 @@ static inline int cal_system_own_constraints(const cal_system* system) {
 bool cal_system_create_singular(cal_system* system); // system->forces
 // Projects q and v, unless rounding would spoil them.
 void cal_system_project_step(cal_system* system, double* q, double* v);
+// Whether it might change them.
+bool cal_system_is_open(cal_system* system, const double* q, const double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
 bool cal_system_is_near(const cal_system* system);
 // The same where σ changes so fast that there is noise; σ is looked at elsewhere, and constraints' rows and factors are those there.

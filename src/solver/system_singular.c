@@ -54,6 +54,12 @@ static double fastest(const double* v, int count) {
 
 // --- Projection ------------------------------------------------------------------------------------------------------
 
+bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
+    system->constraints->closed = closed_at(system, fastest(v, system->model->v_count));
+    cal_constraints_evaluate(system->constraints, q, v);
+    return !cal_constraints_are_closed(system->constraints);
+}
+
 void cal_system_project_step(cal_system* system, double* q, double* v) {
     const double speed = fastest(v, system->model->v_count);
     const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
