@@ -1,5 +1,6 @@
 // `calder bench rps`: the figures of Bicchi's paper on randomized parallel simulation.
 //
+//   3      four processors from close up: rps_runs.c
 //   4, 6   accuracy over the gain K_p for 1, 5, 10 … processors: the cart on its rail, and the five-bar
 //   5, 7   time for a fixed accuracy: the largest step, with the smallest gain, that reaches it
 //
@@ -17,6 +18,7 @@
 #include "quantities.h"
 #include "result.h"
 #include "rps_cost.h"
+#include "rps_runs.h"
 #include "timing.h"
 
 enum { MOST_GAINS = 9, MOST_TARGETS = 4, MOST_STEPS = 8, MOST_PROCESSORS = 8, MOST_SETTINGS = 5, COLORS = 6 };
@@ -165,8 +167,8 @@ static int run_time(bench* b) {
 
 // Of its own settings alone.
 static double find_known(const bench* b, int processors, double gain) {
-    const bool same = b->figure == 4 && b->time == 10 && b->radius == 1 && b->interval == 20 && b->alpha == 1 &&
-                      strcmp(b->stabilize, "literal") == 0;
+    const bool same = b->figure == 4 && strcmp(b->model_name, "rail") == 0 && b->time == 10 && b->radius == 1 &&
+                      b->interval == 20 && b->alpha == 1 && strcmp(b->stabilize, "literal") == 0;
     for (size_t i = 0; same && i < sizeof known / sizeof known[0]; i++)
         if (known[i].processors == processors && known[i].gain == gain) return known[i].expected;
     return 0;
@@ -405,9 +407,24 @@ static int read_processors(bench* b) {
     }
     memcpy(b->counts, counts, (size_t)b->count * sizeof *counts);
     free(counts);
-    if (!b->cost && b->figure % 2 == 1 && b->counts[0] != 1)
+    if (!b->cost && b->figure > 3 && b->figure % 2 == 1 && b->counts[0] != 1)
         return cal_complain(CAL_EXIT_MISTAKE, "--figure %lld needs one processor to measure with: --processors 1,…",
                             (long long)b->figure);
+    return CAL_EXIT_DONE;
+}
+
+// The rail's figures may be those of the cart, whose C is its pin's.
+static int choose_model(bench* b) {
+    const bool rail = b->figure <= 5;
+    b->model_name = b->figure == 3 ? "cart" : rail ? "rail" : "fivebar";
+    b->factor = rail ? 2 : 1;
+    if (b->figure == 3 && b->machine_name && strncmp(b->machine_name, "mpi", 3) == 0)
+        return cal_complain(CAL_EXIT_MISTAKE, "--figure 3 needs a machine that sees all processors, not ranks");
+    if (b->models.count == 0) return CAL_EXIT_DONE;
+    const char* name = b->models.items[0];
+    if (!rail || b->models.count > 1 || (strcmp(name, "rail") != 0 && strcmp(name, "cart") != 0))
+        return cal_complain(CAL_EXIT_MISTAKE, "--model of a figure is rail or cart, and of --figure 3, 4 and 5 alone");
+    b->model_name = name;
     return CAL_EXIT_DONE;
 }
 
@@ -422,7 +439,10 @@ static int run(int argc, char** argv) {
                .interval = 20};
     const cal_option table[] = {
         {"figure", CAL_OPTION_COUNT, &b.figure, "N",
-         "4 or 6: accuracy over K_p; 5 or 7: time; 4, 5 the rail, 6, 7 the five-bar", 4, 7, NULL},
+         "3: four processors from close up; 4 or 6: accuracy over K_p; 5 or 7: time; 3 the cart, 4, 5 the rail, 6, 7 "
+         "the "
+         "five-bar",
+         3, 7, NULL},
         {"sensitivity", CAL_OPTION_FLAG, &b.sensitivity, NULL,
          "of --figure 4 and 6: how accuracy depends on the radii and on the interval, for the last of --processors", 0,
          0, NULL},
@@ -430,7 +450,8 @@ static int run(int argc, char** argv) {
          "instead of a figure: time of a step of one instance alone and of N on N cores, and the share of polls", 0, 0,
          NULL},
         {"model", CAL_OPTION_TEXTS, &b.models, "MODEL",
-         "of --cost: whose steps; several times [rail fivebar rolling-disk ring:n=8]", 0, 0, NULL},
+         "of --figure 3 to 5: rail or cart; of --cost: whose steps; several times [rail fivebar rolling-disk ring:n=8]",
+         0, 0, NULL},
         CAL_OPTION_LINE_PROCESSORS(&b.processors, "numbers of instances"),
         {"seeds", CAL_OPTION_COUNT, &b.seeds, "N", "runs of each", 1, 64, NULL},
         {"time", CAL_OPTION_NUMBER, &b.time, "S", "seconds to simulate", 0.01, 1e6, NULL},
@@ -470,11 +491,23 @@ static int run(int argc, char** argv) {
     }
     if (b.sensitivity && b.figure % 2 == 1)
         return cal_complain(CAL_EXIT_MISTAKE, "--sensitivity is for --figure 4 or 6");
-    if (b.models.count > 0) return cal_complain(CAL_EXIT_MISTAKE, "--model is for --cost: a figure has its own model");
-    b.model_name = b.figure <= 5 ? "rail" : "fivebar";
-    b.factor = b.figure <= 5 ? 2 : 1;
-    status = cal_model_from_argument(b.model_name, &b.model);
+    status = choose_model(&b);
+    if (status == CAL_EXIT_DONE) status = cal_model_from_argument(b.model_name, &b.model);
     if (status == CAL_EXIT_DONE) status = cal_machine_open(b.machine_name, "1", NULL, &b.machine);
+    if (status == CAL_EXIT_DONE && b.figure == 3) {
+        status = cal_bench_rps_runs(&(cal_rps_runs){.model = b.model,
+                                                    .model_name = b.model_name,
+                                                    .machine = b.machine,
+                                                    .plot = b.plot,
+                                                    .stabilize = b.stabilize,
+                                                    .radius = b.radius,
+                                                    .interval = (int)b.interval,
+                                                    .seed = 1,
+                                                    .json = b.json});
+        cal_machine_destroy(b.machine);
+        cal_model_destroy(b.model);
+        return cal_finish_output(status);
+    }
     if (status == CAL_EXIT_DONE)
         status = b.sensitivity ? run_sensitivity(&b) : b.figure % 2 == 0 ? run_accuracy(&b) : run_time(&b);
     if (status == CAL_EXIT_DONE) {
@@ -494,4 +527,4 @@ static int run(int argc, char** argv) {
     return status;
 }
 
-const cal_benchmark cal_bench_rps = {"rps", "Bicchi's randomized parallel simulation: the paper's figures 4 to 7", run};
+const cal_benchmark cal_bench_rps = {"rps", "Bicchi's randomized parallel simulation: the paper's figures 3 to 7", run};

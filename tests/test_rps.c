@@ -1,6 +1,7 @@
 // Randomized parallel simulation: the numbers that an independent computation of the paper's experiment gave, one seed's bits on
 // every machine, the variants, and what is refused.
 #include "base/memory.h"
+#include "calder/calder_run.h"
 #include "support.h"
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,54 @@ static cal_rps_report run(const cal_model* model, const cal_rps_def* def, double
     if (hash) *hash = cal_rps_hash(rps);
     cal_rps_destroy(rps);
     return report;
+}
+
+enum { FOUR = 4, STEPS = 20, INTERVALS = 22 };
+typedef struct ways {
+    double begin[INTERVALS][FOUR][2], end[INTERVALS][FOUR][4]; // x, y; x, y and their speeds
+    int steps[INTERVALS][FOUR];
+} ways;
+
+static void note_way(int64_t interval, int instance, int step, const double* q, const double* v, void* user) {
+    ways* w = user;
+    assert_in_range(interval, 0, INTERVALS - 1);
+    if (step == 0) memcpy(w->begin[interval][instance], q, 2 * sizeof *q);
+    memcpy(w->end[interval][instance], q, 2 * sizeof *q);
+    memcpy(w->end[interval][instance] + 2, v, 2 * sizeof *v);
+    w->steps[interval][instance] = step;
+}
+
+// Figure 3: the way of the one that broke the rail least is the run's; at its end all begin again, within the radius.
+static void four_processors_begin_around_the_elected_one(void** state) {
+    (void)state;
+    static ways w;
+    cal_model* model = cal_test_model("rail");
+    cal_rps_def def = cal_default_rps_def();
+    cal_error error;
+    int elected[INTERVALS], winners = 0;
+    def.instances = FOUR, def.interval = STEPS, def.everywhere = true;
+    cal_rps* rps = open_rps(model, &def);
+    cal_rps_watch(rps, note_way, &w);
+    for (int i = 0; i < INTERVALS; i++) {
+        if (cal_rps_advance(rps, (i + 1) * STEPS * def.step, &error)) fail_msg("%s", error.text);
+        double least = (double)INFINITY;
+        for (int j = 0; j < FOUR; j++) {
+            // ‖C‖ + ‖A q̇‖ of the row (r² − R²) / 2R, R = 1.
+            const double* e = w.end[i][j];
+            const double residual = fabs(0.5 * (e[0] * e[0] + e[1] * e[1] - 1.0)) + fabs(e[0] * e[2] + e[1] * e[3]);
+            assert_int_equal(w.steps[i][j], STEPS);
+            if (residual < least) least = residual, elected[i] = j;
+            for (int k = 0; k < 2 && i > 0; k++)
+                cal_test_expect_below(fabs(w.begin[i][j][k] - w.end[i - 1][elected[i - 1]][k]), def.position_radius,
+                                      "begin", "rail");
+        }
+        assert_memory_equal(cal_rps_q(rps, 0), w.end[i][elected[i]], 2 * sizeof(double));
+        winners |= 1 << elected[i];
+    }
+    assert_int_equal(winners, (1 << FOUR) - 1); // each of the four was the best at least once
+    cal_rps_watch(rps, NULL, NULL);
+    cal_rps_destroy(rps);
+    cal_model_destroy(model);
 }
 
 // Accuracy of C = r² − R² on the rail, 10 s, explicit Euler with 5e-4 s, T = 20 steps, radii 2e-4 and 2e-2: rms over seeds.
@@ -288,6 +337,7 @@ static void mistakes_are_refused(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_processors_begin_around_the_elected_one),
         cmocka_unit_test(the_rail_is_as_accurate_as_it_should_be),
         cmocka_unit_test(one_seed_has_the_same_bits_everywhere),
         cmocka_unit_test(a_run_goes_on_from_where_it_is_put),

@@ -177,18 +177,19 @@ void cal_constraints_demand(cal_constraints* set, const double* v, const double*
     }
 }
 
+static inline double larger_of(double a, double b) { return b > a ? b : a; }
+
+static inline double largest_of(double size, const double x[3]) {
+    return larger_of(larger_of(larger_of(size, fabs(x[0])), fabs(x[1])), fabs(x[2]));
+}
+
 // Of each node the size of the coordinates of all nodes between it and its root, one at least.
 static void find_extents(const cal_constraints* set, bool of_speed) {
     const cal_node* nodes = set->model->nodes;
     for (int n = 0; n < set->model->node_count; n++) {
         const cal_node_motion* m = &set->motions[n];
-        double extent = nodes[n].parent < 0 ? 1.0 : set->extent[nodes[n].parent];
-        for (int k = 0; k < 3; k++) {
-            const double size = fabs(of_speed ? m->linear[k] : m->origin[k]), turn = fabs(m->angular[k]);
-            if (size > extent) extent = size;
-            if (of_speed && turn > extent) extent = turn;
-        }
-        set->extent[n] = extent;
+        const double above = nodes[n].parent < 0 ? 1.0 : set->extent[nodes[n].parent];
+        set->extent[n] = of_speed ? largest_of(largest_of(above, m->linear), m->angular) : largest_of(above, m->origin);
     }
 }
 
@@ -200,6 +201,11 @@ static double most_open(const cal_constraints* set, int first, int end, bool of_
         if (!(size <= out)) out = size;
     }
     return out;
+}
+
+bool cal_constraints_are_closed(const cal_constraints* set) {
+    return most_open(set, 0, set->row_count, false) <= set->closed &&
+           most_open(set, 0, set->row_count, true) <= set->closed;
 }
 
 // How far the constraints are open, or open up, in the size of the coordinates that a row is made from, those of all nodes between

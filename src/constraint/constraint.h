@@ -156,6 +156,8 @@ void cal_constraints_dense(cal_constraints* set, const double* q, const double* 
 
 // Projects q and then v, or one of them. Most of the time one correction is enough; `patience` is how many there may be. What
 // remains is cal_constraints_violation.
+// Whether a projection would leave q and v, where rows were evaluated last, as they are, whatever the size of the mechanism.
+bool cal_constraints_are_closed(const cal_constraints* set);
 typedef enum cal_projection { CAL_PROJECT_POSITION = 1, CAL_PROJECT_VELOCITY = 2, CAL_PROJECT_BOTH = 3 } cal_projection;
 void cal_constraints_project(cal_constraints* set, double* q, double* v, cal_projection what, int patience);
 

@@ -185,8 +185,14 @@ static double find_residual(const cal_instance* n, const cal_instance_law* law) 
     return residual <= 1e300 ? residual : (double)INFINITY;
 }
 
-static cal_status take_steps(cal_instance* n, const cal_instance_law* law, int steps, cal_random* random) {
+static void show(const cal_instance* n, const cal_instance_law* law, cal_instance_name name, int step) {
+    if (law->watch) law->watch(name.interval, name.instance, step, n->q, n->v, law->user);
+}
+
+static cal_status take_steps(cal_instance* n, const cal_instance_law* law, int steps, cal_random* random,
+                             cal_instance_name name) {
     for (int k = 0; k < steps; k++) {
+        show(n, law, name, k);
         for (int i = 0; law->forcing > 0.0 && i < n->set->row_count; i++)
             n->forcing[i] = law->forcing * cal_random_between(random, -1.0, 1.0);
         cal_status status = accelerate(n, law, n->q, n->v, n->a);
@@ -196,15 +202,17 @@ static cal_status take_steps(cal_instance* n, const cal_instance_law* law, int s
         status = take_step(n, law);
         if (status) return status;
     }
+    show(n, law, name, steps);
     cal_constraints_evaluate(n->set, n->q, n->v);
     count_error(n);
     n->residual = find_residual(n, law);
     return CAL_OK;
 }
 
-void cal_instance_run(cal_instance* n, const cal_instance_law* law, int steps, cal_random* random) {
+void cal_instance_run(cal_instance* n, const cal_instance_law* law, int steps, cal_random* random,
+                      cal_instance_name name) {
     n->squares = n->largest = 0.0;
     n->singular = false;
     n->residual = (double)INFINITY;
-    n->status = take_steps(n, law, steps, random);
+    n->status = take_steps(n, law, steps, random, name);
 }

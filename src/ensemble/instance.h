@@ -7,6 +7,7 @@
 //     rk4         Runge and Kutta's
 #pragma once
 #include "base/random.h"
+#include "calder/calder_run.h"
 #include "constraint/constraint.h"
 #include "plan/plan.h"
 
@@ -43,6 +44,8 @@ typedef struct cal_instance {
 typedef struct cal_instance_law {
     cal_stabilization law;
     double gain, forcing, alpha, beta, step, singular;
+    cal_rps_watcher* watch; // NULL: nobody
+    void* user;
 } cal_instance_law;
 
 cal_status cal_instance_create(const cal_plan* plan, cal_method method, cal_instance* out);
@@ -50,5 +53,11 @@ void cal_instance_destroy(cal_instance* instance); // zeros are allowed
 // Starts at q and v, moved at random by up to the radii (normal: standard deviations), across the constraints only, or everywhere.
 void cal_instance_place(cal_instance* instance, const double* q, const double* v, double position, double velocity,
                         bool normal, bool everywhere, cal_random* random);
+// Which of its instances a run watches, and in which interval.
+typedef struct cal_instance_name {
+    int64_t interval;
+    int instance;
+} cal_instance_name;
 // Takes steps, and finds the residual: infinite for what is not finite, or failed (status).
-void cal_instance_run(cal_instance* instance, const cal_instance_law* law, int steps, cal_random* random);
+void cal_instance_run(cal_instance* instance, const cal_instance_law* law, int steps, cal_random* random,
+                      cal_instance_name name);

@@ -278,6 +278,12 @@ cal_status cal_rps_set(cal_rps* rps, const double* q, const double* v, cal_error
     return CAL_OK;
 }
 
+void cal_rps_watch(cal_rps* rps, cal_rps_watcher* watch, void* user) {
+    if (!rps) return;
+    rps->law.watch = watch;
+    rps->law.user = user;
+}
+
 // --- Running -----------------------------------------------------------------------------------------------------------
 
 // Random numbers that belong to one instance in one interval.
@@ -312,7 +318,7 @@ static void diastole(seat* own, int steps, double* block) {
         cal_random random = random_of(rps, poll->polls, i);
         cal_instance_place(instance, from->q, from->v, def->position_radius, def->velocity_radius, def->normal,
                            def->everywhere || def->hypotheses > 1, def->instances > 1 ? &random : NULL);
-        cal_instance_run(instance, &rps->law, steps, &random);
+        cal_instance_run(instance, &rps->law, steps, &random, (cal_instance_name){poll->polls, i});
         vote(instance, rps->model, own->pause, block);
     }
 }

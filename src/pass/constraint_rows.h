@@ -42,6 +42,9 @@ typedef struct cal_node_motion {
 void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,
                       cal_node_motion* out);
 
+// Kinetic and potential energy at these motions, but for that of forces that depend on several joints at once (coupled_force.h).
+double cal_motions_energy(const cal_model* model, const cal_node_motion* motions, const double* q, const double* v);
+
 // The rows of one constraint at these motions and joint values, and at a time; returns how many (cal_constraint_rows).
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
                              const double* q, const double* v, cal_row* rows);

@@ -1,6 +1,7 @@
 // Energy and momentum, summed up the tree.
 //
 // The roots are added up in the end, and what tendons have, and what carries weights, is added there.
+#include "pass/constraint_rows.h"
 #include "pass/coupled_force.h"
 #include "pass/energy_body.h"
 
@@ -11,6 +12,23 @@ typedef struct energetic {
 
 static void move(const cal_context* context, int column) {
     cal_world_motion_column(context, column, CAL_DOUBLES(energetic));
+}
+
+double cal_motions_energy(const cal_model* model, const cal_node_motion* motions, const double* q, const double* v) {
+    double total = 0.0;
+    for (int n = 0; n < model->node_count; n++) {
+        const cal_node* node = &model->nodes[n];
+        const cal_node_motion* m = &motions[n];
+        double sums[CAL_ENERGY_SUMS];
+        cal_world_motion motion;
+        memcpy(motion.rotation, m->rotation, sizeof motion.rotation);
+        memcpy(motion.angular, m->angular, sizeof motion.angular);
+        memcpy(motion.linear, m->linear, sizeof motion.linear);
+        for (int i = 0; i < 3; i++) motion.position[i] = m->base[i] + m->origin[i];
+        cal_node_sums(model, node, &motion, q + node->first_q, v + node->first_v, sums);
+        total += sums[CAL_SUM_KINETIC] + sums[CAL_SUM_POTENTIAL];
+    }
+    return total;
 }
 
 static void sum_energy(const cal_context* context, int column) {

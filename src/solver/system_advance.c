@@ -222,6 +222,7 @@ static cal_status start(cal_system* system) {
     cal_system_begin_passages(system);
     cal_system_begin_watch(system);
     system->headway = (cal_headway){.reached = system->replays ? system->begin_time : system->time};
+    system->calm_reach = 0.0;
     if (system->ops) {
         status = cal_system_each_column(system, place_column, system);
         if (status) return status;

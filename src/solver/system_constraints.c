@@ -81,7 +81,7 @@ cal_status cal_system_create_constraints(cal_system* system, cal_error* error) {
     system->def.constraint_form = strcmp(def->constraint_form, "minimal") == 0 ? "minimal" : "lagrange";
     system->watch.due = (double)INFINITY;
     if (system->model->constraint_count == 0) return CAL_OK;
-    system->raw = cal_allocate(2 * ((size_t)system->model->q_count + (size_t)system->model->v_count), sizeof(double));
+    system->raw = cal_allocate((size_t)system->model->q_count + (size_t)system->model->v_count, sizeof(double));
     system->qdd = cal_allocate(3 * (size_t)system->model->v_count, sizeof(double));
     system->none_active = cal_allocate((size_t)system->model->constraint_count, sizeof *system->none_active);
     if (!system->raw || !system->qdd || !system->none_active || !cal_system_create_singular(system) ||
@@ -208,28 +208,31 @@ cal_status cal_system_project_after(cal_system* system, double time, double* q, 
     return CAL_NOT_CONVERGED;
 }
 
-// What closing changes of the energy; nothing where everything was closed, as a rule with small steps.
-static cal_status find_closed(cal_system* system, const double* q, const double* v) {
-    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
-    const double *q_before = system->raw + q_count + v_count, *v_before = q_before + q_count;
-    double before[2], after[2];
-    system->closed = 0.0;
-    if (!system->projects ||
-        (cal_same_bits(q_before, q, q_count * sizeof(double)) && cal_same_bits(v_before, v, v_count * sizeof(double))))
+// The energy where the constraints are evaluated, on the way to a projection or behind it.
+static cal_status find_energy_at(cal_system* system, const double* q, const double* v, double* out) {
+    if (!cal_model_has_coupled_forces(system->model)) {
+        cal_constraints_evaluate(system->constraints, q, v);
+        *out = cal_motions_energy(system->model, system->constraints->motions, q, v);
         return CAL_OK;
-    cal_status status = cal_system_find_energy(system, q_before, v_before, before);
-    if (!status) status = cal_system_find_energy(system, q, v, after);
-    if (!status) system->closed = (after[0] - before[0]) + (after[1] - before[1]);
+    }
+    double energy[2] = {0.0, 0.0};
+    const cal_status status = cal_system_find_energy(system, q, v, energy);
+    *out = energy[0] + energy[1];
     return status;
 }
 
+// system->closed: what closing changes of the energy; nothing where everything is closed, as a rule with small steps.
 cal_status cal_system_close_step(cal_system* system, double time, double* q, double* v) {
-    const size_t q_count = (size_t)system->model->q_count, v_count = (size_t)system->model->v_count;
-    double* before = system->raw + q_count + v_count;
-    memcpy(before, q, q_count * sizeof(double));
-    memcpy(before + q_count, v, v_count * sizeof(double));
-    cal_status status = cal_system_project_after(system, time, q, v, true);
-    if (!status) status = find_closed(system, q, v);
+    double before = 0.0, after = 0.0;
+    cal_status status = CAL_OK;
+    system->closed = 0.0;
+    system->constraints->time = time;
+    const bool finite = cal_all_finite(q, system->model->q_count) && cal_all_finite(v, system->model->v_count);
+    const bool open = system->projects && finite && cal_system_is_open(system, q, v);
+    if (open) status = find_energy_at(system, q, v, &before);
+    if (!status) status = cal_system_project_after(system, time, q, v, true);
+    if (!status && open) status = find_energy_at(system, q, v, &after);
+    if (!status) system->closed = after - before;
     return status ? status : cal_system_follow_passage(system, q, v);
 }
 

@@ -99,9 +99,10 @@ struct cal_system {
     double* added;        // v_count: what it adds to the diagonal of the mass matrix
     double error_max, error_sum; // largest error, and sum of mean squares, over the steps so far
     int64_t error_steps;
-    int opened;                  // the constraint that came apart, or CAL_NONE
-    double progress;             // the last time from which the solver has moved on by a hop
-    int attempts, singularities; // since then: evaluations, steps over singular positions
+    int opened;                   // the constraint that came apart, or CAL_NONE
+    double progress;              // the last time from which the solver has moved on by a hop
+    int attempts, singularities;  // since then: evaluations, steps over singular positions
+    double calm_time, calm_reach; // so long before and after a time constraints pass no singular position; 0: not known
     cal_passage passage;
     double* kept; // q and v at the end of the last step; NULL without constraints
     int singular_count;
@@ -252,6 +253,8 @@ static inline int cal_system_own_constraints(const cal_system* system) {
 bool cal_system_create_singular(cal_system* system); // system->forces
 // Projects q and v, unless rounding would spoil them.
 void cal_system_project_step(cal_system* system, double* q, double* v);
+// Whether it might change them.
+bool cal_system_is_open(cal_system* system, const double* q, const double* v);
 // Whether the constraints, as they were projected last, are so near to a singular position that rounding spoils forces.
 bool cal_system_is_near(const cal_system* system);
 // The same where σ changes so fast that there is noise; σ is looked at elsewhere, and constraints' rows and factors are those there.

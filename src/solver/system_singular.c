@@ -54,6 +54,12 @@ static double fastest(const double* v, int count) {
 
 // --- Projection ------------------------------------------------------------------------------------------------------
 
+bool cal_system_is_open(cal_system* system, const double* q, const double* v) {
+    system->constraints->closed = closed_at(system, fastest(v, system->model->v_count));
+    cal_constraints_evaluate(system->constraints, q, v);
+    return !cal_constraints_are_closed(system->constraints);
+}
+
 void cal_system_project_step(cal_system* system, double* q, double* v) {
     const double speed = fastest(v, system->model->v_count);
     const double allowed = SHARE * (system->settings.relative * speed + system->settings.absolute);
@@ -273,6 +279,7 @@ static double distance_ahead(cal_system* system, double later) {
 // does, but not further than half the time in which velocities become others: what is beyond does not follow from now.
 bool cal_system_changes_near(cal_system* system) {
     if (!cal_system_is_near(system)) return false;
+    if (system->calm_reach > 0.0 && fabs(system->state->time - system->calm_time) <= system->calm_reach) return false;
     const across a = find_room(system);
     const int count = system->model->v_count;
     for (int i = 0; i < count; i++) a.center[i] = system->qdd[i] + system->constraints->change[i];
@@ -281,7 +288,10 @@ bool cal_system_changes_near(cal_system* system) {
     const double far = 2.0 * distance / speed, step = change * far > 0.5 * speed ? 0.5 * speed / change : far;
     const double before = distance_ahead(system, -step), after = distance_ahead(system, step);
     const double rate = SURELY * fmax(fabs(before - distance), fabs(after - distance)) / step;
-    return distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
+    const bool near = distance * distance * distance < zone_cubed_at(system, speed, fmin(rate, speed));
+    system->calm_time = system->state->time;
+    system->calm_reach = near ? 0.0 : step;
+    return near;
 }
 
 cal_status cal_system_interpolate_singular(cal_system* system, double time) {
@@ -394,6 +404,7 @@ cal_status cal_system_step_over_singularity(cal_system* system, double time) {
     cal_layout_scatter(system->plan->layout, 0, system->evaluated_q, system->evaluated_v, system->vectors[0]);
     cal_state_changed(system->state, CAL_HELD_FIRST);
     system->ops->start(system->memory, &system->settings, from + step, system->down, &system->decision);
+    system->calm_reach = 0.0;
     system->interpolates = false;
     double* const numbers = system->last.numbers;
     const size_t q_count = (size_t)model->q_count, v_count = (size_t)model->v_count;

@@ -12,6 +12,7 @@ typedef struct head {
     bool running, interpolates, slow_band, replays;
     double progress; // next to singular positions
     int attempts, singularities;
+    double calm_time, calm_reach;
     cal_step_over last;
     double begin_time; // of BDF
     int64_t replay_steps;
@@ -80,6 +81,8 @@ static void store(const cal_system* system, int count, void* memory) {
     h.progress = system->progress;
     h.attempts = system->attempts;
     h.singularities = system->singularities;
+    h.calm_time = system->calm_time;
+    h.calm_reach = system->calm_reach;
     h.last = system->last;
     h.last.numbers = NULL; // an address is another one elsewhere
     h.begin_time = system->begin_time;
@@ -119,6 +122,8 @@ static void load_head(cal_system* system, const head* h) {
     system->progress = h->progress;
     system->attempts = h->attempts;
     system->singularities = h->singularities;
+    system->calm_time = h->calm_time;
+    system->calm_reach = h->calm_reach;
     system->last = h->last;
     system->last.numbers = numbers;
     system->begin_time = h->begin_time;
