@@ -257,7 +257,8 @@ static cal_status take_prescribed(cal_domains* d, cal_error* error) {
 
 static cal_status begin_domains(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
-    d->prescribed_count = 0;
+    d->prescribed_count = d->group_places = 0;
+    for (int i = 0; i < whole->component_count; i++) d->group_places += whole->components[i].body < 0;
     for (int i = 0; i < whole->body_count; i++) {
         cal_sim_body* part = &whole->bodies[i];
         part->noted = 0;

@@ -121,11 +121,12 @@ typedef struct cal_domains {
     int count, workers;
     cal_world* border;
     int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
-    bool calls_together;                                    // there are callbacks of several bodies
-    bool divided;                                           // bodies are in the domains; otherwise in the whole
-    bool grouping;                                          // there were contact groups
-    bool given;                                             // the length of windows was given
-    double window;                                          // its length now
+    int group_places;    // components that have no bodies of their own: in store, or groups
+    bool calls_together; // there are callbacks of several bodies
+    bool divided;        // bodies are in the domains; otherwise in the whole
+    bool grouping;       // there were contact groups
+    bool given;          // the length of windows was given
+    double window;       // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
