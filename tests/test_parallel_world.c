@@ -146,6 +146,35 @@ static void a_divided_world_is_changed_like_others(void** state) {
     cal_test_compare_histories(&histories[0], &histories[1], "atoms that are joined by another one");
 }
 
+// Atoms of one half of a box are faster than the others, and their domains have more to do: they become smaller. That changes nothing in
+// what happens.
+static void uneven_domains_are_divided_anew(void** state) {
+    (void)state;
+    static cal_test_history histories[2];
+    for (int run = 0; run < 2; run++) {
+        cal_machine* machine = run > 0 ? make_threads(2) : NULL;
+        cal_world* world = make_scene("atoms:n=200", machine);
+        for (int i = 0; i < world->body_count; i++)
+            for (int k = 0; k < 3; k++)
+                world->bodies[i].def.velocity[k] *= world->bodies[i].def.position[0] < 0 ? 8 : 1;
+        if (run > 0) divide(world, 4, 0.003);
+        cal_test_take_history(world, 0.5, &histories[run]);
+        if (run > 0) {
+            int fewest = world->body_count, most = 0;
+            for (int i = 1; i <= 4; i++) {
+                const int own = world->domains->domains[i].member_count;
+                fewest = own < fewest ? own : fewest;
+                most = own > most ? own : most;
+            }
+            assert_true(world->domains->divisions > 0);
+            assert_true(most > 2 * fewest);
+        }
+        cal_world_destroy(world);
+        cal_machine_destroy(machine);
+    }
+    cal_test_compare_histories(&histories[0], &histories[1], "atoms that are slow and fast");
+}
+
 // What asks for the price of a world advances it like any other advance, and it goes on as before.
 static void a_price_does_not_change_history(void** state) {
     (void)state;
@@ -203,6 +232,7 @@ int main(void) {
         cmocka_unit_test(random_worlds_have_one_history),  cmocka_unit_test(rare_worlds_have_one_history),
         cmocka_unit_test(scenes_have_one_history),         cmocka_unit_test(a_divided_world_is_changed_like_others),
         cmocka_unit_test(a_price_does_not_change_history), cmocka_unit_test(a_large_world_is_set_up_and_read_alike),
+        cmocka_unit_test(uneven_domains_are_divided_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

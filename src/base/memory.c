@@ -93,9 +93,9 @@ void cal_fail_allocation(int64_t after) {
 
 int64_t cal_live_allocations(void) { return atomic_load_explicit(&live_allocations, memory_order_relaxed); }
 
-bool cal_grow(void** list, int* capacity, int count, size_t size) {
+static bool grow(void** list, int* capacity, int count, size_t size, int first) {
     if (count < *capacity) return true;
-    const int more = *capacity == 0 ? 8 : 2 * *capacity;
+    const int more = *capacity == 0 ? first : 2 * *capacity;
     void* grown = cal_allocate((size_t)more, size);
     if (grown == NULL) return false;
     if (*list != NULL) memcpy(grown, *list, (size_t)count * size);
@@ -104,3 +104,7 @@ bool cal_grow(void** list, int* capacity, int count, size_t size) {
     *capacity = more;
     return true;
 }
+
+bool cal_grow(void** list, int* capacity, int count, size_t size) { return grow(list, capacity, count, size, 8); }
+
+bool cal_grow_few(void** list, int* capacity, int count, size_t size) { return grow(list, capacity, count, size, 1); }

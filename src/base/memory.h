@@ -11,6 +11,8 @@ CAL_FOR_PARTS void* cal_allocate(size_t count, size_t size);
 CAL_FOR_PARTS void cal_free(void* memory);
 // Makes room for one more in a list that grows by doubling; false: no memory.
 bool cal_grow(void** list, int* capacity, int count, size_t size);
+// The same for many lists that mostly have one element.
+bool cal_grow_few(void** list, int* capacity, int count, size_t size);
 // A copy of a text; NULL when there is no memory.
 CAL_FOR_PARTS char* cal_copy_text(const char* text);
 

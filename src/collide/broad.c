@@ -14,6 +14,9 @@
 // Boxes without end are in a list of their own, and so are half spaces: those are overlapped by what is not clear of their
 // plane, or everything in a room would be a partner of each of its walls. Who overlaps whom is decided by the boxes alone, and lists are in order
 // of ids, so nothing depends on how the hash lies in memory.
+//
+// Ids are those of all bodies of a world, of which a domain has a few: boxes have slots, and only the table of these is as long as there
+// are ids. Cells, levels and members are lists of slots; partners, and what is found, are ids.
 #include "base/memory.h"
 #include "collide/collide.h"
 #include <string.h>
@@ -26,7 +29,7 @@ typedef cal_broad_ids id_list;
 // What a look at a box needs, 64 bytes.
 typedef struct entry {
     cal_box box;
-    int32_t next; // in the same cell; −1: the end
+    int32_t next; // in the same cell; −1: the end; of a slot that is not in use: the next such one
     uint32_t cell[3];
 } entry;
 
@@ -34,6 +37,7 @@ typedef struct place {
     id_list partners; // ascending
     int32_t level;    // 0 … LEVELS − 1, ENDLESS, or −1: not there
     int32_t member;   // in the level's list
+    int32_t id;
 } place;
 
 // 2 × 2 × 2 cells of a level, 64 bytes.
@@ -52,8 +56,10 @@ typedef struct half_space {
 struct cal_broad {
     entry* entries;
     place* places;
-    block* blocks; // open addressing; power of two
-    int capacity, block_count;
+    int32_t* slots; // of ids, + 1; 0: not there
+    block* blocks;  // open addressing; power of two
+    int capacity, slot_count, id_capacity, block_count;
+    int32_t unused; // the first of a chain of slots; −1: none
     uint32_t block_capacity;
     id_list members[LEVELS + 1]; // in no order
     half_space* spaces;          // of the members of ENDLESS
@@ -193,26 +199,26 @@ static void remove_block(cal_broad* broad, block* gone) {
     }
 }
 
-static void link_cell(cal_broad* broad, int32_t id, int level, const uint32_t cell[3]) {
+static void link_cell(cal_broad* broad, int32_t slot, int level, const uint32_t cell[3]) {
     block* b = block_of(broad, level, cell);
     const uint32_t index = index_of(cell);
     if (b->level < 0) {
         *b = (block){.level = level, .at = {cell[0] >> 1, cell[1] >> 1, cell[2] >> 1}};
         broad->block_count++;
     }
-    entry* e = &broad->entries[id];
+    entry* e = &broad->entries[slot];
     e->next = b->used >> index & 1 ? b->heads[index] : -1;
     memcpy(e->cell, cell, sizeof e->cell);
-    b->heads[index] = id;
+    b->heads[index] = slot;
     b->used |= UINT32_C(1) << index;
 }
 
-static void unlink_cell(cal_broad* broad, int32_t id) {
-    const entry* e = &broad->entries[id];
-    block* b = block_of(broad, broad->places[id].level, e->cell);
+static void unlink_cell(cal_broad* broad, int32_t slot) {
+    const entry* e = &broad->entries[slot];
+    block* b = block_of(broad, broad->places[slot].level, e->cell);
     const uint32_t index = index_of(e->cell);
     int32_t* link = &b->heads[index];
-    while (*link != id) link = &broad->entries[*link].next;
+    while (*link != slot) link = &broad->entries[*link].next;
     *link = e->next;
     if (b->heads[index] >= 0) return;
     b->used &= ~(UINT32_C(1) << index);
@@ -221,10 +227,10 @@ static void unlink_cell(cal_broad* broad, int32_t id) {
 
 // --- Levels -----------------------------------------------------------------------------------------------------------
 
-static void leave(cal_broad* broad, int32_t id) {
-    place* p = &broad->places[id];
+static void leave(cal_broad* broad, int32_t slot) {
+    place* p = &broad->places[slot];
     if (p->level < 0) return;
-    if (p->level != ENDLESS) unlink_cell(broad, id);
+    if (p->level != ENDLESS) unlink_cell(broad, slot);
     id_list* members = &broad->members[p->level];
     const int32_t last = members->ids[--members->count];
     members->ids[p->member] = last;
@@ -236,14 +242,14 @@ static void leave(cal_broad* broad, int32_t id) {
 }
 
 // Room is there.
-static void enter(cal_broad* broad, int32_t id, int level, const uint32_t cell[3]) {
-    place* p = &broad->places[id];
+static void enter(cal_broad* broad, int32_t slot, int level, const uint32_t cell[3]) {
+    place* p = &broad->places[slot];
     id_list* members = &broad->members[level];
     if (members->count == 0) broad->levels[broad->level_count++] = level;
     p->level = level;
     p->member = members->count;
-    members->ids[members->count++] = id;
-    if (level != ENDLESS) link_cell(broad, id, level, cell);
+    members->ids[members->count++] = slot;
+    if (level != ENDLESS) link_cell(broad, slot, level, cell);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -279,13 +285,53 @@ static bool grow_entries(cal_broad* broad, int needed) {
         memcpy(entries, broad->entries, (size_t)broad->capacity * sizeof *entries);
         memcpy(places, broad->places, (size_t)broad->capacity * sizeof *places);
     }
-    for (int id = broad->capacity; id < capacity; id++) places[id].level = -1;
+    for (int slot = broad->capacity; slot < capacity; slot++) places[slot].level = -1;
     cal_free(broad->entries);
     cal_free(broad->places);
     broad->entries = entries;
     broad->places = places;
     broad->capacity = capacity;
     return true;
+}
+
+static bool grow_ids(cal_broad* broad, int needed) {
+    if (needed <= broad->id_capacity) return true;
+    const int capacity = needed > INT32_MAX / 2 ? needed : needed < 16 ? 16 : needed + needed / 2;
+    int32_t* slots = cal_allocate((size_t)capacity, sizeof *slots);
+    if (slots == NULL) return false;
+    if (broad->id_capacity > 0) memcpy(slots, broad->slots, (size_t)broad->id_capacity * sizeof *slots);
+    cal_free(broad->slots);
+    broad->slots = slots;
+    broad->id_capacity = capacity;
+    return true;
+}
+
+// The slot of an id, −1: it has none.
+static int32_t slot_of(const cal_broad* broad, int id) {
+    return id >= 0 && id < broad->id_capacity ? broad->slots[id] - 1 : -1;
+}
+
+// The same, made where there is none; −1: no memory.
+static int32_t make_slot(cal_broad* broad, int id) {
+    int32_t slot = slot_of(broad, id);
+    if (slot >= 0) return slot;
+    if (!grow_ids(broad, id + 1)) return -1;
+    slot = broad->unused;
+    if (slot >= 0) {
+        broad->unused = broad->entries[slot].next;
+    } else {
+        if (!grow_entries(broad, broad->slot_count + 1)) return -1;
+        slot = broad->slot_count++;
+    }
+    broad->slots[id] = slot + 1;
+    broad->places[slot].id = id;
+    return slot;
+}
+
+static void give_slot_back(cal_broad* broad, int32_t slot) {
+    broad->slots[broad->places[slot].id] = 0;
+    broad->entries[slot].next = broad->unused;
+    broad->unused = slot;
 }
 
 static bool grow_spaces(cal_broad* broad, int needed) {
@@ -305,7 +351,8 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
     cal_broad* broad = cal_allocate(1, sizeof *broad);
     if (broad == NULL) return CAL_NO_MEMORY;
     for (int i = 0; i < LEVELS; i++) broad->sizes[i] = ldexp(1.0, i + LOWEST);
-    if (!grow_entries(broad, capacity) || !grow_blocks(broad, 1)) {
+    broad->unused = -1;
+    if (!grow_ids(broad, capacity) || !grow_blocks(broad, 1)) {
         cal_broad_destroy(broad);
         return CAL_NO_MEMORY;
     }
@@ -315,7 +362,8 @@ cal_status cal_broad_create(int capacity, cal_broad** out) {
 
 void cal_broad_destroy(cal_broad* broad) {
     if (broad == NULL) return;
-    for (int id = 0; id < broad->capacity; id++) cal_free(broad->places[id].partners.ids);
+    for (int slot = 0; slot < broad->slot_count; slot++) cal_free(broad->places[slot].partners.ids);
+    cal_free(broad->slots);
     for (int i = 0; i <= LEVELS; i++) cal_free(broad->members[i].ids);
     cal_free(broad->entries);
     cal_free(broad->places);
@@ -329,10 +377,10 @@ void cal_broad_destroy(cal_broad* broad) {
 
 // --- Looking ----------------------------------------------------------------------------------------------------------
 
-static bool note(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box, int32_t id, int32_t self) {
-    if (id == self || !cal_box_overlap(&broad->entries[id].box, box)) return true;
+static bool note(const cal_broad* broad, cal_broad_scratch* scratch, const cal_box* box, int32_t slot, int32_t self) {
+    if (slot == self || !cal_box_overlap(&broad->entries[slot].box, box)) return true;
     if (!reserve(&scratch->found, scratch->found.count + 1)) return false;
-    scratch->found.ids[scratch->found.count++] = id;
+    scratch->found.ids[scratch->found.count++] = broad->places[slot].id;
     return true;
 }
 
@@ -405,8 +453,8 @@ static bool look_at_level(const cal_broad* broad, cal_broad_scratch* scratch, in
     if (!(cells <= broad->members[level].count)) return look_at_all(broad, scratch, level, box, self);
     if (!gather(broad, scratch, level, low, high)) return false;
     for (int i = 0; i < scratch->heads.count; i++)
-        for (int32_t id = scratch->heads.ids[i]; id >= 0; id = broad->entries[id].next)
-            if (!note(broad, scratch, box, id, self)) return false;
+        for (int32_t slot = scratch->heads.ids[i]; slot >= 0; slot = broad->entries[slot].next)
+            if (!note(broad, scratch, box, slot, self)) return false;
     return true;
 }
 
@@ -424,7 +472,7 @@ static bool look_everywhere(const cal_broad* broad, cal_broad_scratch* scratch, 
     if (space != NULL) {
         int kept = 0;
         for (int i = 0; i < scratch->found.count; i++)
-            if (!is_clear(space, &broad->entries[scratch->found.ids[i]].box))
+            if (!is_clear(space, cal_broad_box(broad, scratch->found.ids[i])))
                 scratch->found.ids[kept++] = scratch->found.ids[i];
         scratch->found.count = kept;
     }
@@ -452,9 +500,11 @@ static void report(const cal_broad* broad, cal_broad_changes* changes) {
     *changes = (cal_broad_changes){broad->began.ids, broad->ceased.ids, broad->began.count, broad->ceased.count};
 }
 
+static id_list* partners_of(const cal_broad* broad, int id) { return &broad->places[slot_of(broad, id)].partners; }
+
 // Makes room for what a move of a box does, so that nothing can fail half way.
-static bool reserve_move(cal_broad* broad, int id, int level) {
-    place* p = &broad->places[id];
+static bool reserve_move(cal_broad* broad, int32_t slot, int level) {
+    place* p = &broad->places[slot];
     if (!grow_blocks(broad, broad->block_count + 1)) return false;
     if (!reserve(&broad->members[level], broad->members[level].count + 1)) return false;
     if (level == ENDLESS && !grow_spaces(broad, broad->members[level].count + 1)) return false;
@@ -464,53 +514,45 @@ static bool reserve_move(cal_broad* broad, int id, int level) {
     difference(&broad->scratch.found, &p->partners, &broad->began);
     difference(&p->partners, &broad->scratch.found, &broad->ceased);
     for (int i = 0; i < broad->began.count; i++) {
-        id_list* others = &broad->places[broad->began.ids[i]].partners;
+        id_list* others = partners_of(broad, broad->began.ids[i]);
         if (!reserve(others, others->count + 1)) return false;
     }
     return true;
 }
 
 // Where a box is from now on; room is there.
-static void put(cal_broad* broad, int id, const cal_box* box, int level) {
-    const place* p = &broad->places[id];
+static void put(cal_broad* broad, int32_t slot, const cal_box* box, int level) {
+    const place* p = &broad->places[slot];
     uint32_t cell[3] = {0, 0, 0};
     for (int i = 0; level != ENDLESS && i < 3; i++)
         cell[i] = cell_of(0.5 * box->low[i] + 0.5 * box->high[i], 1.0 / broad->sizes[level]);
-    entry* e = &broad->entries[id];
+    entry* e = &broad->entries[slot];
     e->box = *box;
     if (p->level == level && memcmp(e->cell, cell, sizeof cell) == 0) return;
-    leave(broad, id);
-    enter(broad, id, level, cell);
+    leave(broad, slot);
+    enter(broad, slot, level, cell);
 }
 
 static cal_status move(cal_broad* broad, int id, const cal_box* box, const half_space* space,
                        cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
     if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
-    if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
+    const int32_t slot = make_slot(broad, id);
+    if (slot < 0) return CAL_NO_MEMORY;
     const int level = level_for(broad, box);
-    if (!look_everywhere(broad, &broad->scratch, box, space, id) || !reserve_move(broad, id, level))
+    if (!look_everywhere(broad, &broad->scratch, box, space, slot) || !reserve_move(broad, slot, level)) {
+        if (broad->places[slot].level < 0) give_slot_back(broad, slot);
         return CAL_NO_MEMORY;
-    for (int i = 0; i < broad->began.count; i++) insert_id(&broad->places[broad->began.ids[i]].partners, id);
-    for (int i = 0; i < broad->ceased.count; i++) remove_id(&broad->places[broad->ceased.ids[i]].partners, id);
-    place* p = &broad->places[id];
+    }
+    for (int i = 0; i < broad->began.count; i++) insert_id(partners_of(broad, broad->began.ids[i]), id);
+    for (int i = 0; i < broad->ceased.count; i++) remove_id(partners_of(broad, broad->ceased.ids[i]), id);
+    place* p = &broad->places[slot];
     p->partners.count = broad->scratch.found.count;
     if (p->partners.count > 0)
         memcpy(p->partners.ids, broad->scratch.found.ids, (size_t)p->partners.count * sizeof *p->partners.ids);
-    put(broad, id, box, level);
+    put(broad, slot, box, level);
     if (level == ENDLESS) broad->spaces[p->member] = space != NULL ? *space : (half_space){{0}, (double)INFINITY};
     report(broad, changes);
-    return CAL_OK;
-}
-
-cal_status cal_broad_put(cal_broad* broad, int id, const cal_box* box) {
-    if (id < 0 || id > INT32_MAX / 8 || !is_box(box)) return CAL_BAD_ARGUMENT;
-    if (!grow_entries(broad, id + 1)) return CAL_NO_MEMORY;
-    const int level = level_for(broad, box);
-    broad->scratch.found.count = 0;
-    if (!reserve_move(broad, id, level)) return CAL_NO_MEMORY;
-    put(broad, id, box, level);
-    if (level == ENDLESS) broad->spaces[broad->places[id].member] = (half_space){{0}, (double)INFINITY};
     return CAL_OK;
 }
 
@@ -530,9 +572,11 @@ cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3]
 void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes) {
     if (changes != NULL) *changes = (cal_broad_changes){0};
     if (!cal_broad_has(broad, id)) return;
-    place* p = &broad->places[id];
-    for (int i = 0; i < p->partners.count; i++) remove_id(&broad->places[p->partners.ids[i]].partners, id);
-    leave(broad, id);
+    const int32_t slot = slot_of(broad, id);
+    place* p = &broad->places[slot];
+    for (int i = 0; i < p->partners.count; i++) remove_id(partners_of(broad, p->partners.ids[i]), id);
+    leave(broad, slot);
+    give_slot_back(broad, slot);
     // The list that goes is the report; the next one starts with the memory of the last.
     const id_list old = broad->ceased;
     broad->ceased = p->partners;
@@ -542,19 +586,18 @@ void cal_broad_remove(cal_broad* broad, int id, cal_broad_changes* changes) {
     report(broad, changes);
 }
 
-bool cal_broad_has(const cal_broad* broad, int id) {
-    return id >= 0 && id < broad->capacity && broad->places[id].level >= 0;
-}
+bool cal_broad_has(const cal_broad* broad, int id) { return slot_of(broad, id) >= 0; }
 
 const cal_box* cal_broad_box(const cal_broad* broad, int id) {
-    return cal_broad_has(broad, id) ? &broad->entries[id].box : NULL;
+    return cal_broad_has(broad, id) ? &broad->entries[slot_of(broad, id)].box : NULL;
 }
 
 int cal_broad_partners(const cal_broad* broad, int id, const int32_t** out) {
     *out = NULL;
     if (!cal_broad_has(broad, id)) return 0;
-    *out = broad->places[id].partners.ids;
-    return broad->places[id].partners.count;
+    const id_list* partners = partners_of(broad, id);
+    *out = partners->ids;
+    return partners->count;
 }
 
 void cal_broad_scratch_free(cal_broad_scratch* scratch) {

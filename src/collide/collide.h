@@ -227,13 +227,11 @@ typedef struct cal_broad_changes {
     int began_count, ceased_count;
 } cal_broad_changes;
 
-cal_status cal_broad_create(int capacity, cal_broad** out); // grows beyond `capacity` by itself
+cal_status cal_broad_create(int capacity, cal_broad** out); // grows beyond ids below `capacity` by itself
 void cal_broad_destroy(cal_broad* broad);                   // NULL is allowed
 // Inserts box `id` (0 …, the caller's; keep them small) or moves it. changes may be NULL. CAL_BAD_ARGUMENT where the box
 // is empty or not a number, CAL_NO_MEMORY: nothing has changed.
 cal_status cal_broad_move(cal_broad* broad, int id, const cal_box* box, cal_broad_changes* changes);
-// The same, but nobody is told, and no partners are kept: for a broad phase that is only asked by cal_broad_query and cal_broad_look.
-cal_status cal_broad_put(cal_broad* broad, int id, const cal_box* box);
 // The same for the half space n·x ≤ height; its box is everything.
 cal_status cal_broad_move_plane(cal_broad* broad, int id, const double normal[3], double height,
                                 cal_broad_changes* changes);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
-    INTEGER(cars, 4, 1, 100, "vehicles")                                                                               \
+    INTEGER(cars, 4, 1, 1000, "vehicles")                                                                              \
     INTEGER(rows, 20, 0, 100, "of pendulums, as many across")                                                          \
     NUMBER(speed, 5, 0, 30, "that the controllers hold, m/s")                                                          \
     INTEGER(sides, 24, 0, 64, "of a wheel, a prism as in the paper, whose shapes are polyhedra; 0: a ball")

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PARAMETERS(NUMBER, INTEGER, CHOICE)                                                                            \
-    INTEGER(n, 20, 2, 200, "arms, in pairs")                                                                           \
+    INTEGER(n, 20, 2, 2000, "arms, in pairs")                                                                          \
     INTEGER(boxes, 4, 1, 7, "an arm")                                                                                  \
     INTEGER(seed, 1, 0, 1000000, "of the boxes' sizes and places")
 CAL_DEFINE_GENERATOR_PARAMETERS(PARAMETERS)

@@ -118,21 +118,51 @@ cal_status cal_body_add_at(cal_world* world, int place, const cal_world_body_def
     return CAL_OK;
 }
 
+void cal_body_free_shapes(cal_sim_body* part) {
+    const bool last = part->sharing == NULL || --*part->sharing == 0;
+    for (int i = 0; last && i < part->shape_count; i++) {
+        cal_free((char*)part->shapes[i].name);
+        cal_free((double*)part->meshes[i].vertices);
+        cal_free((int32_t*)part->meshes[i].triangles);
+    }
+    if (last) {
+        cal_free(part->shapes);
+        cal_free(part->meshes);
+        cal_free(part->sharing);
+    }
+    part->shapes = NULL, part->meshes = NULL, part->sharing = NULL;
+    part->shape_count = part->shape_capacity = 0;
+}
+
+// A body that gets another shape has its own lists; false: no memory.
+static bool own_shapes(cal_sim_body* part) {
+    const size_t count = (size_t)part->shape_count;
+    if (part->sharing == NULL) return true;
+    cal_shape_def* shapes = cal_allocate(count, sizeof *shapes);
+    cal_mesh_def* meshes = cal_allocate(count, sizeof *meshes);
+    if (shapes == NULL || meshes == NULL) {
+        cal_free(shapes);
+        cal_free(meshes);
+        return false;
+    }
+    // Shapes that are shared have neither names nor meshes.
+    memcpy(shapes, part->shapes, count * sizeof *shapes);
+    cal_body_free_shapes(part);
+    part->shapes = shapes, part->meshes = meshes;
+    part->shape_count = part->shape_capacity = (int)count;
+    return true;
+}
+
 void cal_body_free(cal_world* world, int body) {
     cal_sim_body* part = &world->bodies[body];
     if (part->stage == CAL_REMOVED) return;
     cal_collision_hooks_remove(world, body);
     world->new_count -= part->stage == CAL_NEW;
     world->removed_count++;
-    for (int i = 0; i < part->shape_count; i++) {
-        cal_free((char*)part->shapes[i].name);
-        cal_free((double*)part->meshes[i].vertices);
-        cal_free((int32_t*)part->meshes[i].triangles);
-    }
-    cal_free(part->shapes);
-    cal_free(part->meshes);
+    cal_body_free_shapes(part);
     cal_free(part->name);
     cal_free(part->balls);
+    cal_free(part->solid);
     cal_free(part->pairs);
     cal_free(part->border_pairs);
     cal_geometry_destroy(part->geometry);
@@ -207,8 +237,8 @@ cal_status cal_world_add_shape(cal_world* world, cal_body_id body, const cal_sha
     if (shape->kind == CAL_PLANE && part->def.motion == CAL_MOVING)
         return cal_fail(error, CAL_BAD_ARGUMENT, "a plane without end cannot move; use a box");
     int capacity = part->shape_capacity;
-    if (!cal_grow((void**)&part->shapes, &capacity, part->shape_count, sizeof *part->shapes) ||
-        !cal_grow((void**)&part->meshes, &part->shape_capacity, part->shape_count, sizeof *part->meshes))
+    if (!own_shapes(part) || !cal_grow_few((void**)&part->shapes, &capacity, part->shape_count, sizeof *part->shapes) ||
+        !cal_grow_few((void**)&part->meshes, &part->shape_capacity, part->shape_count, sizeof *part->meshes))
         return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
     cal_mesh_def copy = {0};
     char* name = shape->name != NULL ? cal_copy_text(shape->name) : NULL;

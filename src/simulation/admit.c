@@ -121,7 +121,7 @@ static cal_status insert_fixed(cal_world* world, int body, cal_error* error) {
     cal_box box;
     cal_broad_changes changes;
     part->box_end = (double)INFINITY;
-    cal_geometry_box(part->geometry, &part->at.pose, &box);
+    cal_geometry_box(part->geometry, &part->solid->at.pose, &box);
     const cal_status status = part->form == CAL_FORM_PLANE ? cal_broad_move_plane(world->broad, body, part->balls[0],
                                                                                   part->balls[0][3], &changes)
                                                            : cal_broad_move(world->broad, body, &box, &changes);

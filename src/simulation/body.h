@@ -37,6 +37,13 @@ typedef enum cal_form {
     CAL_FORM_GENERAL // anything else
 } cal_form;
 
+// A block or a plane, in the frame of the principal axes; and where a fixed body is.
+typedef struct cal_solid {
+    cal_pose block;
+    double half[3];
+    cal_motion at;
+} cal_solid;
+
 // A body comes, is taken in by the next advance, and goes; the place of one that went is used again.
 typedef enum cal_member_stage { CAL_REMOVED, CAL_NEW, CAL_BEGUN } cal_member_stage;
 
@@ -62,15 +69,14 @@ typedef struct cal_sim_body {
     cal_geometry* geometry; // in the frame of the principal axes; NULL: none
 
     double offset[3], turn[4]; // the centre of mass and the principal axes in the body's frame
-    cal_pose block;            // of CAL_FORM_BLOCK and CAL_FORM_PLANE: in the frame of the principal axes
-    double half[3];
-    cal_motion at; // of a fixed body
+    cal_solid* solid;          // of CAL_FORM_BLOCK and CAL_FORM_PLANE, and of a fixed body; NULL: none
 
     char* name;
     cal_world_body_def def;
     cal_shape_def* shapes;
     cal_mesh_def* meshes; // of the shapes, with arrays of their own
     int shape_count, shape_capacity;
+    int* sharing; // how many bodies have these lists of shapes; NULL: it alone
     cal_member_stage stage;
     uint32_t reuses; // of this place in the list
     bool of_model;   // of the model that a simulation is of: it stays

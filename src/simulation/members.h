@@ -33,6 +33,7 @@ int cal_find_places(const cal_world* world, int count);
 cal_status cal_body_add_at(cal_world* world, int place, const cal_world_body_def* def, cal_error* error);
 // Frees what belongs to a body that no component, pair or event knows any more; its place may be used again.
 void cal_body_free(cal_world* world, int body);
+void cal_body_free_shapes(cal_sim_body* part); // of one of those that have them
 void cal_multibody_free(cal_world* world, int index);
 // Adds the bodies, multibodies and callbacks that one world has and another one has not, in the same places; their states are
 // those of a start. The two are worlds of one model.

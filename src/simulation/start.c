@@ -157,6 +157,12 @@ static void find_form(cal_sim_body* part) {
         part->form = CAL_FORM_BLOCK;
 }
 
+// false: no memory.
+static bool make_solid(cal_sim_body* part) {
+    if (part->solid == NULL) part->solid = cal_allocate(1, sizeof *part->solid);
+    return part->solid != NULL;
+}
+
 static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     cal_sim_body* part = &world->bodies[body];
     find_form(part);
@@ -180,30 +186,37 @@ static cal_status prepare_shape(cal_world* world, int body, cal_error* error) {
     }
     const double* center = part->balls[0];
     part->spinning = part->form != CAL_FORM_BALLS || part->ball_count > 1 || cal_dot3(center, center) > 0.0;
-    // Of a block or a plane: where it is on the body.
-    memcpy(part->block.position, center, sizeof part->block.position);
+    if (part->form != CAL_FORM_BLOCK && part->form != CAL_FORM_PLANE) return CAL_OK;
+    if (!make_solid(part)) return cal_fail(error, CAL_NO_MEMORY, "out of memory for shapes");
+    cal_solid* solid = part->solid;
+    memcpy(solid->block.position, center, sizeof solid->block.position);
     const double back[4] = {part->turn[0], -part->turn[1], -part->turn[2], -part->turn[3]};
     double turned[4];
     cal_quaternion_multiply(back, part->shapes[0].quaternion, turned);
-    cal_quaternion_matrix(turned, part->block.rotation);
-    memcpy(part->half, part->shapes[0].size, sizeof part->half);
+    cal_quaternion_matrix(turned, solid->block.rotation);
+    memcpy(solid->half, part->shapes[0].size, sizeof solid->half);
     return CAL_OK;
 }
 
-static void place_fixed(cal_sim_body* part) {
-    part->at = (cal_motion){0};
-    memcpy(part->at.quaternion, part->def.quaternion, sizeof part->at.quaternion);
-    part->at.pose = cal_pose_make(part->def.position, part->at.quaternion);
-    if (part->form != CAL_FORM_PLANE) return;
+// false: no memory.
+static bool place_fixed(cal_sim_body* part) {
+    if (!make_solid(part)) return false;
+    cal_motion* at = &part->solid->at;
+    *at = (cal_motion){0};
+    memcpy(at->quaternion, part->def.quaternion, sizeof at->quaternion);
+    at->pose = cal_pose_make(part->def.position, at->quaternion);
+    if (part->form != CAL_FORM_PLANE) return true;
+    const cal_pose* block = &part->solid->block;
     double* plane = part->balls[0];
     double R[9], point[3];
-    cal_multiply33(part->at.pose.rotation, part->block.rotation, R);
-    cal_rotate3(part->at.pose.rotation, part->block.position, point);
+    cal_multiply33(at->pose.rotation, block->rotation, R);
+    cal_rotate3(at->pose.rotation, block->position, point);
     for (int i = 0; i < 3; i++) {
-        point[i] += part->at.pose.position[i];
+        point[i] += at->pose.position[i];
         plane[i] = R[3 * i + 2];
     }
     plane[3] = cal_dot3(plane, point);
+    return true;
 }
 
 static cal_status begin_free(cal_world* world, int body, cal_error* error) {
@@ -268,8 +281,25 @@ static bool are_alike(const cal_sim_body* a, const cal_sim_body* b) {
            cal_same_bits(p->inertia, q->inertia, sizeof p->inertia) && shapes_are_alike(a, b);
 }
 
+// Bodies whose shapes are the same to the last bit have one list of them. false: no memory.
+static bool share_shapes(cal_sim_body* part, cal_sim_body* like) {
+    if (!cal_same_bits(part->shapes, like->shapes, (size_t)part->shape_count * sizeof *part->shapes)) return true;
+    for (int i = 0; i < part->shape_count; i++)
+        if (part->shapes[i].name != NULL || part->meshes[i].vertices != NULL) return true;
+    if (like->sharing == NULL) {
+        like->sharing = cal_allocate(1, sizeof *like->sharing);
+        if (like->sharing == NULL) return false;
+        *like->sharing = 1;
+    }
+    cal_body_free_shapes(part);
+    ++*like->sharing;
+    part->sharing = like->sharing, part->shapes = like->shapes, part->meshes = like->meshes;
+    part->shape_count = part->shape_capacity = like->shape_count;
+    return true;
+}
+
 // false: no memory.
-static bool take_over(cal_sim_body* part, const cal_sim_body* like) {
+static bool take_over(cal_sim_body* part, cal_sim_body* like) {
     const size_t balls = (size_t)like->ball_count * sizeof *part->balls;
     if (like->balls != NULL) {
         part->balls = cal_allocate((size_t)like->ball_count, sizeof *part->balls);
@@ -283,9 +313,9 @@ static bool take_over(cal_sim_body* part, const cal_sim_body* like) {
     memcpy(part->inertia, like->inertia, sizeof part->inertia);
     memcpy(part->offset, like->offset, sizeof part->offset);
     memcpy(part->turn, like->turn, sizeof part->turn);
-    memcpy(part->half, like->half, sizeof part->half);
-    part->block = like->block;
-    return true;
+    if (like->solid != NULL && !make_solid(part)) return false;
+    if (like->solid != NULL) *part->solid = *like->solid;
+    return part->sharing != NULL || share_shapes(part, like);
 }
 
 typedef struct kinds {
@@ -295,7 +325,7 @@ typedef struct kinds {
 static bool measure_like(cal_world* world, int body, kinds* seen) {
     cal_sim_body* part = &world->bodies[body];
     for (int k = 0; k < seen->count && k < KINDS; k++) {
-        const cal_sim_body* like = &world->bodies[seen->bodies[k]];
+        cal_sim_body* like = &world->bodies[seen->bodies[k]];
         if (!are_alike(part, like)) continue;
         cal_quaternion_normalize(part->def.quaternion);
         return take_over(part, like);
@@ -336,7 +366,8 @@ static cal_status prepare_part(cal_world* world, int body, bool measured, cal_er
     const cal_status status = measured ? CAL_OK : measure(world, body, error);
     if (status != CAL_OK) return status;
     if (part->def.motion == CAL_MOVING) return begin_free(world, body, error);
-    if (part->def.motion == CAL_FIXED) place_fixed(part);
+    if (part->def.motion == CAL_FIXED && !place_fixed(part))
+        return cal_fail(error, CAL_NO_MEMORY, "out of memory for a fixed body");
     return CAL_OK;
 }
 

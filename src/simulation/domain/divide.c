@@ -12,13 +12,15 @@
 #include "simulation/world.h"
 #include <string.h>
 
-#define UNEVEN 0.1 // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
+#define UNEVEN 0.1         // of the bodies: how far from the middle a gap is looked for, and what is not worth a core
+enum { FEW_WINDOWS = 64 }; // between two looks at the loads of domains
 
 // What stays together: components of d->cluster from `first` on.
 typedef struct cal_cluster {
     cal_box box;
-    double at; // its middle, along the present axis
-    int first, count, weight, domain;
+    double at;     // its middle, along the present axis
+    double weight; // bodies, or what they are expected to do
+    int first, count, domain;
 } cluster;
 
 typedef struct clusters {
@@ -80,12 +82,12 @@ static cal_status find_clusters(cal_domains* d, clusters* out, cal_error* error)
 
 // Whether one of them has nearly everything: a pile.
 static bool is_one(const clusters* found) {
-    int64_t all = 0, most = 0;
+    double all = 0.0, most = 0.0;
     for (int i = 0; i < found->count; i++) {
         all += found->list[i].weight;
-        if (found->list[i].weight > most) most = found->list[i].weight;
+        most = fmax(most, found->list[i].weight);
     }
-    return (double)most > (1.0 - UNEVEN) * (double)all;
+    return most > (1.0 - UNEVEN) * all;
 }
 
 // A cluster by its middle along an axis, as a number whose order is that of doubles.
@@ -202,6 +204,80 @@ static bool divide_space(cal_domains* d, const clusters* found) {
     return enough;
 }
 
+// --- By load ------------------------------------------------------------------------------------------------------------------
+
+// What the domains have done since the last look: events, the same in every run and on all ranks, and no times.
+typedef struct loads {
+    double all, most;
+} loads;
+
+static loads find_loads(const cal_domains* d) {
+    loads l = {0};
+    for (int i = 1; i <= d->count; i++) {
+        const double own = (double)(d->domains[i].events - d->domains[i].seen_events);
+        l.all += own;
+        l.most = fmax(l.most, own);
+    }
+    return l;
+}
+
+// Components where they are, each with its share of what its domain has done, and the event that every body has when its box ends.
+static void weigh_components(const cal_domains* d, clusters* out) {
+    for (int i = 1; i <= d->count; i++) {
+        const cal_domain* own = &d->domains[i];
+        double bodies = 0.0;
+        for (int k = 0; k < own->member_count; k++) bodies += d->whole->components[own->members[k]].weight;
+        const double each = 1.0 + (double)(own->events - own->seen_events) / fmax(bodies, 1.0);
+        for (int k = 0; k < own->member_count; k++) {
+            const cal_component* c = &d->whole->components[own->members[k]];
+            cluster* one = &out->list[out->count++];
+            *one = (cluster){.box = cal_box_of_nothing, .first = own->members[k], .weight = each * c->weight};
+            for (int b = 0; b < c->weight; b++) {
+                const cal_box* box = cal_broad_box(own->world->broad, c->body + b);
+                if (box != NULL) cal_box_extend(&one->box, box);
+            }
+        }
+    }
+}
+
+// Who is in another region now has left the one of its domain.
+static bool list_moved(cal_domains* d, const clusters* found) {
+    for (int i = 0; i < found->count; i++) {
+        const cal_component* c = &d->whole->components[found->list[i].first];
+        cal_domain* own = &d->domains[c->domain];
+        if (found->list[i].domain == c->domain) continue;
+        if (!cal_grow((void**)&own->strays, &own->stray_capacity, own->stray_count, sizeof *own->strays)) return false;
+        own->strays[own->stray_count++] = c->body;
+    }
+    return true;
+}
+
+cal_status cal_domains_balance(cal_domains* d, cal_error* error) {
+    if (d->windows < d->next_balance) return CAL_OK;
+    const loads l = find_loads(d);
+    const double mean = l.all / d->count, uneven = l.most / fmax(mean, 1.0);
+    // To find new regions takes a core as long as an event for some sixteen components; others wait for that.
+    const bool worth = l.most - mean > d->whole->component_count / 16.0 && l.most > (1.0 + 2.0 * UNEVEN) * mean;
+    // What is held together stays where it is: then the next look is later.
+    const bool helped = !(d->uneven > 0.0) || uneven < (1.0 - UNEVEN) * d->uneven;
+    d->balance_windows = worth && !helped ? 2 * d->balance_windows : FEW_WINDOWS;
+    d->next_balance = d->windows + d->balance_windows;
+    d->uneven = worth ? uneven : 0.0;
+    cal_status status = CAL_OK;
+    if (worth) {
+        int members = 0;
+        for (int i = 1; i <= d->count; i++) members += d->domains[i].member_count;
+        clusters found = {.list = cal_allocate((size_t)members + 1, sizeof *found.list)};
+        if (found.list != NULL) weigh_components(d, &found);
+        if (found.list == NULL || !divide_space(d, &found) || !list_moved(d, &found))
+            status = cal_fail(error, CAL_NO_MEMORY, "out of memory for domains");
+        cal_free(found.list);
+        d->divisions++;
+    }
+    for (int i = 1; i <= d->count; i++) d->domains[i].seen_events = d->domains[i].events;
+    return status;
+}
+
 // --- Fixed and driven bodies --------------------------------------------------------------------------------------------------
 
 cal_status cal_domain_copy_box(const cal_world* from, cal_broad* to, int body) {
@@ -257,7 +333,8 @@ static cal_status take_prescribed(cal_domains* d, cal_error* error) {
 
 static cal_status begin_domains(cal_domains* d, cal_error* error) {
     cal_world* whole = d->whole;
-    d->prescribed_count = 0;
+    d->prescribed_count = d->group_places = 0;
+    for (int i = 0; i < whole->component_count; i++) d->group_places += whole->components[i].body < 0;
     for (int i = 0; i < whole->body_count; i++) {
         cal_sim_body* part = &whole->bodies[i];
         part->noted = 0;
@@ -304,6 +381,8 @@ cal_status cal_domains_divide(cal_domains* d, cal_error* error) {
     cal_free(found.list);
     if (status == CAL_OK) status = cal_domains_scatter(d, error);
     d->handed = 0;
+    d->uneven = 0.0, d->balance_windows = FEW_WINDOWS, d->next_balance = d->windows + FEW_WINDOWS;
+    for (int i = 1; i <= d->count; i++) d->domains[i].seen_events = d->domains[i].events;
     if (status == CAL_OK) status = cal_domains_feed(d, error);
     d->divided = status == CAL_OK;
     return status;

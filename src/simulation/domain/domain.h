@@ -92,9 +92,10 @@ typedef struct cal_domain {
     int engine_count, engine_capacity;
     cal_status status;
     cal_error error;
-    bool starved;   // wants places for components
-    double spent;   // processor time of its last task, s
-    int64_t events; // since the world was divided
+    bool starved;        // wants places for components
+    double spent;        // processor time of its last task, s
+    int64_t events;      // since the world was divided
+    int64_t seen_events; // of them at the last look at the loads
     // For the border: what its bodies have found, pairs that have ended, of how many noted bodies the box is in the extent, domains that are
     // near, who has left the region, and scratch of the search.
     cal_border_find* finds;
@@ -121,17 +122,22 @@ typedef struct cal_domains {
     int count, workers;
     cal_world* border;
     int *prescribed, prescribed_count, prescribed_capacity; // fixed and driven bodies
-    bool calls_together;                                    // there are callbacks of several bodies
-    bool divided;                                           // bodies are in the domains; otherwise in the whole
-    bool grouping;                                          // there were contact groups
-    bool given;                                             // the length of windows was given
-    double window;                                          // its length now
+    int group_places;    // components that have no bodies of their own: in store, or groups
+    bool calls_together; // there are callbacks of several bodies
+    bool divided;        // bodies are in the domains; otherwise in the whole
+    bool grouping;       // there were contact groups
+    bool given;          // the length of windows was given
+    double window;       // its length now
     // A world that is not worth dividing is on one core until a time; then for longer. What the last look at that has seen.
     double alone_until, alone_for;
     bool priced; // it is divided in any case
     int64_t seen_windows;
     double seen_first_s, seen_busiest_s, seen_between_s;
-    double begin;            // where the present one began
+    double begin; // where the present one began
+    // Of looks at the loads of domains: when the next one is, how far apart they are, how uneven loads were when regions were made anew, 0:
+    // they were not; and how often they were.
+    int64_t next_balance, balance_windows, divisions;
+    double uneven;
     pthread_mutex_t calling; // one callback at a time
     // Scratch: what is handed over, bodies that are looked at, and marks of components.
     cal_handing* handings;
@@ -191,6 +197,8 @@ cal_status cal_domains_create(cal_world* whole, int count, int workers, cal_erro
 void cal_domains_share(cal_domains* d);
 // Gives components of the whole to domains (divide.c); d->divided is false afterwards where nearly all must stay together.
 cal_status cal_domains_divide(cal_domains* d, cal_error* error);
+// At the beginning of a window: new regions where loads are uneven; who is in another one then migrates (divide.c).
+cal_status cal_domains_balance(cal_domains* d, cal_error* error);
 // Makes d->cluster a component and all that must stay with it (cluster.c).
 cal_status cal_domains_collect(cal_domains* d, int component, cal_error* error);
 // The same for one of several, whose list begins at a place in d->cluster.

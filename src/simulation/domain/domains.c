@@ -177,7 +177,8 @@ void cal_domain_unlist_member(cal_domains* d, int component, int domain) {
 // --- Places for components ----------------------------------------------------------------------------------------------------
 
 // One that is not in use, of the whole; −1: no memory.
-static int take_place(cal_world* whole) {
+static int take_place(cal_domains* d) {
+    cal_world* whole = d->whole;
     if (whole->unused_count > 0) return whole->unused_components[--whole->unused_count];
     int capacity = whole->component_capacity;
     if (!cal_grow((void**)&whole->unused_components, &whole->unused_capacity, whole->component_count, sizeof(int)) ||
@@ -185,6 +186,7 @@ static int take_place(cal_world* whole) {
         return -1;
     whole->component_capacity = capacity;
     whole->components[whole->component_count] = (cal_component){.number = whole->component_count, .body = -1};
+    d->group_places++;
     return whole->component_count++;
 }
 
@@ -212,22 +214,21 @@ static bool reserve_places(cal_world* view, int count) {
 }
 
 cal_status cal_domains_feed(cal_domains* d, cal_error* error) {
-    cal_world* whole = d->whole;
     bool enough = true;
     for (int i = 1; enough && i <= d->count; i++) {
         cal_world* view = d->domains[i].world;
         int wanted = view->unused_count < PLACES / 2 || d->domains[i].starved ? PLACES : 0;
         if (d->domains[i].starved) wanted += 2 * most_members(view);
         d->domains[i].starved = false;
-        enough = reserve_places(view, whole->component_count + wanted);
+        enough = reserve_places(view, d->group_places + wanted);
         while (enough && view->unused_count < wanted) {
-            const int place = take_place(whole);
+            const int place = take_place(d);
             enough = place >= 0;
             if (enough) view->unused_components[view->unused_count++] = place;
         }
     }
     // What was given to one is a place that all may have to list.
-    for (int i = 1; enough && i <= d->count; i++) enough = reserve_places(d->domains[i].world, whole->component_count);
+    for (int i = 1; enough && i <= d->count; i++) enough = reserve_places(d->domains[i].world, d->group_places);
     if (!enough) return cal_fail(error, CAL_NO_MEMORY, "out of memory for components");
     cal_domains_share(d);
     return CAL_OK;

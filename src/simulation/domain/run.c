@@ -269,7 +269,8 @@ static cal_status pass_window(cal_domains* d, double end, cal_error* error) {
     d->end = end;
     begin_window(d);
     bool met = false;
-    cal_status status = cal_domains_migrate(d, error);
+    cal_status status = cal_domains_balance(d, error);
+    if (status == CAL_OK) status = cal_domains_migrate(d, error);
     const int64_t events = count_events(d), handed = d->handed, runs = d->runs;
     if (status == CAL_OK) status = cal_border_meet(d, end, false, &met, error);
     met = true;

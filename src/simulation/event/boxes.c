@@ -22,11 +22,27 @@ static void join_point(cal_box* box, const double point[3], double pad) {
     }
 }
 
+// A box about a body in a pose joins another one: that of its shapes, and not wider than the ball about it. pad: how far its centre may be
+// away; bend: how much further its other points may be.
+static void join_body(cal_box* box, const cal_sim_body* part, const cal_pose* pose, double pad, double bend) {
+    cal_box shapes = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    if (part->form != CAL_FORM_BALLS && part->geometry != NULL) cal_geometry_box(part->geometry, pose, &shapes);
+    for (int i = 0; i < 3; i++) {
+        box->low[i] = fmin(box->low[i], fmax(pose->position[i] - part->reach, shapes.low[i] - bend) - pad);
+        box->high[i] = fmax(box->high[i], fmin(pose->position[i] + part->reach, shapes.high[i] + bend) + pad);
+    }
+}
+
+// What turning adds to the acceleration of a body's points, at most.
+static double turning_acceleration(const cal_sim_body* part, const cal_motion_bounds* limits) {
+    return (limits->twist + limits->turn * limits->turn) * part->reach;
+}
+
 cal_status cal_box_of_motion(cal_world* world, int body, double from, double to, cal_box* out) {
     const cal_sim_body* part = &world->bodies[body];
     for (int i = 0; i < 3; i++) out->low[i] = (double)INFINITY, out->high[i] = -(double)INFINITY;
     cal_motion at;
-    // In each piece of its motion: a curve leaves its chord by at most the acceleration times h²/8.
+    // In each piece of its motion: a curve, of its centre or of another point, leaves its chord by at most the acceleration times h²/8.
     cal_status status = cal_body_place_at(world, body, from, &at);
     for (double time = from; status == CAL_OK;) {
         cal_motion_bounds limits;
@@ -34,10 +50,10 @@ cal_status cal_box_of_motion(cal_world* world, int body, double from, double to,
         if (status != CAL_OK) break;
         const double next = limits.until > time ? limits.until : to, h = next - time;
         const double a = sqrt(cal_dot3(limits.acceleration, limits.acceleration)) + limits.slack;
-        const double pad = part->reach + a * h * h / 8.0;
-        join_point(out, at.pose.position, pad);
+        const double pad = a * h * h / 8.0, bend = turning_acceleration(part, &limits) * h * h / 8.0;
+        join_body(out, part, &at.pose, pad, bend);
         status = cal_body_place_at(world, body, next, &at);
-        if (status == CAL_OK) join_point(out, at.pose.position, pad);
+        if (status == CAL_OK) join_body(out, part, &at.pose, pad, bend);
         if (!(next < to)) break;
         time = next;
     }
@@ -79,17 +95,18 @@ static bool keep(cal_world* world, const int32_t* ids, int count) {
 }
 
 // Where a body would be after an interval of group checks if it went on as it does at a time.
-static cal_status join_ahead(cal_world* world, int body, double time, bool own, double pad, cal_box* box) {
+static cal_status join_ahead(cal_world* world, int body, double time, bool own, double pad, double bend, cal_box* box) {
+    const cal_sim_body* part = &world->bodies[body];
     const double interval = 1.0 / world->def.group_rate;
     cal_motion at;
     const cal_status status = cal_body_at(world, body, time, &at);
     if (status != CAL_OK) return status;
     if (own) cal_group_own_speeds(world, body, time, &at);
-    if (world->bodies[body].spinning) // its points may come nearer than the ball about it, if they went straight on
-        pad += interval * world->bodies[body].reach * sqrt(cal_dot3(at.w, at.w));
-    join_point(box, at.pose.position, pad);
+    if (part->spinning) // its points may come nearer than the ball about it, if they went straight on
+        pad += interval * part->reach * sqrt(cal_dot3(at.w, at.w));
+    join_body(box, part, &at.pose, pad, bend);
     for (int i = 0; i < 3; i++) at.pose.position[i] += interval * at.u[i];
-    join_point(box, at.pose.position, pad);
+    join_body(box, part, &at.pose, pad, bend);
     return CAL_OK;
 }
 
@@ -117,9 +134,8 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
     const double interval = 1.0 / world->def.group_rate;
     if (hold_flight_longer(world, body, from, to, box)) return CAL_OK;
     if (part->component < 0 || cal_component_is_asleep(world, cal_body_component(world, body, to))) return CAL_OK;
-    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)),
-                 fall = part->reach + 0.5 * g * interval * interval;
-    cal_status status = join_ahead(world, body, to, true, fall, box);
+    const double g = sqrt(cal_dot3(world->def.gravity, world->def.gravity)), fall = 0.5 * g * interval * interval;
+    cal_status status = join_ahead(world, body, to, true, fall, 0.0, box);
     double turn = 0.0;
     for (double time = from; status == CAL_OK && time < to;) {
         cal_motion_bounds limits;
@@ -136,8 +152,9 @@ static cal_status hold_longer(cal_world* world, int body, double from, double to
         // The curve leaves its chord by a h²/8, and u that of its ends by a h.
         const double pad =
             fall + (next - time) * (a * (0.125 * (next - time) + interval) + part->reach * limits.twist * interval);
-        status = join_ahead(world, body, time, true, pad, box);
-        if (status == CAL_OK) status = join_ahead(world, body, time, false, pad, box);
+        const double bend = (next - time) * turning_acceleration(part, &limits) * (0.125 * (next - time) + interval);
+        status = join_ahead(world, body, time, true, pad, bend, box);
+        if (status == CAL_OK) status = join_ahead(world, body, time, false, pad, bend, box);
         time = next;
     }
     *box = cal_box_pad(box, interval * part->reach * turn + 0.5 * g * interval * interval);

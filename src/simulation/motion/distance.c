@@ -18,8 +18,8 @@ void cal_place_ball(const cal_sim_body* part, const cal_motion* at, int ball, do
 double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const double point[3], double normal[3],
                       double nearest[3]) {
     cal_pose pose;
-    cal_multiply33(at->pose.rotation, part->block.rotation, pose.rotation);
-    cal_rotate3(at->pose.rotation, part->block.position, pose.position);
+    cal_multiply33(at->pose.rotation, part->solid->block.rotation, pose.rotation);
+    cal_rotate3(at->pose.rotation, part->solid->block.position, pose.position);
     double local[3], away[3];
     for (int i = 0; i < 3; i++) away[i] = point[i] - (pose.position[i] += at->pose.position[i]);
     cal_unrotate3(pose.rotation, away, local);
@@ -30,9 +30,9 @@ double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const doub
     } else {
         double beyond[3], square = 0.0;
         for (int i = 0; i < 3; i++) {
-            beyond[i] = local[i] > part->half[i]    ? local[i] - part->half[i]
-                        : local[i] < -part->half[i] ? local[i] + part->half[i]
-                                                    : 0.0;
+            beyond[i] = local[i] > part->solid->half[i]    ? local[i] - part->solid->half[i]
+                        : local[i] < -part->solid->half[i] ? local[i] + part->solid->half[i]
+                                                           : 0.0;
             square += beyond[i] * beyond[i];
         }
         distance = sqrt(square);
@@ -41,9 +41,9 @@ double cal_from_solid(const cal_sim_body* part, const cal_motion* at, const doub
         } else {
             int side = 0;
             for (int i = 1; i < 3; i++)
-                if (part->half[i] - fabs(local[i]) < part->half[side] - fabs(local[side])) side = i;
+                if (part->solid->half[i] - fabs(local[i]) < part->solid->half[side] - fabs(local[side])) side = i;
             beyond[side] = local[side] < 0.0 ? -1.0 : 1.0;
-            distance = fabs(local[side]) - part->half[side];
+            distance = fabs(local[side]) - part->solid->half[side];
         }
         cal_rotate3(pose.rotation, beyond, normal);
     }

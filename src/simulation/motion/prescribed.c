@@ -7,7 +7,8 @@
 
 static cal_status fixed_motion(cal_world* world, int component, int body, double time, bool turning, cal_motion* out) {
     (void)component, (void)time, (void)turning;
-    *out = world->bodies[body].at;
+    const cal_solid* solid = world->bodies[body].solid; // NULL: it is not there yet
+    *out = solid != NULL ? solid->at : (cal_motion){0};
     return CAL_OK;
 }
 
