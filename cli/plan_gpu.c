@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "options.h"
 #include "plan_gpu.h"
 #include "progress.h"
 #include "quantities.h"
