@@ -28,7 +28,7 @@ if (!calder || files.length === 0) {
 }
 const paths = [process.cwd(), ...(process.env.NODE_PATH ?? '').split(':').filter(Boolean)];
 const make = (await import(pathToFileURL(createRequire(import.meta.url).resolve('@mujoco/mujoco', { paths })))).default;
-const mujoco = await make({ print: () => {}, printErr: () => {} });
+let mujoco = null; // a fresh one for each file: it does not give memory back
 const work = fs.mkdtempSync(path.join(os.tmpdir(), 'compare-standing-'));
 process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }));
 
@@ -70,6 +70,7 @@ for (const file of files.map(name => path.resolve(name))) {
   const row = { file };
   rows.push(row);
   try {
+    mujoco = await make({ print: () => {}, printErr: () => {} });
     copyFolder(path.dirname(file));
     const model = mujoco.MjModel.mj_loadXML(file);
     if (model.nkey === 0) {

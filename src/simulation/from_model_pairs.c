@@ -17,6 +17,7 @@
 #include "simulation/from_model.h"
 #include "simulation/motion/multibody_data.h"
 #include "simulation/world.h"
+#include <limits.h>
 #include <string.h>
 
 // A body's list of shapes begins with the one that was added last.
@@ -63,15 +64,38 @@ static cal_status sort_bodies(cal_import* m, int a, int b, cal_error* error) {
     return status;
 }
 
-// A world has one friction for a pair of shapes: everybody's, or that of the two.
-static cal_status check_pairs(const cal_import* m, cal_error* error) {
+// Whether a shape touches others by listed pairs alone, all of which have this friction.
+static bool has_one_friction(const cal_import* m, int shape, double friction) {
+    const cal_shape_def* def = &m->model->shapes[shape];
+    if (def->collides && (def->category != 0 || def->mask != 0)) return false;
     for (int i = 0; i < cal_model_pair_count(m->model); i++) {
+        const cal_pair_def* pair = &m->model->kept.pairs[i];
+        if ((pair->shape[0] == shape || pair->shape[1] == shape) && pair->friction != friction) return false;
+    }
+    return true;
+}
+
+// A world has one friction for a pair of shapes: everybody's, or that of the two. A pair's own becomes that of a shape that touches others
+// by such pairs alone, with a priority above all others.
+static cal_status settle_frictions(const cal_import* m, cal_error* error) {
+    int highest = 0;
+    for (int i = 0; i < m->shape_count; i++)
+        if (m->model->shapes[i].priority > highest) highest = m->model->shapes[i].priority;
+    for (int i = 0; m->world->def.friction < 0.0 && i < cal_model_pair_count(m->model); i++) {
         cal_pair_def pair;
         cal_shape_def x, y;
         cal_model_pair(m->model, i, &pair);
         cal_model_shape(m->model, pair.shape[0], &x);
         cal_model_shape(m->model, pair.shape[1], &y);
-        if (m->world->def.friction < 0.0 && pair.friction != cal_shapes_friction(&x, &y))
+        if (pair.friction == cal_shapes_friction(&x, &y)) continue;
+        const int owner = has_one_friction(m, pair.shape[0], pair.friction)   ? 0
+                          : has_one_friction(m, pair.shape[1], pair.friction) ? 1
+                                                                              : -1;
+        if (owner >= 0 && highest < INT_MAX) {
+            cal_shape_def* own = shape_in_world(m, pair.shape[owner]);
+            own->friction = pair.friction;
+            own->priority = highest + 1;
+        } else
             return cal_fail(error, CAL_BAD_MODEL,
                             "contact pair %d has a friction of its own, %g, and its shapes have %g and %g; give the "
                             "shapes that friction, or all contacts one",
@@ -118,7 +142,7 @@ static cal_status list_pairs(const cal_import* m, cal_error* error) {
 }
 
 cal_status cal_import_pairs(cal_import* m, cal_error* error) {
-    cal_status status = check_pairs(m, error);
+    cal_status status = settle_frictions(m, error);
     if (status == CAL_OK) status = list_pairs(m, error);
     for (int i = 0; status == CAL_OK && i < cal_model_exclusion_count(m->model); i++) {
         int bodies[2];

@@ -82,7 +82,11 @@ float checker() {
   return tone * mix(0.74, 1.0, 0.5 - 0.5 * mean.x * mean.y);
 }
 #endif
-float away() { return smoothstep(fade.x, fade.y, distance(cameraPosition, vSpot)); }
+float away() {
+  vec3 sight = cameraPosition - vSpot;
+  float share = clamp((dot(sight, sight) - fade.x * fade.x) / (fade.y * fade.y - fade.x * fade.x), 0.0, 1.0);
+  return share * (2.0 - share);
+}
 `;
 
 // Pictures are in the screen's colours.
@@ -158,6 +162,7 @@ export class Shared {
   private readonly texels: Float32Array;
   readonly uniforms: Record<string, THREE.IUniform>;
   private readonly pictures: (THREE.IUniform | undefined)[] = [];
+  private smooth = true;
 
   // loaded: a picture of a texture is there.
   constructor(
@@ -193,9 +198,22 @@ export class Shared {
     if (known) return known;
     const map = new THREE.TextureLoader().load(`data:image/png;base64,${this.files[texture] ?? ''}`, () => this.loaded());
     map.wrapS = map.wrapT = THREE.RepeatWrapping;
-    map.anisotropy = 4;
     map.flipY = false; // coordinates go downwards
+    this.filter(map);
     return (this.pictures[texture] = { value: map });
+  }
+
+  // Where light is found at corners only, pixels are to cost little: one of a texture's sizes, sampled once.
+  setSmooth(smooth: boolean): void {
+    if (smooth === this.smooth) return;
+    this.smooth = smooth;
+    for (const picture of this.pictures) if (picture) this.filter(picture.value as THREE.Texture);
+  }
+
+  private filter(map: THREE.Texture): void {
+    map.anisotropy = this.smooth ? 4 : 1;
+    map.minFilter = this.smooth ? THREE.LinearMipmapLinearFilter : THREE.LinearMipmapNearestFilter;
+    if (map.image) map.needsUpdate = true;
   }
 
   has(texture: number): boolean {
@@ -437,9 +455,23 @@ export interface Wish {
   triangles: number; // at most about so many
 }
 
+const LEAST = 60; // triangles that a mesh keeps: with fewer it would be something else
+const made = new WeakMap<object, Map<number, { vertices: number[]; triangles: number[] }>>();
+
+// A mesh with fewer triangles, made once for each number of them, in steps of a fifth.
+function coarser(mesh: { vertices: number[]; triangles: number[] }, triangles: number): { vertices: number[]; triangles: number[] } {
+  const wanted = Math.max(LEAST, Math.round(1.2 ** Math.round(Math.log(triangles) / Math.log(1.2))));
+  let known = made.get(mesh);
+  if (!known) made.set(mesh, (known = new Map()));
+  let found = known.get(wanted);
+  if (!found) known.set(wanted, (found = coarsen(mesh.vertices, mesh.triangles, wanted)));
+  return found;
+}
+
 // The parts as meshes, each as fine as its size on the screen asks for. pixels(part) says how many pixels a metre of it has.
 export function bake(parts: Part[], scene: Scene, shared: Shared, pixels: (part: Part) => number, wish: Wish): { meshes: THREE.Mesh[]; triangles: number } {
   const scales = parts.map(pixels);
+  shared.setSmooth(wish.smooth);
   let { detail, round } = wish;
   let choices: Choice[] = [];
   let inMeshes = 0;
@@ -488,12 +520,12 @@ export function bake(parts: Part[], scene: Scene, shared: Shared, pixels: (part:
     else {
       const mesh = scene.meshes[part.mesh];
       if (!mesh) continue;
+      const mapped = share < 1 || !shared.has(part.texture) ? undefined : mesh.coordinates;
       const make = (): Solid => {
-        const made = share < 1 ? coarsen(mesh.vertices, mesh.triangles, (share * mesh.triangles.length) / 3) : mesh;
-        return facets(made.vertices, made.triangles);
+        const made = share < 1 ? coarser(mesh, (share * mesh.triangles.length) / 3) : mesh;
+        return facets(made.vertices, made.triangles, { coarse: share < 1, apart: mapped !== undefined });
       };
-      const mapped = share < 1 ? undefined : mesh.coordinates;
-      addSolid(part, solid(`mesh ${part.mesh}`, make), [1, 1, 1], mapped);
+      addSolid(part, solid(`mesh ${part.mesh} ${mapped !== undefined}`, make), [1, 1, 1], mapped);
     }
   }
   return { meshes: [...writers.values()].map((writer) => writer.mesh(shared, wish.smooth)), triangles };

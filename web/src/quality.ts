@@ -19,9 +19,9 @@ export const levels: Level[] = [
   { name: 'finest', ratio: 2, shadows: true, smooth: true, detail: 3, round: 2, triangles: 4e6 },
   { name: 'fine', ratio: 1.5, shadows: true, smooth: true, detail: 2, round: 1.6, triangles: 1e6 },
   { name: 'plain', ratio: 1.25, shadows: false, smooth: true, detail: 1.5, round: 1.4, triangles: 3e5 },
-  { name: 'light', ratio: 1, shadows: false, smooth: false, detail: 1, round: 1.2, triangles: 1.2e5 },
-  { name: 'fast', ratio: 0.8, shadows: false, smooth: false, detail: 0.5, round: 0.8, triangles: 3e4 },
-  { name: 'fastest', ratio: 0.5, shadows: false, smooth: false, detail: 0.3, round: 0.6, triangles: 2e4 },
+  { name: 'light', ratio: 1, shadows: false, smooth: false, detail: 1, round: 1.2, triangles: 6e4 },
+  { name: 'fast', ratio: 0.8, shadows: false, smooth: false, detail: 0.5, round: 0.8, triangles: 1.2e4 },
+  { name: 'fastest', ratio: 0.5, shadows: false, smooth: false, detail: 0.3, round: 0.6, triangles: 5e3 },
 ];
 
 const ENOUGH = 56; // frames a second

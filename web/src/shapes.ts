@@ -78,11 +78,15 @@ export function square(): Solid {
   return { positions: Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0), normals: Float32Array.of(0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1), triangles: Uint32Array.of(0, 1, 2, 0, 2, 3) };
 }
 
-const CREASE = Math.cos((35 * Math.PI) / 180); // faces that meet at a smaller angle look like one round surface
+// Faces that meet at a smaller angle look like one round surface. Of meshes that were made coarser all angles are larger.
+const CREASE = Math.cos((35 * Math.PI) / 180);
+const COARSE_CREASE = Math.cos((60 * Math.PI) / 180);
 
 // A mesh with normals for each corner of each face: the mean of the faces that meet there at a small angle, so that round things
-// look round and edges stay edges.
-export function facets(vertices: ArrayLike<number>, triangles: ArrayLike<number>): Solid {
+// look round and edges stay edges. Corners with the same place and normal are one, unless each has something of its own (`apart`): where a
+// processor draws, corners are what a frame costs.
+export function facets(vertices: ArrayLike<number>, triangles: ArrayLike<number>, { coarse = false, apart = false } = {}): Solid {
+  const crease = coarse ? COARSE_CREASE : CREASE;
   const count = triangles.length;
   const positions = new Float32Array(3 * count);
   const flat = new Float32Array(count); // 3 a face: its normal times twice its area
@@ -112,7 +116,7 @@ export function facets(vertices: ArrayLike<number>, triangles: ArrayLike<number>
     const sum = [0, 0, 0];
     for (const face of corners.get(names[corner]!)!) {
       const [a, b, c] = [flat[face]!, flat[face + 1]!, flat[face + 2]!];
-      if (face !== own && x * a + y * b + z * c < CREASE * length * Math.hypot(a, b, c)) continue;
+      if (face !== own && x * a + y * b + z * c < crease * length * Math.hypot(a, b, c)) continue;
       sum[0]! += a;
       sum[1]! += b;
       sum[2]! += c;
@@ -120,7 +124,28 @@ export function facets(vertices: ArrayLike<number>, triangles: ArrayLike<number>
     const whole = Math.hypot(sum[0]!, sum[1]!, sum[2]!) || 1;
     for (let k = 0; k < 3; k++) normals[3 * corner + k] = sum[k]! / whole;
   }
-  return { positions, normals, triangles: Uint32Array.from({ length: count }, (_, i) => i) };
+  const solid = { positions, normals, triangles: Uint32Array.from({ length: count }, (_, i) => i) };
+  return apart ? solid : weld(solid, names);
+}
+
+// names: of the places of corners. Normals are drawn with seven bits.
+function weld(solid: Solid, names: string[]): Solid {
+  const known = new Map<string, number>();
+  const kept: number[] = [];
+  const triangles = new Uint32Array(solid.triangles.length);
+  names.forEach((name, corner) => {
+    const normal = solid.normals.subarray(3 * corner, 3 * corner + 3);
+    const key = `${name} ${Math.round(127 * normal[0]!)} ${Math.round(127 * normal[1]!)} ${Math.round(127 * normal[2]!)}`;
+    let found = known.get(key);
+    if (found === undefined) {
+      found = kept.length;
+      known.set(key, found);
+      kept.push(corner);
+    }
+    triangles[corner] = found;
+  });
+  const take = (from: Float32Array): Float32Array => Float32Array.from({ length: 3 * kept.length }, (_, i) => from[3 * kept[Math.floor(i / 3)]! + (i % 3)]!);
+  return { positions: take(solid.positions), normals: take(solid.normals), triangles };
 }
 
 // A mesh with fewer triangles: corners in the same cell of a grid become one, and triangles that lose an edge go. Aims at so
@@ -134,8 +159,9 @@ export function coarsen(vertices: number[], triangles: number[], wanted: number)
     high[i % 3] = Math.max(high[i % 3]!, vertices[i]!);
   }
   const edge = Math.max(high[0]! - low[0]!, high[1]! - low[1]!, high[2]! - low[2]!);
-  // A surface through n³ cells meets about n² of them, with two triangles each, times how it is folded.
-  for (let cells = Math.max(4, Math.round(Math.sqrt(wanted / 4))); best.triangles.length / 3 > 1.3 * wanted && cells >= 2; cells = Math.floor(0.75 * cells)) {
+  // A surface through n³ cells meets about n² of them, with two triangles each, times how it is folded; what is long and thin meets a few
+  // times n, so that it begins with more.
+  for (let cells = Math.max(12, Math.round(Math.sqrt(wanted))); best.triangles.length / 3 > 1.3 * wanted && cells >= 2; cells = Math.floor(0.8 * cells)) {
     const size = edge / cells || 1;
     const places = new Map<number, number>();
     const sums: number[] = [];

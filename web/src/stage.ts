@@ -88,6 +88,7 @@ export class Stage {
   private drawn = 0;
   private asked = 0; // how often the browser wanted a frame
   private counted = performance.now();
+  private gap = false; // more than three seconds passed between two frames
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.software = drawsInSoftware();
@@ -319,7 +320,10 @@ export class Stage {
     this.asked++;
     if (passed < 1) return false;
     // Where little was drawn, the browser's frames say nothing.
-    const busy = this.drawn > 0.8 * this.asked && !document.hidden && passed < 3;
+    // One gap is a page that slept; a frame that takes seconds, again and again, is a quality that is too high.
+    const slept = passed > 3 && !this.gap;
+    this.gap = passed > 3;
+    const busy = this.drawn > 0.8 * this.asked && !document.hidden && !slept;
     this.fps = this.drawn / passed;
     this.drawn = this.asked = 0;
     this.counted = now;

@@ -42,14 +42,22 @@ void cal_loops_activate(cal_multibody_model* e, const double* active) {
     for (int i = 0; i < e->constraint_count; i++) cal_constraints_activate(e->constraints, i, active[i] != 0.0);
 }
 
+// How far a constraint may stay open. Redundant ones that contradict each other, as the rounded numbers of a file do, stay open by that
+// contradiction wherever the multibody is: they may by as much as without contacts (solver/system_constraints.c).
+static double tolerance_of(cal_multibody_model* e) {
+    const bool redundant = cal_constraints_rank(e->constraints) < e->constraints->row_count;
+    return redundant ? CAL_CONNECT_TOLERANCE : CAL_LOOP_TOLERANCE;
+}
+
 // Whether what was projected keeps to the constraints, and moves as they allow.
 static cal_status check_closed(cal_multibody_model* e, const double* q, const double* v, cal_projection what,
                                cal_violation* left) {
     cal_constraints_evaluate(e->constraints, q, v);
     *left = cal_constraints_violation(e->constraints, CAL_NONE);
-    const bool closed = left->error <= CAL_LOOP_TOLERANCE;
-    const bool still = (what & CAL_PROJECT_VELOCITY) == 0 || left->speed <= CAL_LOOP_TOLERANCE;
-    return closed && still ? CAL_OK : CAL_NOT_CONVERGED;
+    const double speed = (what & CAL_PROJECT_VELOCITY) == 0 ? 0.0 : left->speed;
+    if (left->error <= CAL_LOOP_TOLERANCE && speed <= CAL_LOOP_TOLERANCE) return CAL_OK;
+    const double tolerance = tolerance_of(e);
+    return left->error <= tolerance && speed <= tolerance ? CAL_OK : CAL_NOT_CONVERGED;
 }
 
 cal_status cal_loops_project(cal_multibody_model* e, double* q, double* v, cal_projection what) {
