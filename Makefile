@@ -122,7 +122,7 @@ fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specification
 	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.
-COVERED_NOT ?= $(SANITIZED_NOT)|package|wheel|debian|exports|other_libm|web_
+COVERED_NOT ?= ^test_(sessions|distribution|bdf_machine)$$|package|wheel|debian|exports|other_libm|web_engines|ranks_[58]
 
 coverage: ## build with counters, run the tests, and say how much of each folder they run
 	@scripts/setup build test
