@@ -9,7 +9,7 @@ DEMO := $(CALDER) sim mobile --time 20 --tol 1e-6 --out out/mobile.csv --plot ou
 LANDING := $(CALDER) sim humanoid:drop=0.5 --time 3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy analyze sanitize sanitize-all fuzz coverage same-bits mpich peers build clean
+.PHONY: help demo test python deb wheel reference screenshot check layers format format-check tidy analyze sanitize sanitize-all soak fuzz coverage same-bits mpich peers build clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || true
@@ -104,6 +104,14 @@ sanitize-all: ## all tests and kernels under the sanitizers, and all tests with 
 	@$(MAKE) sanitize SANITIZED_NOT=none SANITIZED_LANES= \
 	    THREAD_TESTS="machines|ensemble|assembly|bdf_machine|checkpoint|constraints|flight|mass_factor|minimal|parallel_world|resume|rps|stiff|tendons|view_parts|view_server|view_world"
 
+# Simulated hours.
+SOAK_HOURS ?= 24
+
+soak: ## simulate a mobile, a world and a watched run for a day each: memory, balance of energy, resumed bits
+	cmake --preset $(PRESET) > /dev/null
+	cmake --build --preset $(PRESET) -j $(JOBS) --target soak
+	build/$(PRESET)/tests/soak --hours $(SOAK_HOURS)
+
 # Seconds of fuzzing, all targets together; FUZZ_TARGETS="mjcf world" fuzzes these.
 FUZZ_SECONDS ?= 3600
 FUZZ_TARGETS ?=
@@ -114,7 +122,7 @@ fuzz: ## an hour of fuzzing in all (FUZZ_SECONDS): readers, files, specification
 	@scripts/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # Long computations on few lines of code run nothing that others do not run; COVERED_NOT=none runs them, too.
-COVERED_NOT ?= $(SANITIZED_NOT)|package|wheel|debian|exports|other_libm|web_
+COVERED_NOT ?= ^test_(sessions|distribution|bdf_machine)$$|package|wheel|debian|exports|other_libm|web_engines|ranks_[58]
 
 coverage: ## build with counters, run the tests, and say how much of each folder they run
 	@scripts/setup build test

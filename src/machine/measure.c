@@ -27,6 +27,7 @@ enum { WARM_UPS = 2, LEAST_SAMPLES = 9, MOST_SAMPLES = 61, TEETH = 8, BISECTIONS
 enum { LEAST_EVALUATIONS = 2, MOST_EVALUATIONS = 20 };          // of a sample
 static const double JOINTS_A_SAMPLE = 5e3, JOINTS_IN_ALL = 1e6; // joints × evaluations
 static const double LARGEST_STEP = 0.02, NEVER = 1e9;           // s: a model at rest must be evaluated too
+static const double LONG_ENOUGH = 1.0; // s: where others keep the cores busy, the least samples must do
 
 static double now(void) {
     struct timespec t;
@@ -65,12 +66,18 @@ static cal_status time_evaluation(cal_machine* machine, const cal_model* model, 
     def.evaluation_limit = evaluations;
     cal_sim* sim = NULL;
     cal_status status = cal_sim_create(model, &def, &sim, error);
-    for (int i = -WARM_UPS; i < count && status == CAL_OK; i++)
-        status = sample(sim, evaluations, &samples[i < 0 ? 0 : i], error);
+    const double started = now();
+    int taken = -WARM_UPS;
+    // Ranks take as many samples as each other.
+    while (status == CAL_OK && taken < count &&
+           (taken < LEAST_SAMPLES || machine->ops->share || now() - started < LONG_ENOUGH)) {
+        status = sample(sim, evaluations, &samples[taken < 0 ? 0 : taken], error);
+        taken++;
+    }
     cal_sim_destroy(sim);
     if (status != CAL_OK) return status;
-    qsort(samples, (size_t)count, sizeof *samples, compare);
-    *seconds = samples[count / 4];
+    qsort(samples, (size_t)taken, sizeof *samples, compare);
+    *seconds = samples[taken / 4];
     return machine->ops->share ? machine->ops->share(machine, seconds, 1) : CAL_OK;
 }
 

@@ -327,8 +327,10 @@ static bool measure_like(cal_world* world, int body, kinds* seen) {
     for (int k = 0; k < seen->count && k < KINDS; k++) {
         cal_sim_body* like = &world->bodies[seen->bodies[k]];
         if (!are_alike(part, like)) continue;
-        cal_quaternion_normalize(part->def.quaternion);
-        return take_over(part, like);
+        if (!take_over(part, like)) return false;
+        cal_quaternion_normalize(
+            part->def.quaternion); // once: the length of what has length 1 may be off by a rounding
+        return true;
     }
     const bool done = measure(world, body, NULL) == CAL_OK;
     // Callbacks make a difference between bodies that are alike otherwise.

@@ -30,11 +30,12 @@ end:
 }
 
 // Energies need memory, and are asked for again.
-static void note_world(campaign* c, cal_world* world) {
+static cal_status note_world(campaign* c, cal_world* world) {
     cal_world_report report;
     cal_status status = cal_world_get_report(world, &report);
     if (cal_again(c, status, "cal_world_get_report(world, &report)")) status = cal_world_get_report(world, &report);
     if (status == CAL_OK) cal_note(c, &report.hash, sizeof report.hash);
+    return status;
 }
 
 static cal_status build(campaign* c, cal_world* world, const cal_model* model, cal_body_id bodies[3],
@@ -107,7 +108,7 @@ static cal_status live_through(campaign* c, const cal_world_def* def) {
     DO_OR_END(cal_world_remove_multibody(world, arm, &c->error));
     DO_OR_END(cal_world_advance(world, 0.3, &c->error));
     while (cal_world_next_event(world, &event)) cal_note(c, &event.time, sizeof event.time);
-    note_world(c, world);
+    status = note_world(c, world);
 end:
     if (c->ended) { // it stays where it is, and can be looked at
         cal_world_report report;
@@ -155,8 +156,9 @@ static cal_status scene(campaign* c, const char* specification, const char* mach
     def.systems = &systems;
     DO(cal_world_generate(specification, &def, &world, &c->error));
     DO_OR_END(cal_world_advance(world, time, &c->error));
-    note_world(c, world);
-    if (strcmp(machine, "serial") == 0) DO_OR_END(cal_world_price(world, 2, 1.01 * time, &report, &c->error));
+    status = note_world(c, world);
+    if (status == CAL_OK && strcmp(machine, "serial") == 0)
+        DO_OR_END(cal_world_price(world, 2, 1.01 * time, &report, &c->error));
 end:
     cal_world_destroy(world);
     cal_machine_destroy(cores);
@@ -194,7 +196,7 @@ static cal_status connected(campaign* c) {
     DO_OR_END(cal_world_disconnect(world, arm, constraint, &c->error));
     DO_OR_END(cal_world_connect(world, arm, constraint, CAL_CONNECT_INELASTIC, &c->error));
     DO_OR_END(cal_world_advance(world, 0.1, &c->error));
-    note_world(c, world);
+    status = note_world(c, world);
 end:
     cal_world_destroy(world);
     cal_model_destroy(model);

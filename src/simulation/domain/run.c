@@ -390,7 +390,8 @@ cal_status cal_world_price(cal_world* world, int processors, double time, cal_wo
     const double before = processor_time();
     status = cal_world_advance(world, time, error);
     const double spent = processor_time() - before;
-    if (status == CAL_OK) status = cal_world_get_report(world, out);
+    const cal_status known = status == CAL_OK ? cal_world_get_report(world, out) : CAL_OK;
+    if (known != CAL_OK) status = cal_fail(error, known, "what a world did: %s", cal_status_text(known));
     if (count < 2) {
         out->domains_s = out->busiest_s = spent;
         out->between_s = 0.0;
