@@ -245,9 +245,9 @@ void cal_facts_open(cal_facts* report, const char* key, char bracket);
 void cal_facts_close(cal_facts* report, char bracket);
 /// Watches the instances of a randomized simulation: where each is put at the beginning of an interval (step 0), and where it is after each
 /// of its steps. q and v are valid during the call. Instances of several processors call at the same time, ranks only for their own.
-typedef void cal_rps_watcher(int64_t interval, int instance, int step, const double* q, const double* v, void* user);
+typedef void cal_rps_callback(int64_t interval, int instance, int step, const double* q, const double* v, void* user);
 /// watch: NULL for nobody.
-void cal_rps_watch(cal_rps* rps, cal_rps_watcher* watch, void* user);
+void cal_rps_watch(cal_rps* rps, cal_rps_callback* watch, void* user);
 /// Makes the machine that a text names: "serial", "threads", "threads:4", either of the latter with ",pinned".
 cal_status cal_machine_from_text(const char* text, int lanes, cal_machine** out, cal_error* error);
 /// "one core", "4 cores", "3 of 8 ranks"; returns the text.

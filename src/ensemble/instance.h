@@ -44,7 +44,7 @@ typedef struct cal_instance {
 typedef struct cal_instance_law {
     cal_stabilization law;
     double gain, forcing, alpha, beta, step, singular;
-    cal_rps_watcher* watch; // NULL: nobody
+    cal_rps_callback* watch; // NULL: nobody
     void* user;
 } cal_instance_law;
 

@@ -278,7 +278,7 @@ cal_status cal_rps_set(cal_rps* rps, const double* q, const double* v, cal_error
     return CAL_OK;
 }
 
-void cal_rps_watch(cal_rps* rps, cal_rps_watcher* watch, void* user) {
+void cal_rps_watch(cal_rps* rps, cal_rps_callback* watch, void* user) {
     if (!rps) return;
     rps->law.watch = watch;
     rps->law.user = user;
