@@ -237,58 +237,12 @@ static void a_rattleback_turns_back(void** unused) {
     compare(&egg, CAL_ELLIPSOID, start, 1.0, 1e-4, 1e-6, "rattleback");
 }
 
-// A block is tipped over its edge and comes back, with two crumbs on it that make a group of three, whose steps are those of many:
-//
-//     I α̈ = m g (a sin α − b cos α),    I = 4/3 m (a² + b²)        half as high as a, half as wide as b
-static double tip(double tolerance, double time, double* expected) {
-    const double a = 0.3, b = 0.05, c = 0.01, speed = 0.7, inertia = 4.0 / 3.0 * (a * a + b * b);
-    cal_world_def def = cal_default_world_def();
-    def.group_tolerance = tolerance;
-    cal_world* world = cal_test_world(&def);
-    cal_test_add_floor(world);
-    cal_body_id block = {0};
-    for (int i = 0; i < 3; i++) {
-        const double half[3] = {i == 0 ? b : c, i == 0 ? b : c, i == 0 ? a : c};
-        cal_world_body_def body = cal_default_world_body_def();
-        body.density = 0.0, body.mass = i == 0 ? 1.0 : 1e-7;
-        for (int k = 0; k < 3; k++) body.inertia[k] = body.mass / 3.0 * (cal_dot3(half, half) - half[k] * half[k]);
-        body.position[0] = i == 0 ? 0.0 : 0.04 * i - 0.06, body.position[2] = i == 0 ? a : 2.0 * a + c;
-        body.angular_velocity[1] = speed;
-        body.velocity[0] = speed * body.position[2], body.velocity[2] = speed * (b - body.position[0]);
-        const cal_body_id id = cal_test_add(world, &body, CAL_BOX, half[0], half[1], half[2]);
-        if (i == 0) block = id;
-    }
-    cal_test_advance(world, time);
-    double q[4], angle = 0.0, rate = speed;
-    cal_world_get_body(world, block, NULL, q, NULL, NULL);
-    cal_world_destroy(world);
-    const int steps = 10000; // by the rule of the middle: right to 1e-9
-    for (int i = 0; i < steps; i++) {
-        const double h = time / steps, middle = angle + 0.5 * h * rate,
-                     bend = pull * (a * sin(middle) - b * cos(middle)) / inertia;
-        angle += h * (rate + 0.5 * h * bend);
-        rate += h * bend;
-    }
-    *expected = angle;
-    return 2.0 * asin(q[2]);
-}
-
-static void what_tips_in_a_group_follows_its_equation(void** unused) {
-    (void)unused;
-    for (int i = 1; i <= 4; i++) {
-        double expected;
-        const double angle = tip(1e-4, 0.0625 * i, &expected);
-        cal_test_expect_below(fabs(angle - expected), 5e-4, "angle", "a block that tips with two crumbs");
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_top_spins),
         cmocka_unit_test(a_disk_rolls),
         cmocka_unit_test(eulers_disk_settles_as_its_equations_say),
         cmocka_unit_test(a_rattleback_turns_back),
-        cmocka_unit_test(what_tips_in_a_group_follows_its_equation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

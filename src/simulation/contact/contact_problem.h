@@ -49,7 +49,6 @@ typedef struct cal_contact_row {
     double response;   // its trace / 3
     double compliance; // R of the present round
     double offset[3];  // b
-    double bend[3];    // J̇ v; zero where nobody has found it
     double slip;       // De Saxcé's term, added to the first of them
     double last[3];    // the force that was in it, for a start; zero: unknown
     double impact;     // when in the step it bounces; negative: it does not
@@ -57,7 +56,6 @@ typedef struct cal_contact_row {
     bool passive;      // it is solved, and stays as it is while Newton solves others
     bool alone;        // of an impact: its bodies meet nothing else in the step
     double held[3];    // λₖ: at the start of a solve a guess, or zero
-    double kept[3];    // for the caller
     double impulse[3]; // λ
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];

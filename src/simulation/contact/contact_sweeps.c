@@ -141,8 +141,7 @@ static void follow(cal_problem* p, double beta, int number, double least, double
 
 int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, double* least, bool* solved) {
     const size_t size = (size_t)p->group->v_count * sizeof *v;
-    const double fine = p->factors && p->loose ? still_exact : p->factors ? still_rough : still;
-    const double end = (p->rough ? still_rough : fine) * speed;
+    const double end = (p->factors ? p->loose && !p->rough ? still_exact : still_rough : still) * speed;
     *least = 0.01 * end;
     double last = 0.0, most = 0.0;
     memcpy(v, target, size);

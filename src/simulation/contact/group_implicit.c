@@ -6,9 +6,7 @@
 //     v⁺ = v + h M⁻¹ f + M⁻¹ Jᵀ λ,    q⁺ = q moved along v⁺ for h
 //
 // with rows y_n = v_n + gap/h for bodies that are apart (they may close the gap and no more) and y_n = v_n for those that
-// overlap by a hair. Of free bodies they have the term h J̇ v, too (group_bend.c), so that velocities are right at the end of the step; where
-// positions go along v⁺, they go along one with the half of it. Forces of contact and friction are implicit: no stiffness, no creep,
-// no step size at which it blows up.
+// overlap by a hair. Forces of contact and friction are implicit: no stiffness, no creep, no step size at which it blows up.
 // So are forces in joints, as far as they fall with velocity and position (by D and K, pass/joint_law.h):
 //
 //     (M + h D + h² K) (v⁺ − v) = h (f − h K v) + Jᵀ λ
@@ -59,7 +57,7 @@ static const double lost = 100.0 * 1e-3; // a hundred such steps, and what parts
 
 static size_t scratch_count(const cal_group* group, int contacts) {
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count, bodies = (size_t)group->body_count;
-    return cal_smooth_count(group) + cal_problem_count(group, contacts) + 2 * cal_contact_cache_count(group, contacts) +
+    return cal_smooth_count(group) + cal_problem_count(group, contacts) + cal_contact_cache_count(group, contacts) +
            bodies + 8 * v + 2 * q + 3 * (size_t)group->unit_count + 3 * (size_t)contacts + 64;
 }
 
@@ -68,8 +66,7 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     cal_arena arena = {scratch, scratch_count(group, capacity)};
     const size_t q = (size_t)group->q_count, v = (size_t)group->v_count;
     *w = (cal_group_work){.group = group, .report = report, .memory = memory, .known = memory};
-    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena) &&
-              cal_contact_cache_begin(&w->ahead, group, capacity, report, &arena);
+    bool ok = cal_contact_cache_begin(&w->cache, group, capacity, report, &arena);
     double** const velocities[] = {&w->force, &w->free_change, &w->target,    &w->whole,
                                    &w->first, &w->second,      &w->predicted, &w->balance};
     for (size_t i = 0; i < sizeof velocities / sizeof velocities[0]; i++) *velocities[i] = cal_arena_numbers(&arena, v);
@@ -212,29 +209,6 @@ static void solve_on(cal_group_work* w) {
     w->report->newton += cal_problem_solve(&w->problem, w->target, w->whole);
 }
 
-// Rows bend: positions of the whole step go along velocities that leave no overlap behind, near those at its end; puts the difference
-// into `predicted`. Impulses stay those of the step.
-static void solve_positions(cal_group_work* w, double h) {
-    cal_problem* p = &w->problem;
-    bool bends = false;
-    for (int k = 0; k < p->row_count; k++) bends |= p->rows[k].bend[0] != 0.0;
-    if (!bends) return;
-    for (int k = 0; k < p->row_count; k++) {
-        cal_contact_row* touch = &p->rows[k];
-        for (int i = 0; i < 3; i++) {
-            touch->offset[i] -= 0.5 * h * touch->bend[i];
-            touch->kept[i] = touch->held[i] = touch->impulse[i];
-        }
-    }
-    memcpy(w->second, w->whole, (size_t)w->group->v_count * sizeof *w->second);
-    p->rough = true;
-    w->report->solves++;
-    w->report->newton += cal_problem_solve(p, w->target, w->second);
-    p->rough = false;
-    for (int i = 0; i < w->group->v_count; i++) w->predicted[i] += w->second[i] - w->whole[i];
-    for (int k = 0; k < p->row_count; k++) memcpy(p->rows[k].impulse, p->rows[k].kept, sizeof p->rows[k].kept);
-}
-
 // The whole step, or a better solution of it. Impacts of several restitutions at once could make energy of nothing: then none of
 // them bounces.
 static void solve_whole(cal_group_work* w, const double* v, double h, bool again) {
@@ -286,7 +260,7 @@ static double find_extrapolation(const cal_group_work* w, const double* v, doubl
 
 // The two halves after the whole: v⁺ in `second`, and what q moves along in `target`; of the second order if all three are smooth.
 static cal_status try_smooth(cal_group_work* w, double time, const double* q, const double* v, double h,
-                             double tolerance, double* bend, double* second, double* miss, cal_error* error) {
+                             double tolerance, double* bend, double* miss, cal_error* error) {
     const cal_group* group = w->group;
     const int count = group->v_count;
     for (int k = 0; k < w->problem.row_count; k++)
@@ -297,9 +271,7 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     memset(w->impulses, 0, (size_t)group->body_count * sizeof *w->impulses);
     cal_work_add_impulses(w, w->impulses);
     cal_work_remember(w, 0.5 * h);
-    // Half way by the trapezoid rule: where rows bend, a gap of the order of h² would be closed in the second half.
-    for (int i = 0; i < count; i++) w->second[i] = w->bends ? 0.5 * (v[i] + w->first[i]) : w->first[i];
-    cal_status status = cal_group_displace(group, time, q, w->second, 0.5 * h, w->middle_q, error);
+    cal_status status = cal_group_displace(group, time, q, w->first, 0.5 * h, w->middle_q, error);
     if (status == CAL_OK) status = cal_work_look(w, time + 0.5 * h, w->middle_q, w->first, 0.5 * h, true, error);
     if (status != CAL_OK) return status;
     memcpy(w->second, w->whole, (size_t)count * sizeof *v);
@@ -311,12 +283,10 @@ static cal_status try_smooth(cal_group_work* w, double time, const double* q, co
     cal_work_remember(w, 0.5 * h);
     // Something that hits at once, and of which no force was known, is in the first half alone; then no cubic leads there.
     for (int i = 0; i < count; i++) w->target[i] = 2.0 * w->first[i] - v[i];
-    *second = h * measure(group, w->second, w->target, 1.0, 1.0);
+    if (!w->varies && h * measure(group, w->second, w->target, 1.0, 1.0) > tolerance) *bend = INFINITY;
     for (int i = 0; i < count; i++) w->target[i] = 0.5 * (w->first[i] + w->second[i]);
     *miss = h * measure(group, w->target, w->whole, 1.0, 1.0);
-    w->extrapolated = *bend > tolerance || (!w->varies && *second > tolerance) ? 0.0
-                      : w->varies                                              ? 1.0
-                                                                               : find_extrapolation(w, v, h);
+    w->extrapolated = *bend > tolerance ? 0.0 : w->varies ? 1.0 : find_extrapolation(w, v, h);
     for (int i = 0; w->extrapolated > 0.0 && i < count; i++) {
         const double along = (v[i] + 4.0 * (w->first[i] + w->second[i]) - 3.0 * w->whole[i]) / 6.0;
         w->target[i] += w->extrapolated * (along - w->target[i]);
@@ -337,13 +307,11 @@ static cal_status find_depth(cal_group_work* w, double time, const double* q, co
     return status;
 }
 
-// x^(1/n) of a positive number, to a part in a thousand: Newton's method, from above.
-static double root(double x, int n) {
+// x^(1/5) of a positive number, to a part in a thousand: Newton's method, from above.
+static double fifth_root(double x) {
     double y = fmax(1.0, x);
     for (int i = 0; i < 60; i++) {
-        double power = 1.0;
-        for (int k = 1; k < n; k++) power *= y;
-        const double next = ((n - 1) * y + x / power) / n;
+        const double next = 0.8 * y + 0.2 * x / (y * y * y * y);
         if (!(next < 0.9999 * y)) break;
         y = next;
     }
@@ -354,10 +322,8 @@ static double root(double x, int n) {
 static cal_status step(cal_group_work* w, double time, double* q, double* v, double smallest, double* h, double* next,
                        cal_error* error) {
     const cal_group* group = w->group;
-    // What halves differ by from the whole is the error of the whole. With the bend of rows, that of the extrapolated step is smaller by h over
-    // the time in which accelerations change, a tenth and less.
     const double tolerance = sqrt(group->tolerance), coarse = 10.0 * tolerance,
-                 fine = w->varies ? tolerance : 10.0 * group->tolerance;
+                 fine = w->varies ? tolerance : group->tolerance;
     for (;;) {
         cal_status status = cal_work_look(w, time, q, v, *h, false, error);
         if (status != CAL_OK) return status;
@@ -372,7 +338,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         w->problem.rough = !w->varies;
         solve_whole(w, v, *h, false);
         double jump = *h * find_jump(w, v, *h);
-        const double large = fine;
+        const double large = w->varies ? tolerance : 10.0 * fine;
         const bool still =
             *h * (measure(group, w->whole, w->whole, 1.0, 0.0) + measure(group, v, v, 1.0, 0.0)) <= quiet * tolerance;
         // And where they do not, what its halves are compared with.
@@ -405,7 +371,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             if (status != CAL_OK) return status;
             if (off <= 1.0) {
                 w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
-                *next = *h * fmin(growth, 0.9 / root(fmax(off, 1e-3), 5));
+                *next = *h * fmin(growth, 0.9 / fifth_root(fmax(off, 1e-3)));
                 memcpy(q, w->smooth.q, (size_t)group->q_count * sizeof *q);
                 memcpy(v, w->smooth.v, (size_t)group->v_count * sizeof *v);
                 for (int i = 0; w->report->impulses != NULL && i < group->body_count; i++)
@@ -414,7 +380,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             }
             // Too long; or something happens in it, and then it is come to in steps that are as short as they may be.
             if (isfinite(off) || *h > fmax(smallest, w->event_step)) {
-                const double shorter = isfinite(off) ? fmax(0.2, 0.9 / root(off, 5)) : 0.5;
+                const double shorter = isfinite(off) ? fmax(0.2, 0.9 / fifth_root(off)) : 0.5;
                 w->report->rejected++;
                 *h = isfinite(off) ? *h * shorter : fmax(*h * shorter, smallest);
                 continue;
@@ -428,17 +394,12 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             find_jump(w, v, *h);
             w->whole_work = cal_work_driven(w);
         }
-        double bend = INFINITY, second = INFINITY, miss = INFINITY;
-        const bool tries = w->varies || (!jumps && (follows || !paused));
-        if (tries) status = try_smooth(w, time, q, v, *h, fine, &bend, &second, &miss, error);
+        double bend = INFINITY, miss = INFINITY;
+        if (!jumps || w->varies) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
         if (status != CAL_OK) return status;
-        if (tries && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
-        if (bend <= fine && (w->varies || second <= fine)) {
-            // Differences of velocities go with h² where rows bend as they should, and positions with h³.
-            const double fits = w->bends ? 0.9 / root(fmax(fmax(bend, second) / fine, 1e-3), 3)
-                                         : 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine));
-            *next = *h * fmin(growth, fmax(0.5, fits));
-            if (!follows) w->memory[CAL_WORK_LAST_PAUSE] = 0.0;
+        if (!jumps && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
+        if (bend <= fine) {
+            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             // Extrapolated as velocities are.
             const double halves = w->first_work + w->second_work,
                          driven = halves + w->extrapolated * (halves - w->whole_work);
@@ -448,32 +409,20 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             *next = *h;
             return accept(w, time, q, v, w->target, w->second, *h, 0.5 * *h, w->first_work + w->second_work, error);
         }
-        const double off = fmax(bend, second);
-        const bool nearly = tries && off <= 16.0 * fine; // two fifths of the step would be smooth
-        const bool straight = !w->varies && !nearly && jump <= coarse && (!tries || off <= 0.1 * coarse);
+        const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
-        if (jumps && straight) solve_positions(w, *h);
-        // Nothing jumps: half way between the velocities before and after.
-        for (int i = 0; w->bends && !jumps && i < group->v_count; i++) w->predicted[i] = 0.5 * (v[i] + w->whole[i]);
-        if (straight && *h > smallest) status = find_depth(w, time + *h, q, w->predicted, *h, !tries, &depth, error);
+        if (!w->varies && jump <= coarse && !nearly && *h > smallest)
+            status = find_depth(w, time + *h, q, w->predicted, *h, jumps, &depth, error);
         if (status != CAL_OK) return status;
-        if ((straight && depth <= bent * group->length) || (!w->varies && *h <= smallest)) {
-            // What bends too much goes on to: the longer, the more rarely a smooth step is tried.
-            if (tries && !follows) {
-                w->memory[CAL_WORK_LAST_PAUSE] = fmin(LONGEST_PAUSE, fmax(2.0, 2.0 * w->memory[CAL_WORK_LAST_PAUSE]));
-                w->memory[CAL_WORK_PAUSE] = w->memory[CAL_WORK_LAST_PAUSE] + 1.0;
-            }
-            const double fits = fmin(coarse / jump, 0.5 * bent * group->length / fmax(depth, 1e-9 * group->length));
-            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fits)));
-            if (!tries && *h <= smallest) cal_work_remember(w, *h);
+        if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
+            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
+            if (jumps && *h <= smallest) cal_work_remember(w, *h);
             w->report->straight = true;
-            return accept(w, time, q, v, w->predicted, w->whole, *h, tries ? 0.5 * *h : *h, w->whole_work, error);
+            return accept(w, time, q, v, w->predicted, w->whole, *h, jumps ? *h : 0.5 * *h, w->whole_work, error);
         }
         w->report->rejected++;
         w->report->impact_count = w->struck;
-        // A hit may be anywhere in the step; what is too long for its error is as much too long as that says.
-        const double shorter = w->bends && nearly ? 0.9 / root(off / fine, 3) : 0.5;
-        *h = fmax(fmin(0.8, shorter) * *h, smallest);
+        *h = fmax(0.5 * *h, smallest);
     }
 }
 
@@ -517,7 +466,6 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     }
     // Smooth steps hold the contacts of all.
     w.leaves_out = !w.varies && !w.follows;
-    w.bends = !w.varies;
     memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
     // Multibodies have few contacts, and stiff joints that need them well.
     w.close = w.varies ? 0.0 : CAL_WORK_FOLLOWS * group->tolerance * group->length;

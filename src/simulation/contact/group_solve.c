@@ -5,8 +5,6 @@
 #include <string.h>
 
 enum { MOST_PARTINGS = 4 };
-static const double left_gap = 0.1;         // of a gap that steps have left behind: in one step
-static const double at_once = 0.2;          // of the tolerance: a gap that is closed in one
 static const double allowed_overlap = 1e-6; // of the length; deeper is parted
 static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
 static const double deep = 1e-2;
@@ -78,8 +76,6 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
     if (status != CAL_OK) return status;
     cal_work_recall(w);
-    if (w->bends) status = cal_work_bend(w, time, q, v, h, fmin(margin, group->length), error);
-    if (status != CAL_OK) return status;
     // A solver that starts from a good guess would hide it.
     if (!cal_all_finite(w->force, group->v_count))
         return cal_fail(error, CAL_NOT_FINITE, "a force on a body of a contact group is not finite at %g s", time);
@@ -116,14 +112,10 @@ static void set_laws(cal_group_work* w, const double* v, double h, bool bounces)
         cal_contact_row* touch = &w->problem.rows[k];
         const double gap = fmax(touch->gap - CAL_WORK_TOUCHING * w->group->length, 0.0);
         for (int i = 0; i < 3; i++) {
-            touch->offset[i] = touch->drive[i] + h * touch->bend[i];
+            touch->offset[i] = touch->drive[i];
             touch->held[i] = h * touch->last[i];
         }
-        // A contact that presses goes on to: what its gap is, steps have left behind. To close it at once, four times as much would be missing
-        // in the second difference of a smooth step as it is long.
-        const bool pressed = w->bends && touch->last[0] > 0.0 && gap <= CAL_WORK_SLACK * w->group->length;
-        const double closes = fmax(left_gap * gap, at_once * w->group->tolerance * w->group->length);
-        touch->offset[0] += (pressed ? fmin(gap, closes) : gap) / h;
+        touch->offset[0] += gap / h;
         touch->impact = -1.0;
         if (!bounces || !(touch->restitution > 0.0)) continue;
         double u[3], a[3], closing = 0.0;

@@ -19,9 +19,9 @@ enum { CAL_QUIET_SIZE = 6 }; // velocities of a unit that may be left out, at mo
 typedef struct cal_group_work {
     const cal_group* group;
     cal_problem problem;
-    cal_arena rest;                 // behind the problem's masses: taken anew for each configuration
-    cal_contact_cache cache, ahead; // at a configuration, and where a step would come to
-    double *force, *free_change;    // M⁻¹ f
+    cal_arena rest; // behind the problem's masses: taken anew for each configuration
+    cal_contact_cache cache;
+    double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
     double* impulses;    // each body
@@ -36,7 +36,6 @@ typedef struct cal_group_work {
     int rings;
     double* balance; // what acts on quiet units
     bool leaves_out; // quiet units are looked for
-    bool bends;      // rows change on the way
     double close; // how far the law of contact may put positions off in a step, m; 0: as little as there are bits for
     cal_smooth smooth;
     int struck;        // impacts before the step
@@ -76,9 +75,6 @@ bool cal_work_wake(cal_group_work* work, const double* q, double h);
 // Velocities of units that have come to rest become zero, at the end of a step of size h from the velocities `before`, whose last solve
 // was of size `solved`.
 void cal_work_calm(cal_group_work* work, const double* before, double h, double solved, double* v);
-// J̇ v of all rows, from a look a step of size h ahead for contacts up to a margin (group_bend.c).
-cal_status cal_work_bend(cal_group_work* work, double time, const double* q, const double* v, double h, double margin,
-                         cal_error* error);
 // v⁺ of a step of size h from the configuration that was looked at; out holds a guess.
 void cal_work_solve(cal_group_work* work, const double* v, double h, bool bounces, double* out);
 // What bodies that are moved have done to the group in the last solve: impulses act on both sides of a contact, and over the
