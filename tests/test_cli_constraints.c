@@ -31,7 +31,7 @@ static void names_every_mistake(void** unused) {
         {"sim rail --rps 4 --constraint-form minimal", "--constraint-form is for"},
         {"sim chain --batch 4 --check", "--check is for a model"},
         {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
-        {"bench rps --figure 3", "--figure"},
+        {"bench rps --figure 2", "--figure"},
         {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},
         {"bench rps --model rail", "--model is for --cost"},
         {"bench rps --processors many", "--processors 'many'"},
