@@ -33,7 +33,7 @@ static void names_every_mistake(void** unused) {
         {"eval fivebar --what mass --constraint-form minimal", "--what forward"},
         {"bench rps --figure 2", "--figure"},
         {"bench rps --figure 5 --sensitivity", "--figure 4 or 6"},
-        {"bench rps --model rail", "--model is for --cost"},
+        {"bench rps --figure 6 --model rail", "--model of a figure"},
         {"bench rps --processors many", "--processors 'many'"},
         {"bench rps --figure 5 --processors 5", "needs one processor"},
     };
