@@ -130,7 +130,7 @@ int cal_bench_rps_runs(const cal_rps_runs* runs) {
     r.y = calloc(points, sizeof *r.y);
     for (size_t i = 0; r.x && r.y && i < points; i++) r.x[i] = r.y[i] = (double)NAN;
     int status = r.x && r.y ? simulate(runs, &r) : cal_complain(CAL_EXIT_FAILED, "no memory for %zu points", points);
-    if (status == CAL_EXIT_DONE) {
+    if (status == CAL_EXIT_DONE && r.x && r.y) {
         for (int i = 0; i < SHOWN; i++) {
             const size_t from = first_of(&r, i, r.elected[i]), to = first_of(&r, i, INSTANCES);
             memcpy(r.x + to, r.x + from, block * sizeof *r.x);

@@ -35,7 +35,6 @@ CAL_KERNEL void energy_down_kernel(const cal_device_work work) {
     cal_world_motion motion;
     double* numbers = (double*)&motion;
     for (int i = 0; i < MOTION; i++) numbers[i] = column->parent < 0 ? 0.0 : from_parent(slot, column, i);
-    bool on_ground = column->parent < 0;
     for (int step = 0; step < steps_of(column); step++) {
         step_place of;
         double *kept, q[7], v[6], sums[SUMS];
@@ -46,9 +45,8 @@ CAL_KERNEL void energy_down_kernel(const cal_device_work work) {
         for (int i = 0; i < q_count; i++) q[i] = y[i * CAL_WIDTH];
         for (int i = 0; i < v_count; i++) v[i] = y[(q_count + i) * CAL_WIDTH];
         cal_world_motion own;
-        cal_move_node(node, on_ground ? NULL : &motion, q, v, &own);
+        cal_move_node(node, &motion, q, v, &own);
         motion = own;
-        on_ground = false;
         cal_node_sums(context.model, node, &motion, q, v, sums);
         for (int i = 0; i < SUMS; i++) kept[i * CAL_WIDTH] = sums[i];
     }

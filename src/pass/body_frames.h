@@ -151,7 +151,7 @@ CAL_DEVICE static inline cal_spatial cal_inertia_times(double mass, const double
     return out;
 }
 
-// The motion of a node in the world, from its parent's (NULL: the ground) and its own q and v.
+// The motion of a node in the world, from its parent's (not looked at where that is the ground) and its own q and v.
 //
 //   A_i = A_p R_i                        rotation, node's axes to the world's
 //   x_i = x_p + A_p r_i                  position of the node's origin
@@ -163,7 +163,7 @@ CAL_DEVICE static inline void cal_move_node(const cal_node* node, const cal_worl
                                             const double* v, cal_world_motion* own) {
     static const cal_world_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
     double rotation[9], arm[3], swing[3];
-    if (!parent) parent = &ground;
+    if (node->parent < 0) parent = &ground;
     cal_place_node(node, q, rotation, arm);
     cal_multiply33(parent->rotation, rotation, own->rotation);
     cal_rotate3(parent->rotation, arm, arm);
