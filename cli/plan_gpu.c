@@ -12,16 +12,9 @@
 
 typedef struct quantity {
     const char* name;
-    bool is_time;
-    size_t offset;
+    double* value;
     const char* units[2]; // of what is no time: 10¹² and 10⁹
 } quantity;
-
-static const quantity quantities[] = {{"bandwidth", false, offsetof(cal_gpu_def, bandwidth), {"TB/s", "GB/s"}},
-                                      {"peak", false, offsetof(cal_gpu_def, peak), {"TF", "GF"}},
-                                      {"launch", true, offsetof(cal_gpu_def, launch), {NULL, NULL}},
-                                      {"trip", true, offsetof(cal_gpu_def, trip), {NULL, NULL}},
-                                      {"joint", true, offsetof(cal_gpu_def, joint), {NULL, NULL}}};
 
 static bool read_rate(const quantity* q, const char* text, double* out) {
     char* end;
@@ -37,11 +30,15 @@ static bool read_one(char* text, cal_gpu_def* gpu) {
     char* value = strchr(text, '=');
     if (!value) return false;
     *value++ = 0;
+    const quantity quantities[] = {{"bandwidth", &gpu->bandwidth, {"TB/s", "GB/s"}},
+                                   {"peak", &gpu->peak, {"TF", "GF"}},
+                                   {"launch", &gpu->launch, {NULL, NULL}},
+                                   {"trip", &gpu->trip, {NULL, NULL}},
+                                   {"joint", &gpu->joint, {NULL, NULL}}};
     for (size_t i = 0; i < CAL_ARRAY_COUNT(quantities); i++) {
         const quantity* q = &quantities[i];
         if (strcmp(text, q->name) != 0) continue;
-        double* out = (double*)((char*)gpu + q->offset);
-        return q->is_time ? cal_duration_parse(value, out) : read_rate(q, value, out);
+        return q->units[0] ? read_rate(q, value, q->value) : cal_duration_parse(value, q->value);
     }
     return false;
 }

@@ -172,9 +172,10 @@ static cal_status begin(cal_batch* batch, const cal_solver_ops* ops, const cal_s
     const size_t clock = sizeof(cal_batch_clock), bytes = clock + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
     char* beginning = cal_allocate(bytes, 1);
     if (!beginning) return CAL_NO_MEMORY;
-    cal_batch_clock* first = (cal_batch_clock*)beginning;
+    cal_batch_clock* first = (cal_batch_clock*)(void*)beginning;
     first->headway.reached = time;
-    ops->start(beginning + clock, settings, time, (double*)(beginning + clock + work->control_bytes), &first->decision);
+    ops->start(beginning + clock, settings, time, (double*)(void*)(beginning + clock + work->control_bytes),
+               &first->decision);
     work->relative = settings->relative;
     work->absolute = settings->absolute;
     work->horizon = settings->horizon;
