@@ -27,8 +27,8 @@ typedef struct plan {
     const char *model_name, *processors, *compute, *message, *send, *distribution, *machine, *lanes, *save, *algorithm,
         *schedule, *gpu;
     bool tree, json, world;
-    int batch;   // instances on a GPU
-    double time; // that a world is simulated; 0: chosen
+    int64_t batch; // instances on a GPU
+    double time;   // that a world is simulated; 0: chosen
     cal_model* model;
     cal_costs costs;
     bool measured;
