@@ -60,7 +60,7 @@ screenshot: # the viewer's picture in the documentation
 
 check: ## what CI runs after the tests: format, lint, sanitizers, same bits from every compiler
 	@scripts/setup build test check
-	@$(MAKE) layers format-check tidy analyze sanitize same-bits
+	@$(MAKE) layers format-check tidy sanitize same-bits
 
 format: ## put all sources into the house's format
 	scripts/sources | xargs clang-format -i
