@@ -15,6 +15,7 @@
 #include "quantities.h"
 #include "world_price.h"
 
+static const char usual_processors[] = "1..16";
 enum { LONGEST_TABLE = 20, LONGEST_LIST = 200 }; // rows that are printed, numbers that are all planned
 
 typedef struct plan_row {
@@ -495,7 +496,7 @@ static void print_details(void) {
 // A GPU is priced from what it is like: nothing is measured, and nothing divided.
 static int price_gpu(plan* p) {
     if (strcmp(p->algorithm, "aba") != 0 || p->compute || p->message || p->send || p->distribution || p->save ||
-        p->tree)
+        p->tree || strcmp(p->processors, usual_processors) != 0 || strcmp(p->lanes, "0") != 0)
         return cal_complain(CAL_EXIT_MISTAKE,
                             "--machine cuda prices algorithm aba, with --gpu and --batch: leave the others out");
     int status = cal_model_from_argument(p->model_name, &p->model);
@@ -526,7 +527,7 @@ static int refuse_for_world(const plan* p) {
 }
 
 int cal_command_plan(int argc, char** argv) {
-    plan p = {.processors = "1..16", .lanes = "0", .algorithm = "aba", .batch = 1};
+    plan p = {.processors = usual_processors, .lanes = "0", .algorithm = "aba", .batch = 1};
     const cal_option table[] = {
         {"processors", CAL_OPTION_TEXT, &p.processors, "LIST", "how many: 16, or 1..128, or 1,2,4,8", 0, 0, NULL},
         {"algorithm", CAL_OPTION_CHOICE, &p.algorithm, "NAME", "aba, or assembly, whose schedule is drawn", 0, 0,

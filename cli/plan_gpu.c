@@ -47,7 +47,7 @@ static int read_gpu(const char* text, cal_gpu_def* gpu) {
     char copy[256], *rest = copy;
     *gpu = cal_default_gpu_def();
     if (!text) return CAL_EXIT_DONE;
-    bool good = strlen(text) < sizeof copy;
+    bool good = strlen(text) < sizeof copy && strspn(text, ",") < strlen(text);
     if (good) memcpy(copy, text, strlen(text) + 1);
     for (char* part = good ? strtok_r(copy, ",", &rest) : NULL; good && part; part = strtok_r(NULL, ",", &rest))
         good = read_one(part, gpu);

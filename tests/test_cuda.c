@@ -274,6 +274,15 @@ static void checkpoints_go_from_device_to_core_and_back(void** state) {
         assert_int_equal(cal_sim_save(parts, path, NULL), CAL_OK);
     }
     assert_true(cal_sim_hash(parts) == cal_sim_hash(whole));
+    // A simulation that went on and is taken back has the energy of where it is then, not of what the device has seen last.
+    double then[2], now[2];
+    assert_int_equal(cal_sim_energy(parts, &then[0], &then[1]), CAL_OK);
+    assert_int_equal(cal_sim_advance(parts, 0.4, NULL), CAL_OK);
+    assert_int_equal(cal_sim_energy(parts, &now[0], &now[1]), CAL_OK);
+    assert_true(now[0] != then[0]);
+    assert_int_equal(cal_sim_load(parts, path, NULL), CAL_OK);
+    assert_int_equal(cal_sim_energy(parts, &now[0], &now[1]), CAL_OK);
+    assert_memory_equal(now, then, sizeof now);
     cal_sim_destroy(parts);
     cal_sim_destroy(whole);
     cal_model_destroy(model);

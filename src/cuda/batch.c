@@ -14,7 +14,7 @@ struct cal_batch {
     int groups, vector_count;
     uint8_t* chosen;
     void* control;
-    const cal_solver_ops* steered; // whose clocks are here; NULL: none yet
+    const cal_solver_ops* steered; // whose clocks are here; NULL: there are none
 };
 
 enum { CONTROL_BYTES = 256 }; // of fixed steps' control
@@ -39,8 +39,27 @@ static double* take(cal_batch* batch, size_t doubles) {
     return cal_device_take(batch->device, &batch->memory, doubles * sizeof(double));
 }
 
-static cal_status create(cal_machine* machine, const cal_plan* plan, int groups, int vectors, cal_batch** out,
-                         cal_error* error) {
+// What begins: a clock, control's memory, and what that sends down.
+static size_t beginning_size(const cal_device_work* work) {
+    return sizeof(cal_batch_clock) + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
+}
+
+static void take_clocks(cal_batch* batch, const cal_solver_ops* ops) {
+    cal_device_work* work = &batch->work;
+    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
+    batch->steered = ops;
+    work->control_bytes = (ops->control_size + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    work->clocks = cal_device_take(batch->device, &batch->memory, instances * sizeof *work->clocks);
+    work->controls = cal_device_take(batch->device, &batch->memory, instances * work->control_bytes);
+    work->downs = take(batch, instances * CAL_MAX_DOWN);
+    work->sums = take(batch, instances * CAL_MAX_SUMS);
+    work->begins = cal_device_take(batch->device, &batch->memory, beginning_size(work));
+    work->moving = cal_device_take(batch->device, &batch->memory, sizeof *work->moving);
+    work->moves = batch->chosen;
+}
+
+static cal_status create(cal_machine* machine, const cal_plan* plan, int groups, int vectors,
+                         const cal_solver_ops* steered, cal_batch** out, cal_error* error) {
     const cal_layout* layout = plan->layout;
     cal_batch* batch = *out = cal_allocate(1, sizeof *batch);
     if (!batch) return cal_fail(error, CAL_NO_MEMORY, "no memory for a batch");
@@ -72,6 +91,7 @@ static cal_status create(cal_machine* machine, const cal_plan* plan, int groups,
     batch->chosen = cal_device_take(batch->device, &batch->memory, count * CAL_DEVICE_LANES);
     batch->control = cal_device_take(batch->device, &batch->memory, CONTROL_BYTES);
     work->control = batch->control;
+    if (steered) take_clocks(batch, steered);
     cal_state* state = NULL;
     bool good = !batch->memory.failed && cal_state_create(plan, &state) == CAL_OK;
     good = good && fill_ground(batch, state);
@@ -117,21 +137,24 @@ static cal_status choose(cal_batch* batch, const uint8_t* chosen) {
     return CAL_OK;
 }
 
+// The solver's preparation (NULL: none), and forward dynamics.
+static void walk(cal_batch* batch, const cal_device_solver* solver) {
+    const cal_device_work* work = &batch->work;
+    const int parts = batch->groups * batch->plan->layout->column_count;
+    if (solver) solver->batch_prepare(batch->device, work, parts);
+    if (work->context.force != work->context.tau) cal_device_aba.batch_forces(batch->device, work, parts);
+    cal_device_aba.batch_walk(batch->device, work, batch->groups);
+}
+
 static cal_status evaluate(cal_batch* batch, const cal_solver_ops* ops, const double* down) {
     const cal_device_solver* solver = ops ? cal_device_find_solver(ops) : NULL;
-    const cal_context* context = &batch->work.context;
-    const int parts = batch->groups * batch->plan->layout->column_count;
     if (ops && (!solver || ops->vector_count > batch->vector_count)) return CAL_NOT_AVAILABLE;
-    double *const y = context->y, *const downs = batch->work.downs;
+    double *const y = batch->work.context.y, *const downs = batch->work.downs;
     if (!ops) batch->work.context.y = batch->work.vectors[0];
-    batch->work.downs = NULL; // one `down` is everybody's
-    if (solver) {
-        memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
-        solver->batch_prepare(batch->device, &batch->work, parts);
-    }
-    if (context->force != context->tau) cal_device_aba.batch_forces(batch->device, &batch->work, parts);
-    cal_device_aba.batch_walk(batch->device, &batch->work, batch->groups);
-    if (solver) solver->batch_follow(batch->device, &batch->work, parts);
+    batch->work.downs = NULL;                                                             // one `down` is everybody's
+    if (ops) memcpy(batch->work.numbers, down, (size_t)ops->down_count * sizeof(double)); // travels with the kernels
+    walk(batch, solver);
+    if (solver) solver->batch_follow(batch->device, &batch->work, batch->groups * batch->plan->layout->column_count);
     batch->work.context.y = y;
     batch->work.downs = downs;
     return CAL_OK;
@@ -144,80 +167,45 @@ static bool steers(const cal_solver_ops* ops) {
     return solver && solver->batch_steer;
 }
 
-// Memory for clocks. It is taken once: an ensemble has one solver.
-static cal_status hold_clocks(cal_batch* batch, const cal_solver_ops* ops) {
+static cal_status begin(cal_batch* batch, const cal_solver_settings* settings, double time) {
     cal_device_work* work = &batch->work;
-    const size_t instances = (size_t)batch->groups * CAL_DEVICE_LANES;
-    if (batch->steered == ops) return CAL_OK;
-    if (batch->steered) return CAL_NOT_AVAILABLE;
-    work->control_bytes = (ops->control_size + sizeof(double) - 1) / sizeof(double) * sizeof(double);
-    const size_t begins = sizeof(cal_batch_clock) + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
-    work->clocks = cal_device_take(batch->device, &batch->memory, instances * sizeof *work->clocks);
-    work->controls = cal_device_take(batch->device, &batch->memory, instances * work->control_bytes);
-    work->downs = take(batch, instances * CAL_MAX_DOWN);
-    work->sums = take(batch, instances * CAL_MAX_SUMS);
-    work->begins = cal_device_take(batch->device, &batch->memory, begins);
-    work->moving = cal_device_take(batch->device, &batch->memory, sizeof *work->moving);
-    work->moves = batch->chosen;
-    if (batch->memory.failed) return CAL_NO_MEMORY;
-    batch->steered = ops;
-    return CAL_OK;
-}
-
-static cal_status begin(cal_batch* batch, const cal_solver_ops* ops, const cal_solver_settings* settings, double time) {
-    cal_device_work* work = &batch->work;
-    cal_status status =
-        steers(ops) && ops->vector_count <= batch->vector_count ? hold_clocks(batch, ops) : CAL_NOT_AVAILABLE;
-    if (status) return status;
-    const size_t clock = sizeof(cal_batch_clock), bytes = clock + work->control_bytes + CAL_MAX_DOWN * sizeof(double);
-    char* beginning = cal_allocate(bytes, 1);
+    const cal_solver_ops* ops = batch->steered;
+    if (!ops) return CAL_NOT_AVAILABLE;
+    char* beginning = cal_allocate(beginning_size(work), 1);
     if (!beginning) return CAL_NO_MEMORY;
-    cal_batch_clock* first = (cal_batch_clock*)(void*)beginning;
-    first->headway.reached = time;
-    ops->start(beginning + clock, settings, time, (double*)(void*)(beginning + clock + work->control_bytes),
-               &first->decision);
+    cal_batch_clock* clock = (cal_batch_clock*)(void*)beginning;
+    char* control = beginning + sizeof *clock;
+    clock->headway.reached = time;
+    ops->start(control, settings, time, (double*)(void*)(control + work->control_bytes), &clock->decision);
     work->relative = settings->relative;
     work->absolute = settings->absolute;
     work->horizon = settings->horizon;
-    cal_device_write(batch->device, (char*)work->begins, beginning, bytes);
+    cal_device_write(batch->device, (char*)work->begins, beginning, beginning_size(work));
     cal_device_find_solver(ops)->batch_begin(batch->device, work, batch->groups);
-    status = cal_device_wait(batch->device);
+    const cal_status status = cal_device_wait(batch->device);
     cal_free(beginning);
     return status;
 }
 
 // An evaluation of those that move, and control of each.
-static void advance_once(cal_batch* batch, const cal_device_solver* solver) {
-    cal_device_work* work = &batch->work;
-    const int parts = batch->groups * batch->plan->layout->column_count;
-    solver->batch_prepare(batch->device, work, parts);
-    if (work->context.force != work->context.tau) cal_device_aba.batch_forces(batch->device, work, parts);
-    cal_device_aba.batch_walk(batch->device, work, batch->groups);
-    solver->batch_sums(batch->device, work, batch->groups);
-    solver->batch_steer(batch->device, work, batch->groups);
+static void advance_once(cal_batch* batch) {
+    const cal_device_solver* solver = cal_device_find_solver(batch->steered);
+    walk(batch, solver);
+    solver->batch_sums(batch->device, &batch->work, batch->groups);
+    solver->batch_steer(batch->device, &batch->work, batch->groups);
 }
 
 // Rounds are asked for without waiting; whether some instance still moves is looked at now and then, each time after more of them.
-static cal_status advance(cal_batch* batch, const cal_solver_ops* ops, double time) {
+static cal_status advance(cal_batch* batch, double time) {
     enum { FIRST_ROUNDS = 4, MOST_ROUNDS = 32 };
-    const cal_device_solver* solver = cal_device_find_solver(ops);
     const int32_t none = 0;
     int32_t moving = 1;
-    if (batch->steered != ops) return CAL_BAD_ARGUMENT;
+    if (!batch->steered || !batch->work.chosen) return CAL_BAD_ARGUMENT; // kernels say there who moves no more
     batch->work.time = time;
-    // Which of them move is the kernels' to say: all have bytes.
-    if (!batch->work.chosen) {
-        uint8_t* all = cal_allocate((size_t)batch->groups * CAL_DEVICE_LANES, 1);
-        if (!all) return CAL_NO_MEMORY;
-        memset(all, 1, (size_t)batch->groups * CAL_DEVICE_LANES);
-        const cal_status status = choose(batch, all);
-        cal_free(all);
-        if (status) return status;
-    }
     for (int rounds = FIRST_ROUNDS; moving; rounds = rounds < MOST_ROUNDS ? 2 * rounds : rounds) {
         for (int i = 0; i < rounds; i++) {
             if (i == rounds - 1) cal_device_write(batch->device, batch->work.moving, &none, sizeof none);
-            advance_once(batch, solver);
+            advance_once(batch);
         }
         cal_device_read(batch->device, &moving, batch->work.moving, sizeof moving);
         const cal_status status = cal_device_wait(batch->device);

@@ -367,7 +367,7 @@ static cal_status energy(cal_machine* machine, const cal_plan* plan, cal_state* 
     if (!own || !own->solver || !there || there->schedule || cal_model_has_coupled_forces(plan->model))
         return CAL_NOT_AVAILABLE;
     cal_status status = cal_device_plan_bring_nodes(there, plan);
-    if (status) return status;
+    if (status) return status == CAL_NO_MEMORY ? CAL_NOT_AVAILABLE : status;
     cal_device_work work;
     find_work(plan, state, &work);
     work.out = own->sample;

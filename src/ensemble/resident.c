@@ -83,8 +83,8 @@ static cal_status create(cal_ensemble* ensemble, cal_error* error) {
     memset(own->begins, 1, instances);
     const cal_solver_ops* solver = ensemble->solver;
     const int vectors = solver->vector_count > (int)VECTORS ? solver->vector_count : (int)VECTORS;
-    status =
-        cal_resident_batch(ensemble)->create(ensemble->device, own->plan, own->groups, vectors, &own->batch, error);
+    status = cal_resident_batch(ensemble)->create(ensemble->device, own->plan, own->groups, vectors,
+                                                  solver->fixed_step ? NULL : solver, &own->batch, error);
     if (!status) status = fill(ensemble);
     return status || solver->fixed_step ? status : cal_resident_create_clocks(ensemble);
 }

@@ -46,7 +46,7 @@ static cal_status begin(cal_resident_job* r) {
     cal_status status = CAL_OK;
     if (!choose(r, begins, &status)) return status;
     status = cal_resident_send(r);
-    if (!status) status = cal_resident_batch(ensemble)->begin(own->batch, ensemble->solver, &settings, ensemble->time);
+    if (!status) status = cal_resident_batch(ensemble)->begin(own->batch, &settings, ensemble->time);
     for (int i = 0; !status && i < r->count; i++) {
         if (!own->chosen[i]) continue;
         own->begins[i] = 0;
@@ -139,8 +139,10 @@ cal_status cal_resident_steer(cal_resident_job* r) {
     cal_status status = before ? begin(r) : CAL_NO_MEMORY;
     if (!status) {
         memcpy(before, own->own_clocks, instances * sizeof *before);
-        if (choose(r, moves, &status)) status = batch->advance(own->batch, r->job->ops, r->job->time);
-        if (!status) status = batch->read_clocks(own->batch, own->own_clocks);
+        if (choose(r, moves, &status)) {
+            status = batch->advance(own->batch, r->job->time);
+            if (!status) status = batch->read_clocks(own->batch, own->own_clocks);
+        }
     }
     for (int i = 0; !status && i < r->count; i++)
         if (cal_resident_is_live(r, i)) count(r, i, &before[i]);

@@ -53,8 +53,9 @@ enum {
 typedef struct cal_batch_ops {
     // Whether instances can be advanced with a solver, each by steps of its own.
     bool (*steers)(const cal_solver_ops* solver);
-    cal_status (*create)(struct cal_machine* machine, const cal_plan* plan, int groups, int vectors, cal_batch** out,
-                         cal_error* error);
+    // steered: the solver with which each instance has steps of its own; NULL: there are fixed steps alone.
+    cal_status (*create)(struct cal_machine* machine, const cal_plan* plan, int groups, int vectors,
+                         const cal_solver_ops* steered, cal_batch** out, cal_error* error);
     void (*destroy)(cal_batch* batch);
     // Copies a vector of all groups from or to the host. y-shaped ones, v-shaped ones, controls: W × actuators a group.
     cal_status (*write)(cal_batch* batch, int vector, const double* values);
@@ -67,10 +68,10 @@ typedef struct cal_batch_ops {
     cal_status (*evaluate)(cal_batch* batch, const cal_solver_ops* solver, const double* down);
     cal_status (*wait)(cal_batch* batch);
     // Steps of its own for each instance. The chosen ones begin at a time, with y in vector 0.
-    cal_status (*begin)(cal_batch* batch, const cal_solver_ops* solver, const cal_solver_settings* settings,
-                        double time);
-    // The chosen ones, which have begun, go on until the last accepted step of each reaches that time.
-    cal_status (*advance)(cal_batch* batch, const cal_solver_ops* solver, double time);
+    cal_status (*begin)(cal_batch* batch, const cal_solver_settings* settings, double time);
+    // The chosen ones, by name, which have begun, go on until the last accepted step of each reaches that time; which are chosen is
+    // unknown afterwards.
+    cal_status (*advance)(cal_batch* batch, double time);
     cal_status (*read_clocks)(cal_batch* batch, cal_batch_clock* clocks); // of all
     // The solver's interpolate into y, for the chosen instances; control NULL: each by its own.
     cal_status (*interpolate)(cal_batch* batch, const cal_solver_ops* solver, const void* control, double time);

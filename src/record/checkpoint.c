@@ -456,7 +456,7 @@ static cal_status get_all(cal_checkpoint_buffer* s, cal_system* system, const ch
     set_moment(&copy, &then);
     if (!system->ops) cal_system_count_from(&copy, &copy.report);
     copy.last.valid = copy.replays = false;
-    copy.energy_query.current = false;
+    cal_system_forget_energy(&copy);
     copy.slow_band = false;
     bool good = allocate_arrays(&copy);
     move_arrays(s, &copy);

@@ -278,7 +278,7 @@ const double* cal_system_control(const cal_system* system) { return system->cont
 void cal_system_restart(cal_system* system) { system->running = system->replays = false; }
 
 void cal_system_moved(cal_system* system) {
-    system->energy_query.current = system->sampled = false;
+    cal_system_forget_energy(system);
     cal_system_restart(system);
 }
 

@@ -256,7 +256,7 @@ cal_status cal_system_check_start(cal_system* system, cal_error* error) {
                         cal_model_constraint_name(system->model, now.speed_of, name, sizeof name), now.speed,
                         system->time);
     cal_constraints_project(set, system->q, system->v, CAL_PROJECT_BOTH, CAL_PATIENCE_STEP);
-    system->energy_query.current = system->sampled = false;
+    cal_system_forget_energy(system);
     return CAL_OK;
 }
 

@@ -166,6 +166,10 @@ void cal_system_count_from(cal_system* system, const cal_sim_report* report);
 bool cal_system_reserve_pushes(cal_system* system, int count); // makes room
 // After q, v or time were changed: what was looked up there is not valid, and the solver begins anew.
 void cal_system_moved(cal_system* system);
+// What was found of the energy is no longer that of q and v.
+static inline void cal_system_forget_energy(cal_system* system) {
+    system->energy_query.current = system->sampled = false;
+}
 // Calls a function for every column: on the plan's machine, or, where that is a device and the model is large, on all of the host's cores.
 cal_status cal_system_each_column(cal_system* system, cal_column_function* function, void* argument);
 

@@ -159,7 +159,7 @@ static cal_status load(cal_system* system, int count, const void* memory) {
             if (active != system->constraints->active[k]) cal_constraints_activate(system->constraints, k, active);
         }
     }
-    system->energy_query.current = system->sampled = false;
+    cal_system_forget_energy(system);
     cal_state_changed(system->state, CAL_HELD_VECTORS);
     return cal_system_apply(system);
 }
