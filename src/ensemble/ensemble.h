@@ -4,7 +4,7 @@
 // share a process keeps what advances them, one of these tables of functions (cal_ensemble_ops):
 //
 //     lockstep   W instances side by side in lanes: trees with a fixed step, nothing that looks at one instance alone
-//     resident   the same on a device: all instances side by side in its memory
+//     resident   the same on a device: all instances side by side in its memory, and with variable steps each has its own (steered.c)
 //     separate   one cal_sim per instance: everything else
 //
 // Either divides its instances into *units* (W instances, or one) that need nothing of each other. Workers take units from a
