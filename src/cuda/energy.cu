@@ -31,10 +31,11 @@ CAL_KERNEL void energy_down_kernel(const cal_device_work work) {
     CAL_AFTER_OTHERS;
     if (is_idle(column)) return;
     const cal_context context = own_context(&work, 0);
-    const double* slot = parent_end(&context, column);
+    parent_slot slot;
+    find_parent(&context, column, MOTION, &slot);
     cal_world_motion motion;
     double* numbers = (double*)&motion;
-    for (int i = 0; i < MOTION; i++) numbers[i] = column->parent < 0 ? 0.0 : from_parent(slot, column, i);
+    for (int i = 0; i < MOTION; i++) numbers[i] = column->parent < 0 ? 0.0 : from_parent(&slot, i);
     for (int step = 0; step < steps_of(column); step++) {
         step_place of;
         double *kept, q[7], v[6], sums[SUMS];

@@ -16,11 +16,21 @@
 //                     block 0   a b c d           b is a's only child, c is b's …
 //                     block 1   e f
 //
+//   mixed column  lanes across branches that differ: each lane has a parent of its own, in any column that came before.
+//
+//                     block 0   a b c d           parents of a, b, c and d: lanes of four columns, or of one
+//                     block 1   e f g h           e is a's only child …
+//
 // All nodes of a column have one kind of joint. The children of a column's last block (or last node) that are not its
 // continuation are packed into child columns: kind by kind, rank by rank, in the order of their parents' lanes; a first
 // child keeps its parent's lane when it is free. So every column has one parent column, and a node's children come in
 // the order of the tree whatever W is. All nodes of a column have one owner, the processor that computes them: a
 // column ends where the owner changes.
+//
+// That suits trees whose branches are alike. Where they are not, few lanes would be alive, and branches are mixed
+// (mixed.c): below columns that nothing of other processors hangs on, runs of only children are taken as they become
+// ready, W of one kind and of like length at a time. A column's lanes then read their own parents' ends, and a parent
+// gathers what its children left, in the order of the tree: the sums, and the bits, are the same.
 //
 // The numbers of a block are stored component by component, W lanes each: component c of lane l is at
 // offset + c · W + l. A long column's blocks are stored the same way. With W = 1 every column is wide.
@@ -56,7 +66,13 @@ typedef struct cal_column {
     int8_t parent_lane[CAL_MAX_LANES]; // of each lane of the first block; -1 for a dead lane
     int8_t pull_order[CAL_MAX_LANES];  // live lanes of the first block in the order in which their parents add them
     int8_t pull_count;
-    bool aligned;     // every live lane hangs under its own lane
+    bool aligned; // every live lane hangs under its own lane
+    bool mixed;   // every lane has a parent of its own, at layout->parents[first_parent + lane]
+    bool gathers; // its children are in mixed columns: lane l's k-th is layout->pulls[first_pull + k · lanes + l]
+    int32_t first_parent, first_pull, most_pulls; // k < most_pulls
+    size_t row_slot;                              // where children are gathered: the rows that they read
+    int32_t group;                                // of mixed columns: which part of the walk (mixed.c)
+    bool hangs;       // some lane's parent is not in its group, and gathers when other groups have been walked
     bool based;       // on the ground, but each lane with a motion of its own there (schedules)
     size_t base_slot; // stack position of what a column on the ground reads; 0: the ground's own, at rest
 } cal_column;
@@ -76,6 +92,13 @@ typedef struct cal_nonlinear_force {
     int32_t copy;   // which instance of the model
 } cal_nonlinear_force;
 
+// What crosses edges to mixed columns lies lane by lane, since neighbours do not go together: a row of so many doubles for each lane of
+// the column that leaves it, down and up.
+enum { CAL_DOWN_ROW = 24, CAL_UP_ROW = 32 };
+// What a lane without a child adds to its sums: −0, which changes no number. It stands in layout->pulls as CAL_NO_ROW.
+extern const double cal_nothing[CAL_UP_ROW];
+#define CAL_NO_ROW SIZE_MAX
+
 typedef struct cal_layout {
     const cal_model* model;
     int width;          // W
@@ -83,12 +106,14 @@ typedef struct cal_layout {
     int processors;     // owners of columns are 0 … processors - 1; the ground is 0's
     int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
+    bool mixes;         // some columns may be mixed
     bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
     int column_count, block_count, extra_count;
-    cal_column* columns;  // in walking order: parents before children, depth first
-    int32_t* block_nodes; // block_count × W: node (copy · node_count + node), -1 for a dead lane
-    int32_t* block_y;     // block_count + 1: first double of the block in y-shaped vectors
-    int32_t* block_v;     // block_count + 1: first double of the block in v-shaped vectors
+    cal_column* columns;     // in walking order: parents before children, depth first
+    size_t *parents, *pulls; // of mixed columns: the rows in the stack that lanes read, and those that lanes gather
+    int32_t* block_nodes;    // block_count × W: node (copy · node_count + node), -1 for a dead lane
+    int32_t* block_y;        // block_count + 1: first double of the block in y-shaped vectors
+    int32_t* block_v;        // block_count + 1: first double of the block in v-shaped vectors
     cal_nonlinear_force* extras;
     int32_t*
         lane_extras; // devices: column_count × W + 1: the first of each lane's extras, which follow each other; else NULL
@@ -126,6 +151,8 @@ enum {
 enum { CAL_SCRATCH_COUNT = 15, CAL_DOWN_COUNT = 18, CAL_UP_COUNT = 27 };
 
 enum { CAL_KEEP_ALL = -1 };
+// cal_column.group: 0 of columns that are not mixed, then the top, then the groups below it.
+enum { CAL_GROUP_TOP = 1 };
 
 // What to lay out: owners gives each node's processor; NULL: all are processor 0's.
 typedef struct cal_layout_def {
@@ -133,6 +160,7 @@ typedef struct cal_layout_def {
     int width, copies, processors, keep;
     bool constants; // whether kernels read layout->constants
     bool by_lane;   // devices: a thread has a lane, so the extras of a lane follow each other
+    bool mixes;     // columns may be mixed, where that fills more lanes
     bool lasting;   // every column has a frame for good, so that columns of one depth can be worked on at the same time
     const int32_t* owners;
 } cal_layout_def;

@@ -32,6 +32,7 @@ const cal_program cal_program_aba = {
     .name = "aba",
     .help = "forward dynamics by articulated bodies, four passes",
     .walked = true,
+    .mixes = true,
     .solves = true,
     .implicit = true,
     .record = cal_aba_record,

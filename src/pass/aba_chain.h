@@ -53,10 +53,9 @@ static void LANE(chain_outbound)(const cal_context* context, const cal_column* c
     _Alignas(64) double local[9][CAL_WIDTH];
     double(*turn)[2 * CAL_WIDTH] = trail, (*spin)[2 * CAL_WIDTH] = trail + 9;
     double(*swing)[2 * CAL_WIDTH] = trail + 12, (*pull)[2 * CAL_WIDTH] = trail + 15;
-    const double* slot = parent_end(context, column);
-    for (int i = 0; i < CAL_DOWN_COUNT; i++)
-        trail[i][CAL_WIDTH - 1] =
-            slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+    cal_parent_slot_1 slot;
+    cal_find_parent_1(context, column, CAL_DOWN_COUNT, &slot);
+    for (int i = 0; i < CAL_DOWN_COUNT; i++) trail[i][CAL_WIDTH - 1] = cal_from_parent_1(&slot, i);
     place at = find_place(context, column, CAL_REVOLUTE, record, 0);
     for (int block = 0; block < column->block_count; block++) {
         at = find_place(context, column, CAL_REVOLUTE, record, block);

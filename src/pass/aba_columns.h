@@ -24,8 +24,9 @@ LANE_FUNCTION void LANE(inbound_column)(const cal_context* context, const cal_co
 LANE_INLINE void accelerate_run(int kind, const cal_context* context, const cal_column* column) {
     v3 al = {0}, a = {0};
     if (column->parent >= 0) {
-        const double* slot = parent_end(context, column);
-        al = from_parent3(slot, column, 0), a = from_parent3(slot, column, 3);
+        parent_slot slot;
+        find_parent(context, column, 6, &slot);
+        al = from_parent3(&slot, 0), a = from_parent3(&slot, 3);
     }
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {

@@ -2,12 +2,13 @@
 // after articulated_ends.h.
 #define load_motion LANE(cal_load_motion)
 LANE_INLINE motion load_motion(const cal_context* context, const cal_column* column) {
-    const double* slot = parent_end(context, column);
+    parent_slot slot;
+    find_parent(context, column, CAL_DOWN_COUNT, &slot);
     motion m;
-    m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
-    m.w = from_parent3(slot, column, 9);
-    m.al = from_parent3(slot, column, 12);
-    m.a = from_parent3(slot, column, 15);
+    m.E = (m3){from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
+    m.w = from_parent3(&slot, 9);
+    m.al = from_parent3(&slot, 12);
+    m.a = from_parent3(&slot, 15);
     m.A = spin_matrix(m.w, m.al);
     return m;
 }
@@ -16,12 +17,14 @@ LANE_INLINE motion load_motion(const cal_context* context, const cal_column* col
 #define leave_end LANE(cal_leave_end)
 LANE_INLINE void leave_end(const cal_context* context, const cal_column* column, const motion* m, const place* last) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot + own_lane(column);
+    slot_room room;
+    double* end = end_room(context, column, &room);
     slot_store_columns(end, 0, m->E);
     slot_store3(end, 9, m->w), slot_store3(end, 12, m->al), slot_store3(end, 15, m->a);
+    close_end(context, column, &room, CAL_DOWN_COUNT);
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
-    store_articulated(end + CAL_DOWN_COUNT * CAL_WIDTH, &I);
+    store_articulated(end_sums(context, column), &I);
 }
 
 #define outbound_run LANE(outbound_run)

@@ -48,6 +48,7 @@ const cal_program cal_program_armstrong = {
     .name = "armstrong",
     .help = "forward dynamics of ball joints and free roots by Armstrong's hinge-centred method, three passes",
     .walked = true,
+    .mixes = true,
     .solves = true,
     .keeps = true,
     .accepts = cal_armstrong_accepts,

@@ -16,23 +16,25 @@ LANE_INLINE answers load_answers(const double* slot) {
 LANE_INLINE void leave_posture(int kind, cal_reuse reuse, const cal_context* context, const cal_column* column,
                                const posture* p, const place* last) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
-    if (reuse != CAL_REUSE_KEPT) slot_store_columns(end, 0, p->R_I);
+    slot_room room;
+    double* end = end_room(context, column, &room);
+    slot_store_columns(end, 0, p->R_I);
     slot_store3(end, 9, p->w);
+    close_end(context, column, &room, 12);
     answers s = {0};
     begin_answers(kind, reuse, &s, last->constants, last->record, last->scratch);
-    store_answers(&s, end + CAL_DOWN_COUNT * CAL_WIDTH);
+    store_answers(&s, end_sums(context, column));
 }
 
 #define control_run LANE(control_run)
 LANE_INLINE void control_run(int kind, cal_reuse reuse, const cal_context* context, const cal_column* column) {
-    const double* slot = parent_end(context, column);
+    parent_slot slot;
+    find_parent(context, column, 12, &slot);
     const double* gravity = context->model->gravity;
     const v3 a_G = {lane_set(gravity[0]), lane_set(gravity[1]), lane_set(gravity[2])};
     posture p = {0};
-    if (reuse != CAL_REUSE_KEPT)
-        p.R_I = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
-    p.w = from_parent3(slot, column, 9);
+    if (reuse != CAL_REUSE_KEPT) p.R_I = (m3){from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
+    p.w = from_parent3(&slot, 9);
     const int count = step_count(column);
     place at = find_place(context, column, kind, cal_armstrong_record(kind), 0);
     for (int i = 0; i < count; i++) {
@@ -64,8 +66,9 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, cal_reuse reuse, const 
     answers s = {0};
     int i = step_count(column) - 1;
     place at = find_place(context, column, kind, cal_armstrong_record(kind), i);
+    gather_children(context, column, CAL_UP_COUNT);
     if (column->child_count > 0)
-        s = load_answers(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH);
+        s = load_answers(end_sums(context, column));
     else
         begin_answers(kind, reuse, &s, at.constants, at.record, at.scratch);
     for (;;) {
@@ -74,7 +77,10 @@ LANE_INLINE void coefficients_run(int kind, bool rotors, cal_reuse reuse, const 
         at = find_place(context, column, kind, cal_armstrong_record(kind), i);
         begin_answers(kind, reuse, &s, at.constants, at.record, at.scratch);
     }
-    if (column->parent >= 0) store_answers(&s, context->scratch + column->up_slot);
+    if (column->parent < 0) return;
+    slot_room room;
+    store_answers(&s, up_room(context, column, &room));
+    close_up(context, column, &room, CAL_UP_COUNT);
 }
 
 #define coefficients_band LANE(coefficients_band)
@@ -99,8 +105,9 @@ static void LANE(coefficients_column)(const cal_context* context, const cal_colu
 LANE_INLINE void advance_run(int kind, bool rotors, const cal_context* context, const cal_column* column) {
     v3 wd = {0}, a = {0};
     if (column->parent >= 0) {
-        const double* slot = parent_end(context, column);
-        wd = from_parent3(slot, column, 0), a = from_parent3(slot, column, 3);
+        parent_slot slot;
+        find_parent(context, column, 6, &slot);
+        wd = from_parent3(&slot, 0), a = from_parent3(&slot, 3);
     }
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {
@@ -108,8 +115,10 @@ LANE_INLINE void advance_run(int kind, bool rotors, const cal_context* context, 
         advance(kind, rotors, &wd, &a, at.y, at.constants, at.record, at.ydot);
     }
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    slot_room room;
+    double* end = end_room(context, column, &room);
     slot_store3(end, 0, wd), slot_store3(end, 3, a);
+    close_end(context, column, &room, 6);
 }
 
 static void LANE(advance_column)(const cal_context* context, const cal_column* column) {

@@ -36,13 +36,17 @@ LANE_INLINE void leave_up(const cal_context* context, const cal_column* column, 
         return;
     }
 #endif
-    store_articulated(context->scratch + column->up_slot + own_lane(column), I);
+    slot_room room;
+    store_articulated(up_room(context, column, &room), I);
+    close_up(context, column, &room, CAL_UP_COUNT);
 }
 
 // Of a column's last node: what its children have added to its own, or its own alone.
 LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_column* column, const place* last) {
-    if (column->child_count > 0)
-        return load_articulated(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own_lane(column));
+    if (column->child_count > 0) {
+        gather_children(context, column, CAL_UP_COUNT);
+        return load_articulated(end_sums(context, column));
+    }
     articulated I = {0};
     add_own(&I, last->constants, last->scratch);
     return I;
@@ -51,6 +55,8 @@ LANE_INLINE articulated begin_inbound(const cal_context* context, const cal_colu
 // For the columns below, where there are any.
 LANE_INLINE void store_acceleration(const cal_context* context, const cal_column* column, v3 al, v3 a) {
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot + own_lane(column);
+    slot_room room;
+    double* end = end_room(context, column, &room);
     slot_store3(end, 0, al), slot_store3(end, 3, a);
+    close_end(context, column, &room, 6);
 }

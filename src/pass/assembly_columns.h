@@ -42,11 +42,11 @@ LANE_INLINE void place_run(int kind, const cal_context* context, const cal_colum
     const lane zero = lane_set(0.0), one = lane_set(1.0);
     placing p = {.m = {.E = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}}};
     if (column->parent >= 0) {
-        const double* slot = parent_end(context, column);
-        p.m.E = (m3){from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
-        p.m.w = from_parent3(slot, column, 9), p.m.al = from_parent3(slot, column, 12),
-        p.m.a = from_parent3(slot, column, 15);
-        p.r = from_parent3(slot, column, 18), p.u = from_parent3(slot, column, 21);
+        parent_slot slot;
+        find_parent(context, column, 24, &slot);
+        p.m.E = (m3){from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
+        p.m.w = from_parent3(&slot, 9), p.m.al = from_parent3(&slot, 12), p.m.a = from_parent3(&slot, 15);
+        p.r = from_parent3(&slot, 18), p.u = from_parent3(&slot, 21);
     }
     // Starts are listed last step first.
     int next = slots->first_start + slots->start_count - 1;
@@ -204,9 +204,10 @@ LANE_INLINE void load_forces(const cal_context* context, const cal_column* colum
 #define accelerate_slots LANE(cal_accelerate_slots)
 LANE_INLINE void accelerate_slots(int kind, int most, const cal_context* context, const cal_column* column,
                                   const cal_slots* slots) {
-    const double* slot = parent_end(context, column);
     const int at_base = column->parent < 0 ? CAL_DOWN_COUNT : 0;
-    v3 al = from_parent3(slot, column, at_base), a = from_parent3(slot, column, at_base + 3);
+    parent_slot slot;
+    find_parent(context, column, at_base + 6, &slot);
+    v3 al = from_parent3(&slot, at_base), a = from_parent3(&slot, at_base + 3);
     lane lambda[6 * CAL_SCHEDULE_MOST_TIPS];
     load_forces(context, column, slots, most, lambda);
     const int count = step_count(column), degrees = cal_kind_v(kind);

@@ -89,33 +89,194 @@ LANE_INLINE int step_count(const cal_column* column) {
 #endif
 }
 
-// The end of the column above, or of the ground.
-#define parent_end LANE(cal_parent_end)
-LANE_INLINE const double* parent_end(const cal_context* context, const cal_column* column) {
-    return context->scratch +
-           (column->parent < 0 ? column->base_slot : context->layout->columns[column->parent].end_slot);
+// Rows of mixed columns, CAL_LANES numbers at a time: numbers of lanes from a row for each lane, and back.
+#if CAL_LANES > 1
+#define exchange_lanes LANE(cal_exchange_lanes)
+#undef MIX_LOW
+#undef MIX_HIGH
+#if CAL_LANES == 2
+#define MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define MIX_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#elif CAL_LANES == 4
+#define MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define MIX_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#else
+#define MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define MIX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#endif
+// Transposes CAL_LANES × CAL_LANES numbers: halves are shuffled into each other, once for each factor of two.
+LANE_INLINE void exchange_lanes(lane* rows) {
+    for (int round = 1; round < CAL_LANES; round *= 2) {
+        lane next[CAL_LANES];
+        for (int i = 0; i < CAL_LANES / 2; i++) {
+            next[2 * i] = MIX_LOW(rows[i], rows[i + CAL_LANES / 2]);
+            next[2 * i + 1] = MIX_HIGH(rows[i], rows[i + CAL_LANES / 2]);
+        }
+        for (int i = 0; i < CAL_LANES; i++) rows[i] = next[i];
+    }
+}
+// `count` numbers of all lanes, from a row each; rounded up to whole exchanges, as rows are.
+#define take_rows LANE(cal_take_rows)
+#define add_rows LANE(cal_add_rows)
+#define leave_rows LANE(cal_leave_rows)
+static __attribute__((noinline)) void take_rows(const double* scratch, const size_t* places, int count, double* to) {
+    for (int i = 0; i < count; i += CAL_LANES) {
+        lane rows[CAL_LANES];
+        for (int l = 0; l < CAL_LANES; l++) rows[l] = *(const memory*)(scratch + places[l] + i);
+        exchange_lanes(rows);
+        for (int k = 0; k < CAL_LANES; k++) slot_store(to, i + k, rows[k]);
+    }
+}
+static __attribute__((noinline)) void add_rows(const double* scratch, const size_t* places, int count, double* to) {
+    for (int i = 0; i < count; i += CAL_LANES) {
+        lane rows[CAL_LANES];
+        for (int l = 0; l < CAL_LANES; l++)
+            rows[l] = *(const memory*)((places[l] == CAL_NO_ROW ? cal_nothing : scratch + places[l]) + i);
+        exchange_lanes(rows);
+        for (int k = 0; k < CAL_LANES && i + k < count; k++) slot_store(to, i + k, slot_load(to, i + k) + rows[k]);
+    }
+}
+static __attribute__((noinline)) void leave_rows(const double* from, int count, int row, double* to) {
+    for (int i = 0; i < count; i += CAL_LANES) {
+        lane rows[CAL_LANES];
+        for (int k = 0; k < CAL_LANES; k++) rows[k] = slot_load(from, i + k);
+        exchange_lanes(rows);
+        for (int l = 0; l < CAL_LANES; l++) *(memory*)(to + l * row + i) = rows[l];
+    }
+}
+#endif
+
+// What the column reads of its parent's end: `count` numbers for each of its lanes. With one lane they are where they are.
+#define parent_slot LANE(cal_parent_slot)
+#define find_parent LANE(cal_find_parent)
+enum { LANE(CAL_MOST_READ) = CAL_DOWN_COUNT + 6 };
+typedef struct parent_slot {
+    const double* at;
+#if CAL_LANES > 1
+    _Alignas(64) double room[LANE(CAL_MOST_READ) * CAL_LANES];
+#else
+    int stride;
+#endif
+} parent_slot;
+#if CAL_LANES > 1
+// From the lanes of one column, which are elsewhere or fewer than the column's own.
+#define collect_lanes LANE(cal_collect_lanes)
+static __attribute__((noinline)) void collect_lanes(const double* end, const cal_column* column, int count,
+                                                    double* to) {
+    for (int l = 0; l < CAL_LANES; l++) {
+        const double* from = end + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l]);
+        for (int i = 0; i < count; i++) to[i * CAL_LANES + l] = from[i * column->parent_lanes];
+    }
+}
+#endif
+LANE_INLINE void find_parent(const cal_context* context, const cal_column* column, int count, parent_slot* slot) {
+    const cal_layout* layout = context->layout;
+    const double* end =
+        context->scratch + (column->parent < 0 ? column->base_slot : layout->columns[column->parent].end_slot);
+#if CAL_LANES == 1
+    (void)count;
+    const int l = own_lane(column), above = column->parent_lane[l] < 0 ? 0 : column->parent_lane[l];
+    if (column->mixed)
+        *slot = (parent_slot){context->scratch + layout->parents[column->first_parent + l], 1};
+    else if (column->based)
+        *slot = (parent_slot){end + l, column->lanes};
+    else
+#ifdef CAL_THREAD_PER_LANE
+        *slot = (parent_slot){end + above, column->parent < 0 ? 1 : CAL_WIDTH};
+#else
+        *slot = (parent_slot){end + above, column->parent_lanes};
+#endif
+#else
+    slot->at = end;
+    if (column->based || (column->aligned && column->parent_lanes == CAL_LANES)) return;
+    slot->at = slot->room;
+    if (column->mixed)
+        take_rows(context->scratch, layout->parents + column->first_parent, count, slot->room);
+    else
+        collect_lanes(end, column, count, slot->room);
+#endif
 }
 
-// Component i of what the parent's end holds, a lane for each of the column's lanes.
+// Number i of them.
 #define from_parent LANE(cal_from_parent)
-LANE_INLINE lane from_parent(const double* slot, const cal_column* column, int i) {
-#ifdef CAL_THREAD_PER_LANE
-    if (column->based) return slot[i * column->lanes + own_lane(column)];
-    const int l = column->parent_lane[own_lane(column)];
-    return slot[i * (column->parent < 0 ? 1 : CAL_WIDTH) + (l < 0 ? 0 : l)];
-#elif CAL_LANES == 1
-    return slot[i * column->parent_lanes + (column->parent_lane[0] < 0 ? 0 : column->parent_lane[0])];
+LANE_INLINE lane from_parent(const parent_slot* slot, int i) {
+#if CAL_LANES == 1
+    return slot->at[i * slot->stride];
 #else
-    if (column->based || (column->aligned && column->parent_lanes == CAL_LANES)) return slot_load(slot, i);
-    lane out;
-    for (int l = 0; l < CAL_LANES; l++)
-        out[l] = slot[i * column->parent_lanes + (column->parent_lane[l] < 0 ? 0 : column->parent_lane[l])];
-    return out;
+    return slot_load(slot->at, i);
 #endif
 }
 #define from_parent3 LANE(cal_from_parent3)
-LANE_INLINE v3 from_parent3(const double* slot, const cal_column* column, int i) {
-    return (v3){from_parent(slot, column, i), from_parent(slot, column, i + 1), from_parent(slot, column, i + 2)};
+LANE_INLINE v3 from_parent3(const parent_slot* slot, int i) {
+    return (v3){from_parent(slot, i), from_parent(slot, i + 1), from_parent(slot, i + 2)};
+}
+
+// What children add to: the sums at the column's end.
+#define end_sums LANE(cal_end_sums)
+LANE_INLINE double* end_sums(const cal_context* context, const cal_column* column) {
+    return context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own_lane(column);
+}
+
+// Adds the first `count` numbers that the children of each lane left to the sums at the column's end, in the order of the tree;
+// where children are pulled column by column that is done.
+#define gather_children LANE(cal_gather_children)
+LANE_INLINE void gather_children(const cal_context* context, const cal_column* column, int count) {
+    if (!column->gathers) return;
+    const cal_layout* layout = context->layout;
+    double* sums = end_sums(context, column);
+    for (int k = 0; k < column->most_pulls; k++) {
+        const size_t* rows = layout->pulls + column->first_pull + k * column->lanes;
+#if CAL_LANES == 1
+        for (int i = 0; i < count; i++) sums[i] += context->scratch[*rows + (size_t)i];
+#else
+        add_rows(context->scratch, rows, count, sums);
+#endif
+    }
+}
+
+// Where a column writes the numbers that its children read, and those that its parent pulls: its slots, or, where these are rows,
+// `room`, of which close_end and close_up then make rows.
+#define slot_room LANE(cal_slot_room)
+#define end_room LANE(cal_end_room)
+#define up_room LANE(cal_up_room)
+#define close_end LANE(cal_close_end)
+#define close_up LANE(cal_close_up)
+typedef struct slot_room {
+#if CAL_LANES > 1
+    _Alignas(64) double numbers[CAL_UP_ROW * CAL_LANES];
+#else
+    char none;
+#endif
+} slot_room;
+LANE_INLINE double* end_room(const cal_context* context, const cal_column* column, slot_room* room) {
+    (void)room;
+#ifndef CAL_THREAD_PER_LANE
+#if CAL_LANES > 1
+    if (column->gathers) return room->numbers;
+#else
+    if (column->gathers) return context->scratch + column->row_slot;
+#endif
+#endif
+    return context->scratch + column->end_slot + own_lane(column);
+}
+LANE_INLINE double* up_room(const cal_context* context, const cal_column* column, slot_room* room) {
+    (void)room;
+#if CAL_LANES > 1
+    if (column->mixed) return room->numbers;
+#endif
+    return context->scratch + column->up_slot + own_lane(column);
+}
+LANE_INLINE void close_end(const cal_context* context, const cal_column* column, const slot_room* room, int count) {
+    (void)context, (void)column, (void)room, (void)count;
+#if CAL_LANES > 1
+    if (column->gathers) leave_rows(room->numbers, count, CAL_DOWN_ROW, context->scratch + column->row_slot);
+#endif
+}
+LANE_INLINE void close_up(const cal_context* context, const cal_column* column, const slot_room* room, int count) {
+    (void)context, (void)column, (void)room, (void)count;
+#if CAL_LANES > 1
+    if (column->mixed) leave_rows(room->numbers, count, CAL_UP_ROW, context->scratch + column->up_slot);
+#endif
 }
 
 // Runs a function for the column's kind of joint, which is a constant in it.

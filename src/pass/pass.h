@@ -92,6 +92,7 @@ typedef struct cal_program {
     bool spreads;  // swept: kernels read and write as law 1 says, so that subtrees can be swept on several cores
     bool solves;   // has accelerations: reads tau, controls and wrenches (also: inverse dynamics reads wrenches)
     bool implicit; // adds context->implicit to armatures
+    bool mixes;    // walked: columns may be mixed (layout.h)
     bool keeps;    // heeds context->reuse
     cal_status (*accepts)(const cal_model* model, cal_error* error); // NULL: every model
     int node_doubles;                                                // workspace of swept programs

@@ -23,6 +23,17 @@ void cal_sums_end(const cal_context* context, double* sums) {
     for (int k = 0; k < cal_sums_count(context->solver_ops, context->solver); k++) sums[k] = end_sums(context, -1)[k];
 }
 
+// What the children of each lane left, where these are in mixed columns.
+static void gather_sums(const cal_context* context, const cal_column* column, int count, double* sums) {
+    const cal_layout* layout = context->layout;
+    const size_t* rows = layout->pulls + column->first_pull;
+    for (int i = 0; i < column->most_pulls * column->lanes; i++)
+        for (int k = 0; k < count && rows[i] != CAL_NO_ROW; k++) {
+            double* own = &sums[k * layout->width + i % column->lanes];
+            *own = join(*own, context->scratch[rows[i] + (size_t)k], k < context->solver_ops->max_count);
+        }
+}
+
 void cal_sums_add(const cal_context* context, int index) {
     const cal_layout* layout = context->layout;
     const cal_column* column = &layout->columns[index];
@@ -32,10 +43,11 @@ void cal_sums_add(const cal_context* context, int index) {
     double shares[CAL_MAX_SUMS * CAL_MAX_LANES], sums[CAL_MAX_SUMS * CAL_MAX_LANES];
     // NOLINTBEGIN(clang-analyzer-core.*): follow_up writes the first sum_count rows of shares, the powers the others
     for (int i = 0; i < count * width; i++) sums[i] = 0.0;
-    if (column->child_count > 0)
+    if (column->child_count > 0 && !column->gathers)
         for (int k = 0; k < count; k++)
             for (int lane = 0; lane < column->lanes; lane++)
                 sums[k * width + lane] = end_sums(context, index)[k * column->lanes + lane];
+    if (column->gathers) gather_sums(context, column, count, sums);
     for (int block = column->first_block + column->block_count - 1; block >= column->first_block; block--) {
         ops->follow_up(context->solver, column, block, shares);
         if (context->solver->powers)
@@ -51,9 +63,10 @@ void cal_sums_add(const cal_context* context, int index) {
             for (int k = 0; k < count; k++)
                 sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
     }
+    const int next = column->mixed ? 1 : column->lanes, beside = column->mixed ? CAL_UP_ROW : 1;
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < column->lanes; lane++)
-            context->scratch[column->up_slot + (size_t)(k * column->lanes + lane)] = sums[k * width + lane];
+            context->scratch[column->up_slot + (size_t)(k * next + lane * beside)] = sums[k * width + lane];
     // NOLINTEND(clang-analyzer-core.*)
 }
 

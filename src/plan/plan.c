@@ -46,6 +46,7 @@ static void go_down(cal_step_writer* w, const cal_layout* layout, int column) {
 static void go_up(cal_step_writer* w, const cal_layout* layout, int column) {
     const cal_column* c = &layout->columns[column];
     cal_steps_say(w, c->owner, CAL_STEP_UP, column);
+    if (c->mixed) return; // its parents gather
     if (owner_of(layout, c->parent) != c->owner)
         cal_steps_say(w, c->owner, c->parent < 0 ? CAL_STEP_POST_SUMS : CAL_STEP_POST_UP, column);
     else if (!is_shared(layout, c->parent))
@@ -72,12 +73,43 @@ static void visit_private(cal_step_writer* w, const cal_layout* layout) {
     }
 }
 
+// Where columns are mixed: those that are not go down; then, processor by processor, the top, its groups one after the other, and
+// the top again; then up.
+static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
+    const int count = layout->column_count;
+    for (int i = 0; i < count; i++)
+        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_down(w, layout, i);
+    for (int i = 0, end; i < count; i = end) {
+        const cal_column* first = &layout->columns[i];
+        for (end = i + 1; end < count && layout->columns[end].mixed && layout->columns[end].owner == first->owner;)
+            end++;
+        if (!first->mixed) {
+            end = i + 1;
+            continue;
+        }
+        int top = i;
+        while (top < end && layout->columns[top].group == CAL_GROUP_TOP) top++;
+        for (int k = i; k < top; k++) go_down(w, layout, k);
+        for (int k = top, last; k < end; k = last) {
+            for (last = k; last < end && layout->columns[last].group == layout->columns[k].group; last++)
+                go_down(w, layout, last);
+            for (int up = last - 1; up >= k; up--) go_up(w, layout, up);
+        }
+        for (int k = top - 1; k >= i; k--) go_up(w, layout, k);
+    }
+    for (int i = 0; i < count; i++)
+        if (!layout->columns[i].shared && !layout->columns[i].mixed) go_up(w, layout, i);
+}
+
 static void emit_steps(cal_step_writer* w, const void* argument) {
     const column_tree* t = argument;
     const cal_layout* layout = t->layout;
     for (int column = 0; column < layout->column_count; column++)
         if (layout->columns[column].shared) go_down(w, layout, column);
-    visit_private(w, layout);
+    if (layout->mixes)
+        visit_mixed(w, layout);
+    else
+        visit_private(w, layout);
     for (int column = layout->column_count - 1; column >= 0; column--) {
         if (!layout->columns[column].shared) continue;
         pull_children(w, t, column);
@@ -191,6 +223,7 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
                                    .keep = team.keep,
                                    .constants = program->walked,
                                    .by_lane = program->walked && machine->device,
+                                   .mixes = program->mixes && def->copies == 1 && !machine->device,
                                    .lasting = program->walked && machine->device && def->copies == 1,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);

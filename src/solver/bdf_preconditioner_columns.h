@@ -59,8 +59,9 @@ LANE_INLINE void add_hanging(hanging* w, const stiff_place* at) {
 
 #define place_run LANE(cal_place_run)
 LANE_INLINE void place_run(int kind, const cal_context* context, const cal_column* column) {
-    const double* slot = parent_end(context, column);
-    m3 E = {from_parent3(slot, column, 0), from_parent3(slot, column, 3), from_parent3(slot, column, 6)};
+    parent_slot slot;
+    find_parent(context, column, 9, &slot);
+    m3 E = {from_parent3(&slot, 0), from_parent3(&slot, 3), from_parent3(&slot, 6)};
     const int count = step_count(column);
     stiff_place at = find_stiff_place(context, column, kind, 0);
     for (int i = 0; i < count; i++) {
@@ -69,10 +70,11 @@ LANE_INLINE void place_run(int kind, const cal_context* context, const cal_colum
     }
     if (column->child_count == 0) return;
     hanging w = {0};
-    double* end = context->scratch + column->end_slot;
-    slot_store_columns(end, 0, E);
+    slot_room room;
+    slot_store_columns(end_room(context, column, &room), 0, E);
+    close_end(context, column, &room, 9);
     add_hanging(&w, &at);
-    store_hanging(end + CAL_DOWN_COUNT * CAL_WIDTH, &w);
+    store_hanging(end_sums(context, column), &w);
 }
 
 static void LANE(place_column)(const cal_context* context,
@@ -85,8 +87,9 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
     hanging w = {0};
     int i = step_count(column) - 1;
     stiff_place at = find_stiff_place(context, column, kind, i);
+    gather_children(context, column, CAL_UP_COUNT);
     if (column->child_count > 0)
-        w = load_hanging(context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH);
+        w = load_hanging(end_sums(context, column));
     else
         add_hanging(&w, &at);
     for (;;) {
@@ -95,7 +98,10 @@ LANE_INLINE void factor_run(int kind, const cal_context* context, const cal_colu
         at = find_stiff_place(context, column, kind, i);
         add_hanging(&w, &at);
     }
-    if (column->parent >= 0) store_hanging(context->scratch + column->up_slot, &w);
+    if (column->parent < 0) return;
+    slot_room room;
+    store_hanging(up_room(context, column, &room), &w);
+    close_up(context, column, &room, CAL_UP_COUNT);
 }
 
 static void LANE(factor_column)(const cal_context* context,
@@ -107,7 +113,11 @@ static void LANE(factor_column)(const cal_context* context,
 LANE_INLINE void turn_run(int kind, const cal_context* context, const cal_column* column) {
     const double gamma = context->solver->down[CAL_STIFF_GAMMA];
     v3 al = {0};
-    if (column->parent >= 0) al = from_parent3(parent_end(context, column), column, 0);
+    if (column->parent >= 0) {
+        parent_slot slot;
+        find_parent(context, column, 3, &slot);
+        al = from_parent3(&slot, 0);
+    }
     const int count = step_count(column);
     stiff_place at = find_stiff_place(context, column, kind, 0);
     for (int i = 0; i < count; i++) {
@@ -115,8 +125,10 @@ LANE_INLINE void turn_run(int kind, const cal_context* context, const cal_column
         turn_node(kind, gamma, &al, at.y, at.in, at.damping, at.stiffness, at.record, at.scratch);
     }
     if (column->child_count == 0) return;
-    double *end = context->scratch + column->end_slot, *sum = end + CAL_DOWN_COUNT * CAL_WIDTH;
-    slot_store3(end, 0, al);
+    slot_room room;
+    slot_store3(end_room(context, column, &room), 0, al);
+    close_end(context, column, &room, 3);
+    double* sum = end_sums(context, column);
     slot_store3(sum, 0, load3(at.scratch, LANE(STIFF_N)));
     slot_store3(sum, 3, (v3){lane_set(0.0), lane_set(0.0), lane_set(0.0)});
 }
@@ -128,8 +140,9 @@ LANE_INLINE void force_run(int kind, const cal_context* context, const cal_colum
     int i = step_count(column) - 1;
     stiff_place at = find_stiff_place(context, column, kind, i);
     v3 n, f = {0};
+    gather_children(context, column, 6);
     if (column->child_count > 0) {
-        const double* sum = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH;
+        const double* sum = end_sums(context, column);
         n = slot_load3(sum, 0), f = slot_load3(sum, 3);
     } else {
         n = load3(at.scratch, LANE(STIFF_N));
@@ -141,8 +154,10 @@ LANE_INLINE void force_run(int kind, const cal_context* context, const cal_colum
         n = v3_add(load3(at.scratch, LANE(STIFF_N)), n);
     }
     if (column->parent < 0) return;
-    double* up = context->scratch + column->up_slot;
+    slot_room room;
+    double* up = up_room(context, column, &room);
     slot_store3(up, 0, n), slot_store3(up, 3, f);
+    close_up(context, column, &room, 6);
 }
 
 static void LANE(force_column)(const cal_context* context,
@@ -153,8 +168,9 @@ LANE_INLINE void stiff_run(int kind, const cal_context* context, const cal_colum
     const double gamma = context->solver->down[CAL_STIFF_GAMMA];
     v3 al = {0}, a = {0};
     if (column->parent >= 0) {
-        const double* slot = parent_end(context, column);
-        al = from_parent3(slot, column, 0), a = from_parent3(slot, column, 3);
+        parent_slot slot;
+        find_parent(context, column, 6, &slot);
+        al = from_parent3(&slot, 0), a = from_parent3(&slot, 3);
     }
     const int count = step_count(column);
     for (int i = 0; i < count; i++) {
@@ -162,8 +178,10 @@ LANE_INLINE void stiff_run(int kind, const cal_context* context, const cal_colum
         accelerate_node(kind, gamma, &al, &a, at.y, at.in, at.record, at.out);
     }
     if (column->child_count == 0) return;
-    double* end = context->scratch + column->end_slot;
+    slot_room room;
+    double* end = end_room(context, column, &room);
     slot_store3(end, 0, al), slot_store3(end, 3, a);
+    close_end(context, column, &room, 6);
 }
 
 static void LANE(stiff_column)(const cal_context* context, const cal_column* column) {

@@ -1,0 +1,121 @@
+// Branches that differ share lanes (layout.h, mixed columns): most lanes are in use, and no bit depends on who shares with whom.
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cal_machine* make_machine(int workers, int lanes) {
+    cal_machine* machine;
+    cal_error error;
+    cal_threads_def def = cal_default_threads_def();
+    def.workers = workers;
+    def.lanes = lanes;
+    const cal_status status =
+        workers == 1 ? cal_machine_serial(lanes, &machine, &error) : cal_machine_threads(&def, &machine, &error);
+    if (status != CAL_OK) fail_msg("%s", error.text);
+    return machine;
+}
+
+static int used_percent(const cal_model* model, cal_machine* machine) {
+    cal_plan* plan;
+    cal_error error;
+    char text[400];
+    if (cal_plan_create(model, "aba", machine, &plan, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_plan_print(plan, text, sizeof text);
+    cal_plan_destroy(plan);
+    const char* end = strstr(text, " % of the lanes in use");
+    assert_non_null(end);
+    while (end[-1] != ' ') end--;
+    return atoi(end);
+}
+
+static void test_random_trees_fill_most_lanes(void** unused) {
+    (void)unused;
+    static const char* const names[] = {"random:n=4000", "random:n=4000,joints=revolute,branching=1",
+                                        "random:n=6000,seed=2,branching=0.05"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cal_model* model = cal_test_model(names[i]);
+        for (int lanes = 2; lanes <= 8; lanes *= 2) {
+            cal_machine* machine = make_machine(1, lanes);
+            const int used = used_percent(model, machine);
+            if (used < 80) fail_msg("%s: %d %% of %d lanes are in use", names[i], used, lanes);
+            cal_machine_destroy(machine);
+        }
+        cal_model_destroy(model);
+    }
+}
+
+static uint64_t end_of(const cal_model* model, const char* solver, const char* algorithm, int workers, int lanes) {
+    cal_sim_def def = cal_default_sim_def();
+    cal_sim* sim;
+    cal_error error;
+    def.solver = solver;
+    def.algorithm = algorithm;
+    def.relative = 1e-3;
+    def.machine = make_machine(workers, lanes);
+    if (cal_sim_create(model, &def, &sim, &error) != CAL_OK) fail_msg("%s", error.text);
+    if (cal_sim_advance(sim, 0.003, &error) != CAL_OK) fail_msg("%s, %s: %s", solver, algorithm, error.text);
+    const uint64_t hash = cal_sim_hash(sim);
+    cal_sim_destroy(sim);
+    cal_machine_destroy(def.machine);
+    return hash;
+}
+
+// Groups below a top (5,000 nodes and more), chains among bushes, hubs with many children, several joints per body.
+static void test_lanes_and_cores_have_the_bits_of_one_lane(void** unused) {
+    (void)unused;
+    static const struct {
+        const char *model, *solver, *algorithm;
+    } runs[] = {{"random:n=600,seed=5,passive=1", "gear", "aba"},
+                {"random:n=3000,seed=6", "rk4", "aba"},
+                {"random:n=700,seed=7,branching=0.03", "rkf", "aba"},
+                {"random:n=300,seed=8,branching=1", "bdf", "aba"},
+                {"random:n=500,seed=9,passive=1", "implicit", "aba"},
+                {"random:n=400,seed=10,joints=ball,branching=0.8,passive=1", "gear", "armstrong"}};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        cal_model* model = cal_test_model(runs[i].model);
+        const uint64_t alone = end_of(model, runs[i].solver, runs[i].algorithm, 1, 1);
+        for (int lanes = 2; lanes <= 8; lanes *= 2)
+            for (int workers = 1; workers <= 4; workers += 3)
+                if (end_of(model, runs[i].solver, runs[i].algorithm, workers, lanes) != alone)
+                    fail_msg("%s, %s: other bits with %d lanes on %d cores", runs[i].model, runs[i].solver, lanes,
+                             workers);
+        cal_model_destroy(model);
+    }
+}
+
+// A star (one node with all others as children) and a comb: many rounds in which one lane has a child.
+static void test_hubs_and_combs_are_right(void** unused) {
+    (void)unused;
+    cal_builder* builder;
+    assert_int_equal(cal_builder_create(&builder), CAL_OK);
+    cal_body_def body = cal_default_body_def();
+    cal_joint_def joint = cal_default_joint_def();
+    body.mass = 1.0;
+    for (int i = 0; i < 3; i++) body.inertia[i] = 0.1;
+    body.position[0] = 0.3;
+    for (int i = 0; i < 400; i++) {
+        // A hub with 100 children, of which every third is a comb of teeth with lengths that differ.
+        body.parent = i == 0 ? CAL_GROUND : i <= 100 ? 0 : i % 7 == 0 ? i / 3 : i - 1;
+        joint.kind = i % 5 == 0 ? CAL_BALL : i % 5 == 1 ? CAL_PRISMATIC : CAL_REVOLUTE;
+        body.mass = 1.0 + 0.01 * i;
+        cal_builder_add_joint(builder, cal_builder_add_body(builder, &body), &joint);
+    }
+    cal_model* model;
+    cal_error error;
+    if (cal_builder_finish(builder, &model, &error) != CAL_OK) fail_msg("%s", error.text);
+    cal_builder_destroy(builder);
+    const uint64_t alone = end_of(model, "gear", "aba", 1, 1);
+    for (int lanes = 2; lanes <= 8; lanes *= 2) assert_int_equal(end_of(model, "gear", "aba", 1, lanes), alone);
+    cal_model_destroy(model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_trees_fill_most_lanes),
+        cmocka_unit_test(test_lanes_and_cores_have_the_bits_of_one_lane),
+        cmocka_unit_test(test_hubs_and_combs_are_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
