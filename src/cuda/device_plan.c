@@ -99,6 +99,9 @@ static void copy_layout(cal_device_plan* own, const cal_layout* layout) {
     copy.model = NULL;
     copy.block_nodes = copy.q_position = copy.v_position = copy.tau_position = NULL;
     copy.columns = cal_device_copy(device, memory, layout->columns, columns * sizeof *copy.columns);
+    copy.parents =
+        cal_device_copy(device, memory, layout->parents, (size_t)layout->parent_count * sizeof *copy.parents);
+    copy.pulls = NULL, copy.parent_columns = NULL;
     copy.block_y = cal_device_copy(device, memory, layout->block_y, (blocks + 1) * sizeof *copy.block_y);
     copy.block_v = cal_device_copy(device, memory, layout->block_v, (blocks + 1) * sizeof *copy.block_v);
     copy.constants = cal_device_copy(device, memory, layout->constants, constants * sizeof(double));
@@ -126,11 +129,9 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     int32_t *depth = cal_allocate((size_t)columns + 1, sizeof *depth),
             *order = cal_allocate((size_t)columns + 1, sizeof *order);
     cal_status status = depth && order ? CAL_OK : CAL_NO_MEMORY;
-    for (int i = 0; !status && i < columns; i++) {
-        const int parent = layout->columns[i].parent;
-        depth[i] = parent < 0 ? 0 : depth[parent] + 1;
+    if (!status) cal_layout_find_depths(layout, depth);
+    for (int i = 0; !status && i < columns; i++)
         if (depth[i] >= own->level_count) own->level_count = depth[i] + 1;
-    }
     own->level = cal_allocate(2 * (size_t)own->level_count + 2, sizeof *own->level);
     if (!own->level) status = CAL_NO_MEMORY;
     if (!status) {
@@ -155,41 +156,59 @@ static cal_status sort_columns(cal_device_plan* own, const cal_layout* layout) {
     return status;
 }
 
-// What every lane pulls (work.h): columns are numbered parents first, and the children of one in the order of the tree.
+// The list of pulls that what a column's lane leaves is in: its parent's.
+static size_t pull_list(const cal_layout* layout, int place) {
+    const int width = layout->width, lane = place % width;
+    const cal_column* column = &layout->columns[place / width];
+    const int above = column->mixed ? layout->parent_columns[column->first_parent + lane] : column->parent;
+    return (size_t)width * (size_t)(above + 1) + (size_t)column->parent_lane[lane];
+}
+
+// What every lane pulls (work.h), in the order of the tree: kind by kind, as siblings and columns on the ground are, node by node.
+// head[node] is the column and lane that it begins, or -1.
+static cal_status write_pulls(cal_device_plan* own, const cal_layout* layout, const int32_t* head, int32_t* first) {
+    const size_t width = (size_t)layout->width, lists = ((size_t)layout->column_count + 1) * width;
+    const int nodes = layout->model->node_count;
+    // Counted two places on, so that the filling leaves every list's beginning where it belongs.
+    for (int i = 0; i < nodes; i++)
+        if (head[i] >= 0) first[pull_list(layout, head[i]) + 2]++;
+    for (size_t i = 0; i + 1 < lists + 2; i++) first[i + 1] += first[i];
+    uint32_t* pulls = cal_allocate((size_t)first[lists + 1] + 1, sizeof *pulls);
+    if (!pulls) return CAL_NO_MEMORY;
+    for (int kind = 0; kind <= CAL_FREE; kind++)
+        for (int i = 0; i < nodes; i++)
+            if (head[i] >= 0 && layout->model->nodes[i].kind == kind)
+                pulls[first[pull_list(layout, head[i]) + 1]++] =
+                    (uint32_t)(layout->columns[(size_t)head[i] / width].up_slot + (size_t)head[i] % width);
+    own->work.first_pull = cal_device_copy(own->device, &own->memory, first, (lists + 1) * sizeof *first);
+    own->work.ground_pulls = first[1];
+    own->work.pulls = cal_device_copy(own->device, &own->memory, pulls, ((size_t)first[lists] + 1) * sizeof *pulls);
+    const cal_status status = cal_device_wait(own->device);
+    cal_free(pulls);
+    return status;
+}
+
 static cal_status list_pulls(cal_device_plan* own, const cal_layout* layout, cal_error* error) {
     const size_t width = (size_t)layout->width, lists = ((size_t)layout->column_count + 1) * width;
-    if (layout->scratch_size > UINT32_MAX)
+    const int nodes = layout->model->node_count;
+    if (layout->scratch_size > UINT32_MAX || (size_t)layout->column_count * width > INT32_MAX)
         return cal_fail(error, CAL_NOT_AVAILABLE,
                         "the model is too large for one device: its scratch memory has %zu numbers",
                         layout->scratch_size);
-    int32_t* first = cal_allocate(lists + 2, sizeof *first);
-    uint32_t* pulls = NULL;
-    cal_status status = first ? CAL_OK : CAL_NO_MEMORY;
-    // Counted two places on, so that the filling leaves every list's beginning where it belongs.
-    for (int c = 0; !status && c < layout->column_count; c++) {
-        const cal_column* column = &layout->columns[c];
-        for (int k = 0; k < column->pull_count; k++)
-            first[width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[column->pull_order[k]] + 2]++;
-    }
-    for (size_t i = 0; !status && i + 1 < lists + 2; i++) first[i + 1] += first[i];
-    if (!status) pulls = cal_allocate((size_t)first[lists + 1] + 1, sizeof *pulls);
-    if (!pulls) status = CAL_NO_MEMORY;
+    int32_t *first = cal_allocate(lists + 2, sizeof *first), *head = cal_allocate((size_t)nodes, sizeof *head);
+    cal_status status = first && head ? CAL_OK : CAL_NO_MEMORY;
+    for (int i = 0; !status && i < nodes; i++) head[i] = -1;
     for (int c = 0; !status && c < layout->column_count; c++) {
         const cal_column* column = &layout->columns[c];
         for (int k = 0; k < column->pull_count; k++) {
             const int lane = column->pull_order[k];
-            const size_t list = width * (size_t)(column->parent + 1) + (size_t)column->parent_lane[lane];
-            pulls[first[list + 1]++] = (uint32_t)(column->up_slot + (size_t)lane);
+            head[layout->block_nodes[(size_t)column->first_block * width + (size_t)lane]] =
+                (int32_t)((size_t)c * width) + lane;
         }
     }
-    if (!status) {
-        own->work.first_pull = cal_device_copy(own->device, &own->memory, first, (lists + 1) * sizeof *first);
-        own->work.ground_pulls = first[1];
-        own->work.pulls = cal_device_copy(own->device, &own->memory, pulls, ((size_t)first[lists] + 1) * sizeof *pulls);
-        status = cal_device_wait(own->device);
-    }
+    if (!status) status = write_pulls(own, layout, head, first);
     cal_free(first);
-    cal_free(pulls);
+    cal_free(head);
     return status;
 }
 

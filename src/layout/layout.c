@@ -285,6 +285,7 @@ static void lay_columns(const cal_layout_def* def, bool mixes, cal_workshop* sho
     layout->processors = def->processors;
     layout->keep = def->keep;
     layout->mixes = mixes;
+    layout->by_lane = def->by_lane;
     layout->uniform = def->by_lane && def->copies == def->width;
     for (int p = 0; p < def->processors; p++) shop->newest[p] = -1;
     if (mixes && find_cuts(shop) != CAL_OK) shop->out_of_memory = true;
@@ -334,6 +335,17 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
                                    : status;
 }
 
+void cal_layout_find_depths(const cal_layout* layout, int32_t* depth) {
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        depth[i] = column->parent < 0 ? 0 : depth[column->parent] + 1;
+        for (int l = 0; column->mixed && l < column->pull_count; l++) {
+            const int above = layout->parent_columns[column->first_parent + l];
+            if (depth[above] >= depth[i]) depth[i] = depth[above] + 1;
+        }
+    }
+}
+
 void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next) {
     for (int i = 0; i <= layout->column_count; i++) first[i] = -1;
     for (int i = layout->column_count - 1; i >= 0; i--) {
@@ -347,6 +359,7 @@ void cal_layout_destroy(cal_layout* layout) {
     if (!layout) return;
     cal_free(layout->columns);
     cal_free(layout->parents);
+    cal_free(layout->parent_columns);
     cal_free(layout->pulls);
     cal_free(layout->block_nodes);
     cal_free(layout->block_y);

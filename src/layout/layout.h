@@ -93,7 +93,7 @@ typedef struct cal_nonlinear_force {
 } cal_nonlinear_force;
 
 // What crosses edges to mixed columns lies lane by lane, since neighbours do not go together: a row of so many doubles for each lane of
-// the column that leaves it, down and up.
+// the column that leaves it, down and up. On devices, where every lane is a thread, it lies as elsewhere.
 enum { CAL_DOWN_ROW = 24, CAL_UP_ROW = 32 };
 // What a lane without a child adds to its sums: −0, which changes no number. It stands in layout->pulls as CAL_NO_ROW.
 extern const double cal_nothing[CAL_UP_ROW];
@@ -107,9 +107,12 @@ typedef struct cal_layout {
     int keep;           // the processor whose numbers this memory holds, or CAL_KEEP_ALL
     bool ground_shared; // as cal_column.shared, for the ground
     bool mixes;         // some columns may be mixed
+    bool by_lane;       // devices: a thread has a lane
     bool uniform;       // devices: the lanes of a block are copies of one node, so that one lane's constants serve all
     int column_count, block_count, extra_count;
-    cal_column* columns;     // in walking order: parents before children, depth first
+    cal_column* columns; // in walking order: parents before children, depth first
+    int parent_count;
+    int32_t* parent_columns; // of mixed columns' lanes
     size_t *parents, *pulls; // of mixed columns: the rows in the stack that lanes read, and those that lanes gather
     int32_t* block_nodes;    // block_count × W: node (copy · node_count + node), -1 for a dead lane
     int32_t* block_y;        // block_count + 1: first double of the block in y-shaped vectors
@@ -169,6 +172,8 @@ cal_status cal_layout_create(const cal_layout_def* def, cal_layout** out, cal_er
 void cal_layout_destroy(cal_layout* layout);
 // Fills layout->constants and the columns' places in it (constants.c); part of making a layout.
 cal_status cal_layout_fill_constants(cal_layout* layout);
+// How many columns are above each one, of all its lanes at most.
+CAL_FOR_PARTS void cal_layout_find_depths(const cal_layout* layout, int32_t* depth);
 // The child columns of each column (-1: of the ground) as lists: first[column + 1], then next[child]; -1 ends a list.
 CAL_FOR_PARTS void cal_layout_link_children(const cal_layout* layout, int32_t* first, int32_t* next);
 

@@ -102,17 +102,22 @@ static void lay_blocks(cal_workshop* shop, int column, const run* runs, int coun
         if (!nodes) return;
         for (int lane = 0; lane < (own->is_long ? width : count); lane++) {
             const int step = own->is_long ? block * width + lane : block;
-            if (step < length) nodes[lane] = runs[own->is_long ? 0 : lane].node + step;
+            if (step < length && step < runs[own->is_long ? 0 : lane].length)
+                nodes[lane] = runs[own->is_long ? 0 : lane].node + step;
         }
     }
 }
 
-static void lay_column(mixer* m, const run* runs, int count) {
+// A column as long as the shortest run, and at most `most`; where nothing hangs below the runs (`ends`), as long as the longest, and
+// lanes die.
+static void lay_column(mixer* m, const run* runs, int count, int most, bool ends) {
     cal_workshop* shop = m->shop;
     cal_layout* layout = shop->layout;
     const int index = layout->column_count;
     int length = runs[0].length;
-    for (int lane = 1; lane < count; lane++) length = runs[lane].length < length ? runs[lane].length : length;
+    for (int lane = 1; lane < count; lane++)
+        if (ends ? runs[lane].length > length : runs[lane].length < length) length = runs[lane].length;
+    if (length > most) length = most;
     cal_column* own = cal_workshop_add_column(shop);
     shop->origins = cal_workshop_grow(shop, shop->origins, &shop->origin_capacity, shop->origin_count + layout->width,
                                       sizeof *shop->origins);
@@ -135,7 +140,7 @@ static void lay_column(mixer* m, const run* runs, int count) {
         own->hangs = own->hangs || layout->columns[from->column].group != m->group;
         shop->heads[from->node] = (cal_hanging){from->node, index, lane};
     }
-    for (int lane = 0; lane < count && !shop->out_of_memory; lane++) {
+    for (int lane = 0; lane < count && !ends && !shop->out_of_memory; lane++) {
         const int last = runs[lane].node + length - 1, end = node_at(m, last)->end;
         if (end == last + 1) continue;
         layout->columns[index].gathers = true;
@@ -161,8 +166,57 @@ static void lay_ready(mixer* m) {
             if (m->total[k] > m->total[kind]) kind = k;
         if (m->total[kind] == 0) return;
         const int count = take_ready(m, kind, width, taken);
-        lay_column(m, taken, count);
+        lay_column(m, taken, count, INT32_MAX, false);
     }
+}
+
+static int compare_runs(const void* left, const void* right) {
+    const run *a = left, *b = right;
+    return a->length != b->length ? (a->length > b->length ? -1 : 1) : a->node < b->node ? -1 : a->node > b->node;
+}
+
+// Twice the mean length of what is ready. A level takes as long as its longest column, and the rest of a longer run is another level's.
+static int longest_of_level(const mixer* m) {
+    int64_t nodes = 0, runs = 0;
+    for (int i = 0; i < KINDS * LISTS; i++) {
+        const run_list* list = &m->ready[i / LISTS][i % LISTS];
+        for (int k = 0; k < list->count; k++) nodes += list->items[k].length, runs++;
+    }
+    return runs > 0 ? (int)((2 * nodes + runs - 1) / runs) : 0;
+}
+
+// Takes all ready runs of a kind: those that go on behind a column of length `most`, or those that end with it.
+static void take_all(mixer* m, int kind, int most, bool ends, run_list* taken) {
+    taken->count = 0;
+    for (int i = 0; i < LISTS; i++) {
+        run_list* list = &m->ready[kind][i];
+        int kept = 0;
+        taken->items =
+            cal_workshop_grow(m->shop, taken->items, &taken->capacity, taken->count + list->count, sizeof(run));
+        for (int k = 0; k < list->count && !m->shop->out_of_memory; k++)
+            if ((i < LENGTHS && list->items[k].length <= most) == ends)
+                taken->items[taken->count++] = list->items[k];
+            else
+                list->items[kept++] = list->items[k];
+        list->count = kept;
+    }
+    if (taken->count > 1) qsort(taken->items, (size_t)taken->count, sizeof(run), compare_runs);
+}
+
+// The same level by level, for devices: all that is ready now, kind by kind, the longest first.
+static void lay_levels(mixer* m) {
+    const int width = m->shop->layout->width;
+    run_list level[2 * KINDS] = {0};
+    for (int most; (most = longest_of_level(m)) > 0 && !m->shop->out_of_memory;) {
+        // All are taken before the first column makes others ready.
+        for (int i = 0; i < 2 * KINDS; i++) take_all(m, i / 2, most, i % 2, &level[i]);
+        for (int i = 0; i < 2 * KINDS; i++)
+            for (int first = 0; first < level[i].count && !m->shop->out_of_memory; first += width) {
+                const int left = level[i].count - first;
+                lay_column(m, level[i].items + first, left < width ? left : width, most, i % 2);
+            }
+    }
+    for (int i = 0; i < 2 * KINDS; i++) cal_free(level[i].items);
 }
 
 static int compare_hanging(const void* left, const void* right) {
@@ -172,6 +226,12 @@ static int compare_hanging(const void* left, const void* right) {
 
 // The top of one processor's branches, then what hangs below it, group by group.
 static void lay_owner(mixer* m, const cal_hanging* branches, int count) {
+    if (m->shop->layout->by_lane) { // a device works on all columns of a level at the same time
+        m->group = CAL_GROUP_TOP + 1;
+        for (int i = 0; i < count; i++) hang(m, &branches[i]);
+        lay_levels(m);
+        return;
+    }
     m->group = CAL_GROUP_TOP;
     m->below_count = 0;
     for (int i = 0; i < count; i++) hang(m, &branches[i]);
@@ -240,7 +300,7 @@ static int place_pulls(const cal_workshop* shop, const cal_column* column, size_
             const cal_hanging* head = &shop->heads[child];
             if (pulls)
                 pulls[count * column->lanes + lane] =
-                    layout->columns[head->column].up_slot + (size_t)head->lane * CAL_UP_ROW;
+                    layout->columns[head->column].up_slot + (size_t)head->lane * (layout->by_lane ? 1 : CAL_UP_ROW);
         }
         most = count > most ? count : most;
     }
@@ -253,10 +313,23 @@ bool cal_workshop_is_sparse(const cal_workshop* shop) {
     return layout->width > 1 && 10 * (int64_t)layout->model->node_count * layout->copies < 9 * lanes;
 }
 
+// Numbers that a device moves: of a lane and a node, and of a lane and what it leaves above and below and reads there. The nodes of a
+// chain come one after the other, and each takes as long as a block.
+static double device_price(const cal_layout* layout) {
+    double numbers = 0.0;
+    for (int i = 0; i < layout->column_count; i++) {
+        const cal_column* column = &layout->columns[i];
+        numbers += 64.0 * (column->is_long ? column->node_count : column->block_count);
+        numbers += 2 * CAL_UP_COUNT + 2 * CAL_DOWN_COUNT;
+    }
+    return numbers * layout->width;
+}
+
 // In nanoseconds of one machine with W = 8, fitted to eighteen models, laid out in both ways, that are right to 15 %; what matters is
 // which of two is less. Kinds of joints are the same in both.
 double cal_workshop_price(const cal_workshop* shop) {
     const cal_layout* layout = shop->layout;
+    if (layout->by_lane) return device_price(layout);
     const double per_block[] = {60.0, 64.0, 90.0}; // of 2, 4, 8 lanes
     const double per_node = 75.0, per_node_of_chain = 43.0, per_lane = 45.0, per_column = 79.0, per_mixed_lane = 26.0,
                  per_round = 18.0;
@@ -290,10 +363,15 @@ cal_status cal_place_mixed(const cal_workshop* shop) {
     }
     layout->parents = cal_allocate((size_t)shop->origin_count, sizeof *layout->parents);
     layout->pulls = cal_allocate((size_t)pulls, sizeof *layout->pulls);
-    if (!layout->parents || !layout->pulls) return CAL_NO_MEMORY;
-    for (int i = 0; i < shop->origin_count; i++)
-        layout->parents[i] =
-            layout->columns[shop->origins[i].column].row_slot + (size_t)shop->origins[i].lane * CAL_DOWN_ROW;
+    layout->parent_columns = cal_allocate((size_t)shop->origin_count, sizeof *layout->parent_columns);
+    if (!layout->parents || !layout->parent_columns || !layout->pulls) return CAL_NO_MEMORY;
+    layout->parent_count = shop->origin_count;
+    for (int i = 0; i < shop->origin_count; i++) {
+        const cal_column* above = &layout->columns[shop->origins[i].column];
+        const size_t lane = (size_t)shop->origins[i].lane;
+        layout->parent_columns[i] = shop->origins[i].column;
+        layout->parents[i] = layout->by_lane ? above->end_slot + lane : above->row_slot + lane * CAL_DOWN_ROW;
+    }
     for (int i = 0; i < pulls; i++) layout->pulls[i] = CAL_NO_ROW;
     for (int i = 0; i < layout->column_count; i++)
         if (layout->columns[i].gathers)

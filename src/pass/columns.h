@@ -177,7 +177,11 @@ LANE_INLINE void find_parent(const cal_context* context, const cal_column* colum
     (void)count;
     const int l = own_lane(column), above = column->parent_lane[l] < 0 ? 0 : column->parent_lane[l];
     if (column->mixed)
-        *slot = (parent_slot){context->scratch + layout->parents[column->first_parent + l], 1};
+#ifdef CAL_THREAD_PER_LANE
+        *slot = (parent_slot){context->scratch + layout->parents[column->first_parent + l], CAL_WIDTH};
+#else
+        *slot = (parent_slot){context->scratch + layout->parents[column->first_parent], 1};
+#endif
     else if (column->based)
         *slot = (parent_slot){end + l, column->lanes};
     else
@@ -221,6 +225,9 @@ LANE_INLINE double* end_sums(const cal_context* context, const cal_column* colum
 // where children are pulled column by column that is done.
 #define gather_children LANE(cal_gather_children)
 LANE_INLINE void gather_children(const cal_context* context, const cal_column* column, int count) {
+#ifdef CAL_THREAD_PER_LANE
+    (void)context, (void)column, (void)count; // who calls has pulled
+#else
     if (!column->gathers) return;
     const cal_layout* layout = context->layout;
     double* sums = end_sums(context, column);
@@ -232,6 +239,7 @@ LANE_INLINE void gather_children(const cal_context* context, const cal_column* c
         add_rows(context->scratch, rows, count, sums);
 #endif
     }
+#endif
 }
 
 // Where a column writes the numbers that its children read, and those that its parent pulls: its slots, or, where these are rows,

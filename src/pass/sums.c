@@ -27,10 +27,11 @@ void cal_sums_end(const cal_context* context, double* sums) {
 static void gather_sums(const cal_context* context, const cal_column* column, int count, double* sums) {
     const cal_layout* layout = context->layout;
     const size_t* rows = layout->pulls + column->first_pull;
+    const int next = layout->by_lane ? layout->width : 1;
     for (int i = 0; i < column->most_pulls * column->lanes; i++)
         for (int k = 0; k < count && rows[i] != CAL_NO_ROW; k++) {
             double* own = &sums[k * layout->width + i % column->lanes];
-            *own = join(*own, context->scratch[rows[i] + (size_t)k], k < context->solver_ops->max_count);
+            *own = join(*own, context->scratch[rows[i] + (size_t)(k * next)], k < context->solver_ops->max_count);
         }
 }
 
@@ -63,7 +64,11 @@ void cal_sums_add(const cal_context* context, int index) {
             for (int k = 0; k < count; k++)
                 sums[k * width] = join(shares[k * width + lane], sums[k * width], k < ops->max_count);
     }
-    const int next = column->mixed ? 1 : column->lanes, beside = column->mixed ? CAL_UP_ROW : 1;
+    // Where component k of a lane is: rows of mixed columns, lane by lane; else side by side.
+    const bool rows = column->mixed && !layout->by_lane;
+    const int beside = rows ? CAL_UP_ROW : 1;
+    int next = column->lanes;
+    if (column->mixed) next = rows ? 1 : width;
     for (int k = 0; k < count; k++)
         for (int lane = 0; lane < column->lanes; lane++)
             context->scratch[column->up_slot + (size_t)(k * next + lane * beside)] = sums[k * width + lane];

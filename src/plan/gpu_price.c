@@ -73,10 +73,10 @@ static int32_t* find_levels(const cal_layout* layout, int* count) {
     const size_t columns = (size_t)layout->column_count;
     int32_t *depth = cal_allocate(columns + 1, sizeof *depth), *longest = cal_allocate(columns + 1, sizeof *longest);
     *count = 0;
+    if (depth) cal_layout_find_depths(layout, depth);
     for (size_t i = 0; depth && longest && i < columns; i++) {
         const cal_column* column = &layout->columns[i];
         const int32_t length = column->is_long ? column->node_count : column->block_count;
-        depth[i] = column->parent < 0 ? 0 : depth[column->parent] + 1;
         if (length > longest[depth[i]]) longest[depth[i]] = length;
         if (depth[i] >= *count) *count = depth[i] + 1;
     }
@@ -96,6 +96,7 @@ static cal_status price_layout(const cal_model* model, int copies, const cal_gpu
                                 .keep = CAL_KEEP_ALL,
                                 .constants = true,
                                 .by_lane = true,
+                                .mixes = copies == 1,
                                 .lasting = copies == 1};
     cal_layout* layout = NULL;
     cal_status status = cal_layout_create(&def, &layout, error);

@@ -31,7 +31,7 @@ static void pull_children(cal_step_writer* w, const column_tree* t, int parent) 
         if (owner_of(t->layout, child) != owner)
             cal_steps_say(w, owner, parent < 0 ? CAL_STEP_WAIT_SUMS : CAL_STEP_WAIT_UP, child);
     for (int child = t->first[parent + 1]; child >= 0; child = t->next[child])
-        cal_steps_say(w, owner, CAL_STEP_PULL, child);
+        if (!t->layout->columns[child].mixed) cal_steps_say(w, owner, CAL_STEP_PULL, child);
 }
 
 static void go_down(cal_step_writer* w, const cal_layout* layout, int column) {
@@ -83,7 +83,7 @@ static void visit_mixed(cal_step_writer* w, const cal_layout* layout) {
         const cal_column* first = &layout->columns[i];
         for (end = i + 1; end < count && layout->columns[end].mixed && layout->columns[end].owner == first->owner;)
             end++;
-        if (!first->mixed) {
+        if (!first->mixed || first->shared) {
             end = i + 1;
             continue;
         }
@@ -223,7 +223,7 @@ static cal_status lay_out(cal_plan* plan, const cal_plan_def* def, cal_error* er
                                    .keep = team.keep,
                                    .constants = program->walked,
                                    .by_lane = program->walked && machine->device,
-                                   .mixes = program->mixes && def->copies == 1 && !machine->device,
+                                   .mixes = program->mixes && def->copies == 1,
                                    .lasting = program->walked && machine->device && def->copies == 1,
                                    .owners = owners};
     if (status == CAL_OK) status = cal_layout_create(&layout, &plan->layout, error);
