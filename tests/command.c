@@ -1,6 +1,7 @@
 // Running the command in a folder of the test's own.
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,9 @@
 #include <jansson.h>
 #endif
 
-static char folder[] = "/tmp/calder-test-XXXXXX";
-
 char* cal_test_read_file(const char* name) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, name);
     FILE* file = fopen(path, "rb");
     if (!file) fail_msg("'%s' was not written", name);
     char* text = NULL;
@@ -33,8 +32,8 @@ char* cal_test_read_file(const char* name) {
 }
 
 void cal_test_write_file(const char* name, const char* text) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, name);
     FILE* file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -44,7 +43,7 @@ void cal_test_write_file(const char* name, const char* text) {
 // Runs `calder ARGUMENTS` in the test's folder; before goes in front of it.
 cal_test_outcome cal_test_run_after(const char* before, const char* arguments) {
     char line[2048];
-    snprintf(line, sizeof line, "cd %s && %s \"$CALDER_COMMAND\" %s >out 2>err", folder, before, arguments);
+    snprintf(line, sizeof line, "cd %s && %s \"$CALDER_COMMAND\" %s >out 2>err", cal_test_folder(), before, arguments);
     int status = system(line);
     return (cal_test_outcome){WIFEXITED(status) ? WEXITSTATUS(status) : -1, cal_test_read_file("out"),
                               cal_test_read_file("err")};
@@ -115,12 +114,5 @@ int cal_test_create_folder(void** unused) {
         fprintf(stderr, "CALDER_COMMAND is not set\n");
         return -1;
     }
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-int cal_test_remove_folder(void** unused) {
-    (void)unused;
-    char line[64];
-    snprintf(line, sizeof line, "rm -r %s", folder);
-    return system(line);
+    return cal_test_folder() ? 0 : -1;
 }

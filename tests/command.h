@@ -10,7 +10,6 @@ typedef struct cal_test_outcome {
 
 // For cmocka: the folder, before the first test and after the last one.
 int cal_test_create_folder(void** unused);
-int cal_test_remove_folder(void** unused);
 
 // Runs `calder ARGUMENTS` in the folder; before goes in front of it. Release what comes back.
 cal_test_outcome cal_test_run_after(const char* before, const char* arguments);

@@ -10,6 +10,10 @@ fail() { echo "$*" >&2 && exit 1; }
 if [[ ${CALDER_INSIDE:-} != 1 ]]; then
     cmake --build "$build" --target calder_packages > /dev/null
     "$source/scripts/pack-deb" "$build" > /dev/null
+    # Lintian leaves files behind.
+    TMPDIR=$(mktemp -d)
+    export TMPDIR
+    trap 'rm -rf "$TMPDIR"' EXIT
     checked=
     if command -v lintian > /dev/null; then
         lintian --allow-root --fail-on error "$build"/deb/*.deb > "$build/deb/lintian" 2> /dev/null &
@@ -51,7 +55,7 @@ inside "dpkg --no-triggers --force-unsafe-io -i /tmp/debs/*.deb > /tmp/log 2>&1 
 
 # The command, its pages and its completion; ranks have the same bits.
 inside "cd /tmp
-    calder -V | grep -q '^calder [0-9]'
+    calder -V > version; grep -q '^calder [0-9]' version
     calder sim pendulum --time 1 --json > one.json
     mpirun -n 2 calder-mpi sim pendulum --time 1 --json --machine mpi > two.json
     one=\$(grep -o '\"state_hash\": *\"[0-9a-f]*\"' one.json)

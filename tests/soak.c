@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "calder/calder_record.h"
 #include "calder/calder_view.h"
+#include "place.h"
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <math.h>
@@ -195,12 +196,10 @@ static int watch(const soak* s, double time, const char* path) {
 int main(int argc, char** argv) {
     double hours = 24.0;
     int first = 1, result = 0;
-    char path[] = "/tmp/calder-soak-XXXXXX";
+    char path[CAL_TEST_PATH];
     if (argc > 2 && strcmp(argv[1], "--hours") == 0) hours = strtod(argv[2], NULL), first = 3;
     if (!(hours > 0.0 && hours < 1e5)) return fprintf(stderr, "soak: --hours must be a number above 0\n"), 2;
-    const int file = mkstemp(path);
-    if (file < 0) return fprintf(stderr, "soak: there is no place for a checkpoint\n"), 1;
-    close(file);
+    cal_test_path(path, "soak.checkpoint");
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < sizeof soaks / sizeof *soaks; i++) {
         bool wanted = first >= argc;
@@ -208,6 +207,5 @@ int main(int argc, char** argv) {
         if (wanted && soaks[i].watched && !cal_viewer_available()) continue;
         if (wanted && watch(&soaks[i], 3600.0 * hours, path) != 0) result = 1;
     }
-    unlink(path);
     return result;
 }

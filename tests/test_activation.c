@@ -2,6 +2,7 @@
 // with every solver, in flight and in contact.
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ static void test_activations_are_kept(void** state) {
         cal_sim *sim = NULL, *again = NULL;
         cal_snapshot* snapshot = NULL;
         double activations[2], restored[2];
-        char path[] = "activations-XXXXXX";
+        char path[CAL_TEST_PATH];
         def.contact = contact == 1;
         assert_int_equal(cal_sim_create(model, &def, &sim, &error), CAL_OK);
         assert_int_equal(cal_sim_create(model, &def, &again, &error), CAL_OK);
@@ -152,8 +153,7 @@ static void test_activations_are_kept(void** state) {
         advance(sim, 0.7);
         assert_int_equal(cal_sim_snapshot(sim, &snapshot, &error), CAL_OK);
         assert_int_equal(cal_sim_get_activations(sim, activations), CAL_OK);
-        const int file = mkstemp(path);
-        assert_true(file >= 0 && close(file) == 0);
+        cal_test_path(path, "activations");
         if (cal_sim_save(sim, path, &error)) fail_msg("%s", error.text);
         const uint64_t then = hash_at(sim, 1.1);
         if (cal_sim_restore(sim, snapshot, &error)) fail_msg("%s", error.text);

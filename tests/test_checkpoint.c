@@ -1,6 +1,7 @@
 // Checkpoints: a simulation that was written down and read back goes on to the same bits, on any machine; a file that does
 // not fit is refused and changes nothing; a file that cannot be written leaves the old one alone.
 #define _XOPEN_SOURCE 700
+#include "place.h"
 #include "support.h"
 
 #include <dirent.h>
@@ -17,8 +18,8 @@
 
 static const double END = 0.4;
 
-static char folder[] = "/tmp/calder-checkpoint-XXXXXX";
-static char path[64];
+static const char* folder;
+static char path[CAL_TEST_PATH];
 
 // --- Simulations on machines -----------------------------------------------------------------------------------------
 
@@ -454,8 +455,8 @@ static void survives_a_lack_of_memory(void** unused) {
 
 static int create_folder(void** unused) {
     (void)unused;
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/run.checkpoint", folder);
+    folder = cal_test_folder();
+    cal_test_path(path, "run.checkpoint");
     return 0;
 }
 

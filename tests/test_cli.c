@@ -335,10 +335,15 @@ static void draws_small_trees_and_cuts_large_ones(void** unused) {
 // time was not reached.
 static void keeps_what_there_is_when_interrupted(void** unused) {
     (void)unused;
-    const char* const signals[] = {"timeout --foreground --preserve-status -s INT 0.4",
-                                   "timeout --foreground --preserve-status -s TERM 0.4"};
+    const char* const signals[] = {"INT", "TERM"};
     for (int i = 0; i < 2; i++) {
-        cal_test_outcome o = cal_test_run_after(signals[i], "sim chain:n=20 --time 1e6 --out cut.csv --json");
+        // The signal comes when there are rows: the run is under way then, however busy the computer is.
+        char watch[256];
+        snprintf(watch, sizeof watch,
+                 "rm -f cut.csv; (while kill -0 $$ && [ $(wc -c < cut.csv || echo 0) -lt 20000 ]; do sleep 0.05; done; "
+                 "kill -%s $$) 2> /dev/null & exec",
+                 signals[i]);
+        cal_test_outcome o = cal_test_run_after(watch, "sim chain:n=20 --time 1e6 --out cut.csv --json");
         assert_int_equal(o.status, 1);
         assert_non_null(strstr(o.err, "calder: interrupted at"));
         assert_int_equal(cal_test_count_lines(o.out), 1);
@@ -424,5 +429,5 @@ int main(void) {
         cmocka_unit_test(files_are_what_their_names_say),
         cmocka_unit_test(tells_when_output_is_lost),
     };
-    return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);
+    return cmocka_run_group_tests(tests, cal_test_create_folder, NULL);
 }

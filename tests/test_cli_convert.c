@@ -73,5 +73,5 @@ static void finds_packages(void** unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(converts), cmocka_unit_test(refuses),
                                        cmocka_unit_test(finds_packages)};
-    return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);
+    return cmocka_run_group_tests(tests, cal_test_create_folder, NULL);
 }

@@ -1,4 +1,5 @@
 // The account of energy: every flow against a closed form, with every solver, and the same bits everywhere.
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -317,10 +318,8 @@ static void the_balance_has_the_same_bits_on_lanes_and_threads(void** state) {
 static void the_balance_survives_snapshots_and_checkpoints(void** state) {
     (void)state;
     cal_model *plain = cal_test_model("tree:fanout=2,height=3"), *model = cal_test_dress(plain, 3);
-    char path[] = "/tmp/calder_balance_XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "balance");
     for (int i = 0; i < SETTINGS; i++) {
         if (!is_here(settings[i].solver)) continue;
         const setting coarse = {settings[i].solver, settings[i].tolerance > 0 ? 1e-4 : 0, settings[i].step, 0};

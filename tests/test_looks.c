@@ -231,5 +231,5 @@ int main(void) {
         cmocka_unit_test(keyframes_set_controls),
         cmocka_unit_test(the_humanoid_stands_on_its_floor),
     };
-    return cmocka_run_group_tests(tests, cal_test_create_folder, cal_test_remove_folder);
+    return cmocka_run_group_tests(tests, cal_test_create_folder, NULL);
 }

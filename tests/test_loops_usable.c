@@ -1,6 +1,7 @@
 // What a user does with loops: joints that close them and have springs, dampers, stops and motors of their own; motions that are
 // prescribed; constraints that are caught when their gap closes; starts with some joints held; forces of chosen motors.
 #define _DEFAULT_SOURCE
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -248,8 +249,8 @@ static void a_string_is_caught_when_it_is_taut(void** state) {
         cal_sim* fork = NULL; // who waits goes with the state, also into a file
         assert_int_equal(cal_sim_fork(sim, &fork, &error), CAL_OK);
         cal_sim* read = open_sim(model, solvers[i], 1e-9);
-        char path[] = "waiting-XXXXXX";
-        close(mkstemp(path));
+        char path[CAL_TEST_PATH];
+        cal_test_path(path, "waiting");
         if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
         unlink(path);
         cal_test_advance_sim(sim, to + 0.3), cal_test_advance_sim(fork, to + 0.3), cal_test_advance_sim(read, to + 0.3);

@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "base/memory.h"
 #include "constraint/constraint.h"
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -158,10 +159,8 @@ static void what_does_not_fit_is_refused(void** state) {
     assert_int_equal(cal_sim_create(small, &def, &sim, &error), CAL_BAD_ARGUMENT);
     assert_int_equal(cal_sim_accelerations(NULL, NULL), CAL_BAD_ARGUMENT);
     // A checkpoint belongs to one form.
-    char path[] = "/tmp/calder-minimal-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "minimal");
     cal_sim *one = open_sim(small, "minimal", NULL), *other = open_sim(small, "lagrange", NULL);
     advance(one, 0.05, "fivebar");
     assert_int_equal(cal_sim_save(one, path, &error), CAL_OK);

@@ -1,6 +1,7 @@
 // MJCF files mean the same model here as in MuJoCo: one small file for each rule, and what MuJoCo 3.14 says of it in
 // models/expected (written by scripts/compare-models.mjs --record). And what a reader must refuse, in one line.
 #define _XOPEN_SOURCE 700
+#include "place.h"
 #include "support.h"
 
 #include <dirent.h>
@@ -448,10 +449,9 @@ static void what_is_wrong_is_refused_in_one_line(void** unused) {
 
 static void files_stay_in_their_folder(void** unused) {
     (void)unused;
-    char folder[] = "/tmp/calder-mjcf-XXXXXX", path[128], other[128];
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/main.xml", folder);
-    snprintf(other, sizeof other, "%s/other.xml", folder);
+    char path[CAL_TEST_PATH], other[CAL_TEST_PATH];
+    cal_test_path(path, "main.xml");
+    cal_test_path(other, "other.xml");
     const struct {
         const char *text, *part;
     } files[] = {
@@ -475,9 +475,6 @@ static void files_stay_in_their_folder(void** unused) {
         assert_int_equal(cal_model_read(path, NULL, &model, NULL, &error), CAL_BAD_MODEL);
         if (strstr(error.text, files[i].part) == NULL) fail_msg("'%s' does not say '%s'", error.text, files[i].part);
     }
-    unlink(path);
-    unlink(other);
-    rmdir(folder);
 }
 
 static void nesting_is_bounded(void** unused) {

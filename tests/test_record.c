@@ -1,5 +1,6 @@
 // The CSV recorder: what is written reads back to the same numbers, and what cannot be written is told.
 #define _XOPEN_SOURCE 700
+#include "place.h"
 #include "support.h"
 
 #include <float.h>
@@ -14,7 +15,7 @@
 
 #include "calder/calder_record.h"
 
-static char path[] = "/tmp/calder-record-XXXXXX";
+static char path[CAL_TEST_PATH];
 
 static cal_sim* create_sim(const cal_model* model) {
     cal_sim_def def = cal_default_sim_def();
@@ -201,15 +202,10 @@ static void tells_when_the_disk_is_full(void** unused) {
     cal_model_destroy(model);
 }
 
-static int create_file(void** unused) {
+static int name_file(void** unused) {
     (void)unused;
-    int descriptor = mkstemp(path);
-    return descriptor >= 0 ? close(descriptor) : -1;
-}
-
-static int remove_file(void** unused) {
-    (void)unused;
-    return unlink(path);
+    cal_test_path(path, "run.csv");
+    return 0;
 }
 
 int main(void) {
@@ -222,5 +218,5 @@ int main(void) {
         cmocka_unit_test(tells_when_a_file_cannot_be_made),
         cmocka_unit_test(tells_when_the_disk_is_full),
     };
-    return cmocka_run_group_tests(tests, create_file, remove_file);
+    return cmocka_run_group_tests(tests, name_file, NULL);
 }

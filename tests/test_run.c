@@ -1,5 +1,6 @@
 // Every kind of run through the same checks: what they all have, what only some have, and what the others say.
 #define _XOPEN_SOURCE 700
+#include "place.h"
 #include "support.h"
 
 #include <math.h>
@@ -328,10 +329,8 @@ static cal_status try_ability(cal_run* run, cal_run_ability ability, const char*
 
 // What a run says that it can do, it does; all else gives the one line that names its kind.
 static void check_abilities(kind* k) {
-    char path[] = "/tmp/calder-run-XXXXXX";
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "run");
     for (int ability = 0; ability < CAL_RUN_ABILITIES; ability++) {
         cal_run* run = k->open(k);
         cal_error error = {CAL_OK, ""};
@@ -356,10 +355,8 @@ static void absent_functions_say_so(void** unused) {
 
 // A saved run goes on to the same bits; one that started anew is at its start.
 static void check_save(kind* k) {
-    char path[] = "/tmp/calder-run-XXXXXX";
-    const int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "run");
     cal_run* run = k->open(k);
     begin(run);
     const uint64_t start = cal_run_hash(run);

@@ -2,6 +2,7 @@
 #include "calder/calder_read.h"
 #include "calder/calder_record.h"
 #include "calder/calder_run.h"
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -123,11 +124,9 @@ static void test_table(void** state) {
     cal_run* run = NULL;
     cal_csv* csv = NULL;
     cal_error error = {0};
-    char path[] = "sensors-XXXXXX", line[4096];
-    const int file = mkstemp(path);
+    char path[CAL_TEST_PATH], line[4096];
     unsigned columns;
-    assert_true(file >= 0);
-    close(file);
+    cal_test_path(path, "sensors.csv");
     assert_int_equal(cal_csv_columns("sensors", &columns, &error), CAL_OK);
     if (cal_run_of_sim(sim, &run, &error) || cal_csv_create(path, run, columns, &csv, &error) ||
         cal_csv_write(csv, &error) || cal_csv_close(csv, &error))

@@ -1,6 +1,7 @@
 // Snapshots: what follows one has the same bits, in the simulation that it was taken of, in a fork, in another simulation, and
 // out of a file; in flight, in contact and asleep, with rollbacks at random, and whatever fails for want of memory.
 #include "base/memory.h"
+#include "place.h"
 #include "support_world.h"
 #include <math.h>
 #include <stdio.h>
@@ -151,11 +152,6 @@ static void expect_same(const trace* a, const trace* b, const char* what, double
                      (long long)a->counts[i]);
 }
 
-static void name_file(char* path, size_t capacity) {
-    const char* folder = getenv("TMPDIR");
-    snprintf(path, capacity, "%s/calder-snapshot-%d.checkpoint", folder != NULL ? folder : "/tmp", (int)getpid());
-}
-
 // A run that is never disturbed; then one with a snapshot on its way, and all that can follow it.
 static void try_all(const cal_model* model, const cal_world_def* events, double from, double to) {
     cal_error error = {CAL_OK, ""};
@@ -164,8 +160,8 @@ static void try_all(const cal_model* model, const cal_world_def* events, double 
     const trace expected = follow(plain, from, to);
     advance(sim, from);
     cal_snapshot* snapshot = take(sim);
-    char path[512];
-    name_file(path, sizeof path);
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "run.checkpoint");
     if (cal_sim_save(sim, path, &error) != CAL_OK) fail_msg("%s", error.text);
     if (cal_sim_fork(sim, &fork, &error) != CAL_OK) fail_msg("%s", error.text);
     trace got = follow(sim, from, to);
@@ -395,16 +391,16 @@ static void test_refused(void** state) {
         cal_sim* sim;
         const char* text;
     } tries[] = {{heavy, "other masses"}, {other, "another model"}, {flying, "with events"}, {loose, "definition"}};
-    char path[512];
+    char path[CAL_TEST_PATH];
     cal_error error = {CAL_OK, ""};
-    name_file(path, sizeof path);
+    cal_test_path(path, "run.checkpoint");
     assert_int_equal(cal_sim_save(sim, path, &error), CAL_OK);
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
         const uint64_t before = cal_sim_hash(tries[i].sim);
         assert_int_equal(cal_sim_restore(tries[i].sim, snapshot, &error), CAL_BAD_ARGUMENT);
         if (strstr(error.text, tries[i].text) == NULL) fail_msg("%s", error.text);
         assert_int_equal(cal_sim_load(tries[i].sim, path, &error), CAL_BAD_ARGUMENT);
-        if (strstr(error.text, tries[i].text) == NULL || strstr(error.text, "calder-snapshot") == NULL)
+        if (strstr(error.text, tries[i].text) == NULL || strstr(error.text, "run.checkpoint") == NULL)
             fail_msg("%s", error.text);
         assert_true(cal_sim_hash(tries[i].sim) == before);
         advance(tries[i].sim, 0.1);

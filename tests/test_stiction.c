@@ -1,5 +1,6 @@
 // Dry friction in joints: Coulomb's law, with rest. (The smooth law, and what models leave out: test_energy_balance.c, test_dynamics.c.)
 #define _DEFAULT_SOURCE
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdlib.h>
@@ -156,8 +157,8 @@ static void files_know_who_slides_and_stiction_can_be_left_out(void** state) {
     cal_model *model = blocks(1, &limit, 40.0, 3.0), *smooth = NULL;
     cal_error error;
     cal_sim *sim = open_sim(model, "gear", 1e-8, NULL), *read = open_sim(model, "gear", 1e-8, NULL);
-    char path[] = "sliding-XXXXXX";
-    close(mkstemp(path));
+    char path[CAL_TEST_PATH];
+    cal_test_path(path, "sliding");
     cal_test_advance_sim(sim, 0.1);
     if (cal_sim_save(sim, path, &error) || cal_sim_load(read, path, &error)) fail_msg("%s", error.text);
     unlink(path);

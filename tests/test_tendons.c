@@ -2,6 +2,7 @@
 // events. Accelerations are compared with MuJoCo's in test_mjcf.c (models/tendons_*.xml).
 #include "calder/calder_read.h"
 #include "model/model.h"
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -151,11 +152,10 @@ static void test_written(void** state) {
     static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp",     "muscles",
                                         "sensors",       "activations",     "rangefinders", "refsites"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char folder[] = "written-XXXXXX", path[64];
+        char path[CAL_TEST_PATH];
         cal_error error = {0};
         cal_model *model = read_model(names[i], 0), *again = NULL;
-        assert_non_null(mkdtemp(folder));
-        snprintf(path, sizeof path, "%s/model.xml", folder);
+        cal_test_path(path, "model.xml");
         if (cal_model_write(model, path, &error) || cal_model_read(path, NULL, &again, NULL, &error))
             fail_msg("%s: %s", names[i], error.text);
         assert_true(cal_model_hash(model) == cal_model_hash(again));
@@ -169,8 +169,6 @@ static void test_written(void** state) {
             assert_memory_equal(a.reference_position, b.reference_position, sizeof a.reference_position);
             assert_memory_equal(a.position, b.position, sizeof a.position);
         }
-        unlink(path);
-        rmdir(folder);
         cal_model_destroy(model);
         cal_model_destroy(again);
     }

@@ -3,6 +3,7 @@
 #include "calder/calder_read.h"
 #include "model/builder.h"
 #include "read/mjcf/write_text.h"
+#include "place.h"
 #include "support.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,24 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char work[] = "/tmp/calder-write-XXXXXX";
-
-static int make_folder(void** state) {
-    (void)state;
-    return mkdtemp(work) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void** state) {
-    (void)state;
-    char command[200];
-    snprintf(command, sizeof command, "rm -r '%s'", work);
-    return system(command);
-}
-
 static const char* path_of(const char* name) {
-    static char path[300];
-    snprintf(path, sizeof path, "%s/%s", work, name);
-    return path;
+    static char path[CAL_TEST_PATH];
+    return cal_test_path(path, name);
 }
 
 static cal_model* read_back(const char* name) {
@@ -375,5 +361,5 @@ int main(void) {
         cmocka_unit_test(test_generators), cmocka_unit_test(test_keeps_numbers), cmocka_unit_test(test_robot),
         cmocka_unit_test(test_everything), cmocka_unit_test(test_refuses),       cmocka_unit_test(test_names),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

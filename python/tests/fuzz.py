@@ -564,7 +564,7 @@ def main():
             command = [sys.executable, "-X", "faulthandler", os.path.abspath(__file__), "--round", str(number), "--log", log.name]
             command += ["--seed", str(options.seed), "--calls", str(options.calls)]
             try:
-                status = subprocess.run(command, cwd=folder, timeout=120 + options.calls / 4).returncode
+                status = subprocess.run(command, cwd=folder, timeout=600 + options.calls / 4).returncode
             except subprocess.TimeoutExpired:
                 status = "a call that does not end"
             if status != 0:

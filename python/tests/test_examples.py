@@ -17,7 +17,7 @@ class Examples(unittest.TestCase):
         self.assertGreaterEqual(len(EXAMPLES), 3)
         for example in (e for e in EXAMPLES if e.name not in SLOW):
             with self.subTest(example.name), tempfile.TemporaryDirectory() as folder:
-                run = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=folder, timeout=120)
+                run = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=folder, timeout=600)
                 self.assertEqual((run.returncode, run.stderr), (0, ""))
                 self.assertTrue(run.stdout)
 

@@ -301,16 +301,18 @@ class Threads(unittest.TestCase):
             signal.signal(signal.SIGALRM, ring)
             for call in (lambda e: e.advance(1e7), lambda e: e.step(2**31 - 1, 1e-3)):
                 ensemble = calder.Ensemble(calder.generate("chain:n=9"), 8, step=1e-3)
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.05)
-                    call(ensemble)
-                except Late:
-                    assert 0 < ensemble.time < 1e6
-                    ensemble.advance(ensemble.time + 0.01)
-                else:
-                    raise SystemExit(1)
+                while ensemble.time == 0:  # it may ring before the call has begun
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, 0.05)
+                        call(ensemble)
+                    except Late:
+                        pass
+                    else:
+                        raise SystemExit(1)
+                assert ensemble.time < 1e6
+                ensemble.advance(ensemble.time + 0.01)
         """
-        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=120).returncode, 0)
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=600).returncode, 0)
 
     def test_interrupt(self):
         program = """if True:
@@ -323,7 +325,7 @@ class Threads(unittest.TestCase):
                     except RuntimeError:  # it is being advanced
                         return os.kill(os.getpid(), signal.SIGINT)
             threading.Thread(target=interrupt).start()
-            for attempt in range(1000):  # the other thread may have been in between
+            while True:  # the other thread may have been in between
                 try:
                     sim.advance(1e6)
                 except KeyboardInterrupt:
@@ -332,7 +334,7 @@ class Threads(unittest.TestCase):
                 except RuntimeError:
                     pass
         """
-        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=120).returncode, 7)
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=600).returncode, 7)
 
 
 class Memory(unittest.TestCase):

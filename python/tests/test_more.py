@@ -188,7 +188,7 @@ class Ranks(unittest.TestCase):
                 [os.environ["CALDER_MPIRUN"], "-n", "2", sys.executable, "-c", self.PROGRAM, path],
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=600,
             )
             self.assertEqual(run.returncode, 0, run.stderr)
             # A file per rank: the starter may mix lines that ranks print at one time.

@@ -2,6 +2,7 @@
 // process (ranks, other machines, files of others) is left out.
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
+#include "../place.h"
 #include "fuzz.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +22,11 @@ static bool is_left_out(const char* argument) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    static char folder[] = "/tmp/calder-fuzz-XXXXXX";
     static bool ready;
     char *text = fuzz_text(bytes, count), *arguments[MOST + 2], name[] = "calder";
     int used = 1;
     bool good = true;
-    if (!ready && (!mkdtemp(folder) || chdir(folder) != 0)) abort();
+    if (!ready && (!cal_test_folder() || chdir(cal_test_folder()) != 0)) abort();
     ready = true;
     arguments[0] = name;
     for (char* at = text; at && used <= MOST;) {

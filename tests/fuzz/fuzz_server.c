@@ -49,7 +49,7 @@ static int dial(void) {
     const struct linger hard = {.l_onoff = 1, .l_linger = 0};
     if (s < 0 || setsockopt(s, SOL_SOCKET, SO_LINGER, &hard, sizeof hard) != 0) abort();
     for (int tries = 0; connect(s, (const struct sockaddr*)&address, sizeof address) != 0; tries++) {
-        if (tries == 200) abort();
+        if (tries == 12000) abort();
         poll(NULL, 0, 10);
     }
     return s;
@@ -90,7 +90,7 @@ static void upgrade(int s) {
                                 "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: calder\r\n\r\n",
                                 token, port, port);
     send_all(s, request, (size_t)length);
-    hear(s, answer, sizeof answer, 2000);
+    hear(s, answer, sizeof answer, 60000);
 }
 
 // Whoever asks properly is answered.
@@ -99,7 +99,7 @@ static void expect_answer(void) {
     const int s = dial();
     const int length = snprintf(request, sizeof request, "GET /nothing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
     send_all(s, request, (size_t)length);
-    const size_t heard = hear(s, answer, sizeof answer, 5000);
+    const size_t heard = hear(s, answer, sizeof answer, 60000);
     close(s);
     if (heard < 12 || memcmp(answer, "HTTP/1.1 404", 12) != 0) abort();
 }

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "calder/calder.h"
 #include "fuzz.h"
+#include "../place.h"
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,15 +53,9 @@ char* fuzz_text(const uint8_t* bytes, size_t count) {
     return text;
 }
 
-static char path[64];
-
-static void remove_file(void) { unlink(path); }
-
 const char* fuzz_file(const uint8_t* bytes, size_t count) {
-    if (!path[0]) {
-        snprintf(path, sizeof path, "/tmp/calder-fuzz-%ld", (long)getpid());
-        atexit(remove_file);
-    }
+    static char path[CAL_TEST_PATH];
+    cal_test_path(path, "input");
     FILE* file = fopen(path, "wb");
     if (!file || fwrite(bytes, 1, count, file) != count || fclose(file) != 0) abort();
     return path;

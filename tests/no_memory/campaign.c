@@ -4,6 +4,7 @@
 //
 //   no_memory [--most N] [SCENARIO …]      prints faults per scenario; at N places of each at most, all over it; else at every one
 #include "campaign.h"
+#include "../place.h"
 #if defined(__GLIBC__)
 #include <execinfo.h>
 #endif
@@ -159,8 +160,8 @@ int main(int count, char** arguments) {
         fprintf(stderr, "usage: no_memory [--most N] [SCENARIO …]\n");
         return 2;
     }
-    static char folder[] = "/tmp/calder-no-memory-XXXXXX";
-    if (mkdtemp(folder) == NULL) return 2;
+    const char* folder = cal_test_folder();
+    if (folder == NULL) return 2;
     const cal_allocator allocator = {take, give_back, NULL};
     if (cal_set_allocator(&allocator, NULL) != CAL_OK) return 2;
 #if !defined(__SANITIZE_ADDRESS__)
@@ -180,9 +181,6 @@ int main(int count, char** arguments) {
             faults += run_scenario(s, &c, most);
             scenarios++;
         }
-    char line[300];
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    if (system(line) != 0) return 2;
     printf("%d scenarios, %" PRId64 " faults injected: each was said, nothing is lost, nothing has changed\n",
            scenarios, faults);
     return scenarios > 0 ? 0 : 2;

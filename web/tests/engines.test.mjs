@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { endAll, launch, makeFolder, open, picture, project, run, serve, state, until } from './support.mjs';
+import { endAll, launch, makeFolder, open, picture, project, run, serve, stands, state, until } from './support.mjs';
 
 let browser;
 let place;
@@ -14,7 +14,6 @@ before(async () => {
 after(async () => {
   endAll();
   await browser?.close();
-  place.remove();
 });
 
 const channelNames = (page) => page.evaluate(() => globalThis.calderViewer.scene.channels.map((channel) => channel.name));
@@ -37,7 +36,7 @@ const DOOR = `<mujoco model="door">
 </mujoco>`;
 
 test('a model from a file is shown with its mesh, from the keyframe that was asked for', async () => {
-  const file = join(place.folder, 'door.xml');
+  const file = join(place, 'door.xml');
   writeFileSync(file, DOOR);
   const server = await serve(file, '--key', 'open', '--disable', 'gravity', '--paused');
   const { context, page, complaints } = await open(browser, server.address);
@@ -105,7 +104,7 @@ test('a world runs, pauses, steps, starts anew, and is pulled by hand', async ()
   await page.keyboard.press('Space');
   await until(page, () => globalThis.calderViewer.frame.time > 0.1);
   await page.keyboard.press('Space');
-  await until(page, () => !globalThis.calderViewer.frame.running);
+  await stands(page);
   assert.ok((await state(page)).channels.groups >= 1, 'boxes that lie on each other are a contact group');
 
   const body = await page.evaluate(() => globalThis.calderViewer.scene.instances.findLast((instance) => instance[0] >= 0)[0]);

@@ -7,14 +7,13 @@ import { pathToFileURL } from 'node:url';
 import validator from 'gltf-validator';
 import { launch, makeFolder, open, picture, run } from './support.mjs';
 
-const { folder, remove } = makeFolder();
+const folder = makeFolder();
 let browser;
 before(async () => {
   browser = await launch();
 });
 after(async () => {
   await browser?.close();
-  remove();
 });
 
 for (const model of ['mobile:s=2,l=3,o=4', 'humanoid', 'pendulum:inertia=0', 'random:n=30', 'chain:n=5,joint=ball'])
@@ -90,7 +89,7 @@ test('a page opens from the disk, plays and asks nobody for anything', async () 
   const start = await page.evaluate(() => globalThis.calderViewer.past);
   await page.waitForFunction((past) => globalThis.calderViewer.past > past, start);
   assert.notEqual((await picture(page)).sum, first.sum);
-  await page.waitForFunction(() => !globalThis.calderViewer.playing, null, { timeout: 15000 });
+  await page.waitForFunction(() => !globalThis.calderViewer.playing);
   assert.ok((await page.locator('#plots canvas').count()) > 3);
   await page.keyboard.press('ArrowLeft');
   await page.waitForFunction(() => globalThis.calderViewer.past < 2);

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -13,10 +14,15 @@ const flags = '--no-sandbox --disable-gpu --use-gl=angle --use-angle=swiftshader
 
 export const launch = () => chromium.launch({ executablePath, args: flags.split(' ') });
 
-export function makeFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'calder-web-'));
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
+// Whatever is written, by these tests, by browsers and by servers, also by those that are killed: in one folder, which goes with the process.
+const place = mkdtempSync(join(tmpdir(), 'calder-web-'));
+process.env.TMPDIR = place;
+process.once('exit', () => {
+  endAll();
+  rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+export const makeFolder = () => mkdtempSync(join(place, 'test-'));
 
 // Runs the command to its end; resolves to its exit status and what it said.
 export async function run(...args) {
@@ -44,7 +50,11 @@ export async function serveBy(before, ...args) {
   running.add(process);
   process.once('exit', () => running.delete(process));
   const line = await new Promise((resolve, reject) => {
-    process.stdout.once('data', (data) => resolve(String(data)));
+    let said = '';
+    process.stdout.on('data', (data) => {
+      said += data;
+      if (said.includes('\n')) resolve(said.split('\n')[0]);
+    });
     process.once('exit', (status) => reject(new Error(`calder view ended with ${status}`)));
   });
   const address = JSON.parse(line).address;
@@ -57,9 +67,26 @@ export async function serveBy(before, ...args) {
   return { address, port: Number(new URL(address).port), pid: process.pid, stop: () => end('SIGINT'), kill: () => end('SIGKILL') };
 }
 
+// A port that nobody listens at, and that the system gives nobody for a connection of theirs: those are above 32767.
+export async function findPort() {
+  for (;;) {
+    const port = 20000 + Math.floor(12000 * Math.random());
+    const probe = createServer();
+    const free = await new Promise((resolve) => {
+      probe.once('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}
+
+// How long anybody waits for what must come: nobody does on a quiet computer.
+const PATIENCE = 120000;
+
 // A page of the viewer with its first frame drawn; what the console complains about is collected.
 export async function open(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 900, height: 640 }, colorScheme: 'dark', ...options });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const complaints = [];
   page.on('console', (message) => {
@@ -69,7 +96,7 @@ export async function open(browser, address, options = {}) {
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   await page.goto(address);
-  await page.waitForFunction(() => globalThis.calderViewer?.frame && globalThis.calderViewer.size > 0, null, { timeout: 20000 });
+  await page.waitForFunction(() => globalThis.calderViewer?.frame && globalThis.calderViewer.size > 0);
   return { context, page, complaints };
 }
 
@@ -81,7 +108,20 @@ export const state = (page) =>
     return { time: frame.time, hash: frame.hash, running: frame.running, number: frame.number, speed: frame.speed, epoch: frame.epoch, pull: frame.pull, shown, past, channels, poses: Array.from(frame.poses) };
   });
 
-export const until = (page, condition, argument) => page.waitForFunction(condition, argument, { timeout: 15000, polling: 50 });
+export const until = (page, condition, argument) => page.waitForFunction(condition, argument, { polling: 50 });
+
+// The same for what the page cannot say by itself.
+export async function comesTrue(condition) {
+  const end = Date.now() + PATIENCE;
+  while (!(await condition())) if (Date.now() > end) throw new Error(`it does not come true: ${condition}`);
+}
+
+// Until what is drawn is where the simulation has stopped.
+export const stands = (page) =>
+  until(page, () => {
+    const { frame, shown, playhead } = globalThis.calderViewer;
+    return !frame.running && shown === frame.number && playhead.time === frame.time;
+  });
 
 // Where a body's origin, or a point of it, is on the screen.
 export const project = (page, body, point = [0, 0, 0]) =>
