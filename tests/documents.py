@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 
-source, calder = pathlib.Path(sys.argv[1]), sys.argv[2]
+source, calder = pathlib.Path(sys.argv[1]).resolve(), str(pathlib.Path(sys.argv[2]).resolve())
 pages = [source / "README.md", *sorted((source / "docs").glob("**/*.md"))]
 mistakes, counts, lock = [], {}, threading.Lock()
 
