@@ -7,13 +7,13 @@
 #include "options.h"
 
 static const cal_command commands[] = {
-    {"sim", cal_command_sim, "simulate a model or a world: summary, CSV, a page that plays it, plots"},
+    {"sim", cal_command_sim, "simulate a model or a scene: summary, CSV, a page that plays it, plots"},
     {"info", cal_command_info, "what is in a model: counts and its tree"},
-    {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose"},
+    {"eval", cal_command_eval, "one evaluation: forward, inverse, mass, energy, pose, tendon"},
     {"plan", cal_command_plan, "who computes what on many processors, and how long that would take"},
     {"bench", cal_command_bench,
      "the papers' experiments: forward, solvers, precision, scale, distribution, tree-machine, assembly, rps, world"},
-    {"view", cal_command_view, "see it live in the browser, pause it, take it by hand and swing it"},
+    {"view", cal_command_view, "live in the browser: look, pause, grab a body and drag it; without a model a gallery"},
     {"report", cal_command_report, "an HTML report of all benchmarks, beside the papers' numbers"},
     {"convert", cal_command_convert, "write a model as MJCF"},
     {"manual", cal_command_manual, "pages for man, made from these texts"},
@@ -36,23 +36,23 @@ static void print_entry(const char* name, const char* help) {
 static void print_models(void) {
     printf("MODEL is a file, MJCF (.xml, .mjcf) or URDF (.urdf), or a generator, name or name:key=value,key=value:\n");
     for (int i = 0; cal_generator_name(i); i++) print_entry(cal_generator_name(i), cal_generator_help(i));
-    printf("\nSCENE is a world of colliding bodies, for 'calder sim' (a MODEL with --loop becomes one too):\n");
+    printf("\nA scene of colliding bodies, for 'sim', 'view', 'plan' and 'bench scale':\n");
     for (int i = 0; cal_scene_name(i); i++) print_entry(cal_scene_name(i), cal_scene_help(i));
     printf("\nexample:\n  calder info mobile\n");
 }
 
 static int print_help(void) {
-    printf("calder simulates articulated bodies, mechanisms with closed loops, and worlds of colliding "
+    printf("calder simulates articulated bodies, mechanisms with closed loops, and colliding "
            "bodies.\n\nusage: calder COMMAND [arguments] [options]\n\ncommands:\n");
     for (size_t i = 0; i < CAL_ARRAY_COUNT(commands); i++) printf("  %-10s %s\n", commands[i].name, commands[i].help);
     printf("  %-10s this text; 'calder help sim' on a command; 'calder help models' on models\n", "help");
     printf("\nmodels:\n ");
     for (int i = 0; cal_generator_name(i); i++) printf(" %s", cal_generator_name(i));
-    printf("\nand files: .xml, .mjcf, .urdf\n\nworlds:\n ");
+    printf("\nand files: .xml, .mjcf, .urdf\n\nscenes of colliding bodies:\n ");
     for (int i = 0; cal_scene_name(i); i++) printf(" %s", cal_scene_name(i));
-    printf("\n\nEvery command has --help, and --json for scripts, which get errors as JSON too. Exit status: 0 it did "
-           "what was asked, 1 it failed\n"
-           "while running, 2 the call or the input is wrong.\n\nexample:\n"
+    printf("\n\nEvery command has --help. What computes has --json for scripts, which get errors as JSON, too. Exit "
+           "status:\n"
+           "0 it did what was asked, 1 it failed while running, 2 the call or the input is wrong.\n\nexample:\n"
            "  calder sim mobile --time 10 --out run.csv --plot run.svg\n");
     return cal_finish_output(CAL_EXIT_DONE);
 }

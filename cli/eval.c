@@ -339,7 +339,8 @@ int cal_command_eval(int argc, char** argv) {
     int count = 0;
     int status = cal_options_parse(&usage, table, CAL_ARRAY_COUNT(table), argc, argv, &count);
     if (status != CAL_OPTIONS_PARSED) return status;
-    if (!what) return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy or pose");
+    if (!what)
+        return cal_complain(CAL_EXIT_MISTAKE, "eval needs --what forward, inverse, mass, energy, pose or tendon");
     if (algorithm && strcmp(what, "forward") != 0)
         return cal_complain(CAL_EXIT_MISTAKE, "--algorithm '%s' is for --what forward", algorithm);
     if (schedule && (!algorithm || strcmp(algorithm, "assembly") != 0))

@@ -32,15 +32,42 @@ void cal_option_preset(const cal_option* option, char* text, size_t capacity) {
     }
 }
 
+enum { HELP_COLUMN = 21, HELP_WIDTH = 100 };
+
+// From HELP_COLUMN on, broken between words before HELP_WIDTH; used: where the line is.
+static void print_wrapped(const char* text, int used) {
+    bool first = true;
+    while (*text) {
+        const int length = (int)strcspn(text, " ");
+        int columns = 0; // a character is one or more bytes
+        for (int i = 0; i < length; i++) columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (!first && used + 1 + columns > HELP_WIDTH) {
+            printf("\n%*s", HELP_COLUMN, "");
+            used = HELP_COLUMN;
+            first = true;
+        }
+        printf("%s%.*s", first ? "" : " ", length, text);
+        used += columns + !first;
+        first = false;
+        text += length + (text[length] == ' ');
+    }
+    printf("\n");
+}
+
 static void print_option(const cal_option* option) {
-    char left[80], preset[64], choices[256];
-    snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
-             option->argument ? option->argument : "");
+    char left[80], preset[64], text[1024], choices[256];
+    const int used = snprintf(left, sizeof left, "  --%s%s%s", option->name, option->argument ? " " : "",
+                              option->argument ? option->argument : "");
     cal_option_preset(option, preset, sizeof preset);
-    printf("  %-18s %s%s\n", left, option->help, preset);
+    snprintf(text, sizeof text, "%s%s", option->help, preset);
+    if (used < HELP_COLUMN)
+        printf("%-*s", HELP_COLUMN, left);
+    else // a long name has a line of its own
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    print_wrapped(text, HELP_COLUMN);
     if (option->kind == CAL_OPTION_CHOICE) {
         list_choices(option, choices, sizeof choices, " | ");
-        printf("  %-18s %s\n", "", choices);
+        printf("%*s%s\n", HELP_COLUMN, "", choices);
     }
 }
 

@@ -416,7 +416,7 @@ static void print_schedules(const plan* p) {
     }
     if (p->ranks > 0)
         printf(
-            "\n%d ranks send %lld messages, %lld bytes an evaluation: the schedule's %lld and %lld, and the solver's "
+            "\n%d ranks send %lld messages, %lld bytes per evaluation: the schedule's %lld and %lld, and the solver's "
             "sums.\n",
             p->ranks, (long long)p->sent_messages, (long long)p->sent_bytes, (long long)p->expected.messages,
             (long long)p->expected.bytes);

@@ -503,6 +503,6 @@ int cal_scene_of(const char* argument) {
 void cal_print_scenes(void) {
     printf("\nscenes:\n");
     for (int i = 0; cal_scene_name(i); i++)
-        printf("  %-10s %.*s; the paper ran it for %g s\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
+        printf("  %-10s %.*s; %g s unless --time is given\n", cal_scene_name(i), (int)strcspn(cal_scene_help(i), "\n"),
                cal_scene_help(i), cal_scene_duration(i));
 }

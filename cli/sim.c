@@ -11,15 +11,16 @@ static void print_details(void) {
         printf("  %-8s %s\n", cal_solver_name(i), cal_solver_help(cal_solver_name(i)));
     cal_print_scenes();
     printf(
-        "\nMODEL is a file, a generator or a scene: 'calder help models'. A model is simulated as one system; with any "
-        "of\n"
-        "--loop, --events, --restitution, --friction, --separate, --group its bodies collide, as those of scenes do;\n"
-        "--batch makes many instances of it, --rps a randomized simulation. docs/command.md has a table of what goes\n"
-        "with what. The energy balance is what work, losses and the change of energy do not add up to, relative to "
-        "the\n"
-        "energy exchanged; a run in which it explodes stops and exits with 1. Wall time is the run's own, without "
-        "writing. Ctrl-C and SIGTERM finish the frame, write what\n"
-        "there is and exit with 1.\n");
+        "\nMODEL is a file, a generator or a scene: 'calder help models'. Shapes of a model that can touch do touch; "
+        "then\n"
+        "its systems have clocks of their own, as those of scenes have. --disable contact leaves that out. --batch "
+        "makes\n"
+        "many instances of a model, --rps a randomized simulation. docs/command.md has a table of what goes with "
+        "what.\n"
+        "\n"
+        "The energy balance is what work, losses and the change of energy do not add up to, relative to the energy\n"
+        "exchanged; a run in which it explodes stops and exits with 1. Wall time is the run's own, without writing.\n"
+        "Ctrl-C and SIGTERM finish the frame, write what there is and exit with 1.\n");
 }
 
 // Two options must not name the same file.
@@ -46,8 +47,7 @@ int cal_command_sim(int argc, char** argv) {
     cal_run_options run = cal_default_run_options();
     cal_option_table table = {.count = 0};
     const cal_option rows[] = {
-        {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate [10; a scene as long as the paper did]", 0, 1e9,
-         NULL},
+        {"time", CAL_OPTION_NUMBER, &o.time, "S", "seconds to simulate [10; scenes: see below]", 0, 1e9, NULL},
         {"fps", CAL_OPTION_NUMBER, &o.fps, "N",
          "frames per simulated second in what is recorded [60; of colliding bodies 30; where nothing is recorded fewer "
          "of large models]",
@@ -68,7 +68,7 @@ int cal_command_sim(int argc, char** argv) {
         {"events", CAL_OPTION_TEXT, &o.events, "FILE",
          "write every collision as a row of a CSV file; -: on standard output", 0, 0, NULL},
         {"checkpoint", CAL_OPTION_TEXT, &o.checkpoint, "FILE",
-         "write down now and then, and at the end, what --resume needs", 0, 0, NULL},
+         "write a checkpoint, for --resume, every --every seconds and at the end", 0, 0, NULL},
         {"every", CAL_OPTION_NUMBER, &o.every, "S", "simulated seconds between checkpoints", 1e-6, 1e9, NULL},
         {"resume", CAL_OPTION_TEXT, &o.resume, "FILE",
          "continue from a checkpoint, to --time; rows are added to the CSV", 0, 0, NULL},

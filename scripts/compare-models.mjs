@@ -3,7 +3,7 @@
 // and poses at a random state:
 //
 //     npm install @mujoco/mujoco          (anywhere; NODE_PATH or the current folder tells where)
-//     scripts/compare-models.mjs build/bin/calder FOLDER … [--out table.json] [--match TEXT] [--one FILE]
+//     scripts/compare-models.mjs build/bin/calder FOLDER … [--out table.json] [--match TEXT] [--one FILE] [--seed N]
 //
 // Contacts, limits, equalities and frictions are switched off on both sides, and so is what Calder's report says that it does
 // not simulate. A model agrees when all relative differences are below 1e-8. Files that are no models by themselves (included
@@ -23,9 +23,10 @@ const takeOption = name => {
 };
 const out = takeOption('--out'), match = takeOption('--match'), one = takeOption('--one');
 const recordFolder = takeOption('--record');
+let seed = Number(takeOption('--seed') ?? 1);
 const [calder, ...folders] = argumentsGiven;
 if (!calder || (folders.length === 0 && !one)) {
-  console.error('usage: scripts/compare-models.mjs CALDER FOLDER … [--out FILE] [--match TEXT] [--record FOLDER]');
+  console.error('usage: scripts/compare-models.mjs CALDER FOLDER … [--out FILE] [--match TEXT] [--record FOLDER] [--seed N]');
   process.exit(2);
 }
 const tolerance = 1e-8;
@@ -47,7 +48,6 @@ function ask(...words) {
   return { status: answer.status ?? answer.signal, error: line.replace(/^calder: /, '') };
 }
 
-let seed = 1;
 const random = () => {
   seed = (seed * 48271) % 2147483647;
   return (2 * seed) / 2147483647 - 1;

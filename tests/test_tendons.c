@@ -123,8 +123,8 @@ static void test_energy(void** state) {
 // So is what a wind does, and weights that are carried lose nothing.
 static void test_energy_of_bodies(void** state) {
     (void)state;
-    static const char* const names[] = {"fluids", "gravcomp", "muscles"};
-    for (int i = 0; i < 3; i++) {
+    static const char* const names[] = {"fluids", "gravcomp", "muscles", "actuatorgravcomp"};
+    for (int i = 0; i < 4; i++) {
         cal_model* model = read_model(names[i], CAL_PART_CONTACT);
         cal_sim_def def = cal_default_sim_def();
         cal_sim* sim = NULL;
@@ -149,8 +149,8 @@ static void test_energy_of_bodies(void** state) {
 // What is written and read again is the same model.
 static void test_written(void** state) {
     (void)state;
-    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp",     "muscles",
-                                        "sensors",       "activations",     "rangefinders", "refsites"};
+    static const char* const names[] = {"tendons_fixed", "tendons_spatial", "gravcomp", "muscles",         "sensors",
+                                        "activations",   "rangefinders",    "refsites", "actuatorgravcomp"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[CAL_TEST_PATH];
         cal_error error = {0};

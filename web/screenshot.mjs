@@ -18,7 +18,7 @@ try {
   const body = await page.evaluate(() => {
     const { stage } = globalThis.calderViewer;
     stage.camera.position.sub(stage.controls.target).multiplyScalar(0.95).add(stage.controls.target);
-    stage.setInset(120);
+    stage.setCovered({ right: 120 });
     stage.controls.update();
     return Math.min(14, globalThis.calderViewer.scene.drawn - 1);
   });

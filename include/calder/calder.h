@@ -121,10 +121,15 @@ typedef struct cal_joint_def {
     double range[2];        ///< smallest and largest q
     double limit_stiffness; ///< of the stops at both ends; 0: chosen from what hangs below the joint, for about 10 Hz
     double limit_damping;   ///< dissipation of the stops, s/rad or s/m: force k x (1 + c dx/dt), never pulling
-    double initial_q[7];    ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
-                            ///< A quaternion of zeros is the identity. A free joint's start is composed with the
-                            ///< body definition's own frame
-    double initial_v[6];    ///< start velocity
+    double
+        motor_range[2]; ///< clamps the sum of what all actuators do to it; equal ends: no clamp; one-degree joints only
+    bool
+        motor_carries; ///< whether the actuators give what carries the weight of bodies here (`weightless`): it counts in that sum,
+                       ///< and is not there without #CAL_PART_ACTUATION; one-degree joints only
+    double initial_q[7]; ///< start value; a ball uses [0..3], a free joint the seven as position and quaternion.
+                         ///< A quaternion of zeros is the identity. A free joint's start is composed with the
+                         ///< body definition's own frame
+    double initial_v[6]; ///< start velocity
     uint32_t cookie;
 } cal_joint_def;
 

@@ -227,6 +227,8 @@ static cal_joint_def bare_joint(const cal_joint_def* def) {
     memcpy(bare.range, def->range, sizeof bare.range);
     bare.limit_stiffness = def->limit_stiffness;
     bare.limit_damping = def->limit_damping;
+    memcpy(bare.motor_range, def->motor_range, sizeof bare.motor_range);
+    bare.motor_carries = def->motor_carries;
     memcpy(bare.initial_q, def->initial_q, sizeof bare.initial_q);
     memcpy(bare.initial_v, def->initial_v, sizeof bare.initial_v);
     bare.cookie = def->cookie;

@@ -90,6 +90,9 @@ uint64_t cal_model_hash(const cal_model* model) {
     for (int i = 0; i < model->joint_count; i++) {
         const cal_joint_def* def = model->joints[i].def;
         if (def->friction_loss != 0.0) hash = cal_hash_doubles(hash, (double[]){i, def->friction_loss}, 2);
+        if (def->motor_carries || def->motor_range[0] != def->motor_range[1])
+            hash = cal_hash_doubles(
+                hash, (double[]){i, def->motor_range[0], def->motor_range[1], def->motor_carries ? 1.0 : 0.0}, 4);
         if (!def->limited) continue;
         const double stops[] = {i, def->range[0], def->range[1], model->joints[i].limit_stiffness, def->limit_damping};
         hash = cal_hash_doubles(hash, stops, sizeof stops / sizeof stops[0]);

@@ -214,7 +214,18 @@ bool cal_model_has_coupled_forces(const cal_model* model) {
         if (has_force(&model->kept.tendons[i])) return true;
     for (int i = 0; i < model->actuator_count; i++)
         if (model->actuators[i].joint == CAL_NONE) return true;
-    return cal_model_has_weightless(model) || cal_model_has_drag(model);
+    return cal_model_has_weightless(model) || cal_model_has_drag(model) || cal_model_has_motor_ranges(model);
+}
+
+bool cal_model_limits_motors(const cal_model* model, const cal_joint_def* joint) {
+    return joint->motor_range[0] != joint->motor_range[1] ||
+           (joint->motor_carries && (model->disabled & CAL_PART_ACTUATION) != 0);
+}
+
+bool cal_model_has_motor_ranges(const cal_model* model) {
+    for (int i = 0; i < model->joint_def_count; i++)
+        if (cal_model_limits_motors(model, &model->joint_defs[i])) return true;
+    return false;
 }
 
 bool cal_model_has_weightless(const cal_model* model) {

@@ -105,6 +105,9 @@ CAL_FOR_PARTS bool cal_model_has_joint_forces(const cal_model* model);
 // in a medium.
 CAL_FOR_PARTS bool cal_model_has_coupled_forces(const cal_model* model);
 bool cal_model_has_weightless(const cal_model* model);
+// Whether what actuators do to a joint differs from the sum of their forces: it has a motor_range, or they carry weights and are disabled.
+bool cal_model_limits_motors(const cal_model* model, const cal_joint_def* joint);
+bool cal_model_has_motor_ranges(const cal_model* model);
 bool cal_model_has_drag(const cal_model* model);
 // Whether some constraint prescribes a motion.
 bool cal_model_is_moved(const cal_model* model);

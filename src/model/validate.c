@@ -93,9 +93,14 @@ static cal_status validate_kind(const cal_joint_def* def, const char* who, cal_e
         if (def->limited && !(cal_all_finite(def->range, 2) && def->range[0] <= def->range[1]))
             return cal_fail(error, CAL_BAD_MODEL, "%s: its range is %g to %g; the smallest q comes first", who,
                             def->range[0], def->range[1]);
+        if (!(def->motor_range[0] <= def->motor_range[1]))
+            return cal_fail(error, CAL_BAD_MODEL, "%s: its motor_range is %g to %g; the smallest force comes first",
+                            who, def->motor_range[0], def->motor_range[1]);
         return CAL_OK;
     }
     if (def->limited) return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint cannot be limited", who, kind);
+    if (def->motor_carries || def->motor_range[0] != 0.0 || def->motor_range[1] != 0.0)
+        return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint has no motor_range and no motor_carries", who, kind);
     if (def->zero != 0.0) return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint has no zero; set it to 0", who, kind);
     if (def->spring_reference != 0.0)
         return cal_fail(error, CAL_BAD_MODEL, "%s: a %s joint has no spring_reference; set it to 0", who, kind);

@@ -40,6 +40,8 @@ void cal_model_leave_out(cal_model* model) {
         if ((parts & CAL_PART_LIMIT) != 0) tendon->limited = false;
         if ((parts & CAL_PART_FRICTIONLOSS) != 0) tendon->friction_loss = 0.0;
     }
+    for (int i = 0; (parts & CAL_PART_ACTUATION) != 0 && i < model->joint_def_count; i++)
+        memset(model->joint_defs[i].motor_range, 0, sizeof model->joint_defs[i].motor_range);
     for (int i = 0; (parts & CAL_PART_ACTUATION) != 0 && i < model->actuator_count; i++) {
         cal_actuator_def* motor = &model->actuators[i];
         motor->gain = 0.0;

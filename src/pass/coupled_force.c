@@ -22,7 +22,7 @@ cal_coupled* cal_coupled_create(const cal_model* model) {
     cal_coupled* c = cal_allocate(1, sizeof *c);
     if (c == NULL) return NULL;
     c->model = model;
-    const size_t total = q_count + (4 + CAL_COUPLED_KINDS) * v_count + (2 + CAL_COUPLED_KINDS) * tendons +
+    const size_t total = q_count + (6 + CAL_COUPLED_KINDS) * v_count + (2 + CAL_COUPLED_KINDS) * tendons +
                          nodes * (size_t)CAL_DOUBLES(cal_world_motion) + (1 + CAL_COUPLED_KINDS) * spatial;
     double* next = c->q = cal_allocate(total + 1, sizeof *next);
     c->pulls = cal_allocate((size_t)CAL_PULLS * count_parts(model) + 1, sizeof *c->pulls);
@@ -36,6 +36,8 @@ cal_coupled* cal_coupled_create(const cal_model* model) {
     c->gradient = next, next += v_count;
     c->damping = next, next += v_count;
     c->stiffness = next, next += v_count;
+    c->taken = next, next += v_count;
+    c->share = next, next += v_count;
     for (int k = 0; k < CAL_COUPLED_KINDS; k++) {
         c->tau[k] = next, next += v_count;
         c->forces[k] = next, next += tendons;
@@ -388,7 +390,8 @@ static void clear(cal_coupled* c) {
     }
 }
 
-const double* cal_coupled_motor_forces(cal_coupled* c, const double* control) {
+// What all motors do to joints as work, and what carries weights as energy.
+static void sum_motors(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
     cal_coupled_find_lengths(c);
     clear(c);
@@ -396,6 +399,7 @@ const double* cal_coupled_motor_forces(cal_coupled* c, const double* control) {
         memset(c->forces[kind], 0, (size_t)model->kept.tendon_count * sizeof(double));
     find_motor_forces(c, control);
     apply_tendons(c);
+    if (cal_model_has_weightless(model)) carry_weights(c);
     push_bodies(c, control);
     sum_up(c);
     for (int i = 0; i < model->actuator_count; i++) {
@@ -406,22 +410,47 @@ const double* cal_coupled_motor_forces(cal_coupled* c, const double* control) {
         c->tau[CAL_COUPLED_WORK][joint->first_v + motor->axis] +=
             cal_motor_force(motor, control[i], q, c->v[joint->first_v + motor->axis]);
     }
+}
+
+// Of joints whose motors have a range: what these do, and what the range takes from it.
+static void clamp_motors(cal_coupled* c) {
+    const cal_model* model = c->model;
+    memset(c->taken, 0, (size_t)model->v_count * sizeof *c->taken);
+    for (int i = 0; i < model->joint_count; i++) {
+        const cal_joint_def* def = model->joints[i].def;
+        const int v = model->joints[i].first_v;
+        if (def->motor_carries) c->tau[CAL_COUPLED_WORK][v] += c->tau[CAL_COUPLED_ENERGY][v];
+        if (!cal_model_limits_motors(model, def)) continue;
+        const double sum = c->tau[CAL_COUPLED_WORK][v];
+        const double given = (model->disabled & CAL_PART_ACTUATION) != 0 ? 0.0 : cal_clamp(sum, def->motor_range);
+        c->taken[v] = given - sum;
+        c->share[v] = given == sum ? 1.0 : cal_positive(given / sum); // as cal_motor_slopes has it
+        c->tau[CAL_COUPLED_WORK][v] = given;
+    }
+}
+
+const double* cal_coupled_motor_forces(cal_coupled* c, const double* control) {
+    sum_motors(c, control);
+    clamp_motors(c);
     return c->tau[CAL_COUPLED_WORK];
 }
 
 void cal_coupled_evaluate(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
-    const bool bodies = acts_on_bodies(model);
+    const bool bodies = acts_on_bodies(model), ranges = cal_model_has_motor_ranges(model);
+    if (ranges) cal_coupled_motor_forces(c, control);
     if (bodies) move_nodes(c);
     clear(c);
     find_lengths(c);
     find_tendon_forces(c, control);
     apply_tendons(c);
-    if (!bodies) return;
-    if (cal_model_has_weightless(model)) carry_weights(c);
-    if (cal_model_has_drag(model)) drag_bodies(c);
-    push_bodies(c, control);
-    sum_up(c);
+    if (bodies) {
+        if (cal_model_has_weightless(model)) carry_weights(c);
+        if (cal_model_has_drag(model)) drag_bodies(c);
+        push_bodies(c, control);
+        sum_up(c);
+    }
+    for (int i = 0; ranges && i < model->v_count; i++) c->tau[CAL_COUPLED_WORK][i] += c->taken[i];
 }
 
 void cal_coupled_evaluate_at(cal_coupled* c, const double* control, const double* q, const double* v) {
@@ -496,6 +525,20 @@ static void find_thrust_slopes(cal_coupled* c, const double* control) {
     }
 }
 
+// The slopes of joints' own motors are found elsewhere; here they become less where a range takes from them.
+static void lessen_motor_slopes(cal_coupled* c, const double* control) {
+    const cal_model* model = c->model;
+    for (int i = 0; i < model->actuator_count; i++) {
+        const cal_actuator_def* motor = &model->actuators[i];
+        if (motor->joint < 0 || !cal_model_limits_motors(model, model->joints[motor->joint].def)) continue;
+        const cal_joint* joint = &model->joints[motor->joint];
+        const int v = joint->first_v;
+        const cal_slopes own = cal_motor_slopes(motor, control[i], c->q[joint->first_q], c->v[v]);
+        c->damping[v] -= (1.0 - c->share[v]) * own.damping;
+        c->stiffness[v] -= (1.0 - c->share[v]) * own.stiffness;
+    }
+}
+
 void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
     const cal_model* model = c->model;
     const cal_placed at = {(const double*)c->motions, (size_t)CAL_DOUBLES(cal_world_motion), c->q, NULL};
@@ -512,6 +555,7 @@ void cal_coupled_find_slopes(cal_coupled* c, const double* control) {
         add_slopes(c, slopes);
     }
     find_thrust_slopes(c, control);
+    lessen_motor_slopes(c, control);
 }
 
 bool cal_coupled_add_slopes(cal_coupled* c, const double* control, const double* q, const double* v, double* damping,
@@ -521,7 +565,7 @@ bool cal_coupled_add_slopes(cal_coupled* c, const double* control, const double*
     cal_coupled_evaluate_at(c, control, q, v);
     cal_coupled_find_slopes(c, control);
     for (int i = 0; i < c->model->v_count; i++) {
-        any |= c->damping[i] > 0.0 || c->stiffness[i] > 0.0;
+        any |= c->damping[i] != 0.0 || c->stiffness[i] != 0.0;
         damping[i] += c->damping[i];
         stiffness[i] += c->stiffness[i];
     }

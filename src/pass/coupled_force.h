@@ -13,7 +13,10 @@
 // above it feels them. The motor's length is w·(displacement and rotation vector of p in r), its rate w·(velocity of p − that of r), both seen
 // from c: MuJoCo's transmission with a refsite.
 //
-//   work      motors on tendons and on bodies; a medium that moves
+// The sum of all motors of a joint, with what carries weights there where the motors give it (motor_carries), may have a range. What it takes
+// from the sum, clamp(x) − x, is a force here, too: the motors of joints themselves are summed elsewhere (joint_law.h).
+//
+//   work      motors on tendons and on bodies; what ranges take from motors; a medium that moves
 //   loss      dampers, dry friction, what stops differ from springs by; a medium at rest (drag.h)
 //   energy    springs, slack between two lengths, and the elastic part of stops; what carries weights
 #pragma once
@@ -41,6 +44,8 @@ typedef struct cal_coupled {
     cal_tendon_end* pulls;
     int *first_pull, pull_count;            // of each tendon, and behind the last
     double *gradient, *damping, *stiffness; // v_count each
+    double *taken,
+        *share; // v_count each: what motor_range takes from the motors of joints, and which share of their slopes it leaves
 } cal_coupled;
 
 // NULL where there is no memory.
@@ -48,7 +53,7 @@ cal_coupled* cal_coupled_create(const cal_model* model);
 void cal_coupled_destroy(cal_coupled* coupled); // NULL is allowed
 // Length and rate, before the gear, of a motor on a body, where nodes were moved (cal_coupled_find_lengths).
 void cal_coupled_body_motor(const cal_coupled* coupled, const cal_actuator_def* motor, double* length, double* rate);
-// What motors do to joints at coupled->q and coupled->v: v_count numbers, which stay until the next evaluation.
+// What motors do to joints at coupled->q and coupled->v, after motor_range: v_count numbers, which stay until the next evaluation.
 const double* cal_coupled_motor_forces(cal_coupled* coupled, const double* control);
 // Lengths and rates alone, at coupled->q and coupled->v.
 void cal_coupled_find_lengths(cal_coupled* coupled);

@@ -93,7 +93,7 @@ const cal_solver_ops cal_solver_rk4 = {
 
 const cal_solver_ops cal_solver_euler = {
     .name = "euler",
-    .help = "semi-implicit Euler, order 1, fixed step: 1 evaluation a step, energy bounded",
+    .help = "semi-implicit Euler, order 1, fixed step: 1 evaluation per step, energy bounded",
     .vector_count = CAL_ONE_STEP_OWN,
     .sum_count = 1,
     .down_count = DOWN_COUNT,

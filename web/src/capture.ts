@@ -19,6 +19,7 @@ export function takePicture(canvas: HTMLCanvasElement, model: string, draw: () =
 }
 
 export class Video {
+  bytes = 0; // that came so far, a few times per second
   private recorder: MediaRecorder | null = null;
 
   get runs(): boolean {
@@ -39,8 +40,17 @@ export class Video {
     }
     const recorder = new MediaRecorder(canvas.captureStream(60), { mimeType: type, videoBitsPerSecond: 8e6 });
     const pieces: Blob[] = [];
-    recorder.ondataavailable = (event) => pieces.push(event.data);
-    recorder.onstop = () => download(new Blob(pieces, { type: 'video/webm' }), fileName(model, 'webm'));
+    this.bytes = 0;
+    recorder.ondataavailable = (event) => {
+      pieces.push(event.data);
+      this.bytes += event.data.size;
+    };
+    recorder.onstop = () => {
+      for (const track of recorder.stream.getTracks()) track.stop();
+      const film = new Blob(pieces, { type: 'video/webm' });
+      if (film.size > 0) download(film, fileName(model, 'webm'));
+      else say('Nothing was drawn in that time: there is no video.');
+    };
     recorder.start(500);
     this.recorder = recorder;
     return true;

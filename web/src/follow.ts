@@ -1,5 +1,5 @@
-// Keeps a model in the picture: one that floats freely is followed, one that hangs or stands may swing out of what was seen at
-// the start, and then the camera goes back a little. It stops going back when somebody takes the camera, or a body.
+// Keeps a model in the picture: one that floats freely is followed. What swings or stretches out of what was seen at the start lets the
+// camera go back a little. It stops going back when somebody takes the camera, or a body.
 import * as THREE from 'three';
 import type { ModelView } from './model';
 import type { Stage } from './stage';
@@ -49,7 +49,7 @@ export class Follow {
   update(model: ModelView, now: number, running: boolean): void {
     if (this.size === 0) return;
     if (this.floating >= 0) this.follow(model);
-    else if (!this.taken && running) this.goBack(model, now);
+    if (!this.taken && running) this.goBack(model, now);
   }
 
   private follow(model: ModelView): void {
@@ -69,7 +69,10 @@ export class Follow {
       const reach = model.bodies > MANY ? model.origins() : model.box();
       const largest = reach.getSize(new THREE.Vector3()).length();
       // What flies apart is not run after.
-      if (Number.isFinite(largest) && largest < 4 * this.size) this.box.union(reach);
+      if (!Number.isFinite(largest) || largest >= 4 * this.size) return;
+      // What floats is looked at where it is now; what hangs swings back to where it was.
+      if (this.floating >= 0) this.box.copy(reach);
+      else this.box.union(reach);
     }
     this.stage.widen(this.box, EASE);
   }

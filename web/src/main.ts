@@ -170,6 +170,7 @@ class Viewer {
       this.model.update(frame.poses);
       const box = this.model.box();
       this.size = box.getSize(new THREE.Vector3()).length();
+      this.leaveRoom();
       this.stage.build(box, this.scene?.instances.some((row) => row[0] < 0 && row[1] === 'plane') ?? false);
       this.follow.begin(this.model, box, this.scene?.floats ?? -1);
       this.model.setLight(this.stage.light);
@@ -325,6 +326,7 @@ class Viewer {
     if (moves || this.stage.dirty) this.pose(now);
     if (this.size > 0 && this.model && (moves || this.stage.dirty)) this.follow.update(this.model, now, this.running);
     this.refine();
+    if (this.video.runs) this.stage.dirty = true; // what stands still has frames, too
     const drawn = this.stage.render();
     // Texts that change sixty times a second cannot be read, and cost as much as the model.
     if ((drawn || moves) && (!this.running || now - this.described > TEXTS)) this.describe(now);
@@ -407,10 +409,19 @@ class Viewer {
     const side = element('side');
     side.hidden = show === undefined ? !side.hidden : !show;
     element('plots-toggle').setAttribute('aria-pressed', String(!side.hidden));
-    this.stage.setInset(side.hidden || window.innerWidth <= 720 ? 0 : side.offsetWidth + 14);
+    this.leaveRoom();
     if (side.hidden) return;
     this.plots?.resize();
     this.plots?.draw(performance.now(), 0);
+  }
+
+  // The model has the room between what lies above it, below it and beside it.
+  private leaveRoom(): void {
+    const [side, tools] = [element('side'), element('tools').getBoundingClientRect()];
+    const narrow = window.innerWidth <= 720;
+    const right = side.hidden || narrow ? 0 : side.offsetWidth + 14;
+    const top = narrow ? element('title').getBoundingClientRect().bottom : tools.bottom;
+    this.stage.setCovered({ right, top, bottom: window.innerHeight - element('controls').getBoundingClientRect().top });
   }
 
   fit(): void {
@@ -512,7 +523,10 @@ class Viewer {
     help.addEventListener('click', (event) => {
       if (event.target === help) help.close();
     });
-    window.addEventListener('resize', () => this.plots?.resize());
+    window.addEventListener('resize', () => {
+      this.leaveRoom();
+      this.plots?.resize();
+    });
   }
 
   // A box for each group of shapes, where there is more than one.

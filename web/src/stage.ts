@@ -21,6 +21,13 @@ export const themes: Record<'dark' | 'light', Theme> = {
   light: { background: 0xdfdbd3, grid: 0xa39d92, sky: 0xffffff, earth: 0xa9a294, ambient: 1.3, key: 2.1, tone: 0.94, head: 0.5, rim: -0.3 },
 };
 
+// Pixels at the edges of the canvas that something else covers.
+export interface Covered {
+  right: number;
+  top: number;
+  bottom: number;
+}
+
 // Lines every metre (or ten, or a tenth), every fifth stronger, that fade away with the distance.
 function makeGrid(extent: number, cell: number, line: THREE.Color): THREE.LineSegments {
   const count = Math.min(Math.floor(extent / cell), 60);
@@ -84,7 +91,7 @@ export class Stage {
   private cell = 1; // m, of the ground's squares
   private radius = 1; // of the model
   private floored = false; // the model has a floor of its own
-  private inset = 0; // pixels at the right that something covers
+  private readonly covered: Covered = { right: 0, top: 0, bottom: 0 };
   private drawn = 0;
   private asked = 0; // how often the browser wanted a frame
   private counted = performance.now();
@@ -117,13 +124,14 @@ export class Stage {
     if (width === 0 || height === 0) return;
     this.camera.aspect = width / height;
     // The middle of what is free is the middle of the view.
-    this.camera.setViewOffset(width, height, this.inset / 2, 0, width, height);
+    const { right, top, bottom } = this.covered;
+    this.camera.setViewOffset(width, height, right / 2, (bottom - top) / 2, width, height);
     this.renderer.setSize(width, height, false);
     this.dirty = true;
   }
 
-  setInset(inset: number): void {
-    this.inset = inset;
+  setCovered(covered: Partial<Covered>): void {
+    Object.assign(this.covered, covered);
     this.resize();
   }
 
@@ -259,18 +267,20 @@ export class Stage {
     this.dirty = true;
   }
 
-  // How far the camera must be to see a box from a side.
+  // How far from a point that it looks at the camera must be to see a box.
   private distanceFor(box: THREE.Box3, center: THREE.Vector3, view: THREE.Vector3): number {
     const right = new THREE.Vector3().crossVectors(this.up, view).normalize();
     const above = new THREE.Vector3().crossVectors(view, right);
     const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
-    const free = Math.max(this.canvas.clientWidth - this.inset, 100) / Math.max(this.canvas.clientHeight, 1);
+    const height = Math.max(this.canvas.clientHeight, 1);
+    const { right: covered, top, bottom } = this.covered;
+    const [freeWidth, freeHeight] = [Math.max(this.canvas.clientWidth - covered, 100) / height, Math.max(height - top - bottom, 100) / height];
     let distance = 1e-3;
     for (let i = 0; i < 8; i++) {
       const corner = new THREE.Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(center);
-      const wide = Math.abs(corner.dot(right)) / (tangent * free);
-      const high = Math.abs(corner.dot(above)) / tangent;
-      distance = Math.max(distance, corner.dot(view) + 1.1 * Math.max(wide, high));
+      const wide = Math.abs(corner.dot(right)) / (tangent * freeWidth);
+      const high = Math.abs(corner.dot(above)) / (tangent * freeHeight);
+      distance = Math.max(distance, corner.dot(view) + 1.06 * Math.max(wide, high));
     }
     return distance;
   }
@@ -280,9 +290,10 @@ export class Stage {
     const view = this.camera.position.clone().sub(this.controls.target);
     const distance = view.length();
     view.divideScalar(distance);
+    const most = 0.9 * this.controls.maxDistance;
+    if (distance > most || this.distanceFor(box, this.controls.target, view) < 1.02 * distance) return;
     const center = box.getCenter(new THREE.Vector3());
-    const wanted = Math.min(this.distanceFor(box, center, view), 0.9 * this.controls.maxDistance);
-    if (wanted < 1.02 * distance) return;
+    const wanted = Math.min(Math.max(this.distanceFor(box, center, view), distance), most);
     this.controls.target.lerp(center, share);
     this.camera.position.copy(this.controls.target).addScaledVector(view, distance + share * (wanted - distance));
     this.dirty = true;

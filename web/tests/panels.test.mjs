@@ -164,7 +164,7 @@ test('a gallery opens cards and folders; joints are posed, motors driven, number
   await page.click('#picture');
   assert.match((await saved).suggestedFilename(), /\.png$/);
   await page.click('#video');
-  await page.waitForTimeout(600);
+  await until(page, () => globalThis.calderViewer.video.bytes > 0);
   const recorded = page.waitForEvent('download');
   await page.click('#video');
   assert.match((await recorded).suggestedFilename(), /\.webm$/);

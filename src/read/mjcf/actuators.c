@@ -214,15 +214,26 @@ static driven find_driven(const mjcf_model* model, const mjcf_motor* motor) {
     return out;
 }
 
-// A limit of what is driven on the force of all its actuators, when it has only one.
+// Whether the range of what actuators do to a joint is about more than the force of one of them: about several, about those of tendons and sites, or
+// about what carries weights.
+bool mjcf_sums_motors(const mjcf_model* model, const mjcf_joint* joint) {
+    const mjcf_motor* motors = model->actuators.items;
+    bool sums = joint->motors > 1 || joint->motor_carries;
+    for (int i = 0; i < model->actuators.count && !sums; i++)
+        sums = motors[i].number != CAL_NONE && (motors[i].tendon != CAL_NONE || motors[i].site != CAL_NONE);
+    return sums;
+}
+
+// A limit of what is driven on the force of all its actuators, when it has only one. Joints with several have motor_range.
 static cal_status apply_range(mjcf_model* model, const driven* of, const mjcf_motor* motor, double gear,
                               double range[2], bool* limited, cal_error* error) {
     bool holds;
+    if (motor->joint != CAL_NONE && mjcf_sums_motors(model, &((mjcf_joint*)model->joints.items)[motor->joint]))
+        return CAL_OK;
     MJCF_TRY(mjcf_limited(of->source, of->force_limited, of->force_range, "actuatorfrc", of->node, &holds, error));
     if (!holds || gear == 0.0) return CAL_OK;
     if (of->motors > 1) {
-        cal_report_add(model->reader->report, of->node, CAL_ISSUE_NOT_SIMULATED,
-                       motor->tendon != CAL_NONE ? "tendon actuatorfrcrange" : "joint actuatorfrcrange",
+        cal_report_add(model->reader->report, of->node, CAL_ISSUE_NOT_SIMULATED, "tendon actuatorfrcrange",
                        "several actuators drive it; their sum is not limited");
         return CAL_OK;
     }

@@ -150,6 +150,7 @@ cal_status mjcf_read_joint(cal_xml_node* node, mjcf_joint* out, cal_error* error
     MJCF_TRY(mjcf_choice_of(node, "actuatorfrclimited", &out->force_limited, error));
     MJCF_TRY(cal_xml_numbers(node, "range", 2, 2, out->range, NULL, error));
     MJCF_TRY(cal_xml_numbers(node, "actuatorfrcrange", 2, 2, out->force_range, NULL, error));
+    MJCF_TRY(mjcf_boolean(node, "actuatorgravcomp", &out->motor_carries, error));
     MJCF_TRY(mjcf_polynomial(node, "stiffness", out->stiffness, error));
     MJCF_TRY(mjcf_polynomial(node, "damping", out->damping, error));
     MJCF_TRY(cal_xml_number(node, "ref", &out->reference, error));

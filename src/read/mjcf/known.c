@@ -76,12 +76,11 @@ static const row rows[] = {
     READ("body", "name childclass pos mocap gravcomp" ORIENTATION),
     NOTE("body", "user sleep simple", NO_EFFECT),
     READ("inertial", "pos mass diaginertia fullinertia" ORIENTATION),
-    READ("joint", "name class type pos axis springdamper limited actuatorfrclimited range actuatorfrcrange stiffness "
+    READ("joint", "name class type pos axis springdamper limited actuatorfrclimited range actuatorfrcrange "
+                  "actuatorgravcomp stiffness "
                   "damping ref springref armature frictionloss"),
     NOTE("joint", "group user", NO_EFFECT),
     LOST("joint", "solreflimit solimplimit solreffriction solimpfriction margin", SERVO),
-    LOST("joint", "actuatorgravcomp",
-         "ignored: gravity compensation acts without the actuator, and is not limited by it"),
     READ("freejoint", "name"),
     NOTE("freejoint", "group", NO_EFFECT),
     LOST("freejoint", "align", "ignored: the body's frame stays where the file puts it, and q is its pose"),

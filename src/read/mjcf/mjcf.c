@@ -236,7 +236,12 @@ static cal_status joint_def(const mjcf_model* model, const mjcf_joint* joint, ca
     if (def->limited && (isinf(def->range[0]) || isinf(def->range[1]))) def->limited = false;
     if (!(cal_length(joint->axis, 3) > 1e-14))
         return cal_xml_fail(joint->node, error, CAL_BAD_MODEL, "its axis is zero");
-    (void)model;
+    def->motor_carries = joint->motor_carries;
+    if (!mjcf_sums_motors(model, joint)) return CAL_OK; // then the range is the actuator's
+    bool holds;
+    MJCF_TRY(mjcf_limited(joint->source, joint->force_limited, joint->force_range, "actuatorfrc", joint->node, &holds,
+                          error));
+    if (holds) memcpy(def->motor_range, joint->force_range, sizeof def->motor_range);
     return CAL_OK;
 }
 

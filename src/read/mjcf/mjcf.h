@@ -62,6 +62,7 @@ typedef struct mjcf_joint {
     double stiffness[3], damping[3]; // polynomials; only the first coefficient is simulated
     double reference, spring_reference, armature, friction_loss;
     mjcf_choice limited, force_limited;
+    bool motor_carries;
     // From here on not attributes.
     int body, number, next; // number: in the builder; next: of the body's joints, -1: none
     int motors;             // actuators that drive it
@@ -366,6 +367,8 @@ void mjcf_free_tendons(mjcf_model* model);
 cal_status mjcf_add_drags(mjcf_model* model, cal_error* error);
 // Actuators: read them all (joints get their rotors), then, once joints have numbers, put them into the builder.
 cal_status mjcf_read_actuators(mjcf_model* model, cal_error* error);
+// Whether actuatorfrcrange of a joint is its motor_range, and not the clamp of its only actuator.
+bool mjcf_sums_motors(const mjcf_model* model, const mjcf_joint* joint);
 cal_status mjcf_add_actuators(mjcf_model* model, cal_error* error);
 // Sensors into the builder, once actuators are there (sensors.c).
 cal_status mjcf_add_sensors(mjcf_model* model, cal_error* error);

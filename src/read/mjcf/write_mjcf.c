@@ -198,6 +198,11 @@ static void write_joint(cal_mjcf_writer* w, int number) {
             cal_text_word(text, "limited", "true");
             cal_text_numbers(text, "range", def->range, 2);
         }
+        if (def->motor_range[0] != def->motor_range[1]) {
+            cal_text_word(text, "actuatorfrclimited", "true");
+            cal_text_numbers(text, "actuatorfrcrange", def->motor_range, 2);
+        }
+        if (def->motor_carries) cal_text_word(text, "actuatorgravcomp", "true");
     }
     cal_text_unless(text, "damping", &def->damping, 1, 0.0);
     cal_text_unless(text, "stiffness", &def->stiffness, 1, 0.0);
