@@ -17,6 +17,9 @@ static const double rough_decrement = 1e-12, rough_compliance = 1e-5;
 static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
 static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
 static const double slip_change = 1e-8; // of the speeds: where De Saxcé's term stands
+// Of the speeds: contacts that no sweep changes by more are solved. Of small groups, which Newton could solve, to what he would.
+static const double still_many = 1e-8, still_exact = 1e-11, still_rough = 1e-6;
+static const double still_parting = 1e-3; // what is parted is looked at again
 
 // Slope of the cost along the direction at a step, and its curvature; impulses there are left in the rows.
 static double slope_at(cal_problem* p, double step, double linear, double quadratic, double* curvature) {
@@ -196,7 +199,8 @@ static int solve_by_rounds(cal_problem* p, const double* target, double* v, cons
             touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
         const bool least = share <= least_compliance;
-        if (missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
+        // Where the law holds and De Saxcé's term is waited for, a smaller compliance would make minima harder to find for nothing.
+        if (missed > close && missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
         // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];
@@ -218,7 +222,8 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do. But they know
     // an order, so that what is symmetric does not stay so to the last bits.
     const bool sweeps = p->rough || p->loose || !p->factors || p->allowed > 0.0;
-    if (sweeps) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
+    const double still = !p->factors ? still_many : p->loose && !p->rough ? still_exact : still_rough;
+    if (sweeps) steps = cal_problem_sweep(p, target, v, still * s.speed, &least, &solved);
     if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
     if (sweeps) hold(p);
     const double close = fmax((p->rough ? rough_law : law) * s.speed, p->allowed);
@@ -230,11 +235,11 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
 
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
     const scale s = scale_of(p, target, v);
-    int steps = 0;
     bool solved = false;
     double least;
-    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
+    int steps = cal_problem_sweep(p, target, v, still_parting * s.speed, &least, &solved);
     if (solved || !p->factors) return steps;
+    hold(p);
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
     double share = first_compliance;
     while (share > rough_compliance) {

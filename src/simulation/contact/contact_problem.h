@@ -140,9 +140,10 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v);
 // The same to a part in a thousand, without De Saxcé's term: where only the direction matters, or there is no friction.
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v);
 
-// The same by sweeps over the contacts, whatever v was before; speed: by which it is measured; *solved: they came to an
-// end (contact_sweeps.c). Leaves in `stirred` which units the last sweep has changed by more than the speed *least.
-int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, double* least, bool* solved);
+// The same by sweeps over the contacts, whatever v was before, until none of them changes a contact's speed by more than `end`;
+// *solved: they came there (contact_sweeps.c). Leaves in `stirred` which units the last sweep has changed by more than the speed
+// *least.
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double end, double* least, bool* solved);
 // By how much the law of a contact would change its speeds at v, if it were solved alone.
 double cal_problem_missed(const cal_problem* p, const cal_contact_row* touch, const double* v);
 
