@@ -170,7 +170,18 @@ typedef struct collector {
     bool blocked_too; // takes contacts against walls inside height fields
     int blocked_a, blocked_b;
     double blocked; // the deepest of those that were left out
+    // Of all distances that the margin was compared with: the largest that is within it, and the smallest that is not.
+    double within, beyond;
 } collector;
+
+static bool is_within(collector* c, double distance) {
+    if (distance <= c->margin) {
+        c->within = fmax(c->within, distance);
+        return true;
+    }
+    c->beyond = fmin(c->beyond, distance);
+    return false;
+}
 
 static bool is_blocked(const collector* c, const cal_convex* p, const cal_convex* q, const double n[3]) {
     double out[3];
@@ -309,7 +320,7 @@ static void collect(void* user, int i, int k, double* limit) {
     if (p->core == CAL_CORE_HALF_SPACE && q->core == CAL_CORE_HALF_SPACE) return;
     cal_separation nearest;
     cal_piece_distance(p, c->pose_a, q, c->pose_b, NULL, &nearest);
-    if (!(nearest.distance <= c->margin)) return;
+    if (!is_within(c, nearest.distance)) return;
     if (!c->blocked_too && is_blocked(c, p, q, nearest.normal)) {
         if (nearest.distance < c->blocked || (nearest.distance == c->blocked && i < c->blocked_a))
             c->blocked = nearest.distance, c->blocked_a = i, c->blocked_b = k;
@@ -326,7 +337,7 @@ static void collect(void* user, int i, int k, double* limit) {
     int count = share(&view_a, &view_b, n, points), kept = 0;
     double least = INFINITY;
     for (int m = 0; m < count; m++) {
-        if (!(points[m].separation <= c->margin)) continue;
+        if (!is_within(c, points[m].separation)) continue;
         least = fmin(least, points[m].separation);
         points[kept++] = points[m];
     }
@@ -342,9 +353,9 @@ static void collect(void* user, int i, int k, double* limit) {
     for (int m = 0; m < count; m++) emit(c, &points[m], &frame, nearest.normal, i, k);
 }
 
-int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
-                 double margin, cal_contact* out, int capacity) {
-    collector c = {a, b, pose_a, pose_b, margin, out, capacity, 0, false, -1, -1, INFINITY};
+int cal_contacts_for_margins(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b,
+                             const cal_pose* pose_b, double margin, double margins[2], cal_contact* out, int capacity) {
+    collector c = {a, b, pose_a, pose_b, margin, out, capacity, 0, false, -1, -1, INFINITY, -INFINITY, INFINITY};
     double limit = margin;
     cal_visit_pairs(a, pose_a, b, pose_b, &limit, collect, &c);
     if (c.count == 0 && c.blocked_a >= 0) {
@@ -363,5 +374,14 @@ int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geomet
         }
         out[k] = item;
     }
+    // Of several pieces those that are further apart than the margin may not have been looked at.
+    const bool all = a->piece_count - a->plane_count <= 1 && b->piece_count - b->plane_count <= 1;
+    margins[0] = c.within, margins[1] = all ? c.beyond : margin;
     return c.count;
+}
+
+int cal_contacts(const cal_geometry* a, const cal_pose* pose_a, const cal_geometry* b, const cal_pose* pose_b,
+                 double margin, cal_contact* out, int capacity) {
+    double margins[2];
+    return cal_contacts_for_margins(a, pose_a, b, pose_b, margin, margins, out, capacity);
 }

@@ -21,6 +21,14 @@
 #include "simulation/component.h"
 #include "simulation/contact/group.h"
 
+// Two bodies of a group that may come near, and what the last search found for them: the same as long as both stay where they are and
+// the margin is the same, or one of margins[0] ≤ m < margins[1].
+typedef struct cal_near_pair {
+    int place[2];     // in `bodies`
+    int first, count; // of its contacts
+    double margin, margins[2];
+} cal_near_pair;
+
 typedef struct cal_contact_group {
     cal_group group; // what the integrator sees
     cal_group_member* units;
@@ -34,11 +42,16 @@ typedef struct cal_contact_group {
     int other_count; // bodies that do not move by themselves: the last ones, ascending
     // Which pairs of bodies (places in `bodies`) may come near, from poses at which they were looked for: all that are within
     // `near_margin` as long as no point went further than half of `near_skin`. Nothing but time depends on it.
-    int (*near)[2];
+    cal_near_pair* near;
     int near_count, near_capacity;
     double near_margin, near_skin;
     double* near_poses;
-    cal_pose* placed; // of all bodies, for the present search
+    cal_pose* placed;     // of all bodies, for the present search
+    double* search_poses; // of the last search, and who has not moved since
+    bool* stays;
+    cal_group_contact* found[2]; // contacts of the present search, and of the last one
+    int found_capacity[2];
+    bool searched; // there was one with these pairs
     size_t memory_count;
     int at_v, at_memory, at_rest; // in a state
     int at_arrival, at_bounds;

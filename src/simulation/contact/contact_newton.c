@@ -10,13 +10,16 @@ static const double compliance_falls = 0.1, slow_fall = 0.1;
 // hundred and a mass ratio of 10⁶ have w of 1e-6 and more, of which this leaves a tenth. Less would let rounding in: y / R has
 // an error of 1e-16 / R.
 static const double least_compliance = 1e-7;
-static const double law = 1e-10, rough_law = 1e-7; // of the speeds: how far the hard law of contact may be missed
+static const double law = 1e-10, rough_law = 1e-6; // of the speeds: how far the hard law of contact may be missed
 static const double decrement = 1e-24;       // of the energy: where Newton ends; velocities are then good to 1e-12
 static const double first_decrement = 1e-12; // while impulses or De Saxcé's term still change
 static const double rough_decrement = 1e-12, rough_compliance = 1e-5;
 static const double rounding = 1e-18;   // of the energy: below this, what no longer falls is rounding
 static const double line_slope = 0.1;   // of the slope at the start of a line search: where it ends
 static const double slip_change = 1e-8; // of the speeds: where De Saxcé's term stands
+// Of the speeds: contacts that no sweep changes by more are solved. Of small groups, which Newton could solve, to what he would.
+static const double still_many = 1e-8, still_exact = 1e-11, still_rough = 1e-6;
+static const double still_parting = 1e-3; // what is parted is looked at again
 
 // Slope of the cost along the direction at a step, and its curvature; impulses there are left in the rows.
 static double slope_at(cal_problem* p, double step, double linear, double quadratic, double* curvature) {
@@ -25,12 +28,10 @@ static double slope_at(cal_problem* p, double step, double linear, double quadra
     for (int k = 0; k < p->row_count; k++) {
         cal_contact_row* touch = &p->rows[k];
         if (touch->passive) continue;
-        double y[3], G[9], Gd[3];
+        double y[3];
         for (int i = 0; i < 3; i++) y[i] = touch->y[i] + step * touch->dy[i];
-        cal_problem_project(touch, y, touch->impulse, G);
+        *curvature += cal_problem_project_along(touch, y, touch->dy, touch->impulse);
         slope -= cal_dot3(touch->impulse, touch->dy);
-        cal_rotate3(G, touch->dy, Gd);
-        *curvature += cal_dot3(touch->dy, Gd);
     }
     return slope;
 }
@@ -54,31 +55,42 @@ static double search_line(cal_problem* p, double linear, double quadratic, doubl
     return step;
 }
 
+// −H⁻¹ g with the matrix as it is factored; returns the slope along it, which is less than zero by Newton's decrement.
+static double find_direction(cal_problem* p) {
+    double slope = 0.0;
+    for (int i = 0; i < p->group->unit_count; i++)
+        for (int n = p->first[i]; n < p->first[i] + p->size[i]; n++)
+            p->direction[n] = p->passive[i] ? 0.0 : -p->gradient[n];
+    cal_blocks_solve(&p->matrix, p->direction);
+    for (int i = 0; i < p->group->v_count; i++) slope += p->gradient[i] * p->direction[i];
+    return slope;
+}
+
 // The minimum for the rows' present offsets and compliances, until Newton's decrement is `end` of the energy; returns
 // Newton steps.
 static int minimize(cal_problem* p, const double* target, double* v, double energy, double end) {
     const int count = p->group->v_count;
     double last = INFINITY;
     for (int iteration = 0; iteration < MOST_NEWTON; iteration++) {
+        bool same = true;
         for (int k = 0; k < p->row_count; k++) {
             cal_contact_row* touch = &p->rows[k];
             if (touch->passive) continue;
             cal_problem_velocity(p, touch, v, touch->y);
             for (int i = 0; i < 3; i++) touch->y[i] += touch->offset[i];
             touch->y[0] += touch->slip;
-            cal_problem_project(touch, touch->y, touch->impulse, touch->stiffness);
+            const int part = cal_problem_project(touch, touch->y, touch->impulse, touch->stiffness);
+            same &= part == touch->part;
+            touch->part = part;
         }
         for (int i = 0; i < count; i++) p->work[i] = v[i] - target[i];
         cal_problem_times_mass(p, p->work, p->gradient);
         cal_problem_push(p, -1.0, p->gradient);
+        // Where no contact has come to stick, slide or part, the matrix before is almost that of now, and tells whether this is the end.
+        if (iteration > 0 && same && !(-find_direction(p) > end * energy)) return iteration;
         cal_problem_assemble(p, 1.0);
         if (!cal_blocks_factor(&p->matrix)) return iteration;
-        for (int i = 0; i < p->group->unit_count; i++)
-            for (int n = p->first[i]; n < p->first[i] + p->size[i]; n++)
-                p->direction[n] = p->passive[i] ? 0.0 : -p->gradient[n];
-        cal_blocks_solve(&p->matrix, p->direction);
-        double slope = 0.0;
-        for (int i = 0; i < count; i++) slope += p->gradient[i] * p->direction[i];
+        const double slope = find_direction(p);
         if (!(-slope > end * energy) || (-slope < rounding * energy && -slope > 0.25 * last)) return iteration;
         last = -slope;
         for (int k = 0; k < p->row_count; k++) cal_problem_velocity(p, &p->rows[k], p->direction, p->rows[k].dy);
@@ -126,7 +138,10 @@ static scale scale_of(cal_problem* p, const double* target, const double* v) {
 }
 
 static void set_compliance(cal_problem* p, double share) {
-    for (int k = 0; k < p->row_count; k++) p->rows[k].compliance = share * p->rows[k].response;
+    for (int k = 0; k < p->row_count; k++) {
+        p->rows[k].compliance = share * p->rows[k].response;
+        p->rows[k].rigidity = 1.0 / p->rows[k].compliance;
+    }
 }
 
 // Takes over the impulses of a round; returns how far the hard law was missed.
@@ -196,7 +211,8 @@ static int solve_by_rounds(cal_problem* p, const double* target, double* v, cons
             touch->slip = fmax(0.0, touch->slip + (1.0 + touch->friction * touch->friction) * (slip - touch->slip));
         }
         const bool least = share <= least_compliance;
-        if (missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
+        // Where the law holds and De Saxcé's term is waited for, a smaller compliance would make minima harder to find for nothing.
+        if (missed > close && missed > slow_fall * last) share = fmax(least_compliance, compliance_falls * share);
         // With several contacts it may go to and fro, or hardly on: then another round would change nothing for the better.
         const bool falls = change < 0.5 * before[1];
         before[1] = before[0];
@@ -218,7 +234,8 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
     // Sweeps cost a tenth of Newton's steps and find who sticks, who slides and who parts; Newton then has little to do. But they know
     // an order, so that what is symmetric does not stay so to the last bits.
     const bool sweeps = p->rough || p->loose || !p->factors || p->allowed > 0.0;
-    if (sweeps) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
+    const double still = !p->factors ? still_many : p->loose && !p->rough ? still_exact : still_rough;
+    if (sweeps) steps = cal_problem_sweep(p, target, v, still * s.speed, &least, &solved);
     if ((solved && (p->rough || p->loose)) || !p->factors) return steps;
     if (sweeps) hold(p);
     const double close = fmax((p->rough ? rough_law : law) * s.speed, p->allowed);
@@ -230,11 +247,11 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v) {
 
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v) {
     const scale s = scale_of(p, target, v);
-    int steps = 0;
     bool solved = false;
     double least;
-    if (p->loose || !p->factors) steps = cal_problem_sweep(p, target, v, s.speed, &least, &solved);
+    int steps = cal_problem_sweep(p, target, v, still_parting * s.speed, &least, &solved);
     if (solved || !p->factors) return steps;
+    hold(p);
     for (int k = 0; k < p->row_count; k++) p->rows[k].slip = 0.0;
     double share = first_compliance;
     while (share > rough_compliance) {

@@ -91,9 +91,10 @@ double cal_problem_times_mass(const cal_problem* p, const double* x, double* out
     for (int i = 0; i < p->group->unit_count; i++) {
         const int n = p->size[i];
         const double *M = p->mass + p->mass_at[i], *mine = x + p->first[i];
+        const bool diagonal = p->diagonal_mass[i];
         for (int r = 0; r < n; r++) {
             double row = 0.0;
-            for (int c = 0; c < n; c++) row += M[r * n + c] * mine[c];
+            for (int c = diagonal ? r : 0; c < (diagonal ? r + 1 : n); c++) row += M[r * n + c] * mine[c];
             sum += row * mine[r];
             if (out != NULL) out[p->first[i] + r] = row;
         }

@@ -48,6 +48,7 @@ typedef struct cal_contact_row {
     double inverse[2]; // 1 / W along the normal, and across
     double response;   // its trace / 3
     double compliance; // R of the present round
+    double rigidity;   // R⁻¹
     double offset[3];  // b
     double slip;       // De Saxcé's term, added to the first of them
     double last[3];    // the force that was in it, for a start; zero: unknown
@@ -59,6 +60,7 @@ typedef struct cal_contact_row {
     double impulse[3]; // λ
     // Of Newton: y, its change along the search direction, and −∂λ/∂y.
     double y[3], dy[3], stiffness[9];
+    int part; // of the cone: what it did when it was last looked at
 } cal_contact_row;
 
 // The constraints of a unit where it was looked at; rows is 0 where it has none.
@@ -87,7 +89,7 @@ typedef struct cal_problem {
     cal_blocks matrix;
     bool loose;     // pairs touch in one point each: sweeps are quick
     bool factors;   // there is a matrix: where sweeps do not come to an end, Newton does
-    bool rough;     // for the caller to set: a part in 10⁷ will do
+    bool rough;     // for the caller to set: a part in 10⁶ will do
     double allowed; // for the caller to set: a speed that the law may be missed by, m/s; 0: what there are bits for
     double *gradient, *direction, *work; // v_count each
     double *left, *block;                // 3 rows, and a block, of the largest unit
@@ -140,9 +142,10 @@ int cal_problem_solve(cal_problem* p, const double* target, double* v);
 // The same to a part in a thousand, without De Saxcé's term: where only the direction matters, or there is no friction.
 int cal_problem_solve_roughly(cal_problem* p, const double* target, double* v);
 
-// The same by sweeps over the contacts, whatever v was before; speed: by which it is measured; *solved: they came to an
-// end (contact_sweeps.c). Leaves in `stirred` which units the last sweep has changed by more than the speed *least.
-int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, double* least, bool* solved);
+// The same by sweeps over the contacts, whatever v was before, until none of them changes a contact's speed by more than `end`;
+// *solved: they came there (contact_sweeps.c). Leaves in `stirred` which units the last sweep has changed by more than the speed
+// *least.
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double end, double* least, bool* solved);
 // By how much the law of a contact would change its speeds at v, if it were solved alone.
 double cal_problem_missed(const cal_problem* p, const cal_contact_row* touch, const double* v);
 
@@ -151,8 +154,10 @@ void cal_problem_answer(cal_problem* p, cal_contact_row* touch);
 
 // Parts of it, for those who have forces of their own. out = M x, or x · M x where out is NULL:
 double cal_problem_times_mass(const cal_problem* p, const double* x, double* out);
-// λ(y), and −∂λ/∂y where stiffness is not NULL: the nearest of the cone to λₖ − R⁻¹ y.
-void cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double* stiffness);
+// λ(y), the nearest of the cone to λₖ − R⁻¹ y, and G = −∂λ/∂y; returns a number for each of sticking, sliding and parting.
+int cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double stiffness[9]);
+// λ(y) and d · G d.
+double cal_problem_project_along(const cal_contact_row* touch, const double y[3], const double d[3], double impulse[3]);
 // The relative velocity at a touch:
 void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, const double* v, double out[3]);
 // out += sign · Jᵀ λ over all rows with a normal impulse.

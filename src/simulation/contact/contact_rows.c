@@ -23,29 +23,68 @@ void cal_problem_velocity(const cal_problem* p, const cal_contact_row* touch, co
     }
 }
 
-// With one compliance R for all directions the projection onto the cone is the plain one.
-void cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double* stiffness) {
-    const double R = touch->compliance, mu = touch->friction;
-    const double a = touch->held[0] - y[0] / R, b[2] = {touch->held[1] - y[1] / R, touch->held[2] - y[2] / R},
-                 across = sqrt(b[0] * b[0] + b[1] * b[1]);
-    if (stiffness != NULL) memset(stiffness, 0, 9 * sizeof *stiffness);
-    if (across <= mu * a) { // sticks
-        impulse[0] = a, impulse[1] = b[0], impulse[2] = b[1];
-        for (int i = 0; stiffness != NULL && i < 3; i++) stiffness[4 * i] = 1.0 / R;
-    } else if (a <= -mu * across) // parts
+// With one compliance R for all directions the projection onto the cone is the plain one. What it does to λₖ − R⁻¹ y = (a, b):
+typedef enum cone_part { STICKS, SLIDES, PARTS } cone_part;
+
+static cone_part find_part(const cal_contact_row* touch, const double y[3], double* a, double b[2], double* square) {
+    const double mu = touch->friction;
+    *a = touch->held[0] - y[0] * touch->rigidity;
+    for (int i = 0; i < 2; i++) b[i] = touch->held[1 + i] - y[1 + i] * touch->rigidity;
+    *square = b[0] * b[0] + b[1] * b[1];
+    if (*a >= 0.0 && *square <= mu * mu * *a * *a) return STICKS;
+    return *a <= 0.0 && *a * *a >= mu * mu * *square ? PARTS : SLIDES;
+}
+
+// The impulse on the edge of the cone: its normal part, and its direction across.
+static double find_edge(const cal_contact_row* touch, double a, const double b[2], double across, double t[2],
+                        double impulse[3]) {
+    const double mu = touch->friction, normal = (a + mu * across) / (1.0 + mu * mu);
+    impulse[0] = normal;
+    for (int i = 0; i < 2; i++) {
+        t[i] = b[i] / across;
+        impulse[1 + i] = mu * normal * t[i];
+    }
+    return normal;
+}
+
+int cal_problem_project(const cal_contact_row* touch, const double y[3], double impulse[3], double stiffness[9]) {
+    const double mu = touch->friction, rigidity = touch->rigidity;
+    double a, b[2], square, t[2];
+    const cone_part part = find_part(touch, y, &a, b, &square);
+    memset(stiffness, 0, 9 * sizeof *stiffness);
+    if (part == PARTS)
         impulse[0] = impulse[1] = impulse[2] = 0.0;
-    else { // slides
-        const double t[2] = {b[0] / across, b[1] / across}, share = 1.0 / (1.0 + mu * mu);
-        const double normal = share * (a + mu * across), ratio = mu * normal / across;
-        impulse[0] = normal, impulse[1] = mu * normal * t[0], impulse[2] = mu * normal * t[1];
-        if (stiffness == NULL) return;
+    else if (part == STICKS) {
+        impulse[0] = a, impulse[1] = b[0], impulse[2] = b[1];
+        for (int i = 0; i < 3; i++) stiffness[4 * i] = rigidity;
+    } else {
+        const double across = sqrt(square), share = rigidity / (1.0 + mu * mu);
+        const double normal = find_edge(touch, a, b, across, t, impulse), ratio = rigidity * (mu * normal / across);
         const double edge[3] = {1.0, mu * t[0], mu * t[1]};
         for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++) stiffness[3 * i + k] = share * edge[i] * edge[k] / R;
+            for (int k = 0; k < 3; k++) stiffness[3 * i + k] = share * edge[i] * edge[k];
         for (int i = 0; i < 2; i++)
-            for (int k = 0; k < 2; k++)
-                stiffness[3 * (i + 1) + k + 1] += ratio * ((i == k ? 1.0 : 0.0) - t[i] * t[k]) / R;
+            for (int k = 0; k < 2; k++) stiffness[3 * (i + 1) + k + 1] += ratio * ((i == k ? 1.0 : 0.0) - t[i] * t[k]);
     }
+    return (int)part;
+}
+
+double cal_problem_project_along(const cal_contact_row* touch, const double y[3], const double d[3],
+                                 double impulse[3]) {
+    const double mu = touch->friction, rigidity = touch->rigidity;
+    double a, b[2], square, t[2];
+    const cone_part part = find_part(touch, y, &a, b, &square);
+    if (part == PARTS) {
+        impulse[0] = impulse[1] = impulse[2] = 0.0;
+        return 0.0;
+    }
+    if (part == STICKS) {
+        impulse[0] = a, impulse[1] = b[0], impulse[2] = b[1];
+        return rigidity * cal_dot3(d, d);
+    }
+    const double across = sqrt(square), normal = find_edge(touch, a, b, across, t, impulse);
+    const double along = t[0] * d[1] + t[1] * d[2], beside = t[0] * d[2] - t[1] * d[1], edge = d[0] + mu * along;
+    return rigidity * (edge * edge / (1.0 + mu * mu) + mu * normal / across * (beside * beside));
 }
 
 // --- The matrix -------------------------------------------------------------------------------------------------------

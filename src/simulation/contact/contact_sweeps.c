@@ -23,8 +23,6 @@
 #include <string.h>
 
 enum { MOST_SWEEPS = 400, FEW_SWEEPS = 30, FREE = 6 };
-// Of the speeds: contacts that no sweep changes by more are solved. Of small groups, which Newton could solve, to what he would.
-static const double still = 1e-8, still_exact = 1e-11, still_rough = 1e-6;
 
 static void push(const cal_problem* p, const cal_contact_row* touch, const double change[3], double* v) {
     for (int side = 0; side < 2; side++) {
@@ -139,9 +137,8 @@ static void follow(cal_problem* p, double beta, int number, double least, double
     }
 }
 
-int cal_problem_sweep(cal_problem* p, const double* target, double* v, double speed, double* least, bool* solved) {
+int cal_problem_sweep(cal_problem* p, const double* target, double* v, double end, double* least, bool* solved) {
     const size_t size = (size_t)p->group->v_count * sizeof *v;
-    const double end = (p->factors ? p->loose && !p->rough ? still_exact : still_rough : still) * speed;
     *least = 0.01 * end;
     double last = 0.0, most = 0.0;
     memcpy(v, target, size);

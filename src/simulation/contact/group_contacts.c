@@ -1,5 +1,6 @@
 // Where the bodies of a group touch: pairs that may come near are kept from one search to the next, as long as nobody has moved
-// far; the contacts themselves are those of the poses alone.
+// far, and so are the contacts of a pair, as long as both of its bodies are where they were to the last bit. Contacts are those of the
+// poses and the margin alone.
 #include "base/memory.h"
 #include "simulation/body.h"
 #include "simulation/contact/contact_group.h"
@@ -18,12 +19,14 @@ bool cal_group_search_begin(cal_contact_group* g) {
     const size_t count = (size_t)g->group.body_count;
     g->near_poses = cal_allocate(7 * count, sizeof *g->near_poses);
     g->placed = cal_allocate(count, sizeof *g->placed);
+    g->search_poses = cal_allocate(7 * count, sizeof *g->search_poses);
+    g->stays = cal_allocate(count, sizeof *g->stays);
     g->near_margin = -1.0;
-    return g->near_poses != NULL && g->placed != NULL;
+    return g->near_poses != NULL && g->placed != NULL && g->search_poses != NULL && g->stays != NULL;
 }
 
 void cal_group_search_end(cal_contact_group* g) {
-    void* const lists[] = {g->near_poses, g->placed, g->near};
+    void* const lists[] = {g->near_poses, g->placed, g->near, g->search_poses, g->stays, g->found[0], g->found[1]};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) cal_free(lists[i]);
 }
 
@@ -57,8 +60,7 @@ static bool add_near(const cal_world* world, cal_contact_group* g, int i, int k)
     if (i >= g->group.body_count - g->other_count && k >= g->group.body_count - g->other_count) return true;
     if (!cal_may_collide(world, a, b) || !(cal_group_is_inner(world, a, b) || cal_group_lists(g, a, b))) return true;
     if (!cal_grow((void**)&g->near, &g->near_capacity, g->near_count, sizeof *g->near)) return false;
-    g->near[g->near_count][0] = a < b ? i : k;
-    g->near[g->near_count++][1] = a < b ? k : i;
+    g->near[g->near_count++] = (cal_near_pair){.place = {a < b ? i : k, a < b ? k : i}};
     return true;
 }
 
@@ -73,8 +75,8 @@ static int order_of_interval(const void* a, const void* b) {
     return p->body < q->body ? -1 : p->body > q->body;
 }
 
-static int order_of_near(const void* a, const void* b, const cal_contact_group* g) {
-    const int *p = a, *q = b;
+static int order_of_near(const cal_near_pair* a, const cal_near_pair* b, const cal_contact_group* g) {
+    const int *p = a->place, *q = b->place;
     const uint64_t x = cal_pair_key(g->bodies[p[0]], g->bodies[p[1]]),
                    y = cal_pair_key(g->bodies[q[0]], g->bodies[q[1]]);
     return x < y ? -1 : x > y;
@@ -82,7 +84,7 @@ static int order_of_near(const void* a, const void* b, const cal_contact_group* 
 
 // By pairs of bodies: merges, with room behind the list.
 static bool sort_near(cal_contact_group* g) {
-    int(*room)[2] = cal_allocate((size_t)g->near_count + 1, sizeof *room);
+    cal_near_pair* room = cal_allocate((size_t)g->near_count + 1, sizeof *room);
     if (room == NULL) return false;
     for (int width = 1; width < g->near_count; width *= 2) {
         for (int from = 0; from < g->near_count; from += 2 * width) {
@@ -90,8 +92,8 @@ static bool sort_near(cal_contact_group* g) {
                       end = from + 2 * width < g->near_count ? from + 2 * width : g->near_count;
             int a = from, b = middle;
             for (int i = from; i < end; i++) {
-                const bool left = a < middle && (b >= end || order_of_near(g->near[a], g->near[b], g) <= 0);
-                memcpy(room[i], g->near[left ? a++ : b++], sizeof room[i]);
+                const bool left = a < middle && (b >= end || order_of_near(&g->near[a], &g->near[b], g) <= 0);
+                room[i] = g->near[left ? a++ : b++];
             }
         }
         memcpy(g->near, room, (size_t)g->near_count * sizeof *room);
@@ -120,6 +122,7 @@ static bool look_for_near(const cal_world* world, cal_contact_group* g, const do
     g->near_skin = SKIN * g->size;
     g->near_margin = margin;
     g->near_count = 0;
+    g->searched = false;
     memcpy(g->near_poses, poses, 7 * (size_t)count * sizeof *poses);
     interval* order = cal_allocate((size_t)count, sizeof *order);
     cal_box* boxes = cal_allocate((size_t)count, sizeof *boxes);
@@ -169,6 +172,48 @@ static void convert(const cal_world* world, const int bodies[2], const int place
     out->key = key | 1;
 }
 
+// Who is where it was at the last search.
+static void find_staying(cal_contact_group* g, const double* poses) {
+    for (int i = 0; i < g->group.body_count; i++) {
+        const size_t size = 7 * sizeof *poses;
+        g->stays[i] = g->searched && cal_same_bits(poses + 7 * i, g->search_poses + 7 * i, size);
+        if (g->stays[i]) continue;
+        memcpy(g->search_poses + 7 * i, poses + 7 * i, size);
+        g->placed[i] = cal_pose_make(poses + 7 * i, poses + 7 * i + 3);
+    }
+}
+
+static bool is_known(const cal_contact_group* g, const cal_near_pair* near, double margin) {
+    return g->stays[near->place[0]] && g->stays[near->place[1]] &&
+           (margin == near->margin || (margin >= near->margins[0] && margin < near->margins[1]));
+}
+
+static bool reserve_found(cal_contact_group* g, int count) {
+    while (g->found_capacity[0] < count)
+        if (!cal_grow((void**)&g->found[0], &g->found_capacity[0], g->found_capacity[0], sizeof *g->found[0]))
+            return false;
+    return true;
+}
+
+// The contacts of a pair, behind the `count` that there are; false: no memory.
+static bool look_at_pair(const cal_world* world, cal_contact_group* g, cal_near_pair* near, double margin, int count) {
+    const int *place = near->place, bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
+    const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
+    double apart[3];
+    for (int k = 0; k < 3; k++) apart[k] = g->placed[place[0]].position[k] - g->placed[place[1]].position[k];
+    const double sum = a->reach + b->reach + margin;
+    near->count = 0, near->margin = margin, near->margins[0] = -INFINITY, near->margins[1] = margin;
+    if (cal_dot3(apart, apart) > sum * sum) return true;
+    cal_contact found[PAIR_CONTACTS];
+    int n = cal_contacts_for_margins(a->geometry, &g->placed[place[0]], b->geometry, &g->placed[place[1]], margin,
+                                     near->margins, found, PAIR_CONTACTS);
+    if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
+    if (!reserve_found(g, count + n)) return false;
+    for (int k = 0; k < n; k++) convert(world, bodies, place, &found[k], &g->found[0][count + k]);
+    near->count = n;
+    return true;
+}
+
 cal_status cal_group_contacts(const cal_group* group, double time, const double* poses, double margin,
                               cal_group_contact* out, int capacity, int* total) {
     (void)time;
@@ -176,21 +221,24 @@ cal_status cal_group_contacts(const cal_group* group, double time, const double*
     const cal_world* world = group->world;
     int count = 0;
     if (!still_near(world, g, poses, margin) && !look_for_near(world, g, poses, margin)) return CAL_NO_MEMORY;
-    for (int i = 0; i < group->body_count; i++) g->placed[i] = cal_pose_make(poses + 7 * i, poses + 7 * i + 3);
+    find_staying(g, poses);
+    cal_group_contact* const last = g->found[0];
+    const int last_capacity = g->found_capacity[0];
+    g->found[0] = g->found[1], g->found_capacity[0] = g->found_capacity[1];
+    g->found[1] = last, g->found_capacity[1] = last_capacity;
+    g->searched = false; // should there be no memory
     for (int i = 0; i < g->near_count; i++) {
-        const int *place = g->near[i], bodies[2] = {g->bodies[place[0]], g->bodies[place[1]]};
-        const cal_sim_body *a = &world->bodies[bodies[0]], *b = &world->bodies[bodies[1]];
-        double apart[3];
-        for (int k = 0; k < 3; k++) apart[k] = g->placed[place[0]].position[k] - g->placed[place[1]].position[k];
-        const double sum = a->reach + b->reach + margin;
-        if (cal_dot3(apart, apart) > sum * sum) continue;
-        cal_contact found[PAIR_CONTACTS];
-        int n = cal_contacts(a->geometry, &g->placed[place[0]], b->geometry, &g->placed[place[1]], margin, found,
-                             PAIR_CONTACTS);
-        if (n > PAIR_CONTACTS) n = PAIR_CONTACTS;
-        for (int k = 0; k < n; k++, count++)
-            if (count < capacity) convert(world, bodies, place, &found[k], &out[count]);
+        cal_near_pair* near = &g->near[i];
+        if (is_known(g, near, margin)) {
+            if (!reserve_found(g, count + near->count)) return CAL_NO_MEMORY;
+            if (near->count > 0) memcpy(g->found[0] + count, last + near->first, (size_t)near->count * sizeof *last);
+        } else if (!look_at_pair(world, g, near, margin, count))
+            return CAL_NO_MEMORY;
+        near->first = count;
+        count += near->count;
     }
+    g->searched = true;
     *total = count;
+    if (count > 0) memcpy(out, g->found[0], (size_t)(count < capacity ? count : capacity) * sizeof *out);
     return CAL_OK;
 }

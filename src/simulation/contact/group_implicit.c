@@ -48,7 +48,7 @@
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
-enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16 }; // parts of an interval
+enum { LONGEST_PAUSE = 32, SMALLEST_PART = 64, LEAST_SMOOTH = 16, FAILED_HALVES = 4 }; // parts of an interval
 static const double growth = 2.0;
 static const double follow_varying = 1e-2; // as CAL_WORK_FOLLOWS, of multibodies, which seldom go on so for long
 static const double quiet = 1e-3; // of the tolerance: a step that moves nothing further is not repeated in halves
@@ -89,6 +89,11 @@ static bool begin(cal_group_work* w, const cal_group* group, double* memory, dou
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
     if (w->varies && pull > 0.0) w->event_step = sqrt(2.0 * group->tolerance * group->length / pull);
     return ok;
+}
+
+// How far the law of contact may put positions off in a step: multibodies have few contacts, and stiff joints that need them well.
+static double allowed_miss(const cal_group_work* w) {
+    return w->varies ? 0.0 : CAL_WORK_FOLLOWS * w->group->tolerance * w->group->length;
 }
 
 // The largest of |Δ| over the units, with turns counted by the group's length.
@@ -302,9 +307,18 @@ static cal_status find_depth(cal_group_work* w, double time, const double* q, co
     if (status != CAL_OK) return status;
     // The contacts of this step are still needed for its forces; where halves were tried, theirs are remembered.
     if (whole) cal_work_remember(w, h);
-    status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, 0.0, error);
+    // With the margin that the end of the step is looked at with.
+    status = cal_contact_cache_find(&w->cache, w->group, time, w->next_q, w->margin, error);
     for (int k = 0; status == CAL_OK && k < w->cache.count; k++) *depth = fmax(*depth, -w->cache.contacts[k].gap);
     return status;
+}
+
+// Where halves were not smooth FAILED_HALVES times in a row, they are tried in every fifth step only: in a large group something slides
+// or turns at all times. What is smooth again is found after so few steps that those between, of first order, do not count.
+static void set_pause(cal_group_work* w, bool smooth) {
+    double* failed = &w->memory[CAL_WORK_LAST_PAUSE];
+    *failed = smooth ? 0.0 : *failed + 1.0;
+    w->memory[CAL_WORK_PAUSE] = *failed >= FAILED_HALVES ? FAILED_HALVES + 1.0 : 0.0;
 }
 
 // x^(1/5) of a positive number, to a part in a thousand: Newton's method, from above.
@@ -395,9 +409,11 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
             w->whole_work = cal_work_driven(w);
         }
         double bend = INFINITY, miss = INFINITY;
-        if (!jumps || w->varies) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
+        const bool halved = w->varies || !(jumps || (paused && !w->follows));
+        if (halved) status = try_smooth(w, time, q, v, *h, fine, &bend, &miss, error);
         if (status != CAL_OK) return status;
-        if (!jumps && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
+        if (halved && !jumps && cal_work_wake(w, w->middle_q, 0.5 * *h)) continue;
+        if (halved && !w->follows && !w->varies) set_pause(w, isfinite(bend));
         if (bend <= fine) {
             *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(fine / fmax(bend, 1e-3 * fine))));
             // Extrapolated as velocities are.
@@ -412,13 +428,15 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
         const bool nearly = bend <= 16.0 * fine; // a quarter of the step would be smooth
         double depth = 0.0;
         if (!w->varies && jump <= coarse && !nearly && *h > smallest)
-            status = find_depth(w, time + *h, q, w->predicted, *h, jumps, &depth, error);
+            status = find_depth(w, time + *h, q, w->predicted, *h, !halved, &depth, error);
         if (status != CAL_OK) return status;
         if (!w->varies && ((jump <= coarse && !nearly && depth <= bent * group->length) || *h <= smallest)) {
-            *next = *h * fmin(growth, fmax(0.5, 0.9 * sqrt(coarse / jump)));
-            if (jumps && *h <= smallest) cal_work_remember(w, *h);
+            // An overlap that a curved way leaves grows with the square of the step.
+            const double most = depth > 0.0 ? fmin(growth, 0.9 * sqrt(bent * group->length / depth)) : growth;
+            *next = *h * fmin(most, fmax(0.5, 0.9 * sqrt(coarse / jump)));
+            if (!halved && *h <= smallest) cal_work_remember(w, *h);
             w->report->straight = true;
-            return accept(w, time, q, v, w->predicted, w->whole, *h, jumps ? *h : 0.5 * *h, w->whole_work, error);
+            return accept(w, time, q, v, w->predicted, w->whole, *h, halved ? 0.5 * *h : *h, w->whole_work, error);
         }
         w->report->rejected++;
         w->report->impact_count = w->struck;
@@ -467,8 +485,9 @@ static cal_status advance(const cal_group* group, cal_group_interval* interval, 
     // Smooth steps hold the contacts of all.
     w.leaves_out = !w.varies && !w.follows;
     memset(w.awake, 0, (size_t)group->unit_count * sizeof *w.awake);
-    // Multibodies have few contacts, and stiff joints that need them well.
-    w.close = w.varies ? 0.0 : CAL_WORK_FOLLOWS * group->tolerance * group->length;
+    w.close = allowed_miss(&w);
+    // Of a pair that had smooth steps before others joined it.
+    if (!w.follows) memory[CAL_WORK_PAUSE] = fmin(memory[CAL_WORK_PAUSE], FAILED_HALVES);
     const double length = interval->end - interval->begin, left = interval->end - interval->time;
     if (!(left > 0.0)) return CAL_OK;
     const double smallest = length / SMALLEST_PART,
@@ -512,6 +531,7 @@ static cal_status forces(const cal_group* group, double time, double h, const do
         return CAL_NO_MEMORY;
     }
     w.known = memory;
+    w.close = allowed_miss(&w);
     const cal_status status = cal_work_look(&w, time, q, v, h, false, error);
     if (status != CAL_OK) return status;
     memcpy(w.whole, v, (size_t)group->v_count * sizeof *v);

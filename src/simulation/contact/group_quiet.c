@@ -110,10 +110,8 @@ cal_status cal_work_find_quiet(cal_group_work* w, double time, const double* q, 
     return CAL_OK;
 }
 
-// Neighbours of those that are woken wake with them, twice as far each time, so that few rounds come to the end of what a hit moves.
-static void spread(cal_group_work* w) {
+void cal_work_spread(cal_group_work* w) {
     const cal_group* group = w->group;
-    w->rings = w->rings > 0 ? 2 * w->rings : 1;
     for (int ring = 1; ring <= w->rings; ring++)
         for (int k = 0; k < w->cache.count; k++) {
             const int *bodies = w->cache.contacts[k].body, a = group->unit_of_body[bodies[0]],
@@ -151,7 +149,9 @@ bool cal_work_wake(cal_group_work* w, const double* q, double h) {
         w->ring[i] = w->quiet[i] && !(acceleration_of(w, i, w->balance) <= most);
         woken |= w->ring[i] > 0;
     }
-    if (woken) spread(w);
+    // Neighbours of those that are woken wake with them, twice as far each time, so that few rounds come to the end of what a hit moves.
+    w->rings = w->rings > 0 ? 2 * w->rings : 1;
+    if (woken) cal_work_spread(w);
     return woken;
 }
 

@@ -4,7 +4,7 @@
 #include "simulation/contact/group_work.h"
 #include <string.h>
 
-enum { MOST_PARTINGS = 4 };
+enum { MOST_PARTINGS = 4, FIRST_RINGS = 2 };
 static const double allowed_overlap = 1e-6; // of the length; deeper is parted
 static const double parted_share = 0.3;     // of an overlap that is deeper than `deep` of the length, in one step
 static const double deep = 1e-2;
@@ -64,7 +64,8 @@ cal_status cal_work_look(cal_group_work* w, double time, const double* q, const 
     const cal_group* group = w->group;
     const double pull = sqrt(cal_dot3(group->gravity, group->gravity));
     const double margin = 2.0 * h * (cal_group_speed(group, v) + h * pull) + CAL_WORK_SLACK * group->length;
-    cal_status status = cal_contact_cache_find(&w->cache, group, time, q, fmin(margin, group->length), error);
+    w->margin = fmin(margin, group->length);
+    cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
     if (status != CAL_OK) return status;
     cal_arena arena = w->rest;
     set_reach(w, v, h, pull);
@@ -158,19 +159,43 @@ void cal_work_add_impulses(const cal_group_work* w, double* out) {
     }
 }
 
-// Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the
-// contacts at q as they were found.
+// Those that overlap deeper than allowed are parted, and those near them make room: four times as far each round, so that the last of
+// them moves all that a group of hundreds has. Others stay, as fixed bodies do.
+static void choose_parted(cal_group_work* w, int round, double allowed) {
+    const cal_group* group = w->group;
+    memset(w->ring, 0, (size_t)group->unit_count * sizeof *w->ring);
+    memset(w->awake, 0, (size_t)group->unit_count * sizeof *w->awake);
+    for (int k = 0; k < w->cache.count; k++) {
+        const cal_group_contact* contact = &w->cache.contacts[k];
+        for (int side = 0; side < 2; side++) {
+            const int unit = group->unit_of_body[contact->body[side]];
+            if (unit >= 0 && contact->gap < -allowed) w->ring[unit] = 1;
+        }
+    }
+    w->rings = FIRST_RINGS << 2 * round;
+    cal_work_spread(w);
+    for (int i = 0; i < group->unit_count; i++) w->quiet[i] = !w->awake[i];
+}
+
+static double find_deepest(const cal_group_work* w) {
+    double deepest = 0.0;
+    for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
+    return deepest;
+}
+
 cal_status cal_work_part(cal_group_work* w, double time, double* q, double* v, cal_error* error) {
     const cal_group* group = w->group;
     const double allowed = allowed_overlap * group->length;
+    for (int i = 0; i < group->unit_count; i++) w->reach[i] = CAL_WORK_SLACK * group->length;
     for (int round = 0;; round++) {
-        cal_status status = cal_contact_cache_find(&w->cache, group, time, q, CAL_WORK_SLACK * group->length, error);
-        if (status != CAL_OK) return status;
-        double deepest = 0.0;
-        for (int k = 0; k < w->cache.count; k++) deepest = fmax(deepest, -w->cache.contacts[k].gap);
-        if (deepest <= allowed || round == MOST_PARTINGS) return CAL_OK;
+        // With the margin of the step, so that the next one finds what is known already.
+        cal_status status = cal_contact_cache_find(&w->cache, group, time, q, w->margin, error);
+        if (status != CAL_OK || find_deepest(w) <= allowed || round == MOST_PARTINGS) return status;
         cal_arena arena = w->rest;
-        status = cal_problem_fill(&w->problem, &w->cache, time, q, v, NULL, w->force, &arena, error);
+        choose_parted(w, round, allowed);
+        status = cal_problem_fill_units(&w->problem, time, q, v, w->force, error);
+        w->problem.quiet = w->quiet;
+        if (status == CAL_OK) status = cal_problem_fill_rows(&w->problem, &w->cache, time, q, w->reach, &arena, error);
         if (status != CAL_OK) return status;
         for (int k = 0; k < w->problem.row_count; k++) {
             cal_contact_row* touch = &w->problem.rows[k];

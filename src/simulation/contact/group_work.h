@@ -4,8 +4,8 @@
 #include "simulation/contact/contact_problem.h"
 #include "simulation/contact/group_smooth.h"
 
-// Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time, how
-// many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
+// Memory: the next step's size, how many steps go by before a smooth one is tried again, and how many that were the last time (of pairs)
+// or how many in a row were not smooth (of larger groups), how many forces, and for each the contact's key and the force on its second body, by key; at the end for each unit in how many steps it
 // was calm (group_quiet.c).
 enum { CAL_WORK_NEXT_STEP, CAL_WORK_PAUSE, CAL_WORK_LAST_PAUSE, CAL_WORK_FORCE_COUNT, CAL_WORK_FORCES };
 
@@ -24,6 +24,7 @@ typedef struct cal_group_work {
     double *force, *free_change;                        // M⁻¹ f
     double *target, *whole, *first, *second, *middle_q; // velocities of the three solves
     double *next_q, *predicted;
+    double margin;       // of the last look: contacts were looked for so far
     double* impulses;    // each body
     double* reach;       // each unit: how far away from it contacts matter
     double* memory;      // may be NULL: nothing is written down
@@ -72,6 +73,8 @@ cal_status cal_work_find_quiet(cal_group_work* work, double time, const double* 
                                bool again, cal_error* error);
 // Whether the last solve, for a step of size h at q, moves units that were left out: the step must be begun again with them.
 bool cal_work_wake(cal_group_work* work, const double* q, double h);
+// Units that are at most w->rings contacts away from those in ring 1 are awake, beside those that are already.
+void cal_work_spread(cal_group_work* work);
 // Velocities of units that have come to rest become zero, at the end of a step of size h from the velocities `before`, whose last solve
 // was of size `solved`.
 void cal_work_calm(cal_group_work* work, const double* before, double h, double solved, double* v);
@@ -83,5 +86,5 @@ double cal_work_driven(const cal_group_work* work);
 // Adds what the last solve gave to each body.
 void cal_work_add_impulses(const cal_group_work* work, double* out);
 // Moves positions, and nothing else, where bodies overlap too deeply: along the contacts' normals, by little. Leaves the contacts
-// at q as they were found.
+// at q as they were found; who was quiet is forgotten.
 cal_status cal_work_part(cal_group_work* work, double time, double* q, double* v, cal_error* error);
