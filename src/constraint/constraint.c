@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "constraint/constraint_matrix.h"
 #include "constraint/elimination_order.h"
+#include "constraint/loop_packs.h"
 #include "layout/layout.h"
 #include "model/coordinates.h"
 #include "plan/machine_ops.h"
@@ -18,6 +19,7 @@ void cal_constraints_destroy(cal_constraints* set) {
     if (!set) return;
     cal_order_destroy(set);
     cal_matrix_destroy(set);
+    cal_packs_destroy(set);
     cal_mass_factor_destroy(&set->tree);
     cal_state_destroy(set->state);
     cal_loop_factor_destroy(set->loop_factor);
@@ -55,7 +57,8 @@ static bool allocate(cal_constraints* set) {
     set->before = cal_allocate((size_t)model->q_count + (size_t)model->v_count, sizeof(double));
     return set->frames && set->motions && set->rows && set->y && set->scale && set->lambda && set->right && set->work &&
            set->rest && set->effort && set->accelerations && set->change && set->at_q && set->at_v && set->before &&
-           set->extent && cal_matrix_create(set) && cal_mass_factor_create(model, &set->tree) == CAL_OK;
+           set->extent && cal_matrix_create(set) && cal_packs_create(set) &&
+           cal_mass_factor_create(model, &set->tree) == CAL_OK;
 }
 
 static cal_status plan_mass(cal_constraints* set, cal_machine* machine) {
@@ -105,6 +108,7 @@ cal_status cal_constraints_create_on(const cal_model* model, cal_machine* machin
     }
     for (int i = 0; i < model->constraint_count; i++) set->active[i] = !model->constraints[i].inactive;
     cal_order_rows(set);
+    cal_packs_fill(set);
     *out = set;
     return CAL_OK;
 }
@@ -114,6 +118,7 @@ void cal_constraints_activate(cal_constraints* set, int constraint, bool active)
     set->active[constraint] = active;
     set->evaluated = set->factored = false;
     cal_order_rows(set);
+    cal_packs_fill(set);
 }
 
 // --- Rows and their matrix ---------------------------------------------------------------------------------------------
@@ -130,9 +135,10 @@ void cal_constraints_evaluate(cal_constraints* set, const double* q, const doubl
     memcpy(set->at_v, v, v_size);
     set->evaluated = true;
     cal_node_motions(set->model, set->plan->variant, q, v, moved, set->motions);
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place];
-        if (!set->active[constraint]) continue;
+    for (int i = 0; i < set->pack_count; i++)
+        cal_pack_make_rows(&set->packs[i], set->plan->variant, set->motions, set->rows);
+    for (int i = 0; i < set->single_count; i++) {
+        const int place = set->singles[i], constraint = set->order[place];
         cal_constraint_make_rows_at(set->model, constraint, set->frames + 2 * (size_t)constraint, set->time,
                                     set->motions, q, v, set->rows + set->first_row[place]);
     }

@@ -21,6 +21,7 @@
 #pragma once
 #include "constraint/loop_factor.h"
 #include "constraint/skyline.h"
+#include "pass/loop_pack.h"
 #include "pass/mass_factor.h"
 #include "plan/plan.h"
 
@@ -47,6 +48,12 @@ typedef struct cal_constraints {
     int32_t* first_row; // of each place; one past the end
     cal_skyline matrix;
     int32_t* row_of; // of each constraint: its first row, −1 where it does not hold
+    // Constraints that hold and are alike go in lanes (loop_packs.c); the others one by one.
+    cal_pack_shape* shapes;
+    int32_t* shape; // of each constraint, −1: none
+    cal_loop_pack* packs;
+    int shape_count, pack_count, single_count;
+    int32_t *singles, *filling; // places; of each shape: the pack that is being filled
     // Many loops in one tree are closed in its order instead; of the triangle only matrix.left is there. NULL: the triangle.
     bool loops;
     cal_loop_factor* loop_factor;

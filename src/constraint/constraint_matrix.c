@@ -152,13 +152,16 @@ static void count_rank(cal_constraints* set) {
 
 // --- The triangle ----------------------------------------------------------------------------------------------------------
 
-CAL_WIDE static void square_rows(const cal_constraints* set, double* out) {
-    for (int place = 0; place < set->model->constraint_count; place++)
+// Squares of the y of constraints that are in no pack.
+CAL_WIDE static void square_singles(const cal_constraints* set, double* out) {
+    for (int i = 0; i < set->single_count; i++) {
+        const int place = set->singles[i];
         for (int r = 0; r < cal_row_total(set, place); r++) {
             int count;
             const double* y = row_y(set, place, r, &count);
             out[set->first_row[place] + r] = dot(y, y, count);
         }
+    }
 }
 
 CAL_WIDE static void scale_rows(const cal_constraints* set) {
@@ -173,15 +176,16 @@ CAL_WIDE static void scale_rows(const cal_constraints* set) {
 void cal_matrix_make(cal_constraints* set) {
     if (set->loops) return;
     cal_constraints_factor_mass(set);
-    for (int place = 0; place < set->model->constraint_count; place++) {
-        const int constraint = set->order[place], first = set->support_start[constraint];
-        if (!set->active[constraint]) continue;
+    for (int i = 0; i < set->pack_count; i++)
+        cal_pack_inbound(&set->packs[i], set->plan->variant, &set->tree, set->y, set->work);
+    for (int i = 0; i < set->single_count; i++) {
+        const int place = set->singles[i], constraint = set->order[place], first = set->support_start[constraint];
         cal_mass_factor_inbound(&set->tree, set->plan->variant, set->rows + set->first_row[place],
                                 cal_row_total(set, place), set->support + first,
                                 set->support_start[constraint + 1] - first, set->y + set->y_start[constraint],
                                 (size_t)set->degrees[constraint]);
     }
-    square_rows(set, set->work);
+    square_singles(set, set->work);
     weigh_rows(set, set->work);
     scale_rows(set);
 }

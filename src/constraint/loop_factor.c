@@ -8,21 +8,9 @@ enum { SIX = 6, SQUARE = 36 };
 // Squares of y that are rounding, of the row that is moved most easily among those of its front.
 static const double IMMOVABLE = 1e-24;
 
-typedef struct view {
-    int rows, closed;
-    double *E, *L, *gross, *c, *lambda, *y, *G, *z;
-    int32_t* pivots;
-} view;
+typedef cal_loop_view view;
 
-CAL_WIDE_INLINE view look_at(const cal_loop_factor* f, int n) {
-    const cal_loop_front* front = &f->fronts[n];
-    const size_t k = (size_t)front->rows, m = (size_t)front->closed;
-    view out = {.rows = front->rows, .closed = front->closed, .pivots = f->pivots + front->first_pivot};
-    out.E = f->store + front->numbers;
-    out.L = out.E + SIX * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
-    out.y = out.lambda + k, out.G = out.y + SIX * k, out.z = out.G + m * (k + SIX);
-    return out;
-}
+CAL_WIDE_INLINE view look_at(const cal_loop_factor* f, int n) { return f->views[n]; }
 
 CAL_WIDE_INLINE double dot6(const double* a, const double* b) {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);

@@ -34,10 +34,18 @@ typedef struct cal_loop_touch {
     int32_t constraint, row; // its first row in the front
 } cal_loop_touch;
 
+// Where a front's numbers are: E (6 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 6)), z (m) for k rows and m pivots at most.
+typedef struct cal_loop_view {
+    int rows, closed;
+    double *E, *L, *gross, *c, *lambda, *y, *G, *z;
+    int32_t* pivots;
+} cal_loop_view;
+
 typedef struct cal_loop_factor {
     const cal_model* model;
     cal_mass_factor* tree;  // the caller's: axes, arms
     cal_loop_front* fronts; // one per node, then the ground's
+    cal_loop_view* views;   // beside them
     int32_t* list;          // constraints of the fronts
     int32_t* at;            // beside it: the constraint's first row in the front
     int32_t* size;          // rows per constraint
@@ -51,7 +59,6 @@ typedef struct cal_loop_factor {
     double *gross, *left;  // per row of the set: y² of the row without others; as skyline.h
 } cal_loop_factor;
 
-// Numbers of a front with k rows and m pivots at most: E (6 k), Λ (k²), y² (k), c (k), λ (k), y (6 k), G (m (k + 6)), z (m).
 static inline size_t cal_loop_front_size(const cal_loop_front* front) {
     const size_t k = (size_t)front->rows, m = (size_t)front->closed;
     return 6 * k + k * k + 3 * k + 6 * k + m * (k + 6) + m;

@@ -212,6 +212,15 @@ static void link_fronts(cal_loop_factor* f) {
     }
 }
 
+static cal_loop_view view_of(const cal_loop_factor* f, const cal_loop_front* front) {
+    const size_t k = (size_t)front->rows, m = (size_t)front->closed;
+    cal_loop_view out = {.rows = front->rows, .closed = front->closed, .pivots = f->pivots + front->first_pivot};
+    out.E = f->store + front->numbers;
+    out.L = out.E + 6 * k, out.gross = out.L + k * k, out.c = out.gross + k, out.lambda = out.c + k;
+    out.y = out.lambda + k, out.G = out.y + 6 * k, out.z = out.G + m * (k + 6);
+    return out;
+}
+
 static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
     const cal_model* model = f->model;
     const int count = model->constraint_count, fronts = model->node_count + 1;
@@ -235,6 +244,7 @@ static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
     f->pivots = cal_allocate(pivots, sizeof *f->pivots);
     f->store = cal_allocate(numbers, sizeof(double));
     if (!f->list || !f->at || !f->above || !f->touches || !f->pivots || !f->store) return false;
+    for (int n = 0; n < fronts; n++) f->views[n] = view_of(f, &f->fronts[n]);
     memset(mark, 0, marks);
     for (int c = 0; c < count; c++) visit_fronts(model, c, mark, enter_closed, f);
     memset(mark, 0, marks);
@@ -246,8 +256,8 @@ static bool find_fronts(cal_loop_factor* f, int32_t* mark) {
 
 void cal_loop_factor_destroy(cal_loop_factor* f) {
     if (!f) return;
-    void* arrays[] = {f->size, f->fronts, f->list,  f->at,   f->above, f->touches, f->pivots, f->store,
-                      f->bias, f->motion, f->share, f->give, f->root,  f->gross,   f->left,   f->inertia};
+    void* arrays[] = {f->size,   f->fronts, f->list, f->at,   f->above, f->touches, f->pivots,  f->store, f->bias,
+                      f->motion, f->share,  f->give, f->root, f->gross, f->left,    f->inertia, f->views};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) cal_free(arrays[i]);
     cal_free(f);
 }
@@ -261,6 +271,7 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->model = model;
         f->tree = tree;
         f->fronts = cal_allocate(fronts, sizeof *f->fronts);
+        f->views = cal_allocate(fronts, sizeof *f->views);
         f->size = cal_allocate((size_t)model->constraint_count, sizeof *f->size);
         for (int c = 0; f->size && c < model->constraint_count; c++)
             f->size[c] = cal_constraint_rows(&model->constraints[c], NULL);
@@ -272,8 +283,8 @@ cal_status cal_loop_factor_create(const cal_model* model, int rows, cal_mass_fac
         f->root = cal_allocate(6 * degrees, sizeof(double));
         f->gross = cal_allocate((size_t)rows, sizeof(double));
         f->left = cal_allocate((size_t)rows, sizeof(double));
-        good = f->fronts && f->size && f->inertia && f->bias && f->motion && f->share && f->give && f->root &&
-               f->gross && f->left && find_fronts(f, mark);
+        good = f->fronts && f->views && f->size && f->inertia && f->bias && f->motion && f->share && f->give &&
+               f->root && f->gross && f->left && find_fronts(f, mark);
     }
     cal_free(mark);
     if (good) return CAL_OK;

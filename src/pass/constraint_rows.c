@@ -25,6 +25,8 @@
 #include "pass/constraint_rows.h"
 #include "pass/body_frames.h"
 #include "pass/variants.h"
+// Lanes of width 1 are body_frames.h's.
+#include "pass/constraint_rows_body.h"
 
 static const cal_node_motion ground = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
 
@@ -39,21 +41,6 @@ void cal_node_motions(const cal_model* model, int variant, const double* q, cons
 }
 
 // --- Two frames, and how b moves seen from a ---------------------------------------------------------------------------
-
-typedef struct side {
-    int node;
-    const cal_node_motion* motion;
-    double axes[9];            // rows: the frame's axes to the world's
-    double base[3], origin[3]; // in the world, from its node's base
-} side;
-
-typedef struct pair {
-    side a, b;
-    double rho[3], r[3];     // ρ, r
-    double w[3], c[3];       // w, c
-    double point[3], dot[3]; // p, and Fᵀ w
-    double relative[3];      // ω_b − ω_a
-} pair;
 
 void cal_constraint_find_frames(const cal_model* model, int constraint, cal_mount frames[2]) {
     static const cal_mount world = {.node = -1, .rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
@@ -71,45 +58,14 @@ void cal_constraint_find_frames(const cal_model* model, int constraint, cal_moun
     }
 }
 
-static inline void find_side(const cal_mount* frame, const cal_node_motion* motions, bool turns, side* out) {
-    out->node = frame->node;
-    out->motion = frame->node < 0 ? &ground : &motions[frame->node];
-    if (frame->node < 0) {
-        // What sits on the ground is its own base.
-        memcpy(out->axes, frame->rotation, sizeof out->axes);
-        for (int i = 0; i < 3; i++) out->base[i] = frame->offset[i], out->origin[i] = 0.0;
-        return;
-    }
-    if (turns) cal_multiply33(out->motion->rotation, frame->rotation, out->axes);
-    cal_rotate3(out->motion->rotation, frame->offset, out->origin);
-    for (int i = 0; i < 3; i++) {
-        out->base[i] = out->motion->base[i];
-        out->origin[i] += out->motion->origin[i];
-    }
-}
-
 // turns: the axes of b are asked for, too.
-static pair find_pair(const cal_mount frames[2], const cal_node_motion* motions, bool turns) {
-    pair p;
-    find_side(&frames[0], motions, true, &p.a);
-    find_side(&frames[1], motions, turns, &p.b);
-    const cal_node_motion *a = p.a.motion, *b = p.b.motion;
-    double swing_b[3], swing_a[3], in_b[3], in_a[3], coriolis[3], apart[3];
-    for (int i = 0; i < 3; i++) {
-        p.rho[i] = p.b.origin[i] - b->origin[i] + (p.b.base[i] - b->base[i]);
-        p.r[i] = p.b.origin[i] - a->origin[i] + (p.b.base[i] - a->base[i]);
-        p.relative[i] = b->angular[i] - a->angular[i];
-        apart[i] = p.b.origin[i] - p.a.origin[i] + (p.b.base[i] - p.a.base[i]);
-    }
-    cal_cross3(b->angular, p.rho, swing_b);
-    cal_cross3(a->angular, p.r, swing_a);
-    for (int i = 0; i < 3; i++) p.w[i] = (b->linear[i] + swing_b[i]) - (a->linear[i] + swing_a[i]);
-    cal_cross3(b->angular, swing_b, in_b);
-    cal_cross3(a->angular, swing_a, in_a);
-    cal_cross3(a->angular, p.w, coriolis);
-    for (int i = 0; i < 3; i++) p.c[i] = in_b[i] - 2.0 * coriolis[i] - in_a[i];
-    cal_unrotate3(p.a.axes, apart, p.point);
-    cal_unrotate3(p.a.axes, p.w, p.dot);
+static pair pair_of(const cal_mount frames[2], const cal_node_motion* motions, bool turns) {
+    pair p = {.node = {frames[0].node, frames[1].node},
+              .a = frames[0].node < 0 ? &ground : &motions[frames[0].node],
+              .b = frames[1].node < 0 ? &ground : &motions[frames[1].node]};
+    const double *const rotation[2] = {frames[0].rotation, frames[1].rotation}, *const offset[2] = {frames[0].offset,
+                                                                                                    frames[1].offset};
+    find_pair(rotation, offset, turns, &p);
     return p;
 }
 
@@ -145,45 +101,41 @@ static inline void pull(cal_row* row, const pair* p, const double e[3]) {
     double on_b[3], on_a[3];
     cal_cross3(p->rho, e, on_b);
     cal_cross3(p->r, e, on_a);
-    touch(row, p->b.node, on_b, e, 1.0);
-    touch(row, p->a.node, on_a, e, -1.0);
+    touch(row, p->node[1], on_b, e, 1.0);
+    touch(row, p->node[0], on_a, e, -1.0);
 }
 
 // A moment e on b, −e on a.
 static void twist(cal_row* row, const pair* p, const double e[3]) {
     static const double none[3] = {0.0, 0.0, 0.0};
-    touch(row, p->b.node, e, none, 1.0);
-    touch(row, p->a.node, e, none, -1.0);
+    touch(row, p->node[1], e, none, 1.0);
+    touch(row, p->node[0], e, none, -1.0);
+}
+
+static void put_row(cal_row* row, const pair* p, const row_numbers* numbers) {
+    touch(row, p->node[1], numbers->on_b, numbers->on_b + 3, 1.0);
+    touch(row, p->node[0], numbers->on_a, numbers->on_a + 3, 1.0);
+    row->holonomic = true;
+    row->error = numbers->error;
+    row->bias = numbers->bias;
 }
 
 static void function_row(cal_row* row, const pair* p, double value, const double gradient[3], const double h[6]) {
-    double e[3];
-    const double* d = p->dot;
-    cal_rotate3(p->a.axes, gradient, e);
-    pull(row, p, e);
-    row->holonomic = true;
-    row->error = value;
-    row->bias = cal_dot3(e, p->c) + (h[0] * d[0] * d[0] + h[1] * d[1] * d[1] + h[2] * d[2] * d[2]) +
-                2.0 * (h[3] * d[0] * d[1] + h[4] * d[0] * d[2] + h[5] * d[1] * d[2]);
+    row_numbers numbers;
+    function_numbers(p, value, gradient, h, &numbers);
+    put_row(row, p, &numbers);
 }
 
 static void displacement_row(cal_row* row, const pair* p, int axis) {
-    double e[3];
-    axis_of(p->a.axes, axis, e);
-    pull(row, p, e);
-    row->holonomic = true;
-    row->error = p->point[axis];
-    row->bias = cal_dot3(e, p->c);
+    row_numbers numbers;
+    displacement_numbers(p, axis, &numbers);
+    put_row(row, p, &numbers);
 }
 
 static void distance_row(cal_row* row, const pair* p, double length) {
-    const double distance = sqrt(cal_dot3(p->point, p->point));
-    double n[3] = {1.0, 0.0, 0.0}, h[6] = {0.0};
-    if (distance > 0.0) {
-        for (int i = 0; i < 3; i++) n[i] = p->point[i] / distance, h[i] = (1.0 - n[i] * n[i]) / distance;
-        h[3] = -n[0] * n[1] / distance, h[4] = -n[0] * n[2] / distance, h[5] = -n[1] * n[2] / distance;
-    }
-    function_row(row, p, distance - length, n, h);
+    row_numbers numbers;
+    distance_numbers(p, length, &numbers);
+    put_row(row, p, &numbers);
 }
 
 // (x² + y² − R²) / 2R, which is r − R near the circle, and smooth at its centre.
@@ -202,13 +154,13 @@ static void surface_row(cal_row* row, const pair* p, const cal_constraint_def* d
 // A turn about axis i, one of three: 2 ε_i.
 static void full_turn_row(cal_row* row, const pair* p, int i) {
     double turn[9], quaternion[4], omega[3], rate[3], cross[3], e[3], change[3], gyration[3];
-    cal_transpose_multiply33(p->a.axes, p->b.axes, turn);
+    cal_transpose_multiply33(p->axes_a, p->axes_b, turn);
     cal_matrix_quaternion(turn, quaternion);
     const double scalar = quaternion[0];
     const double* vector = quaternion + 1;
     double unit[3] = {0.0, 0.0, 0.0};
     unit[i] = 1.0;
-    cal_unrotate3(p->a.axes, p->relative, omega);
+    cal_unrotate3(p->axes_a, p->relative, omega);
     cal_cross3(vector, unit, e);
     e[i] += scalar;
     // η̇ = −½ Ω · ε, ε̇ = ½ (η Ω + Ω × ε)
@@ -220,29 +172,16 @@ static void full_turn_row(cal_row* row, const pair* p, int i) {
     row->error = 2.0 * vector[i];
     row->bias = cal_dot3(omega, change);
     // Ω's own axes turn with a: Ω̇ = Fᵀ (α_b − α_a − ω_a × ω_b).
-    cal_rotate3(p->a.axes, e, e);
-    cal_cross3(p->a.motion->angular, p->b.motion->angular, gyration);
+    cal_rotate3(p->axes_a, e, e);
+    cal_cross3(p->a->angular, p->b->angular, gyration);
     row->bias -= cal_dot3(e, gyration);
     twist(row, p, e);
 }
 
-// A turn about axis i while axis k is free: ∓ j_a · k_b.
 static void free_turn_row(cal_row* row, const pair* p, int i, int k) {
-    const int j = 3 - i - k;
-    const double sign = (i + 1) % 3 == j ? -1.0 : 1.0;
-    double in_a[3], in_b[3], e[3], rate_a[3], rate_b[3], change[3], other[3];
-    axis_of(p->a.axes, j, in_a);
-    axis_of(p->b.axes, k, in_b);
-    cal_cross3(in_b, in_a, e);
-    cal_cross3(p->a.motion->angular, in_a, rate_a);
-    cal_cross3(p->b.motion->angular, in_b, rate_b);
-    cal_cross3(rate_b, in_a, change);
-    cal_cross3(in_b, rate_a, other);
-    for (int n = 0; n < 3; n++) e[n] *= sign, change[n] = sign * (change[n] + other[n]);
-    row->holonomic = true;
-    row->error = sign * cal_dot3(in_a, in_b);
-    row->bias = cal_dot3(p->relative, change);
-    twist(row, p, e);
+    row_numbers numbers;
+    free_turn_numbers(p, i, k, &numbers);
+    put_row(row, p, &numbers);
 }
 
 static int named_rows(cal_row* rows, const pair* p, uint32_t bits) {
@@ -252,31 +191,30 @@ static int named_rows(cal_row* rows, const pair* p, uint32_t bits) {
         if (bits >> i & 1) displacement_row(&rows[count++], p, i);
     for (int i = 0; i < 3; i++) {
         if (!(turns >> i & 1)) continue;
-        const int next = (i + 1) % 3, last = (i + 2) % 3;
         if (turns == 7)
             full_turn_row(&rows[count++], p, i);
         else
-            free_turn_row(&rows[count++], p, i, turns >> last & 1 ? next : last);
+            free_turn_row(&rows[count++], p, i, cal_constraint_free_axis(turns, i));
     }
     return count;
 }
 
 static void knife_row(cal_row* row, const pair* p) {
     double y[3], turned[3], half[3];
-    axis_of(p->b.axes, 1, y);
+    axis_of(p->axes_b, 1, y);
     pull(row, p, y);
     // y turns with b instead of with a, so half of the Coriolis part of c is not there.
-    cal_cross3(p->b.motion->angular, y, turned);
-    cal_cross3(p->a.motion->angular, p->w, half);
+    cal_cross3(p->b->angular, y, turned);
+    cal_cross3(p->a->angular, p->w, half);
     row->bias = cal_dot3(turned, p->w) + cal_dot3(y, p->c) + cal_dot3(y, half);
 }
 
 static void wheel_rows(cal_row* rows, const pair* p, double radius) {
     static const double smallest = 1e-12; // the sine of a wheel that lies flat
-    const double *turn_a = p->a.motion->angular, *turn_b = p->b.motion->angular;
+    const double *turn_a = p->a->angular, *turn_b = p->b->angular;
     double n[3], k[3], n_dot[3], k_dot[3], m[3], m_dot[3], rim[3], rim_dot[3], slip[3], turning[3];
-    axis_of(p->a.axes, 2, n);
-    axis_of(p->b.axes, 2, k);
+    axis_of(p->axes_a, 2, n);
+    axis_of(p->axes_b, 2, k);
     cal_cross3(turn_a, n, n_dot);
     cal_cross3(turn_b, k, k_dot);
     const double g = cal_dot3(n, k), g_dot = cal_dot3(n_dot, k) + cal_dot3(n, k_dot);
@@ -292,7 +230,7 @@ static void wheel_rows(cal_row* rows, const pair* p, double radius) {
     for (int row = 0; row < 3; row++) {
         static const int axes[3] = {2, 0, 1};
         double e[3], moment[3];
-        axis_of(p->a.axes, axes[row], e);
+        axis_of(p->axes_a, axes[row], e);
         pull(&rows[row], p, e);
         cal_cross3(m, e, moment);
         for (int i = 0; i < 3; i++) moment[i] *= -radius;
@@ -351,6 +289,18 @@ static void coupling_row(cal_row* row, const cal_model* model, const cal_constra
     row->bias -= curve * rate * rate;
 }
 
+uint32_t cal_constraint_row_bits(const cal_constraint_def* def) {
+    enum { PLACE = CAL_ROW_X | CAL_ROW_Y | CAL_ROW_Z, TURN_XY = CAL_ROW_TURN_X | CAL_ROW_TURN_Y };
+    switch (def->kind) {
+    case CAL_WELD: return PLACE | TURN_XY | CAL_ROW_TURN_Z;
+    case CAL_LOOP_REVOLUTE: return PLACE | TURN_XY;
+    case CAL_LOOP_PRISMATIC: return CAL_ROW_X | CAL_ROW_Y | TURN_XY | CAL_ROW_TURN_Z;
+    case CAL_LOOP_BALL: return PLACE;
+    case CAL_ROWS: return def->rows;
+    default: return 0;
+    }
+}
+
 int cal_constraint_make_rows(const cal_model* model, int constraint, double time, const cal_node_motion* motions,
                              const double* q, const double* v, cal_row* rows) {
     cal_mount frames[2];
@@ -360,7 +310,6 @@ int cal_constraint_make_rows(const cal_model* model, int constraint, double time
 
 int cal_constraint_make_rows_at(const cal_model* model, int constraint, const cal_mount frames[2], double time,
                                 const cal_node_motion* motions, const double* q, const double* v, cal_row* rows) {
-    enum { PLACE = CAL_ROW_X | CAL_ROW_Y | CAL_ROW_Z, TURN_XY = CAL_ROW_TURN_X | CAL_ROW_TURN_Y };
     const cal_constraint_def* def = &model->constraints[constraint];
     int count = cal_constraint_rows(def, NULL);
     for (int i = 0; i < count; i++) {
@@ -372,16 +321,16 @@ int cal_constraint_make_rows_at(const cal_model* model, int constraint, const ca
     if (def->kind == CAL_COUPLING) {
         coupling_row(rows, model, def, time, motions, q, v);
     } else {
-        const bool displaces = def->kind == CAL_LOOP_BALL || def->kind == CAL_DISTANCE || def->kind == CAL_ON_CIRCLE ||
-                               def->kind == CAL_ON_SURFACE ||
-                               (def->kind == CAL_ROWS && (def->rows & ~(uint32_t)PLACE) == 0);
-        const pair p = find_pair(frames, motions, !displaces);
+        const uint32_t bits = cal_constraint_row_bits(def);
+        const bool displaces = def->kind == CAL_DISTANCE || def->kind == CAL_ON_CIRCLE || def->kind == CAL_ON_SURFACE ||
+                               (bits > 0 && bits < CAL_ROW_TURN_X);
+        const pair p = pair_of(frames, motions, !displaces);
         switch (def->kind) {
-        case CAL_WELD: count = named_rows(rows, &p, PLACE | TURN_XY | CAL_ROW_TURN_Z); break;
-        case CAL_LOOP_REVOLUTE: count = named_rows(rows, &p, PLACE | TURN_XY); break;
-        case CAL_LOOP_PRISMATIC: count = named_rows(rows, &p, CAL_ROW_X | CAL_ROW_Y | TURN_XY | CAL_ROW_TURN_Z); break;
-        case CAL_LOOP_BALL: count = named_rows(rows, &p, PLACE); break;
-        case CAL_ROWS: count = named_rows(rows, &p, def->rows); break;
+        case CAL_WELD:
+        case CAL_LOOP_REVOLUTE:
+        case CAL_LOOP_PRISMATIC:
+        case CAL_LOOP_BALL:
+        case CAL_ROWS: count = named_rows(rows, &p, bits); break;
         case CAL_DISTANCE: distance_row(rows, &p, def->length); break;
         case CAL_ON_CIRCLE:
             circle_row(&rows[0], &p, def->length);

@@ -37,6 +37,14 @@ typedef struct cal_node_motion {
     double angular[3], linear[3]; // of the node, of its origin
 } cal_node_motion;
 
+// The rows that a kind between two frames holds by name, CAL_ROW_X …; none: it is of another kind.
+uint32_t cal_constraint_row_bits(const cal_constraint_def* def);
+// Of one or two turns (the bits of all, from the first one on): the axis that is free while the turn about `axis` is held.
+static inline int cal_constraint_free_axis(uint32_t turns, int axis) {
+    const int next = (axis + 1) % 3, last = (axis + 2) % 3;
+    return turns >> last & 1 ? next : last;
+}
+
 // Motions of all nodes at q and v (the user's order), parents first. variant: of the kernels (pass.h), the same bits from all; moved:
 // q is another one than that of `out`, else only velocities are found.
 void cal_node_motions(const cal_model* model, int variant, const double* q, const double* v, bool moved,

@@ -19,13 +19,10 @@ double cal_motions_energy(const cal_model* model, const cal_node_motion* motions
     for (int n = 0; n < model->node_count; n++) {
         const cal_node* node = &model->nodes[n];
         const cal_node_motion* m = &motions[n];
-        double sums[CAL_ENERGY_SUMS];
-        cal_world_motion motion;
-        memcpy(motion.rotation, m->rotation, sizeof motion.rotation);
-        memcpy(motion.angular, m->angular, sizeof motion.angular);
-        memcpy(motion.linear, m->linear, sizeof motion.linear);
-        for (int i = 0; i < 3; i++) motion.position[i] = m->base[i] + m->origin[i];
-        cal_node_sums(model, node, &motion, q + node->first_q, v + node->first_v, sums);
+        double sums[CAL_ENERGY_SUMS], position[3];
+        for (int i = 0; i < 3; i++) position[i] = m->base[i] + m->origin[i];
+        (void)cal_node_energies(model, node, m->rotation, position, m->angular, m->linear, q + node->first_q,
+                                v + node->first_v, sums);
         total += sums[CAL_SUM_KINETIC] + sums[CAL_SUM_POTENTIAL];
     }
     return total;

@@ -19,13 +19,13 @@ enum {
     CAL_ENERGY_SUMS = CAL_SUM_ANGULAR + 3
 };
 
-CAL_DEVICE static inline void cal_node_sums(const cal_model* model, const cal_node* node,
-                                            const cal_world_motion* motion, const double* q, const double* q_dot,
-                                            double sums[CAL_ENERGY_SUMS]) {
-    const double *A = motion->rotation, *x = motion->position;
+// Kinetic and potential energy, and the momentum in the node's axes. A: rotation; x: position of its origin.
+CAL_DEVICE static inline cal_spatial cal_node_energies(const cal_model* model, const cal_node* node, const double* A,
+                                                       const double* x, const double* angular, const double* linear,
+                                                       const double* q, const double* q_dot, double* sums) {
     cal_spatial velocity;
-    cal_unrotate3(A, motion->angular, velocity.angular);
-    cal_unrotate3(A, motion->linear, velocity.linear);
+    cal_unrotate3(A, angular, velocity.angular);
+    cal_unrotate3(A, linear, velocity.linear);
     const cal_spatial momentum = cal_inertia_times(node->mass, node->moment, node->second_moment, &velocity);
 
     double center[3]; // times the mass
@@ -36,7 +36,14 @@ CAL_DEVICE static inline void cal_node_sums(const cal_model* model, const cal_no
     for (int i = 0; i < cal_kind_v(node->kind); i++)
         sums[CAL_SUM_KINETIC] += 0.5 * node->armature * q_dot[i] * q_dot[i];
     sums[CAL_SUM_POTENTIAL] = cal_node_energy(model, node, q) - cal_dot3(center, model->gravity);
+    return momentum;
+}
 
+CAL_DEVICE static inline void cal_node_sums(const cal_model* model, const cal_node* node,
+                                            const cal_world_motion* motion, const double* q, const double* q_dot,
+                                            double sums[CAL_ENERGY_SUMS]) {
+    const double *A = motion->rotation, *x = motion->position;
+    const cal_spatial momentum = cal_node_energies(model, node, A, x, motion->angular, motion->linear, q, q_dot, sums);
     double about_origin[3], spin[3];
     cal_rotate3(A, momentum.linear, sums + CAL_SUM_LINEAR);
     cal_rotate3(A, momentum.angular, spin);

@@ -28,21 +28,50 @@ LANE_INLINE void load_block(const cal_context* context, const cal_column* column
     STORE(out, LANE(CHAIN_ARMATURE), w.armature[0]);
 }
 
-// One joint of a block, as a step of its own.
+// One joint of a block: its axis, its own inertia, its arm and what is beside D; the numbers that a column's step has in arrays, by name.
+#define joint_of LANE(cal_joint_of)
+typedef struct joint_of {
+    cal_v3_1 axis, arm;
+    double armature;
+    cal_articulated_1 I;
+} joint_of;
+
 #define load_joint LANE(cal_load_joint)
-LANE_INLINE void load_joint(double (*rows)[CAL_WIDTH], int l, cal_factored_1* w) {
-#define ROW(i) rows[LANE(i)][l]
-#define NEXT(i, k) rows[LANE(i) + (k)][l]
-    const double x = ROW(CHAIN_H), y = NEXT(CHAIN_H, 1), z = NEXT(CHAIN_H, 2), mass = ROW(CHAIN_MASS);
-    for (int i = 0; i < 3; i++) w->S[i] = NEXT(CHAIN_Z, i), w->S[3 + i] = 0.0;
-    w->I.T = (cal_s3_1){ROW(CHAIN_T),     NEXT(CHAIN_T, 1), NEXT(CHAIN_T, 2),
-                        NEXT(CHAIN_T, 3), NEXT(CHAIN_T, 4), NEXT(CHAIN_T, 5)};
-    w->I.H = (cal_m3_1){{0.0, z, -y}, {-z, 0.0, x}, {y, -x, 0.0}};
-    w->I.M = (cal_s3_1){mass, mass, mass, 0.0, 0.0, 0.0};
-    w->arm = (cal_v3_1){ROW(CHAIN_ARM), NEXT(CHAIN_ARM, 1), NEXT(CHAIN_ARM, 2)};
-    w->armature[0] = ROW(CHAIN_ARMATURE);
+LANE_INLINE joint_of load_joint(double (*rows)[CAL_WIDTH], int l) {
+#define ROW(i, k) rows[LANE(i) + (k)][l]
+    const double x = ROW(CHAIN_H, 0), y = ROW(CHAIN_H, 1), z = ROW(CHAIN_H, 2), mass = ROW(CHAIN_MASS, 0);
+    return (joint_of){.axis = {ROW(CHAIN_Z, 0), ROW(CHAIN_Z, 1), ROW(CHAIN_Z, 2)},
+                      .arm = {ROW(CHAIN_ARM, 0), ROW(CHAIN_ARM, 1), ROW(CHAIN_ARM, 2)},
+                      .armature = ROW(CHAIN_ARMATURE, 0),
+                      .I = {.T = {ROW(CHAIN_T, 0), ROW(CHAIN_T, 1), ROW(CHAIN_T, 2), ROW(CHAIN_T, 3), ROW(CHAIN_T, 4),
+                                  ROW(CHAIN_T, 5)},
+                            .H = {{0.0, z, -y}, {-z, 0.0, x}, {y, -x, 0.0}},
+                            .M = {mass, mass, mass, 0.0, 0.0, 0.0}}};
 #undef ROW
-#undef NEXT
+}
+
+#define add_below LANE(cal_add_below)
+LANE_INLINE void add_below(cal_articulated_1* I, const cal_articulated_1* below) {
+    I->T = cal_s3_add_1(I->T, below->T), I->M = cal_s3_add_1(I->M, below->M);
+    I->H = (cal_m3_1){cal_v3_add_1(I->H.x, below->H.x), cal_v3_add_1(I->H.y, below->H.y),
+                      cal_v3_add_1(I->H.z, below->H.z)};
+}
+
+// The same operations as factor_node and store_node, for one joint that turns.
+#define factor_joint LANE(cal_factor_joint)
+LANE_INLINE void factor_joint(const cal_mass_factor* tree, int node, bool has_parent, joint_of* j) {
+    const size_t first = 6 * (size_t)tree->model->nodes[node].first_v;
+    double *S = tree->axes + first, *V = tree->response + first, *arm = tree->arm + 3 * (size_t)node;
+    const cal_v3_1 z = j->axis, n = cal_s3_times_1(j->I.T, z), f = cal_m3_transpose_times_1(j->I.H, z);
+    const double D = z.x * n.x + z.y * n.y + z.z * n.z + j->armature, over = 1.0 / D, C = 1.0 / sqrt(D);
+    S[0] = z.x, S[1] = z.y, S[2] = z.z, S[3] = S[4] = S[5] = 0.0;
+    V[0] = n.x * C, V[1] = n.y * C, V[2] = n.z * C, V[3] = f.x * C, V[4] = f.y * C, V[5] = f.z * C;
+    arm[0] = j->arm.x, arm[1] = j->arm.y, arm[2] = j->arm.z;
+    tree->root[first] = C;
+    if (!has_parent) return;
+    cal_move_1(&j->I, j->arm);
+    const cal_v3_1 moved = cal_v3_fma_cross_1(j->arm, f, n);
+    cal_eliminate_1(&j->I, moved, f, cal_v3_scale_1(moved, over), cal_v3_scale_1(f, over), 0.0);
 }
 
 static void LANE(chain_factor)(const cal_context* context, const cal_column* column) {
@@ -50,7 +79,7 @@ static void LANE(chain_factor)(const cal_context* context, const cal_column* col
     const int32_t* blocks = context->layout->block_nodes + (size_t)column->first_block * CAL_WIDTH;
     _Alignas(64) double rows[LANE(CHAIN_ROWS)][CAL_WIDTH];
     static const bool lives = true;
-    cal_factored_1 steps[2];
+    cal_articulated_1 below = {0};
     for (int i = column->node_count - 1; i >= 0; i--) {
         const int block = i / CAL_WIDTH, l = i % CAL_WIDTH;
         const int32_t *own = blocks + (size_t)block * CAL_WIDTH, *node = own + l;
@@ -59,13 +88,18 @@ static void LANE(chain_factor)(const cal_context* context, const cal_column* col
             for (int k = 0; k < CAL_WIDTH; k++) nodes[k] = own[k] >= 0 ? own[k] : *own;
             load_block(context, column, block, nodes, rows);
         }
-        cal_factored_1 *w = &steps[i % 2], *below = &steps[1 - i % 2];
-        load_joint(rows, l, w);
-        if (i == column->node_count - 1)
-            cal_add_children_1(tree, node, &lives, &w->I);
-        else
-            cal_add_inertia_1(&w->I, &below->I, &lives);
-        cal_factor_node_1(CAL_REVOLUTE, column->parent >= 0 || i > 0, w);
-        cal_store_node_1(CAL_REVOLUTE, i == 0, tree, node, &lives, w);
+        joint_of j = load_joint(rows, l);
+        if (i == column->node_count - 1) {
+            cal_articulated_1 last = j.I; // its address is taken: not that of what recurs
+            cal_add_children_1(tree, node, &lives, &last);
+            j.I = last;
+        } else {
+            add_below(&j.I, &below);
+        }
+        factor_joint(tree, *node, column->parent >= 0 || i > 0, &j);
+        below = j.I;
     }
+    // Left for the parent, where that is in another column.
+    cal_articulated_1 left = below;
+    memcpy(tree->inertia + 36 * (size_t)*blocks, cal_list_inertia_1(&left), CAL_MASS_FACTOR_INERTIA * sizeof(double));
 }

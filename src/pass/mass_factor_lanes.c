@@ -2,6 +2,7 @@
 // says how).
 #include "pass/mass_factor.h"
 #include <stddef.h>
+#include <string.h>
 
 #define CAL_BODY "pass/mass_factor_body.h"
 #define CAL_COLUMNS "pass/mass_factor_columns.h"

@@ -1,4 +1,4 @@
-// The y of a constraint's rows (mass_factor.h), a row per lane. Include after math/lanes.h, once a width.
+// The y of a constraint's rows (mass_factor.h), a row per lane. Include after math/lanes.h and pass/wrench_body.h, once a width.
 #define take_rows LANE(cal_take_rows)
 #define put_rows LANE(cal_put_rows)
 #define pull_rows LANE(cal_pull_rows)
@@ -25,31 +25,19 @@ LANE_INLINE void pull_rows(const cal_mass_factor* tree, int child, lane* wrench)
     lane passed[SIX];
     memcpy(passed, tree->inertia + SQUARE * (size_t)child, sizeof passed);
     const double* arm = tree->arm + 3 * (size_t)child;
-    const lane *f = passed + 3, s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
-    wrench[0] += passed[0] + (s[1] * f[2] - s[2] * f[1]);
-    wrench[1] += passed[1] + (s[2] * f[0] - s[0] * f[2]);
-    wrench[2] += passed[2] + (s[0] * f[1] - s[1] * f[0]);
-    for (int i = 0; i < 3; i++) wrench[3 + i] += f[i];
+    const lane s[3] = {lane_set(arm[0]), lane_set(arm[1]), lane_set(arm[2])};
+    pull_wrench(passed, s, wrench);
 }
 
-// y of one node; its wrenches then hold what goes on. A joint that turns feels moments alone, one that slides forces alone.
+// y of one node; its wrenches then hold what goes on.
 LANE_INLINE void share_rows(const cal_mass_factor* tree, const cal_node* node, int kind, lane* wrench, lane* y) {
     const size_t first = (size_t)(SIX * node->first_v);
     const int degrees = cal_kind_v(kind);
-    const double *S = tree->axes + first, *V = tree->response + first, *C = tree->root + first;
-    for (int k = 0; k < degrees; k++) {
-        const double* axis = S + SIX * k;
-        lane turn = lane_set(0.0), slide = lane_set(0.0);
-        if (kind != CAL_PRISMATIC)
-            turn = (lane_set(axis[0]) * wrench[0] + lane_set(axis[1]) * wrench[1]) + lane_set(axis[2]) * wrench[2];
-        if (kind == CAL_PRISMATIC || kind == CAL_FREE)
-            slide = (lane_set(axis[3]) * wrench[3] + lane_set(axis[4]) * wrench[4]) + lane_set(axis[5]) * wrench[5];
-        y[k] = kind == CAL_PRISMATIC ? slide : kind == CAL_FREE ? turn + slide : turn;
-        for (int e = 0; e < k; e++) y[k] -= lane_set(C[k * degrees + e]) * y[e];
-        y[k] = y[k] * lane_set(C[k * degrees + k]);
-    }
-    for (int k = 0; k < degrees; k++)
-        for (int i = 0; i < SIX; i++) wrench[i] -= lane_set(V[SIX * k + i]) * y[k];
+    lane S[SQUARE], V[SQUARE], C[SQUARE];
+    for (int i = 0; i < SIX * degrees; i++)
+        S[i] = lane_set(tree->axes[first + (size_t)i]), V[i] = lane_set(tree->response[first + (size_t)i]);
+    for (int i = 0; i < degrees * degrees; i++) C[i] = lane_set(tree->root[first + (size_t)i]);
+    share_wrench(kind, S, V, C, wrench, y);
 }
 
 // The rows' own wrenches on a node.

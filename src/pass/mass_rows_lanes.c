@@ -22,17 +22,20 @@ static int find_touched(const cal_row* rows, int count, int32_t* out) {
 
 #define CAL_LANES 1
 #include "math/lanes.h"
+#include "pass/wrench_body.h"
 #include "pass/mass_rows_body.h"
 #if CAL_WIDTH > 1
 #undef CAL_LANES
 #define CAL_LANES 2
 #include "math/lanes.h"
+#include "pass/wrench_body.h"
 #include "pass/mass_rows_body.h"
 #endif
 #if CAL_WIDTH > 2
 #undef CAL_LANES
 #define CAL_LANES 4
 #include "math/lanes.h"
+#include "pass/wrench_body.h"
 #include "pass/mass_rows_body.h"
 #endif
 
