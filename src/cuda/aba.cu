@@ -144,7 +144,16 @@ CAL_PHASE void inertia_phase(const cal_device_work* work, int phase) {
     double* to = context.scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
     for (int i = warp; i < CAL_UP_COUNT && first < end; i += CAL_TEAM_WARPS) {
         double sum = to[i * CAL_WIDTH];
-        for (int next = first; next < end; next++) sum += (context.scratch + work->pulls[next])[i * CAL_WIDTH];
+        // Read some ahead of the sum, which is a chain.
+        enum { AHEAD = 4 };
+        for (int next = first; next < end; next += AHEAD) {
+            double ahead[AHEAD];
+            CAL_UNROLL for (int k = 0; k < AHEAD; k++) {
+                const int child = next + k < end ? next + k : next;
+                ahead[k] = (context.scratch + work->pulls[child])[i * CAL_WIDTH];
+            }
+            CAL_UNROLL for (int k = 0; k < AHEAD; k++) if (next + k < end) sum += ahead[k];
+        }
         to[i * CAL_WIDTH] = sum;
     }
     if (!is_shared(column)) return;

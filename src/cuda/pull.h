@@ -14,8 +14,11 @@ CAL_DEVICE static void pull_children(const cal_device_work* work, const cal_cont
     double* to = context->scratch + column->end_slot + CAL_DOWN_COUNT * CAL_WIDTH + own;
     double sum[CAL_UP_COUNT]; // in registers: what is read and what is written may not be told apart in memory
     for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] = to[i * CAL_WIDTH];
-    for (; next < end; next++) {
-        const double* from = context->scratch + work->pulls[next];
+    // Where the next one is is read while the numbers of this one come.
+    uint32_t at = work->pulls[next];
+    while (next < end) {
+        const double* from = context->scratch + at;
+        if (++next < end) at = work->pulls[next];
         for (int i = 0; i < CAL_UP_COUNT; i++) sum[i] += from[i * CAL_WIDTH];
     }
     for (int i = 0; i < CAL_UP_COUNT; i++) to[i * CAL_WIDTH] = sum[i];
