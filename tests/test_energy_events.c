@@ -148,6 +148,22 @@ static void what_comes_and_goes_changes_no_balance(void** state) {
     cal_world_destroy(world);
 }
 
+// Thirty links fall on a floor and come to rest there: limbs hit, roll and swing fast, and contacts give none of the energy back.
+static void a_figure_that_falls_gains_no_energy(void** state) {
+    (void)state;
+    cal_model* model = cal_test_model("humanoid:drop=0.5");
+    cal_sim_def def = cal_default_sim_def();
+    cal_energy_balance balance;
+    cal_sim* sim = NULL;
+    cal_error error = {0};
+    if (cal_sim_create(model, &def, &sim, &error) || cal_sim_advance(sim, 1.5, &error)) fail_msg("%s", error.text);
+    assert_int_equal(cal_sim_balance(sim, &balance), CAL_OK);
+    assert_true(balance.loss > 900.0);
+    cal_test_expect_below(fabs(balance.relative), 10.0 * def.relative, "balance", "a figure that falls");
+    cal_sim_destroy(sim);
+    cal_model_destroy(model);
+}
+
 // --- Rollbacks and snapshots -----------------------------------------------------------------------------------------
 
 // Robots with motors and dampers, boxes and balls: what is shown is final, so that events that were undone do not count.
@@ -200,6 +216,7 @@ int main(void) {
         cmocka_unit_test(a_lift_does_the_work_of_lifting),
         cmocka_unit_test(a_pull_on_a_free_body_does_force_times_way),
         cmocka_unit_test(what_comes_and_goes_changes_no_balance),
+        cmocka_unit_test(a_figure_that_falls_gains_no_energy),
         cmocka_unit_test(forced_rollbacks_and_snapshots_change_no_flow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ cal_status cal_group_check(cal_world* world, int component, double time, cal_err
 cal_status cal_group_step(cal_world* world, int component, cal_error* error);
 // One step of the integrator from a state's numbers over a part of an interval, whose time moves on; trial: room for a state, the numbers after
 // it (group_step.c). Room for the integrator, false: no memory.
-cal_status cal_group_find_step(cal_world* world, int component, const double* numbers, cal_group_interval* interval,
+cal_status cal_group_take_step(cal_world* world, int component, const double* numbers, cal_group_interval* interval,
                                double* trial, cal_group_report* out, cal_error* error);
 bool cal_group_reserve_scratch(cal_world* world, size_t count);
 // Before the integrator is asked for anything: what the user set is that of a state's numbers, which must stay where they are.

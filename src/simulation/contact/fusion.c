@@ -47,33 +47,15 @@ static cal_status log_impacts(cal_world* world, int component, const cal_group_r
     return status;
 }
 
-// What a step from one state's numbers to another's does to the energy, and who did it.
-static cal_status count_flows(cal_world* world, int component, double time, double* from, double* to, double length,
-                              const cal_group_report* report) {
-    double energy[2] = {0.0, 0.0}, work = 0.0;
-    cal_flows* flows = cal_group_flows(world, component, to);
-    cal_status status = cal_group_energy(world, component, from, &energy[0]);
-    if (status == CAL_OK) status = cal_group_energy(world, component, to, &energy[1]);
-    if (status == CAL_OK) status = cal_group_find_work(world, component, time, from, to, length, &work);
-    work += report->work;
-    const double lost = energy[0] - energy[1] + work + report->closing;
-    flows->work += work;
-    flows->moved += fabs(work);
-    flows->closing += report->closing;
-    flows->loss += world->group_ops->stores ? lost : fmax(lost, 0.0);
-    return status;
-}
-
 // The newest state of a group goes on by one step of the integrator; trial has room for a state.
 static cal_status integrate(cal_world* world, int component, cal_group_interval* interval, double* trial,
                             cal_error* error) {
     const cal_queue* queue = &world->components[component].queue;
     cal_contact_group* g = world->components[component].group;
     double* numbers = cal_data_at(queue, queue->tail - 1);
-    const double from = interval->time;
     cal_group_report report = {0};
     cal_group_use(g, numbers);
-    const cal_status status = cal_group_find_step(world, component, numbers, interval, trial, &report, error);
+    const cal_status status = cal_group_take_step(world, component, numbers, interval, trial, &report, error);
     if (status != CAL_OK) return status;
     g->last_contacts = report.contacts;
     world->report.group_steps += report.steps;
@@ -82,8 +64,6 @@ static cal_status integrate(cal_world* world, int component, cal_group_interval*
     world->report.group_newton += report.newton;
     world->report.penetration = fmax(world->report.penetration, report.penetration);
     if (report.contacts > world->report.largest_contacts) world->report.largest_contacts = report.contacts;
-    if (count_flows(world, component, from, numbers, trial, interval->time - from, &report) != CAL_OK)
-        return cal_fail(error, CAL_NOT_FINITE, "the energy of a contact group is not known at %g s", interval->time);
     memcpy(numbers, trial, (size_t)g->at_arrival * sizeof *numbers);
     numbers[g->at_rest + CAL_REST_STRAIGHT] = report.straight ? 1.0 : 0.0;
     return log_impacts(world, component, &report, error);

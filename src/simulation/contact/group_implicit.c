@@ -421,7 +421,7 @@ static cal_status step(cal_group_work* w, double time, double* q, double* v, dou
                          driven = halves + w->extrapolated * (halves - w->whole_work);
             return accept(w, time, q, v, w->target, w->second, *h, 0.5 * *h, driven, error);
         }
-        if (w->varies && isfinite(bend) && (*h <= smallest || miss <= coarse)) {
+        if (w->varies && isfinite(bend) && (*h <= fmax(smallest, w->event_step) || miss <= fine)) {
             *next = *h;
             return accept(w, time, q, v, w->target, w->second, *h, 0.5 * *h, w->first_work + w->second_work, error);
         }
